@@ -1,0 +1,48 @@
+# takt_library(DIR DEPENDS …): the library takt_DIR of src/DIR/*.cc, and the test program DIR_test of
+# src/DIR/*_test.cc. Slashes become underscores. A folder without sources is only a set of headers.
+function(takt_library dir)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
+  string(REPLACE "/" "_" name ${dir})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${dir}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(takt_${name} STATIC ${sources})
+    target_include_directories(takt_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(takt_${name} PUBLIC ${ARG_DEPENDS})
+  else()
+    add_library(takt_${name} INTERFACE)
+    target_include_directories(takt_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(takt_${name} INTERFACE ${ARG_DEPENDS})
+  endif()
+  if(TAKT_TESTING AND tests)
+    takt_test(${name}_test SOURCES ${tests} DEPENDS takt_${name} ${ARG_TEST_DEPENDS})
+  endif()
+endfunction()
+
+# takt_test(NAME SOURCES … DEPENDS …): a GoogleTest program; each of its tests is one of ctest's.
+function(takt_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+# takt_proto(NAME): the library takt_proto_NAME of proto/NAME.proto; include "NAME.pb.h".
+function(takt_proto name)
+  set(out ${PROJECT_BINARY_DIR}/proto)
+  file(MAKE_DIRECTORY ${out})
+  add_custom_command(
+    OUTPUT ${out}/${name}.pb.cc ${out}/${name}.pb.h
+    COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}/proto --cpp_out=${out} ${name}.proto
+    DEPENDS ${PROJECT_SOURCE_DIR}/proto/${name}.proto)
+  add_library(takt_proto_${name} STATIC ${out}/${name}.pb.cc)
+  target_include_directories(takt_proto_${name} SYSTEM PUBLIC ${out})
+  target_link_libraries(takt_proto_${name} PUBLIC protobuf::libprotobuf)
+endfunction()

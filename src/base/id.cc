@@ -1,0 +1,61 @@
+#include "base/id.h"
+
+#include <algorithm>
+#include <array>
+
+namespace takt {
+namespace {
+
+constexpr int kCounterBits = 14;
+constexpr int kPartitionBits = 8;
+constexpr int kTimeShift = kCounterBits + kPartitionBits;
+constexpr Serial kCounterMask = (Serial{1} << kCounterBits) - 1;
+constexpr Time kSerialEpoch = std::chrono::sys_days(std::chrono::year(2024) / 1 / 1);
+
+bool IsLetterOrDigit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+bool IsValidId(std::string_view text) {
+    if (text.empty() || text.size() > kIdBytesMax || !IsLetterOrDigit(text.front())) return false;
+    return std::ranges::all_of(text, [](char c) {
+        return IsLetterOrDigit(c) || c == '.' || c == '_' || c == '~' || c == '-';
+    });
+}
+
+Serial SerialAt(Time time) {
+    if (time <= kSerialEpoch) return 0;
+    return static_cast<Serial>((time - kSerialEpoch).count()) << kTimeShift;
+}
+
+Time TimeOf(Serial serial) {
+    return kSerialEpoch + Duration(static_cast<std::int64_t>(serial >> kTimeShift));
+}
+
+Serial SerialSource::Next(Time now) {
+    const Serial partition_part = Serial{partition_} << kCounterBits;
+    const Serial fresh = SerialAt(now) | partition_part;
+    if (fresh > last_) {
+        last_ = fresh;
+    } else if ((last_ & kCounterMask) != kCounterMask && ((last_ ^ fresh) >> kCounterBits & 0xff) == 0) {
+        ++last_;
+    } else {
+        // The counter of this millisecond is used up, or the last serial was another partition's.
+        last_ = (((last_ >> kTimeShift) + 1) << kTimeShift) | partition_part;
+    }
+    return last_;
+}
+
+std::string SerialText(Serial serial) {
+    static constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
+    std::string text(13, '0');
+    for (int i = 12; i >= 0; --i) {
+        text[static_cast<std::size_t>(i)] = kDigits[serial & 31];
+        serial >>= 5;
+    }
+    return text;
+}
+
+}  // namespace takt

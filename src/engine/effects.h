@@ -1,0 +1,74 @@
+// Effects: everything that the engine wants done. The node commits `changes` and carries the rest out
+// after that commit, never before.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/input.h"
+#include "model/change.h"
+#include "model/event.h"
+
+namespace takt {
+
+// The answer to a question. Requests about executions are answered with the execution, those about
+// workers with an empty one.
+struct Reply {
+    RequestId request = 0;
+    Result<Execution> answer;
+};
+
+// Send an attempt to a worker.
+struct Assign {
+    SessionId session = 0;
+    Execution execution;
+    Duration timeout{0};  // Of the attempt; 0 is none.
+};
+
+// Tell a worker to stop an attempt and forget it.
+struct StopAttempt {
+    SessionId session = 0;
+    AttemptRef attempt;
+    Reason reason{};
+};
+
+// The verdict on a Report. A worker keeps a result until it has one.
+struct Verdict {
+    SessionId session = 0;
+    AttemptRef attempt;
+    bool accepted = false;  // Else stale: the attempt is not, or no longer, the execution's current.
+};
+
+// The session is over: a newer one of the same worker took its place, or its lease ended.
+struct CloseSession {
+    SessionId session = 0;
+    Text reason;
+};
+
+// Tell a worker whether to expect more work.
+struct DrainNotice {
+    SessionId session = 0;
+    bool draining = false;
+};
+
+// Ask the store for executions that the engine does not hold; the answer comes back as LookupDone.
+struct Lookup {
+    std::vector<ExecutionId> ids;
+};
+
+struct Effects {
+    std::vector<Change> changes;
+    // Changes worth keeping but not worth a commit of their own; they go along with the next one.
+    std::vector<Change> lazy_changes;
+    std::vector<Reply> replies;
+    std::vector<Assign> assigns;
+    std::vector<StopAttempt> stops;
+    std::vector<Verdict> verdicts;
+    std::vector<CloseSession> closes;
+    std::vector<DrainNotice> drains;
+    std::vector<Lookup> lookups;
+    std::vector<Event> events;
+};
+
+}  // namespace takt

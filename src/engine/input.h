@@ -1,0 +1,121 @@
+// Inputs: everything that can happen to the engine, as values. A history of inputs and their times
+// determines everything that the engine does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/id.h"
+#include "model/execution.h"
+#include "model/task.h"
+#include "model/worker.h"
+
+namespace takt {
+
+// Names a question, so that its Reply finds whoever asked. 0: nobody waits for the answer.
+using RequestId = std::uint64_t;
+
+// One connection of a worker. The newest session of a worker id is the one that counts.
+using SessionId = std::uint64_t;
+
+// Run a one-off task. An empty task id is replaced by a generated one. Replies with the execution:
+// a new one, or the one made earlier if the same id asked for the same thing; kConflict if it asked
+// for another; kExhausted if the queue is full.
+struct Submit {
+    RequestId request = 0;
+    TaskPtr task;
+};
+
+// Ends an execution that is not finished. A running one is told to stop; its outcome is settled at
+// once and whatever it still reports is stale. Replies with the execution; kNotFound, or kConflict if
+// it is already finished.
+struct Cancel {
+    RequestId request = 0;
+    ExecutionId execution;
+    Text reason;
+};
+
+// Runs a failed or cancelled execution again, with a fresh count of failures and losses. Replies with
+// the execution; kNotFound, kConflict if it is not finished or succeeded.
+struct Redrive {
+    RequestId request = 0;
+    ExecutionId execution;
+};
+
+// A worker opened a session. `holding` is every attempt it has in hand: running, or finished with a
+// result that nobody acknowledged. What the engine thinks it has beyond that never arrived.
+struct Attach {
+    SessionId session = 0;
+    Worker worker;
+    std::vector<AttemptRef> holding;
+};
+
+// A sign of life.
+struct Heartbeat {
+    SessionId session = 0;
+    WorkerLoad load;
+};
+
+// The connection is gone. The worker may come back within its lease.
+struct Detach {
+    SessionId session = 0;
+};
+
+// The worker leaves for good: it finished or gave up what it had.
+struct Goodbye {
+    SessionId session = 0;
+};
+
+// The worker began an attempt.
+struct Started {
+    SessionId session = 0;
+    AttemptRef attempt;
+};
+
+// The worker ended an attempt.
+struct Report {
+    SessionId session = 0;
+    AttemptRef attempt;
+    bool success = false;
+    bool retryable = true;  // A failure that no retry can mend ends the execution.
+    OutcomePtr outcome;     // May be null on success.
+};
+
+// An operator takes a worker out of rotation (kDraining, kMaintenance), puts it back (kOnline) or
+// declares it dead (kOffline). Replies kNotFound if there is no such worker.
+struct SetWorkerStatus {
+    RequestId request = 0;
+    WorkerId worker;
+    WorkerStatus status{};
+    Text reason;
+};
+
+// An operator removes a worker: what it runs is given to others. Replies kNotFound if there is none.
+struct RemoveWorker {
+    RequestId request = 0;
+    WorkerId worker;
+};
+
+// The strategy for tasks that name none; remembered by the next leader. `reset` also forgets what the
+// balancer has learned.
+struct SetStrategy {
+    RequestId request = 0;
+    Strategy strategy{};
+    bool reset = false;
+};
+
+// The answer to an effect Lookup: what the store has under the ids asked for, in their order.
+struct LookupDone {
+    std::vector<ExecutionId> ids;
+    std::vector<std::optional<Execution>> found;
+};
+
+// Only time has passed.
+struct Tick {};
+
+using Input = std::variant<Submit, Cancel, Redrive, Attach, Heartbeat, Detach, Goodbye, Started,
+                           Report, SetWorkerStatus, RemoveWorker, SetStrategy, LookupDone, Tick>;
+
+}  // namespace takt

@@ -1,0 +1,76 @@
+// Changes: what happens to stored rows, as values. The engine produces them, stores apply them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "model/event.h"
+#include "model/execution.h"
+#include "model/task.h"
+#include "model/worker.h"
+
+namespace takt {
+
+// Where an execution's row is. Only finished executions carry the indexes of the history queries.
+enum class Place : std::uint8_t { kNone, kLive, kHistory };
+
+// An execution as it is after the change. `before` says where its row was before the batch, so that a
+// store need not look: none → live inserts, live → live updates what an attempt can change (all but
+// serial, id, task, origin, payload, created_at and scheduled_at), live → history moves,
+// none → history inserts a finished one, history → live re-drives. Never → none; see Purge.
+struct ExecutionChange {
+    Place before = Place::kNone;
+    Place after = Place::kLive;
+    Execution row;
+};
+struct TaskPut {
+    TaskRow row;
+};
+struct TaskDelete {
+    TaskId id;
+};
+struct WorkerPut {
+    Worker row;
+};
+struct WorkerDelete {
+    WorkerId id;
+};
+// A named value that outlives leaders: the strategy, paused queues, access tokens, alert rules.
+// An empty value deletes it.
+struct SettingPut {
+    Text key;
+    Text value;
+};
+struct EventAppend {
+    Event row;
+};
+// Output of an execution. Chunks of one execution are numbered 1, 2, 3 …
+struct LogChunk {
+    ExecutionId execution;
+    std::uint32_t index = 0;
+    std::uint32_t attempt = 0;
+    Time at{};
+    Text lines;  // Whole lines, each ended by a newline.
+};
+struct LogAppend {
+    LogChunk row;
+};
+// Deletes what retention no longer keeps, oldest first, at most `count_max` executions (with their
+// log chunks) and as many events.
+struct Purge {
+    Time finished_before{};
+    Time events_before{};
+    std::uint32_t count_max = 1000;
+};
+
+using Change = std::variant<ExecutionChange, TaskPut, TaskDelete, WorkerPut, WorkerDelete,
+                            SettingPut, EventAppend, LogAppend, Purge>;
+
+// A bound on the bytes that a change takes in a commit, near enough for cutting batches.
+std::size_t SizeOf(const Change& change);
+
+}  // namespace takt

@@ -1,0 +1,46 @@
+// Event: something that happened, for people and programs that watch.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "base/time.h"
+
+namespace takt {
+
+enum class EventType : std::uint8_t {
+    kTaskSubmitted,
+    kTaskScheduled,
+    kTaskStarted,
+    kTaskCompleted,
+    kTaskFailed,
+    kTaskRetrying,
+    kTaskCancelled,
+    kTaskSkipped,
+    kWorkerJoined,   // First seen.
+    kWorkerLeft,     // Said goodbye or was removed.
+    kWorkerOnline,   // Back after being offline or in maintenance.
+    kWorkerOffline,  // Not heard of for too long.
+    kLeaderChanged,
+    kAlert,
+};
+constexpr int kEventTypeCount = 14;
+
+// "task.completed" and so on.
+std::string_view Name(EventType type);
+std::optional<EventType> ParseEventType(std::string_view name);
+
+struct Event {
+    Serial serial = 0;  // Rises; what Last-Event-ID names.
+    EventType type{};
+    Time at{};
+    TaskId task;
+    ExecutionId execution;
+    WorkerId worker;
+    std::uint32_t attempt = 0;
+    Text detail;  // One sentence, or empty.
+};
+
+}  // namespace takt

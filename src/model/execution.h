@@ -1,0 +1,84 @@
+// Execution: one run of a task. The row that stores keep, and the state that the engine moves.
+#pragma once
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <array>
+#include <cstdint>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "model/status.h"
+#include "model/task.h"
+
+namespace takt {
+
+// Proves that a report belongs to one attempt: unguessable, used once.
+using Token = std::array<std::uint8_t, 16>;
+std::string TokenText(const Token& token);  // 32 hexadecimal digits.
+std::optional<Token> ParseToken(std::string_view text);
+
+// Why an execution or attempt ended as it did. Stored by name: never rename one.
+enum class Reason : std::uint8_t {
+    kNone,
+    kHandlerFailed,  // The handler said so.
+    kTimeout,        // The attempt ran longer than its timeout.
+    kWorkerLost,     // Its workers kept dying: losses_max reached.
+    kCancelled,      // Somebody cancelled it.
+    kExpired,        // Not started in time.
+    kSkipped,        // The execution mode dropped the fire.
+    kMissed,         // The misfire policy dropped the fire.
+    kReplaced,       // A newer fire took its place.
+    kUndecodable,    // Its stored record could not be read.
+    kRejected,       // The worker refused to run it (unknown type, malformed payload).
+};
+std::string_view Name(Reason reason);
+std::optional<Reason> ParseReason(std::string_view name);
+
+// What an attempt left behind.
+struct Outcome : boost::intrusive_ref_counter<Outcome, boost::thread_safe_counter> {
+    Reason reason = Reason::kNone;  // kNone on success.
+    std::int32_t code = 0;          // The handler's own number.
+    Text message;
+    Text data;  // The result; JSON as given.
+};
+using OutcomePtr = boost::intrusive_ptr<const Outcome>;
+
+// How an execution came to be.
+enum class Origin : std::uint8_t { kOnce, kFire, kTrigger };
+std::string_view Name(Origin origin);
+
+struct Execution {
+    Serial serial = 0;
+    ExecutionId id;
+    TaskPtr task;  // Never null. For one-off tasks task->id and id are equal.
+    Status status = Status::kPending;
+    Origin origin = Origin::kOnce;
+    std::uint32_t attempt = 0;   // Attempts begun so far; the current one's number while it goes.
+    std::uint32_t failures = 0;  // Attempts that failed; retries_max counts these.
+    std::uint32_t losses = 0;    // Attempts lost with their worker; losses_max counts these.
+    std::uint64_t epoch = 0;     // The term of the current attempt's assignment.
+    Token token{};               // The current attempt's.
+    WorkerId worker;             // Of the current or last attempt.
+    Text payload;                // Overrides the task's payload if not empty (a trigger's parameters).
+    Time created_at{};
+    Time scheduled_at{};  // When it should run: its run_at or the time of its fire.
+    Time ready_at{};      // When it may start next; later than scheduled_at after a failure.
+    Time started_at{};    // Of the current or last attempt.
+    Time finished_at{};
+    OutcomePtr outcome;   // Of the last attempt that ended, or of the execution.
+
+    const Text& input() const { return payload.empty() ? task->payload : payload; }
+};
+
+// Names one attempt. What a worker sends back with every report.
+struct AttemptRef {
+    ExecutionId execution;
+    std::uint32_t attempt = 0;
+    Token token{};
+
+    friend bool operator==(const AttemptRef&, const AttemptRef&) = default;
+};
+
+}  // namespace takt

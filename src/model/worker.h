@@ -1,0 +1,63 @@
+// Worker: a process that runs executions, as the scheduler knows it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "model/task.h"
+
+namespace takt {
+
+// How the scheduler reaches the worker.
+enum class LinkKind : std::uint8_t {
+    kStream,  // It connected to us.
+    kPush,    // We call it over HTTP; REST calls it an executor.
+};
+std::string_view Name(LinkKind kind);
+
+enum class WorkerStatus : std::uint8_t {
+    kOnline,
+    kOffline,      // Not heard of; its work was given to others.
+    kDraining,     // Finishes what it has, gets nothing new.
+    kMaintenance,  // Taken out of rotation by an operator until put back.
+};
+std::string_view Name(WorkerStatus status);
+std::optional<WorkerStatus> ParseWorkerStatus(std::string_view name);
+
+constexpr std::uint32_t kCapacityMax = 100'000;
+constexpr std::uint32_t kWeightMax = 1'000;
+
+// What a worker says of itself when it attaches. Stored, so that the next leader knows whom to expect.
+struct Worker {
+    WorkerId id;
+    Text name;
+    LinkKind link = LinkKind::kStream;
+    std::vector<Text> types;   // Sorted. Empty: every type.
+    std::vector<Text> queues;  // Sorted. Empty: every queue.
+    Pairs labels;
+    Text group;  // The service it is an instance of; what a task's `executor` names.
+    std::uint32_t capacity = 10;
+    std::uint32_t weight = 1;
+    Text address;     // Push: base URL. Stream: where it connected from.
+    Text health_url;  // Push only.
+    Text version;
+    WorkerStatus status = WorkerStatus::kOnline;
+    Text status_reason;
+    Time joined_at{};
+    Time seen_at{};  // As of the last write of the row, not of the last heartbeat.
+};
+
+// What a heartbeat tells. Not stored.
+struct WorkerLoad {
+    float cpu = 0;           // Fraction of all cores, 0 to 1.
+    float memory = 0;        // Fraction of the machine's, 0 to 1.
+    double network_in = 0;   // Bytes per second.
+    double network_out = 0;  // Bytes per second.
+    std::uint32_t connections = 0;  // What the worker itself has open, for least_connections.
+};
+
+}  // namespace takt

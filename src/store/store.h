@@ -1,0 +1,179 @@
+// Store: the narrow waist between the scheduler and the database that keeps its state.
+//
+// A store keeps typed rows and knows no scheduling rule. It has one writer per partition, the leader,
+// and any number of readers. Contract, checked for every backend by store/conformance:
+//
+//   Atomic   A batch is applied whole or not at all.
+//   Fenced   Once Acquire has returned a term, no batch of an older term is ever applied.
+//   Durable  Success means that the batch survives a crash of the store, to the extent to which the
+//            store is configured for it (docs/guarantees.md).
+//   Once     A batch whose (term, sequence) was applied before changes nothing and succeeds again.
+//   Fresh    A read that begins after a Commit returned sees what it wrote.
+//
+// Every operation is asynchronous: it calls `done` exactly once, from any thread, never from inside
+// the call itself, and within the backend's deadline. A store may be used from any thread. Destroying
+// it waits for what is under way; operations still queued end with kCancelled.
+//
+// Errors, beside those named at an operation: kUnavailable (nothing was applied, try again later) and
+// kUnknown (a write may have been applied).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/time.h"
+#include "model/change.h"
+
+namespace takt {
+
+template <typename T>
+using Done = std::move_only_function<void(Result<T>)>;
+
+// A period of leadership over one partition. Epochs only rise; the nonce tells apart two terms to
+// which a store that lost its last writes (Redis after a failover) gave the same epoch.
+struct Term {
+    Partition partition = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t nonce = 0;
+
+    friend bool operator==(const Term&, const Term&) = default;
+};
+
+struct Candidate {
+    Partition partition = 0;
+    NodeId node;
+    Text address;  // Where other nodes and workers reach this one, "http://10.0.0.5:8080".
+    Duration ttl{10'000};
+    std::uint64_t epoch_floor = 0;  // The new epoch is above this too: the highest seen anywhere.
+};
+
+struct LeaderRow {
+    NodeId node;
+    Text address;
+    std::uint64_t epoch = 0;
+};
+
+// A scheduler process that is alive, leader or not.
+struct NodeRow {
+    NodeId node;
+    Text address;
+    Text version;
+    Time started_at{};
+};
+
+// All state changes that are committed in one atomic, fenced write. Holds at most one change of each
+// row, so the order of the changes does not matter.
+struct Batch {
+    Term term;
+    std::uint64_t sequence = 0;  // 1, 2, 3 … within the term.
+    Serial last_serial = 0;      // The highest serial handed out so far; Load returns it.
+    std::vector<Change> changes;
+};
+using BatchPtr = std::shared_ptr<const Batch>;
+
+// What one Commit may carry. The node cuts its batches to fit.
+struct StoreLimits {
+    std::size_t changes_max;
+    std::size_t bytes_max;    // Of all rows, as SizeOf counts them.
+    std::size_t pipeline_max;  // Commits that may be under way at once, in order.
+};
+
+// One page of what a new leader needs, in this order: settings, workers and tasks first, then live
+// executions by rising serial. Pass `next` back to go on; empty at the end.
+struct LoadPage {
+    std::vector<SettingPut> settings;
+    std::vector<Worker> workers;
+    std::vector<TaskRow> tasks;
+    std::vector<Execution> executions;
+    Serial last_serial = 0;
+    std::string next;
+};
+
+// Filters combine with AND; an empty one does not filter. Newest first.
+struct ExecutionFilter {
+    std::optional<TaskId> task;
+    std::vector<Status> statuses;  // Any of them.
+    std::optional<WorkerId> worker;
+    std::optional<Text> type;
+    std::optional<Text> queue;
+    Time created_from{};  // Inclusive; 0 is open.
+    Time created_to{};    // Exclusive; 0 is open.
+    Serial before = 0;    // Cursor: only serials below; 0 is from the newest.
+    std::size_t limit = 100;  // 1 to 1000.
+};
+
+struct TaskFilter {
+    Text name_contains;
+    std::string after;  // Cursor: only ids above.
+    std::size_t limit = 100;
+};
+
+class Store {
+  public:
+    virtual ~Store() = default;
+
+    virtual StoreLimits limits() const = 0;
+
+    // What a person sees as the store's name: "embedded ./takt-data". Never a password.
+    virtual std::string Describe() const = 0;
+
+    // --- Leadership -----------------------------------------------------------------------------
+
+    // Makes the candidate leader for a new term if nobody leads or the leader's ttl ran out; its epoch
+    // is above all before. kConflict while somebody else leads. A node that asks while its own earlier
+    // term stands gets a new term.
+    virtual void Acquire(const Candidate& candidate, Done<Term> done) = 0;
+
+    // The term holds for another ttl. kFenced if it does not stand any more.
+    virtual void Renew(const Term& term, Duration ttl, Done<void> done) = 0;
+
+    // Ends the term now, so that another node need not wait for its ttl. Success also if it was over.
+    virtual void Resign(const Term& term, Done<void> done) = 0;
+
+    // Who leads, or nothing.
+    virtual void Leader(Partition partition, Done<std::optional<LeaderRow>> done) = 0;
+
+    // This scheduler is alive for another ttl; a ttl of 0 withdraws it.
+    virtual void Announce(const NodeRow& node, Duration ttl, Done<void> done) = 0;
+    virtual void Nodes(Done<std::vector<NodeRow>> done) = 0;
+
+    // --- Writing: the leader only ---------------------------------------------------------------
+
+    // REQUIRES: batch->sequence is the sequence after the last one given to Commit in this term, or
+    // one given before (a repetition); the batch is within limits(). kFenced if the term is over.
+    // After kUnavailable or kUnknown the caller repeats the very same batch before any later one.
+    virtual void Commit(BatchPtr batch, Done<void> done) = 0;
+
+    // --- Reading: any node ----------------------------------------------------------------------
+
+    virtual void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) = 0;
+
+    // In the order of `ids`; nothing where there is no such execution, live or finished.
+    virtual void FindExecutions(std::vector<ExecutionId> ids,
+                                Done<std::vector<std::optional<Execution>>> done) = 0;
+    virtual void ListExecutions(const ExecutionFilter& filter,
+                                Done<std::vector<Execution>> done) = 0;
+
+    // Recurring tasks. kNotFound if there is none.
+    virtual void FindTask(const TaskId& id, Done<TaskRow> done) = 0;
+    // In the order of their ids.
+    virtual void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) = 0;
+
+    virtual void ListWorkers(Done<std::vector<Worker>> done) = 0;
+    virtual void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) = 0;
+
+    // Chunks with an index above `after`, in order, at most `limit`.
+    virtual void ReadLog(const ExecutionId& execution, std::uint32_t after, std::size_t limit,
+                         Done<std::vector<LogChunk>> done) = 0;
+    // Events with a serial above `after`, in order, at most `limit`.
+    virtual void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) = 0;
+};
+
+}  // namespace takt
