@@ -57,10 +57,16 @@ struct Lookup {
     std::vector<ExecutionId> ids;
 };
 
+// Gathered over one or more steps and handed on as one batch.
 struct Effects {
+    // At most one change of each row: a later change of a row takes the place of the earlier one.
     std::vector<Change> changes;
-    // Changes worth keeping but not worth a commit of their own; they go along with the next one.
-    std::vector<Change> lazy_changes;
+    // Whether the changes are worth a commit of their own. What need not survive (that an attempt has
+    // begun) goes along with the next one.
+    bool urgent = false;
+    // Tells the engine which batch `changes` belongs to. The node raises it with each new batch.
+    std::uint32_t generation = 1;
+
     std::vector<Reply> replies;
     std::vector<Assign> assigns;
     std::vector<StopAttempt> stops;

@@ -20,12 +20,12 @@ using RequestId = std::uint64_t;
 // One connection of a worker. The newest session of a worker id is the one that counts.
 using SessionId = std::uint64_t;
 
-// Run a one-off task. An empty task id is replaced by a generated one. Replies with the execution:
+// Run a one-off task. An empty task id is replaced by a generated one; the engine stamps its times. Replies with the execution:
 // a new one, or the one made earlier if the same id asked for the same thing; kConflict if it asked
 // for another; kExhausted if the queue is full.
 struct Submit {
     RequestId request = 0;
-    TaskPtr task;
+    NewTaskPtr task;  // Nobody else holds it.
 };
 
 // Ends an execution that is not finished. A running one is told to stop; its outcome is settled at

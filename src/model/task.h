@@ -105,6 +105,7 @@ struct TaskOptions {
     Text executor;       // The name of the only executor service or worker group that may run it.
     Text unique_key;     // While an execution with this key lives (or within unique_for), no second.
     Duration unique_for{0};
+    Duration delay{0};          // One-off tasks: not before this long after they were accepted.
     Duration expires_after{0};  // Dropped if not started this long after its time; 0 is never.
     Text trace;                 // W3C traceparent of the submitter.
     Text concurrency_key;       // With concurrency_max: executions that share the key share the cap.
@@ -132,7 +133,7 @@ struct Task : boost::intrusive_ref_counter<Task, boost::thread_safe_counter> {
     std::uint8_t priority = kPriorityNormal;
     std::uint32_t version = 1;
     Duration timeout{0};  // Of one attempt; 0 is the scheduler's default.
-    Time run_at{};        // One-off tasks: not before. 0 is at once.
+    Time run_at{};        // One-off tasks: not before. 0 is at once, or after options.delay.
     Time created_at{};
     Time updated_at{};
     std::unique_ptr<const TaskOptions> options;  // May be null: all defaults.
@@ -147,6 +148,7 @@ struct Task : boost::intrusive_ref_counter<Task, boost::thread_safe_counter> {
 };
 
 using TaskPtr = boost::intrusive_ptr<const Task>;
+using NewTaskPtr = boost::intrusive_ptr<Task>;  // Not accepted yet; still may be changed.
 
 // Where a recurring task stands. Written in the same batch as the fires it accounts for, so that a
 // new leader continues exactly where the old one was.

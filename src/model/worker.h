@@ -45,6 +45,7 @@ struct Worker {
     Text address;     // Push: base URL. Stream: where it connected from.
     Text health_url;  // Push only.
     Text version;
+    Text instance;  // New in each process that uses the id: tells a restart from a reconnection.
     WorkerStatus status = WorkerStatus::kOnline;
     Text status_reason;
     Time joined_at{};

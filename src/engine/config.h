@@ -1,0 +1,42 @@
+// What the engine can be told about how to decide. Documented for users in docs/configuration.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.h"
+#include "model/event.h"
+#include "model/task.h"
+
+namespace takt {
+
+struct EngineConfig {
+    RetryPolicy retry;                  // For tasks that name none.
+    Duration timeout{300'000};          // Of an attempt, for tasks that name none.
+    Duration timeout_grace{5'000};      // The worker ends an attempt itself; after this we do.
+    Duration worker_lease{30'000};      // A worker silent for longer is lost.
+    Duration takeover_grace{10'000};    // A new leader waits this long for workers to come back.
+    Duration worker_forgotten{3'600'000};  // An offline worker's row is kept this long.
+    std::uint32_t losses_max = 5;       // An execution that lost this many workers is failed.
+    std::size_t pending_max = 1'000'000;  // Per queue: a submit beyond is refused.
+    Duration retention{7 * 86'400'000};  // Finished executions and events are kept this long.
+    Duration cleanup_interval{300'000};  // How often that is looked at when nothing else happens.
+    Strategy strategy = Strategy::kLeastTasks;
+    // Bits by EventType: these events are stored, the others only sent to who listens.
+    std::uint32_t events_stored =
+        1u << int(EventType::kTaskFailed) | 1u << int(EventType::kTaskCancelled) |
+        1u << int(EventType::kWorkerJoined) | 1u << int(EventType::kWorkerLeft) |
+        1u << int(EventType::kWorkerOnline) | 1u << int(EventType::kWorkerOffline) |
+        1u << int(EventType::kLeaderChanged) | 1u << int(EventType::kAlert);
+    // A step stops starting new work when it has made this many changes, so that batches fit the
+    // narrowest store (etcd: 128 operations per transaction, up to three for one fire).
+    std::size_t changes_per_step = 32;
+
+    // For tests of the tests: each breaks one promise, and the simulator must notice.
+    struct Sabotage {
+        bool accept_any_attempt = false;
+        bool forget_failures_on_load = false;
+    } sabotage;
+};
+
+}  // namespace takt

@@ -1,0 +1,348 @@
+// The engine's frame: inputs in, questions about ids it does not hold, effects out.
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace takt {
+namespace {
+
+constexpr std::string_view kStrategySetting = "strategy";
+
+// While executions finish, what retention no longer keeps is purged about once a second, along with a
+// commit that happens anyway, and a little faster than new ones finish.
+constexpr Duration kCleaningPace{1'000};
+constexpr std::uint32_t kPurgeMin = 1'000;
+constexpr std::uint32_t kPurgeIdle = 10'000;
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+};
+
+}  // namespace
+
+Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed)
+    : config_(config),
+      term_(term),
+      random_(seed),
+      serials_(term.partition, 0),
+      strategy_(config.strategy) {}
+
+Engine::~Engine() {
+    for (Live* live : live_) delete live;
+}
+
+void Engine::RestoreSetting(const Text& key, const Text& value) {
+    if (key == kStrategySetting) strategy_ = ParseStrategy(value).value_or(config_.strategy);
+}
+
+void Engine::RestoreWorker(Worker worker) {
+    auto slot = std::make_unique<Slot>();
+    slot->order = ++joined_;
+    slot->row = std::move(worker);
+    const Text key = slot->row.id.text();
+    FindLanes(*slot);
+    workers_.emplace(key, std::move(slot));
+}
+
+void Engine::RestoreExecution(Execution execution) {
+    TAKT_CHECK(!begun_ && !IsTerminal(execution.status));
+    if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
+    restored_.push_back(&Insert(std::move(execution), Place::kLive));
+}
+
+void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
+    TAKT_CHECK(!begun_);
+    begun_ = true;
+    now_ = now;
+    effects_ = &effects;
+    cleaned_at_ = now.steady;
+    serials_ = SerialSource(term_.partition, last_serial);
+    // Loading a million executions in serial order keeps the age order of their lanes. Nothing can be
+    // assigned yet: no worker is connected.
+    changes_limit_ = SIZE_MAX;
+    for (Live* live : restored_) Settle(*live);
+    restored_ = {};
+    for (auto& [id, slot] : workers_) {
+        const bool expected = slot->row.status != WorkerStatus::kOffline;
+        leases_.Set(*slot, now.steady + (expected ? config_.takeover_grace : config_.worker_forgotten),
+                    slot->order);
+    }
+    Emit(Event{.type = EventType::kLeaderChanged});
+    effects_ = nullptr;
+}
+
+void Engine::Step(Input input, Instant now, Effects& effects) {
+    TAKT_CHECK(begun_ && now.steady >= now_.steady);
+    now_ = now;
+    effects_ = &effects;
+    changes_limit_ = effects.changes.size() + config_.changes_per_step;
+    std::visit([this](auto& known) { On(known); }, input);
+    RunDue();
+    effects_ = nullptr;
+}
+
+std::optional<Duration> Engine::NextDeadline(Instant now) const {
+    if (!unfinished_.empty()) return Duration(0);
+    // Rounded up: a millisecond late is on time, a millisecond early is a wasted wake-up.
+    const auto until = [&](Steady at) {
+        return std::max(std::chrono::ceil<Duration>(at - now.steady), Duration(0));
+    };
+    Duration next = until(cleaned_at_ + config_.cleanup_interval);
+    if (!due_.empty()) next = std::min(next, std::max(due_.next_at() - now.wall, Duration(0)));
+    if (!overdue_.empty()) next = std::min(next, until(overdue_.next_at()));
+    if (!leases_.empty()) next = std::min(next, until(leases_.next_at()));
+    return next;
+}
+
+void Engine::RunDue() {
+    while (!Tired() && !due_.empty() && due_.next_at() <= now_.wall) OnDue(*due_.next());
+    while (!Tired() && !overdue_.empty() && overdue_.next_at() <= now_.steady) {
+        OnOverdue(*overdue_.next());
+    }
+    while (!Tired() && !leases_.empty() && leases_.next_at() <= now_.steady) {
+        OnLease(*leases_.next());
+    }
+    // Each turn either ends a worker's unfinished business or makes the step tired.
+    for (std::size_t turns = unfinished_.size(); turns > 0 && !Tired(); --turns) {
+        Slot& slot = *unfinished_.front();
+        unfinished_.pop_front();
+        slot.unfinished = false;
+        Continue(slot);
+    }
+    Clean();
+}
+
+void Engine::Clean() {
+    const auto since = now_.steady - cleaned_at_;
+    const bool idle_turn = since >= config_.cleanup_interval;
+    if (!idle_turn && (finished_since_cleaning_ == 0 || since < kCleaningPace)) return;
+    const std::uint64_t busy_count = kPurgeMin + 2 * finished_since_cleaning_;
+    Purge purge{.finished_before = now_.wall - config_.retention,
+                .events_before = now_.wall - config_.retention,
+                .count_max = std::uint32_t(std::min<std::uint64_t>(
+                    idle_turn ? std::max<std::uint64_t>(busy_count, kPurgeIdle) : busy_count,
+                    UINT32_MAX))};
+    if (purge_mark_.generation == effects_->generation) {
+        effects_->changes[purge_mark_.index] = purge;
+    } else {
+        purge_mark_ = {effects_->generation, std::uint32_t(effects_->changes.size())};
+        effects_->changes.emplace_back(purge);
+    }
+    effects_->urgent |= idle_turn;
+    cleaned_at_ = now_.steady;
+    finished_since_cleaning_ = 0;
+}
+
+// --- Questions ----------------------------------------------------------------------------------
+
+void Engine::On(Submit& submit) {
+    TAKT_CHECK(submit.task && submit.task->priority <= kPriorityMax && !submit.task->queue.empty());
+    const TaskId& id = submit.task->id;
+    if (id.empty()) return CreateOnce(submit);
+    const ExecutionId execution(id.text());
+    if (const Live* live = FindLive(execution)) return Answer(submit, live->row);
+    Ask(execution, std::move(submit));
+}
+
+void Engine::On(Cancel& cancel) {
+    Live* live = FindLive(cancel.execution);
+    if (!live) {
+        const ExecutionId id = cancel.execution;
+        return Ask(id, std::move(cancel));
+    }
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->reason = Reason::kCancelled;
+    outcome->message = cancel.reason;
+    if (!live->slot) {
+        Unqueue(*live);
+        return ReplyWith(cancel.request, Finish(*live, Status::kCancelled, outcome));
+    }
+    Stop(*live, Reason::kCancelled);
+    Slot& slot = LetGo(*live);
+    ReplyWith(cancel.request, Finish(*live, Status::kCancelled, outcome));
+    Feed(slot);
+}
+
+void Engine::On(Redrive& redrive) {
+    if (const Live* live = FindLive(redrive.execution)) return Answer(redrive, live->row);
+    const ExecutionId id = redrive.execution;
+    Ask(id, std::move(redrive));
+}
+
+// Whatever asks about an id while the store is being asked waits its turn, so that two submits of one
+// id can never both find it free.
+void Engine::Ask(const ExecutionId& id, Question question) {
+    auto [entry, first] = questions_.try_emplace(id.text());
+    entry->second.push_back(std::move(question));
+    if (!first) return;
+    if (effects_->lookups.empty()) effects_->lookups.emplace_back();
+    effects_->lookups.back().ids.push_back(id);
+}
+
+void Engine::On(LookupDone& lookup) {
+    TAKT_CHECK(lookup.ids.size() == lookup.found.size());
+    for (std::size_t i = 0; i < lookup.ids.size(); ++i) {
+        const auto entry = questions_.find(lookup.ids[i].text());
+        if (entry == questions_.end()) continue;
+        const std::vector<Question> questions = std::move(entry->second);
+        questions_.erase(entry);
+        for (const Question& question : questions) {
+            // An earlier question of the list may have made it live again.
+            const Live* live = FindLive(lookup.ids[i]);
+            const std::optional<Execution>& found =
+                live ? std::optional<Execution>(live->row) : lookup.found[i];
+            std::visit([&](const auto& known) { Answer(known, found); }, question);
+        }
+    }
+}
+
+void Engine::Answer(const Submit& submit, const std::optional<Execution>& found) {
+    if (!found) return CreateOnce(submit);
+    if (SameRequest(*found->task, *submit.task)) return ReplyWith(submit.request, *found);
+    ReplyWith(submit.request,
+              takt::Fail(ErrorCode::kConflict,
+                         "a task with the id '" + submit.task->id.text().str() +
+                             "' exists already and asks for something else; choose another id",
+                         "id"));
+}
+
+void Engine::Answer(const Cancel& cancel, const std::optional<Execution>& found) {
+    const std::string id = cancel.execution.text().str();
+    if (!found) {
+        return ReplyWith(cancel.request,
+                         takt::Fail(ErrorCode::kNotFound, "there is no execution '" + id + "'"));
+    }
+    ReplyWith(cancel.request, takt::Fail(ErrorCode::kConflict,
+                                         "execution '" + id + "' is finished (" +
+                                             std::string(Name(found->status)) +
+                                             ") and cannot be cancelled"));
+}
+
+void Engine::Answer(const Redrive& redrive, const std::optional<Execution>& found) {
+    const std::string id = redrive.execution.text().str();
+    if (!found) {
+        return ReplyWith(redrive.request,
+                         takt::Fail(ErrorCode::kNotFound, "there is no execution '" + id + "'"));
+    }
+    if (!CanFollow(found->status, Status::kPending) || !IsTerminal(found->status)) {
+        return ReplyWith(redrive.request,
+                         takt::Fail(ErrorCode::kConflict,
+                                    "execution '" + id + "' is " +
+                                        std::string(Name(found->status)) +
+                                        "; only failed and cancelled ones can be run again"));
+    }
+    Execution row = *found;
+    row.status = Status::kPending;
+    row.failures = row.losses = 0;
+    row.ready_at = now_.wall;
+    row.finished_at = {};
+    Live& live = Insert(std::move(row), Place::kHistory);
+    Write(live, Place::kLive, true);
+    Emit(EventType::kTaskSubmitted, live, "run again by an operator");
+    Wait(live);
+    ReplyWith(redrive.request, live.row);
+}
+
+void Engine::CreateOnce(const Submit& submit) {
+    Task& task = *submit.task;
+    const Queue& queue = lanes_.QueueOf(task.queue);
+    if (queue.waiting >= config_.pending_max) {
+        return ReplyWith(submit.request,
+                         takt::Fail(ErrorCode::kExhausted,
+                                    "queue '" + task.queue.str() + "' is full: " +
+                                        std::to_string(queue.waiting) +
+                                        " executions wait in it; try again later",
+                                    "queue"));
+    }
+    Execution row;
+    row.serial = serials_.Next(now_.wall);
+    if (task.id.empty()) task.id = TaskId(Text(SerialText(row.serial)));
+    task.created_at = task.updated_at = now_.wall;
+    row.id = ExecutionId(task.id.text());
+    row.created_at = now_.wall;
+    row.scheduled_at = task.run_at != Time{} ? task.run_at : now_.wall + task.opt().delay;
+    row.ready_at = row.scheduled_at;
+    row.task = submit.task;
+    Live& live = Insert(std::move(row), Place::kNone);
+    Write(live, Place::kLive, true);
+    ++counters_.submitted;
+    Emit(EventType::kTaskSubmitted, live);
+    Wait(live);
+    ReplyWith(submit.request, live.row);
+}
+
+void Engine::ReplyWith(RequestId request, Result<Execution> answer) {
+    if (request != 0) effects_->replies.push_back({request, std::move(answer)});
+}
+
+// --- What comes out -----------------------------------------------------------------------------
+
+void Engine::Write(Live& live, Place after, bool urgent) {
+    effects_->urgent |= urgent;
+    if (live.mark.generation == effects_->generation) {
+        auto& change = std::get<ExecutionChange>(effects_->changes[live.mark.index]);
+        change.after = after;
+        change.row = live.row;
+    } else {
+        live.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
+        effects_->changes.emplace_back(ExecutionChange{live.place, after, live.row});
+    }
+    live.place = after;
+}
+
+void Engine::Write(Slot& slot) {
+    effects_->urgent = true;
+    if (slot.mark.generation == effects_->generation) {
+        effects_->changes[slot.mark.index] = WorkerPut{slot.row};
+    } else {
+        slot.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
+        effects_->changes.emplace_back(WorkerPut{slot.row});
+    }
+}
+
+// Settings change rarely: a search through the batch is cheaper than remembering where they are.
+void Engine::Write(SettingPut setting) {
+    effects_->urgent = true;
+    for (Change& change : effects_->changes) {
+        auto* earlier = std::get_if<SettingPut>(&change);
+        if (!earlier || !(earlier->key == setting.key)) continue;
+        *earlier = std::move(setting);
+        return;
+    }
+    effects_->changes.emplace_back(std::move(setting));
+}
+
+void Engine::Emit(EventType type, const Live& live, Text detail) {
+    Emit(Event{.type = type,
+               .task = live.row.task->id,
+               .execution = live.row.id,
+               .worker = live.row.worker,
+               .attempt = live.row.attempt,
+               .detail = std::move(detail)});
+}
+
+void Engine::Emit(EventType type, const Slot& slot, Text detail) {
+    Emit(Event{.type = type, .worker = slot.row.id, .detail = std::move(detail)});
+}
+
+void Engine::Emit(Event event) {
+    event.serial = serials_.Next(now_.wall);
+    event.at = now_.wall;
+    if (config_.events_stored >> static_cast<unsigned>(event.type) & 1) {
+        effects_->changes.emplace_back(EventAppend{event});
+    }
+    effects_->events.push_back(std::move(event));
+}
+
+void Engine::On(SetStrategy& set) {
+    if (set.reset) balancers_.clear();
+    strategy_ = set.strategy;
+    Write(SettingPut{Text(kStrategySetting), Text(Name(set.strategy))});
+    ReplyWith(set.request, Execution{});
+}
+
+}  // namespace takt

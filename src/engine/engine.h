@@ -1,0 +1,214 @@
+// Engine: decides, never acts.
+//
+// One per partition and term. It holds every execution that is not finished and every worker, takes
+// inputs one at a time, and says what is to be written and sent. It reads no clock, waits for nothing,
+// draws no randomness but from its seed, and depends on no hash order: equal histories give equal
+// effects. Used from one thread.
+//
+// What it decides counts only once the changes are committed; if that commit is refused, the engine is
+// thrown away with everything it decided since.
+#pragma once
+
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/balancer.h"
+#include "engine/config.h"
+#include "engine/effects.h"
+#include "engine/input.h"
+#include "engine/lanes.h"
+#include "engine/live.h"
+#include "engine/slot.h"
+#include "engine/timer_heap.h"
+
+namespace takt {
+
+// How many executions went which way since this engine began.
+struct EngineCounters {
+    std::uint64_t submitted = 0;
+    std::uint64_t assigned = 0;
+    std::uint64_t succeeded = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t retried = 0;
+    std::uint64_t lost = 0;   // Attempts lost with their worker.
+    std::uint64_t stale = 0;  // Reports refused.
+    std::uint64_t transitions = 0;
+};
+
+struct TermView {
+    Partition partition = 0;
+    std::uint64_t epoch = 0;
+};
+
+class Engine {
+  public:
+    Engine(const EngineConfig& config, TermView term, const RandomSeed& seed);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // What the store had, before Begin: settings and workers first, then executions by rising serial.
+    void RestoreSetting(const Text& key, const Text& value);
+    void RestoreWorker(Worker worker);
+    void RestoreExecution(Execution execution);
+
+    // All is restored; time starts. Serials handed out will be above `last_serial`.
+    void Begin(Serial last_serial, Instant now, Effects& effects);
+
+    // Takes one input and everything that is due by `now`. REQUIRES: Begin was called; `now.steady`
+    // never goes back.
+    void Step(Input input, Instant now, Effects& effects);
+
+    // How long until a Tick has something to do; 0 if it has already; nothing if it never will.
+    std::optional<Duration> NextDeadline(Instant now) const;
+
+    // --- Looking in -----------------------------------------------------------------------------
+
+    const Execution* Find(const ExecutionId& id) const;
+    const Slot* FindWorker(const WorkerId& id) const;
+    std::size_t live_count() const { return live_.size(); }
+    std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
+    const EngineCounters& counters() const { return counters_; }
+    const Lanes& lanes() const { return lanes_; }
+    const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers() const { return workers_; }
+    Strategy strategy() const { return strategy_; }
+    Serial last_serial() const { return serials_.last(); }
+
+  private:
+    struct ById {
+        using is_transparent = void;
+        std::size_t operator()(const Live* live) const { return TextHash{}(live->row.id.view()); }
+        std::size_t operator()(std::string_view id) const { return TextHash{}(id); }
+        bool operator()(const Live* a, const Live* b) const { return a == b; }
+        bool operator()(std::string_view id, const Live* b) const { return id == b->row.id.view(); }
+        bool operator()(const Live* a, std::string_view id) const { return id == a->row.id.view(); }
+    };
+    // A question about an id that the engine does not hold, until the store has been asked.
+    using Question = std::variant<Submit, Cancel, Redrive>;
+
+    void On(Submit& submit);
+    void On(Cancel& cancel);
+    void On(Redrive& redrive);
+    void On(LookupDone& lookup);
+    void On(Attach& attach);
+    void On(Heartbeat& heartbeat);
+    void On(Detach& detach);
+    void On(Goodbye& goodbye);
+    void On(Started& started);
+    void On(Report& report);
+    void On(SetWorkerStatus& set);
+    void On(RemoveWorker& remove);
+    void On(SetStrategy& set);
+    void On(Tick&) {}
+
+    // engine.cc: questions
+    void Ask(const ExecutionId& id, Question question);
+    void Answer(const Submit& submit, const std::optional<Execution>& found);
+    void Answer(const Cancel& cancel, const std::optional<Execution>& found);
+    void Answer(const Redrive& redrive, const std::optional<Execution>& found);
+    void ReplyWith(RequestId request, Result<Execution> answer);
+    void CreateOnce(const Submit& submit);
+
+    // engine_attempts.cc: one execution
+    Live* FindLive(const ExecutionId& id) const;
+    Live* Current(const AttemptRef& attempt);
+    Live& Insert(Execution row, Place place);
+    void Wait(Live& live);
+    void MakeReady(Live& live);
+    void Unqueue(Live& live);
+    void Take(Live& live, Slot& slot);
+    Slot& LetGo(Live& live);
+    void Requeue(Live& live, bool loss);
+    void Fail(Live& live, OutcomePtr outcome, bool retryable);
+    Execution Finish(Live& live, Status status, OutcomePtr outcome);
+    void Stop(Live& live, Reason reason);
+    void Settle(Live& live);
+    void Move(Live& live, Status to);
+    void OnDue(Live& live);
+    void OnOverdue(Live& live);
+    const RetryPolicy& RetryOf(const Task& task) const;
+    Duration TimeoutOf(const Task& task) const;
+
+    // engine_workers.cc: one worker
+    Slot* SlotOf(SessionId session) const;
+    void FindMark(Slot& slot, const WorkerId& id);
+    void Reconcile(Slot& slot, const std::vector<AttemptRef>& holding);
+    void CloseSessionOf(Slot& slot, Text why);
+    void Doubt(Slot& slot, bool loss);
+    void Lose(Slot& slot, Text why);
+    void Leave(Slot& slot, Text why);
+    void Continue(Slot& slot);
+    void Forget(Slot& slot);
+    void Refresh(Slot& slot);
+    void FindLanes(Slot& slot);
+    void LeaveLanes(Slot& slot);
+    void Feed(Slot& slot);
+    Slot* Choose(const Execution& execution, Lane& lane);
+    Lane& LaneFor(const Task& task);
+    Balancer& BalancerFor(Strategy strategy);
+    void OnLease(Slot& slot);
+    void Unlinger(const AttemptRef& attempt, SessionId session);
+    void Later(Slot& slot);
+
+    // engine.cc: what comes out
+    void RunDue();
+    void Clean();
+    bool Tired() const { return effects_->changes.size() >= changes_limit_; }
+    void Write(Live& live, Place after, bool urgent);
+    void Write(Slot& slot);
+    void Write(SettingPut setting);
+    void Emit(EventType type, const Live& live, Text detail = {});
+    void Emit(EventType type, const Slot& slot, Text detail = {});
+    void Emit(Event event);
+
+    const EngineConfig config_;
+    const TermView term_;
+    Random random_;
+    SerialSource serials_;
+    bool begun_ = false;
+
+    boost::unordered_flat_set<Live*, ById, ById> live_;
+    Lanes lanes_;
+    std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
+    boost::unordered_flat_map<SessionId, Slot*> sessions_;
+    std::uint64_t joined_ = 0;
+    std::uint32_t forgot_generation_ = 0;  // The last batch in which a worker was forgotten.
+
+    TimerHeap<Live, Time> due_;        // Executions that wait for their time.
+    TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.
+    TimerHeap<Slot, Steady> leases_;
+    std::deque<Slot*> unfinished_;  // Workers with more to be done for them than one step may do.
+    std::vector<Live*> restored_;   // Between RestoreExecution and Begin.
+
+    boost::unordered_flat_map<Text, std::vector<Question>, TextHash, TextEqual> questions_;
+
+    Strategy strategy_;
+    std::map<Strategy, std::unique_ptr<Balancer>> balancers_;
+    std::vector<Choice> choices_;        // Scratch.
+    std::vector<Slot*> choices_slots_;   // Scratch.
+
+    std::array<std::size_t, kStatusCount> counts_{};
+    EngineCounters counters_;
+    std::uint64_t finished_since_cleaning_ = 0;
+    Steady cleaned_at_{};
+    ChangeMark purge_mark_;
+
+    // Of the step under way.
+    Instant now_{};
+    Effects* effects_ = nullptr;
+    std::size_t changes_limit_ = 0;
+};
+
+}  // namespace takt

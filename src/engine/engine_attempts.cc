@@ -1,0 +1,311 @@
+// One execution on its way: waiting, ready, with a worker, ended.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine.h"
+
+namespace takt {
+namespace {
+
+OutcomePtr MakeOutcome(Reason reason, Text message) {
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->reason = reason;
+    outcome->message = std::move(message);
+    return outcome;
+}
+
+}  // namespace
+
+const Execution* Engine::Find(const ExecutionId& id) const {
+    const Live* live = FindLive(id);
+    return live ? &live->row : nullptr;
+}
+
+Live* Engine::FindLive(const ExecutionId& id) const {
+    const auto found = live_.find(id.view());
+    return found == live_.end() ? nullptr : *found;
+}
+
+// A worker that lost its lease may still report. Attempt number and token give it away: the execution
+// has moved on, and the report must not end a newer attempt.
+Live* Engine::Current(const AttemptRef& attempt) {
+    Live* live = FindLive(attempt.execution);
+    if (!live || !live->slot) return nullptr;
+    if (config_.sabotage.accept_any_attempt) return live;
+    return live->row.attempt == attempt.attempt && live->row.token == attempt.token ? live : nullptr;
+}
+
+Live& Engine::Insert(Execution row, Place place) {
+    auto* live = new Live;
+    live->row = std::move(row);
+    live->place = place;
+    live->lane = &LaneFor(*live->row.task);
+    ++live->lane->live;
+    if (live->row.status == Status::kPending || live->row.status == Status::kRetrying) {
+        ++live->lane->queue->waiting;
+    } else {
+        ++live->lane->queue->working;
+    }
+    ++counts_[static_cast<std::size_t>(live->row.status)];
+    const bool inserted = live_.insert(live).second;
+    TAKT_CHECK(inserted);
+    return *live;
+}
+
+// Puts a restored execution where it belongs.
+void Engine::Settle(Live& live) {
+    if (live.row.status == Status::kPending || live.row.status == Status::kRetrying) {
+        return Wait(live);
+    }
+    const auto worker = workers_.find(live.row.worker.text());
+    TAKT_CHECK(worker != workers_.end() || !live.row.worker.empty());
+    if (worker == workers_.end() || worker->second->row.status == WorkerStatus::kOffline) {
+        // Its worker was lost, and the leader of that time died before it could say what follows.
+        --live.lane->queue->working;
+        ++live.lane->queue->waiting;
+        Move(live, Status::kPending);
+        live.row.ready_at = now_.wall;
+        Write(live, Place::kLive, true);
+        return Wait(live);
+    }
+    Slot& slot = *worker->second;
+    live.slot = &slot;
+    slot.hand.PushBack(live);
+    const Duration timeout = TimeoutOf(*live.row.task);
+    const Duration gone = live.row.started_at == Time{}
+                              ? Duration(0)
+                              : std::clamp(now_.wall - live.row.started_at, Duration(0), timeout);
+    overdue_.Set(live, now_.steady + (timeout - gone) + config_.timeout_grace, live.row.serial);
+}
+
+// REQUIRES: pending or retrying, and in no list.
+void Engine::Wait(Live& live) {
+    if (live.row.ready_at > now_.wall) {
+        due_.Set(live, live.row.ready_at, live.row.serial);
+    } else {
+        MakeReady(live);
+    }
+}
+
+void Engine::MakeReady(Live& live) {
+    if (live.row.status == Status::kRetrying) {
+        Move(live, Status::kPending);
+        Write(live, Place::kLive, false);
+    }
+    const Duration expires_after = live.row.task->opt().expires_after;
+    const Time expires_at = live.row.scheduled_at + expires_after;
+    if (expires_after > Duration(0) && expires_at <= now_.wall) {
+        Unqueue(live);
+        Finish(live, Status::kFailed,
+               MakeOutcome(Reason::kExpired, "not started within its expires_after"));
+        return;
+    }
+    Lane& lane = *live.lane;
+    // A lane whose workers have room is empty, unless a step stopped short of filling them.
+    if (lane.free > 0 && lane.empty()) {
+        due_.Remove(live);
+        return Take(live, *Choose(live.row, lane));
+    }
+    lane.Add(live);
+    if (expires_after > Duration(0)) {
+        due_.Set(live, expires_at, live.row.serial);
+    } else {
+        due_.Remove(live);
+    }
+}
+
+// Takes an execution that waits, for its time or for a worker, out of the waiting.
+void Engine::Unqueue(Live& live) {
+    if (live.listed) live.lane->Remove(live);
+    due_.Remove(live);
+    --live.lane->queue->waiting;
+}
+
+void Engine::Take(Live& live, Slot& slot) {
+    TAKT_CHECK(slot.can_take);
+    Unqueue(live);
+    ++live.lane->queue->working;
+    Move(live, Status::kScheduled);
+    Execution& row = live.row;
+    ++row.attempt;
+    row.epoch = term_.epoch;
+    random_.Fill(row.token);
+    row.worker = slot.row.id;
+    row.started_at = {};
+    live.slot = &slot;
+    slot.hand.PushBack(live);
+    Refresh(slot);
+    const Duration timeout = TimeoutOf(*row.task);
+    overdue_.Set(live, now_.steady + timeout + config_.timeout_grace, row.serial);
+    ++counters_.assigned;
+    Write(live, Place::kLive, true);
+    effects_->assigns.push_back({slot.session, row, timeout});
+    Emit(EventType::kTaskScheduled, live);
+}
+
+// Takes an execution out of its worker's hand. The caller feeds the worker when all is settled.
+Slot& Engine::LetGo(Live& live) {
+    Slot& slot = *live.slot;
+    slot.hand.Remove(live);
+    live.slot = nullptr;
+    live.doubtful = false;
+    overdue_.Remove(live);
+    --live.lane->queue->working;
+    Refresh(slot);
+    return slot;
+}
+
+// Its worker is gone, or never got it: somebody else has to run it.
+void Engine::Requeue(Live& live, bool loss) {
+    LetGo(live);
+    if (loss) {
+        ++live.row.losses;
+        ++counters_.lost;
+        if (live.row.losses >= config_.losses_max) {
+            Finish(live, Status::kFailed,
+                   MakeOutcome(Reason::kWorkerLost,
+                               "lost " + std::to_string(live.row.losses) +
+                                   " workers while it ran; it may be what kills them"));
+            return;
+        }
+    }
+    ++live.lane->queue->waiting;
+    Move(live, Status::kPending);
+    live.row.ready_at = now_.wall;
+    Write(live, Place::kLive, true);
+    Wait(live);
+}
+
+// An attempt failed. REQUIRES: let go.
+void Engine::Fail(Live& live, OutcomePtr outcome, bool retryable) {
+    ++live.row.failures;
+    const RetryPolicy& retry = RetryOf(*live.row.task);
+    if (!retryable || live.row.failures > retry.retries_max) {
+        Finish(live, Status::kFailed, std::move(outcome));
+        return;
+    }
+    ++live.lane->queue->waiting;
+    Move(live, Status::kRetrying);
+    const Duration delay = RetryDelay(retry, live.row.failures);
+    const double cut = std::clamp(retry.jitter, 0.0, 1.0) * random_.Fraction();
+    live.row.ready_at =
+        now_.wall + delay - Duration(static_cast<std::int64_t>(double(delay.count()) * cut));
+    live.row.outcome = std::move(outcome);
+    ++counters_.retried;
+    Write(live, Place::kLive, true);
+    Emit(EventType::kTaskRetrying, live, live.row.outcome ? live.row.outcome->message : Text());
+    Wait(live);
+}
+
+// The end. REQUIRES: neither waiting nor in a hand. Returns the row as it ended.
+Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
+    Move(live, status);
+    live.row.finished_at = now_.wall;
+    live.row.outcome = std::move(outcome);
+    Write(live, Place::kHistory, true);
+    const Text detail = live.row.outcome ? live.row.outcome->message : Text();
+    switch (status) {
+        case Status::kSuccess:
+            ++counters_.succeeded;
+            Emit(EventType::kTaskCompleted, live);
+            break;
+        case Status::kFailed:
+            ++counters_.failed;
+            Emit(EventType::kTaskFailed, live, detail);
+            break;
+        case Status::kCancelled:
+            ++counters_.cancelled;
+            Emit(EventType::kTaskCancelled, live, detail);
+            break;
+        default: Emit(EventType::kTaskSkipped, live, detail); break;
+    }
+    ++finished_since_cleaning_;
+    --counts_[static_cast<std::size_t>(status)];
+    --live.lane->live;
+    live_.erase(&live);
+    Execution row = std::move(live.row);
+    delete &live;
+    return row;
+}
+
+// Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.
+void Engine::Stop(Live& live, Reason reason) {
+    Slot& slot = *live.slot;
+    const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
+    if (slot.session != 0) effects_->stops.push_back({slot.session, attempt, reason});
+    // What was sent over HTTP cannot be called back, and nobody will tell when it is over.
+    if (slot.row.link == LinkKind::kStream) {
+        slot.lingering.push_back({attempt.execution, attempt.attempt});
+    }
+}
+
+void Engine::Move(Live& live, Status to) {
+    TAKT_CHECK(CanFollow(live.row.status, to));
+    --counts_[static_cast<std::size_t>(live.row.status)];
+    ++counts_[static_cast<std::size_t>(to)];
+    live.row.status = to;
+    ++counters_.transitions;
+}
+
+// Its time has come; or, if it already waits for a worker, its time is over.
+void Engine::OnDue(Live& live) {
+    if (!live.listed) return MakeReady(live);
+    Unqueue(live);
+    Finish(live, Status::kFailed,
+           MakeOutcome(Reason::kExpired, "not started within its expires_after"));
+}
+
+void Engine::OnOverdue(Live& live) {
+    Stop(live, Reason::kTimeout);
+    Slot& slot = LetGo(live);
+    Fail(live,
+         MakeOutcome(Reason::kTimeout, "took longer than its timeout of " +
+                                           FormatDuration(TimeoutOf(*live.row.task))),
+         true);
+    Feed(slot);
+}
+
+void Engine::On(Started& started) {
+    Live* live = Current(started.attempt);
+    if (!live) {
+        ++counters_.stale;
+        effects_->stops.push_back({started.session, started.attempt, Reason::kCancelled});
+        return;
+    }
+    if (live->row.status != Status::kScheduled) return;
+    Move(*live, Status::kRunning);
+    live->row.started_at = now_.wall;
+    overdue_.Set(*live, now_.steady + TimeoutOf(*live->row.task) + config_.timeout_grace,
+                 live->row.serial);
+    // Not worth a commit: whoever takes over learns from the worker that it runs.
+    Write(*live, Place::kLive, false);
+    Emit(EventType::kTaskStarted, *live);
+}
+
+void Engine::On(Report& report) {
+    Live* live = Current(report.attempt);
+    effects_->verdicts.push_back({report.session, report.attempt, live != nullptr});
+    if (!live) {
+        ++counters_.stale;
+        return Unlinger(report.attempt, report.session);
+    }
+    if (live->row.started_at == Time{}) live->row.started_at = now_.wall;
+    Slot& slot = LetGo(*live);
+    if (report.success) {
+        Finish(*live, Status::kSuccess, std::move(report.outcome));
+    } else {
+        Fail(*live, std::move(report.outcome), report.retryable);
+    }
+    Feed(slot);
+}
+
+const RetryPolicy& Engine::RetryOf(const Task& task) const {
+    return task.opt().retry ? *task.opt().retry : config_.retry;
+}
+
+Duration Engine::TimeoutOf(const Task& task) const {
+    return task.timeout > Duration(0) ? task.timeout : config_.timeout;
+}
+
+}  // namespace takt

@@ -1,0 +1,329 @@
+// Workers: who is there, what they have in hand, what they get next.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine.h"
+
+namespace takt {
+
+const Slot* Engine::FindWorker(const WorkerId& id) const {
+    const auto found = workers_.find(id.text());
+    return found == workers_.end() ? nullptr : found->second.get();
+}
+
+Slot* Engine::SlotOf(SessionId session) const {
+    const auto found = sessions_.find(session);
+    return found == sessions_.end() ? nullptr : found->second;
+}
+
+void Engine::On(Attach& attach) {
+    auto [entry, is_new] = workers_.try_emplace(attach.worker.id.text());
+    if (is_new) {
+        entry->second = std::make_unique<Slot>();
+        entry->second->order = ++joined_;
+        if (forgot_generation_ == effects_->generation) FindMark(*entry->second, attach.worker.id);
+    }
+    Slot& slot = *entry->second;
+    const Worker before = slot.row;
+    // What a process of the same id that died had in hand died with it; what a process that only
+    // lost its connection does not have, it never got.
+    const bool same_process = !is_new && before.instance == attach.worker.instance;
+    CloseSessionOf(slot, "a newer session of this worker took its place");
+    slot.row = std::move(attach.worker);
+    slot.row.capacity = std::clamp(slot.row.capacity, 1u, kCapacityMax);
+    slot.row.weight = std::clamp(slot.row.weight, 1u, kWeightMax);
+    slot.row.joined_at = is_new ? now_.wall : before.joined_at;
+    slot.row.seen_at = now_.wall;
+    // What an operator said of it holds until the operator says otherwise.
+    const bool set_aside = !is_new && (before.status == WorkerStatus::kMaintenance ||
+                                       before.status == WorkerStatus::kDraining);
+    slot.row.status = set_aside ? before.status : WorkerStatus::kOnline;
+    slot.row.status_reason = set_aside ? before.status_reason : Text();
+    slot.session = attach.session;
+    slot.leaving = false;
+    sessions_[attach.session] = &slot;
+    leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
+    LeaveLanes(slot);
+    FindLanes(slot);
+    Doubt(slot, !same_process);
+    Reconcile(slot, attach.holding);
+    Write(slot);
+    if (is_new) {
+        Emit(EventType::kWorkerJoined, slot);
+    } else if (before.status == WorkerStatus::kOffline) {
+        Emit(EventType::kWorkerOnline, slot);
+    }
+    if (set_aside) effects_->drains.push_back({slot.session, true});
+    Continue(slot);
+}
+
+// A worker that left and came back within one batch must not be both deleted and put by it.
+void Engine::FindMark(Slot& slot, const WorkerId& id) {
+    for (std::uint32_t i = 0; i < effects_->changes.size(); ++i) {
+        const auto* deletion = std::get_if<WorkerDelete>(&effects_->changes[i]);
+        if (deletion && deletion->id == id) slot.mark = {effects_->generation, i};
+    }
+}
+
+// Whatever the engine believes to be in the worker's hand may not be there.
+void Engine::Doubt(Slot& slot, bool loss) {
+    slot.doubt_is_loss = loss;
+    for (Live* live = slot.hand.front(); live; live = live->next) live->doubtful = true;
+    slot.lingering.clear();
+}
+
+// The worker told what it has: that is beyond doubt, and what is not its own any more it must stop.
+void Engine::Reconcile(Slot& slot, const std::vector<AttemptRef>& holding) {
+    for (const AttemptRef& attempt : holding) {
+        Live* live = Current(attempt);
+        if (live && live->slot == &slot) {
+            live->doubtful = false;
+        } else {
+            effects_->stops.push_back({slot.session, attempt, Reason::kWorkerLost});
+            slot.lingering.push_back({attempt.execution, attempt.attempt});
+        }
+    }
+}
+
+// Does what is to be done for a worker: takes the doubtful out of its hand, then fills it; as far as
+// one step may go.
+void Engine::Continue(Slot& slot) {
+    for (Live* live = slot.hand.front(); live;) {
+        Live* next = live->next;
+        if (live->doubtful) {
+            if (Tired()) return Later(slot);
+            Requeue(*live, slot.doubt_is_loss);
+        }
+        live = next;
+    }
+    if (slot.leaving && slot.hand.empty()) return Forget(slot);
+    Refresh(slot);
+    Feed(slot);
+}
+
+void Engine::Later(Slot& slot) {
+    if (slot.unfinished) return;
+    slot.unfinished = true;
+    unfinished_.push_back(&slot);
+}
+
+// Gives a worker with room the most urgent of what it may run, until it is full.
+void Engine::Feed(Slot& slot) {
+    while (slot.can_take) {
+        Lane* best = nullptr;
+        for (Lane* lane : slot.lanes) {
+            if (lane->empty()) continue;
+            if (best) {
+                const Live& a = *lane->front();
+                const Live& b = *best->front();
+                if (lane->top() != best->top()) {
+                    if (lane->top() < best->top()) continue;
+                } else if (std::pair(b.row.ready_at, b.row.serial) <
+                           std::pair(a.row.ready_at, a.row.serial)) {
+                    continue;
+                }
+            }
+            best = lane;
+        }
+        if (!best) return;
+        if (Tired()) return Later(slot);
+        Take(*best->front(), slot);
+    }
+}
+
+Slot* Engine::Choose(const Execution& execution, Lane& lane) {
+    choices_.clear();
+    choices_slots_.clear();
+    for (Slot* slot : lane.pool) {
+        if (!slot->can_take) continue;
+        choices_.push_back({&slot->row, &slot->load, slot->busy(), slot->order});
+        choices_slots_.push_back(slot);
+    }
+    TAKT_CHECK(choices_.size() == lane.free && !choices_.empty());
+    if (choices_.size() == 1) return choices_slots_.front();
+    const Strategy strategy = execution.task->opt().strategy.value_or(strategy_);
+    const std::size_t index = BalancerFor(strategy).Pick(execution, lane.number, choices_);
+    TAKT_CHECK(index < choices_.size());
+    return choices_slots_[index];
+}
+
+Balancer& Engine::BalancerFor(Strategy strategy) {
+    auto& balancer = balancers_[strategy];
+    if (!balancer) balancer = MakeBalancer(strategy, random_);
+    if (!balancer) balancer = MakeBalancer(Strategy::kLeastTasks, random_);
+    return *balancer;
+}
+
+Lane& Engine::LaneFor(const Task& task) {
+    lanes_.Sweep([](Lane& lane) {
+        for (Slot* slot : lane.pool) std::erase(slot->lanes, &lane);
+    });
+    bool made = false;
+    Lane& lane = lanes_.For(task, made);
+    if (made) {
+        for (auto& [id, slot] : workers_) {
+            if (!Serves(slot->row, lane)) continue;
+            lane.pool.push_back(slot.get());
+            slot->lanes.push_back(&lane);
+            lane.free += slot->can_take ? 1 : 0;
+        }
+        std::ranges::sort(lane.pool, {}, &Slot::order);
+    }
+    return lane;
+}
+
+void Engine::FindLanes(Slot& slot) {
+    lanes_.ForEach([&](Lane& lane) {
+        if (!Serves(slot.row, lane)) return;
+        slot.lanes.push_back(&lane);
+        lane.pool.insert(std::ranges::upper_bound(lane.pool, slot.order, {}, &Slot::order), &slot);
+        lane.free += slot.can_take ? 1 : 0;
+    });
+}
+
+void Engine::LeaveLanes(Slot& slot) {
+    for (Lane* lane : slot.lanes) {
+        std::erase(lane->pool, &slot);
+        lane->free -= slot.can_take ? 1 : 0;
+    }
+    slot.lanes.clear();
+}
+
+// Keeps the lanes' count of workers with room in step.
+void Engine::Refresh(Slot& slot) {
+    const bool can_take = slot.session != 0 && slot.row.status == WorkerStatus::kOnline &&
+                          slot.busy() < slot.row.capacity;
+    if (can_take == slot.can_take) return;
+    slot.can_take = can_take;
+    for (Lane* lane : slot.lanes) lane->free += can_take ? 1 : -1;
+}
+
+void Engine::On(Heartbeat& heartbeat) {
+    Slot* slot = SlotOf(heartbeat.session);
+    if (!slot) return;
+    slot->load = heartbeat.load;
+    slot->row.seen_at = now_.wall;
+    leases_.Set(*slot, now_.steady + config_.worker_lease, slot->order);
+}
+
+void Engine::On(Detach& detach) {
+    Slot* slot = SlotOf(detach.session);
+    if (!slot) return;
+    sessions_.erase(detach.session);
+    slot->session = 0;
+    Refresh(*slot);
+}
+
+void Engine::On(Goodbye& goodbye) {
+    if (Slot* slot = SlotOf(goodbye.session)) Leave(*slot, "it said goodbye");
+}
+
+void Engine::On(RemoveWorker& remove) {
+    const auto found = workers_.find(remove.worker.text());
+    if (found == workers_.end()) {
+        return ReplyWith(remove.request,
+                         takt::Fail(ErrorCode::kNotFound,
+                                    "there is no worker '" + remove.worker.text().str() + "'"));
+    }
+    ReplyWith(remove.request, Execution{});
+    Leave(*found->second, "an operator removed it");
+}
+
+void Engine::On(SetWorkerStatus& set) {
+    const auto found = workers_.find(set.worker.text());
+    if (found == workers_.end()) {
+        return ReplyWith(set.request,
+                         takt::Fail(ErrorCode::kNotFound,
+                                    "there is no worker '" + set.worker.text().str() + "'"));
+    }
+    Slot& slot = *found->second;
+    ReplyWith(set.request, Execution{});
+    if (set.status == WorkerStatus::kOffline) return Lose(slot, set.reason);
+    const WorkerStatus before = slot.row.status;
+    // A worker that is not there cannot be put online by saying so.
+    const bool absent = set.status == WorkerStatus::kOnline && slot.session == 0;
+    slot.row.status = absent ? WorkerStatus::kOffline : set.status;
+    slot.row.status_reason = set.reason;
+    Write(slot);
+    if (slot.session != 0) {
+        effects_->drains.push_back({slot.session, set.status != WorkerStatus::kOnline});
+    }
+    if (before != WorkerStatus::kOnline && slot.row.status == WorkerStatus::kOnline) {
+        Emit(EventType::kWorkerOnline, slot, set.reason);
+    }
+    Continue(slot);
+}
+
+void Engine::CloseSessionOf(Slot& slot, Text why) {
+    if (slot.session == 0) return;
+    effects_->closes.push_back({slot.session, std::move(why)});
+    sessions_.erase(slot.session);
+    slot.session = 0;
+}
+
+// The worker is taken for dead: what it had in hand is given to others.
+void Engine::Lose(Slot& slot, Text why) {
+    CloseSessionOf(slot, why);
+    if (slot.row.status != WorkerStatus::kMaintenance) {
+        slot.row.status = WorkerStatus::kOffline;
+        slot.row.status_reason = why;
+    }
+    Write(slot);
+    Emit(EventType::kWorkerOffline, slot, std::move(why));
+    leases_.Set(slot, now_.steady + config_.worker_forgotten, slot.order);
+    Doubt(slot, true);
+    Refresh(slot);
+    Continue(slot);
+}
+
+// The worker goes in order: what it still had in hand is given to others, and counts as no loss.
+void Engine::Leave(Slot& slot, Text why) {
+    CloseSessionOf(slot, why);
+    slot.row.status = WorkerStatus::kOffline;
+    slot.leaving = true;
+    Emit(EventType::kWorkerLeft, slot, std::move(why));
+    Doubt(slot, false);
+    Refresh(slot);
+    Continue(slot);
+}
+
+void Engine::OnLease(Slot& slot) {
+    if (slot.session == 0 && slot.row.status == WorkerStatus::kOffline && slot.hand.empty()) {
+        return Forget(slot);
+    }
+    if (slot.session == 0 && slot.row.status == WorkerStatus::kMaintenance && slot.hand.empty()) {
+        // An operator set it aside; it stays known until an operator removes it.
+        return leases_.Set(slot, now_.steady + config_.worker_forgotten, slot.order);
+    }
+    Lose(slot, "not heard of for longer than its lease");
+}
+
+void Engine::Forget(Slot& slot) {
+    TAKT_CHECK(slot.hand.empty() && slot.session == 0);
+    LeaveLanes(slot);
+    leases_.Remove(slot);
+    std::erase(unfinished_, &slot);
+    const WorkerDelete change{slot.row.id};
+    if (slot.mark.generation == effects_->generation) {
+        effects_->changes[slot.mark.index] = change;
+    } else {
+        effects_->changes.emplace_back(change);
+    }
+    effects_->urgent = true;
+    forgot_generation_ = effects_->generation;
+    workers_.erase(change.id.text());
+}
+
+// The worker is done with an attempt that was settled without it.
+void Engine::Unlinger(const AttemptRef& attempt, SessionId session) {
+    Slot* slot = SlotOf(session);
+    if (!slot) return;
+    std::erase_if(slot->lingering, [&](const Lingering& lingering) {
+        return lingering.execution == attempt.execution && lingering.attempt == attempt.attempt;
+    });
+    Refresh(*slot);
+    Feed(*slot);
+}
+
+}  // namespace takt

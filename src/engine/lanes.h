@@ -1,0 +1,93 @@
+// Lanes: where executions that may start now wait for a worker.
+//
+// A lane holds the executions of one queue that ask for the same thing of a worker (type, labels,
+// executor), by priority and then by age. Since all of a lane can go to the same workers, whether and
+// where its next one can start is decided without looking at the others.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "engine/live.h"
+#include "model/task.h"
+
+namespace takt {
+
+struct Slot;
+
+// A named queue and what is in it.
+struct Queue {
+    Text name;
+    std::size_t waiting = 0;  // Pending and retrying, those whose time has not come included.
+    std::size_t working = 0;  // Scheduled and running.
+};
+
+struct Lane {
+    Queue* queue = nullptr;
+    Text type;
+    Text executor;
+    Pairs labels;
+    std::uint64_t number = 0;  // In order of making.
+
+    std::array<LiveList, kPriorityMax + 1> waiting;
+    std::uint32_t priorities = 0;  // Bit p is set if waiting[p] is not empty.
+
+    std::vector<Slot*> pool;  // The workers that serve this lane, in the order they joined.
+    std::uint32_t free = 0;   // How many of them can take one more.
+    std::size_t live = 0;     // Executions that point here, waiting or not.
+
+    bool empty() const { return priorities == 0; }
+
+    // The next to start. REQUIRES: not empty.
+    Live* front() const { return waiting[top()].front(); }
+    std::size_t top() const { return 31u - static_cast<unsigned>(__builtin_clz(priorities)); }
+
+    void Add(Live& live);
+    void Remove(Live& live);
+};
+
+class Lanes {
+  public:
+    // The lane for a task; made if there is none. `made` tells.
+    Lane& For(const Task& task, bool& made);
+    Queue& QueueOf(const Text& name);
+
+    // Calls `visit` for every lane, in order of their names.
+    template <typename Visit>
+    void ForEach(Visit visit) {
+        for (auto& [key, lane] : lanes_) visit(*lane);
+    }
+    const std::map<Text, std::unique_ptr<Queue>, std::less<>>& queues() const { return queues_; }
+
+    // Forgets lanes that nothing points to when there are many, telling `forget` of each first. Labels
+    // and types come from users; without this their combinations would pile up for ever.
+    template <typename Forget>
+    void Sweep(Forget forget) {
+        if (lanes_.size() <= kLanesKept) return;
+        std::erase_if(lanes_, [&](auto& entry) {
+            if (entry.second->live > 0) return false;
+            forget(*entry.second);
+            return true;
+        });
+        last_ = nullptr;
+    }
+
+  private:
+    // An empty lane is some 400 bytes: this is a few megabytes at most.
+    static constexpr std::size_t kLanesKept = 4096;
+
+    std::map<std::string, std::unique_ptr<Lane>, std::less<>> lanes_;
+    std::map<Text, std::unique_ptr<Queue>, std::less<>> queues_;
+    std::string key_;  // Scratch.
+    Lane* last_ = nullptr;  // Bulk submits ask for one lane over and over.
+    std::uint64_t made_ = 0;
+};
+
+}  // namespace takt

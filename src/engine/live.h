@@ -1,0 +1,70 @@
+// Live: an execution that is not finished, as the engine holds it. A million of them may wait, so
+// every byte here is weighed (docs/decisions/0002-engine-memory.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+#include "engine/timer_heap.h"
+#include "model/change.h"
+#include "model/execution.h"
+
+namespace takt {
+
+struct Lane;
+struct Slot;
+
+// Which change of the batch being gathered speaks of this row, so that a later one replaces it.
+struct ChangeMark {
+    std::uint32_t generation = 0;
+    std::uint32_t index = 0;
+};
+
+// Waits in the timer heap for its time (pending, retrying: by the wall clock) or for its end
+// (scheduled, running: by the steady clock).
+struct Live : Timer {
+    Execution row;
+    Lane* lane = nullptr;  // Never null once it is in the engine.
+    Slot* slot = nullptr;  // The worker that has it, while scheduled or running.
+    Live* next = nullptr;  // In its lane, or in its worker's hand.
+    Live* previous = nullptr;
+    ChangeMark mark;
+    Place place = Place::kNone;
+    bool listed = false;    // In a list.
+    bool doubtful = false;  // In the hand of a worker that may not have it any more.
+};
+
+// A list through `next` and `previous`; an execution is in one at a time.
+class LiveList {
+  public:
+    bool empty() const { return !head_; }
+    std::size_t size() const { return size_; }
+    Live* front() const { return head_; }
+
+    void PushBack(Live& live) {
+        TAKT_CHECK(!live.listed);
+        live.previous = tail_;
+        live.next = nullptr;
+        (tail_ ? tail_->next : head_) = &live;
+        tail_ = &live;
+        live.listed = true;
+        ++size_;
+    }
+
+    void Remove(Live& live) {
+        TAKT_CHECK(live.listed);
+        (live.previous ? live.previous->next : head_) = live.next;
+        (live.next ? live.next->previous : tail_) = live.previous;
+        live.next = live.previous = nullptr;
+        live.listed = false;
+        --size_;
+    }
+
+  private:
+    Live* head_ = nullptr;
+    Live* tail_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace takt

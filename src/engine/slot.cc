@@ -1,0 +1,19 @@
+#include "engine/slot.h"
+
+#include <algorithm>
+
+#include "engine/lanes.h"
+
+namespace takt {
+
+bool Serves(const Worker& worker, const Lane& lane) {
+    const auto lists = [](const std::vector<Text>& names, const Text& name) {
+        return names.empty() || std::ranges::binary_search(names, name);
+    };
+    return lists(worker.types, lane.type) && lists(worker.queues, lane.queue->name) &&
+           std::ranges::includes(worker.labels, lane.labels) &&
+           (lane.executor.empty() || lane.executor == worker.group ||
+            lane.executor == worker.id.text());
+}
+
+}  // namespace takt

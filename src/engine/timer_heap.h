@@ -1,0 +1,103 @@
+// TimerHeap: what happens next, by time. A binary heap whose entries know their place in it, so that a
+// timer is moved or removed in O(log n), and a thing without a timer costs no entry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace takt {
+
+// The base of what can wait in a heap; in one heap at a time.
+struct Timer {
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+    std::uint32_t position = kNone;
+
+    bool armed() const { return position != kNone; }
+};
+
+// `T` derives from Timer. `At` is a time point. Timers of one moment come in the order of `order`, so
+// that equal histories give equal results.
+template <typename T, typename At>
+class TimerHeap {
+  public:
+    bool empty() const { return entries_.empty(); }
+    std::size_t size() const { return entries_.size(); }
+
+    // REQUIRES: not empty.
+    At next_at() const { return entries_.front().at; }
+    T* next() const { return entries_.front().timer; }
+
+    // Arms the timer, or moves it.
+    void Set(T& timer, At at, std::uint64_t order) {
+        if (!timer.armed()) {
+            timer.position = static_cast<std::uint32_t>(entries_.size());
+            entries_.push_back({at, order, &timer});
+        } else {
+            entries_[timer.position].at = at;
+            entries_[timer.position].order = order;
+        }
+        Down(Up(timer.position));
+    }
+
+    void Remove(T& timer) {
+        const std::uint32_t hole = timer.position;
+        if (hole == Timer::kNone) return;
+        TAKT_CHECK(entries_[hole].timer == &timer);
+        timer.position = Timer::kNone;
+        const Entry last = entries_.back();
+        entries_.pop_back();
+        if (hole == entries_.size()) return;
+        Put(hole, last);
+        Down(Up(hole));
+    }
+
+  private:
+    struct Entry {
+        At at;
+        std::uint64_t order;
+        T* timer;
+
+        bool operator<(const Entry& other) const {
+            return at != other.at ? at < other.at : order < other.order;
+        }
+    };
+
+    void Put(std::uint32_t position, const Entry& entry) {
+        entries_[position] = entry;
+        entry.timer->position = position;
+    }
+
+    std::uint32_t Up(std::uint32_t position) {
+        const Entry entry = entries_[position];
+        while (position > 0) {
+            const std::uint32_t parent = (position - 1) / 2;
+            if (!(entry < entries_[parent])) break;
+            Put(position, entries_[parent]);
+            position = parent;
+        }
+        Put(position, entry);
+        return position;
+    }
+
+    void Down(std::uint32_t position) {
+        const Entry entry = entries_[position];
+        const auto size = static_cast<std::uint32_t>(entries_.size());
+        for (;;) {
+            std::uint32_t child = 2 * position + 1;
+            if (child >= size) break;
+            if (child + 1 < size && entries_[child + 1] < entries_[child]) ++child;
+            if (!(entries_[child] < entry)) break;
+            Put(position, entries_[child]);
+            position = child;
+        }
+        Put(position, entry);
+    }
+
+    std::vector<Entry> entries_;
+};
+
+}  // namespace takt
