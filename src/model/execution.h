@@ -5,6 +5,9 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/id.h"
 #include "base/text.h"
@@ -19,7 +22,8 @@ using Token = std::array<std::uint8_t, 16>;
 std::string TokenText(const Token& token);  // 32 hexadecimal digits.
 std::optional<Token> ParseToken(std::string_view text);
 
-// Why an execution or attempt ended as it did. Stored by name: never rename one.
+// Why an execution or attempt ended as it did. Stored by number and shown by
+// name: only ever append.
 enum class Reason : std::uint8_t {
     kNone,
     kHandlerFailed,  // The handler said so.

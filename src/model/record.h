@@ -1,9 +1,11 @@
 // The stored form of the model: protobuf, so that fields can be added and old rows still be read.
 //
 // Encoding never fails. Decoding returns kInvalid for bytes that are not such a record; a store turns
-// that into a row that can be shown (Reason::kUndecodable), never into a crash.
+// that into a row that can be shown (Reason::kUndecodable), never into a crash. What was decoded is
+// within bounds: known enumerators, no times or durations whose sums overflow, no NaN, ids not empty.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,8 @@
 
 namespace takt {
 
+// Never empty, so that a store can write nothing for a task without options; decoding nothing
+// gives null.
 std::string EncodeOptions(const TaskOptions& options);
 Result<std::unique_ptr<const TaskOptions>> DecodeOptions(std::string_view bytes);
 
@@ -25,7 +29,7 @@ Result<TaskRow> DecodeTaskRow(std::string_view bytes);
 std::string EncodeExecution(const Execution& execution);
 Result<Execution> DecodeExecution(std::string_view bytes);
 
-// Empty for no outcome.
+// Empty for no outcome, and only for none.
 std::string EncodeOutcome(const OutcomePtr& outcome);
 Result<OutcomePtr> DecodeOutcome(std::string_view bytes);
 

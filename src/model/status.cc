@@ -36,20 +36,25 @@ constexpr std::array<std::string_view, kStatusCount> kNames = {
 
 }  // namespace
 
-std::span<const Transition> Transitions() { return kTransitions; }
+std::span<const Transition> Transitions() {
+    return kTransitions;
+}
 
 bool CanFollow(Status from, Status to) {
     static const auto kAllowed = [] {
         std::array<std::uint8_t, kStatusCount> bits{};
         for (const Transition& t : kTransitions) {
-            bits[static_cast<std::size_t>(t.from)] |= std::uint8_t(1u << static_cast<unsigned>(t.to));
+            bits[static_cast<std::size_t>(t.from)] |=
+                std::uint8_t(1u << static_cast<unsigned>(t.to));
         }
         return bits;
     }();
     return kAllowed[static_cast<std::size_t>(from)] >> static_cast<unsigned>(to) & 1;
 }
 
-std::string_view Name(Status status) { return kNames[static_cast<std::size_t>(status)]; }
+std::string_view Name(Status status) {
+    return kNames[static_cast<std::size_t>(status)];
+}
 
 std::optional<Status> ParseStatus(std::string_view name) {
     for (std::size_t i = 0; i < kNames.size(); ++i) {

@@ -1,0 +1,58 @@
+#include "model/execution.h"
+
+#include "model/names.h"
+
+namespace takt {
+namespace {
+
+constexpr std::array<std::string_view, 11> kReasons = {
+    "none",    "handler_failed", "timeout",  "worker_lost", "cancelled", "expired",
+    "skipped", "missed",         "replaced", "undecodable", "rejected",
+};
+constexpr std::array<std::string_view, 3> kOrigins = {"once", "fire", "trigger"};
+constexpr std::string_view kHex = "0123456789abcdef";
+
+int HexDigit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+}  // namespace
+
+std::string TokenText(const Token& token) {
+    std::string text;
+    text.reserve(2 * token.size());
+    for (const std::uint8_t byte : token) {
+        text += kHex[byte >> 4];
+        text += kHex[byte & 15];
+    }
+    return text;
+}
+
+std::optional<Token> ParseToken(std::string_view text) {
+    Token token;
+    if (text.size() != 2 * token.size()) return std::nullopt;
+    for (std::size_t i = 0; i < token.size(); ++i) {
+        const int high = HexDigit(text[2 * i]);
+        const int low = HexDigit(text[2 * i + 1]);
+        if (high < 0 || low < 0) return std::nullopt;
+        token[i] = static_cast<std::uint8_t>(high << 4 | low);
+    }
+    return token;
+}
+
+std::string_view Name(Reason reason) {
+    return names::Find(kReasons, reason);
+}
+
+std::optional<Reason> ParseReason(std::string_view name) {
+    return names::Parse<Reason>(kReasons, name);
+}
+
+std::string_view Name(Origin origin) {
+    return names::Find(kOrigins, origin);
+}
+
+}  // namespace takt

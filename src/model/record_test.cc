@@ -1,0 +1,369 @@
+#include "model/record.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "base/random.h"
+#include "record.pb.h"
+
+namespace takt {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string kBytes = std::string("\0\xff\n\"", 4) + "ü";
+
+TaskOptions FullOptions() {
+    TaskOptions options;
+    options.retry = RetryPolicy{7, 11s, 1.5, 13s, 0.25};
+    options.strategy = Strategy::kCustom;
+    options.strategy_name = "mine";
+    options.metadata = {{"a", "1"}, {"b", kBytes}};
+    options.labels = {{"gpu", "yes"}, {"zone", ""}};
+    options.executor = "mailers";
+    options.unique_key = "u";
+    options.unique_for = 17s;
+    options.expires_after = 19s;
+    options.trace = "00-11-22-01";
+    options.concurrency_key = "c";
+    options.concurrency_max = 23;
+    options.rate = {.count = 29, .per = 31s};
+    options.recurrence = Recurrence{.cron = "0 3 * * *",
+                                    .timezone = "Europe/Berlin",
+                                    .every = 37s,
+                                    .every_after_end = 41s,
+                                    .dst = Dst::kTwice,
+                                    .start_at = Time(43s),
+                                    .end_at = Time(47s),
+                                    .fires_max = 53,
+                                    .jitter = 59s,
+                                    .excluded_dates = {"2026-12-25", "2027-01-01"}};
+    options.mode = Mode::kReplace;
+    options.misfire = Misfire::kSkip;
+    options.misfires_max = 61;
+    options.backlog_max = 67;
+    options.start_deadline = 71s;
+    options.catch_up_after_pause = true;
+    return options;
+}
+
+TaskPtr FullTask() {
+    boost::intrusive_ptr<Task> task(new Task);
+    task->id = TaskId("t-1");
+    task->name = "nightly report";
+    task->type = "report";
+    task->queue = "bulk";
+    task->payload = kBytes;
+    task->priority = 9;
+    task->version = 3;
+    task->timeout = 73s;
+    task->run_at = Time(79s);
+    task->created_at = Time(83ms);
+    task->updated_at = Time(89ms);
+    task->options = std::make_unique<const TaskOptions>(FullOptions());
+    return task;
+}
+
+OutcomePtr FullOutcome() {
+    boost::intrusive_ptr<Outcome> outcome(new Outcome);
+    outcome->reason = Reason::kRejected;
+    outcome->code = -97;
+    outcome->message = "no such type";
+    outcome->data = kBytes;
+    return outcome;
+}
+
+Execution FullExecution() {
+    Execution execution;
+    execution.serial = Serial{1} << 62;
+    execution.id = ExecutionId("e-1");
+    execution.task = FullTask();
+    execution.status = Status::kSkipped;
+    execution.origin = Origin::kTrigger;
+    execution.attempt = 4;
+    execution.failures = 5;
+    execution.losses = 6;
+    execution.epoch = 1'000'000'007;
+    execution.token.fill(0xa5);
+    execution.worker = WorkerId("w-1");
+    execution.payload = "{\"x\":1}";
+    execution.created_at = Time(101ms);
+    execution.scheduled_at = Time(103ms);
+    execution.ready_at = Time(107ms);
+    execution.started_at = Time(109ms);
+    execution.finished_at = Time(113ms);
+    execution.outcome = FullOutcome();
+    return execution;
+}
+
+void ExpectEqual(const OutcomePtr& a, const OutcomePtr& b) {
+    ASSERT_EQ(a == nullptr, b == nullptr);
+    if (!a) return;
+    EXPECT_EQ(a->reason, b->reason);
+    EXPECT_EQ(a->code, b->code);
+    EXPECT_EQ(a->message, b->message);
+    EXPECT_EQ(a->data, b->data);
+}
+
+void ExpectEqual(const Task& a, const Task& b) {
+    EXPECT_TRUE(SameRequest(a, b));
+    EXPECT_EQ(a.options == nullptr, b.options == nullptr);
+    EXPECT_EQ(a.version, b.version);
+    EXPECT_EQ(a.created_at, b.created_at);
+    EXPECT_EQ(a.updated_at, b.updated_at);
+}
+
+void ExpectEqual(const Execution& a, const Execution& b) {
+    EXPECT_EQ(a.serial, b.serial);
+    EXPECT_EQ(a.id, b.id);
+    ExpectEqual(*a.task, *b.task);
+    EXPECT_EQ(a.status, b.status);
+    EXPECT_EQ(a.origin, b.origin);
+    EXPECT_EQ(a.attempt, b.attempt);
+    EXPECT_EQ(a.failures, b.failures);
+    EXPECT_EQ(a.losses, b.losses);
+    EXPECT_EQ(a.epoch, b.epoch);
+    EXPECT_EQ(a.token, b.token);
+    EXPECT_EQ(a.worker, b.worker);
+    EXPECT_EQ(a.payload, b.payload);
+    EXPECT_EQ(a.created_at, b.created_at);
+    EXPECT_EQ(a.scheduled_at, b.scheduled_at);
+    EXPECT_EQ(a.ready_at, b.ready_at);
+    EXPECT_EQ(a.started_at, b.started_at);
+    EXPECT_EQ(a.finished_at, b.finished_at);
+    ExpectEqual(a.outcome, b.outcome);
+}
+
+// A new leader reads what the old one wrote: it must be the same, field for field.
+TEST(RecordTest, AnExecutionWithEveryFieldReadsBack) {
+    const Execution execution = FullExecution();
+    const auto read = DecodeExecution(EncodeExecution(execution));
+    ASSERT_TRUE(read);
+    ExpectEqual(*read, execution);
+}
+
+// Most executions are one-off and plain. Their message was used for a full one just before.
+TEST(RecordTest, NothingOfTheRecordBeforeShowsInTheNext) {
+    ASSERT_TRUE(DecodeExecution(EncodeExecution(FullExecution())));
+    boost::intrusive_ptr<Task> task(new Task);
+    task->id = TaskId("e-2");
+    Execution plain;
+    plain.id = ExecutionId("e-2");
+    plain.task = task;
+
+    const auto read = DecodeExecution(EncodeExecution(plain));
+
+    ASSERT_TRUE(read);
+    ExpectEqual(*read, plain);
+    EXPECT_EQ(read->id.view().data(), read->task->id.view().data());  // Held once.
+}
+
+TEST(RecordTest, ATaskWithEveryFieldReadsBack) {
+    const TaskRow row{.task = FullTask(),
+                      .state = {.paused = true,
+                                .next_at = Time(1s),
+                                .last_at = Time(2s),
+                                .paused_at = Time(3s),
+                                .fires = 5,
+                                .missed = 7}};
+    const auto read = DecodeTaskRow(EncodeTaskRow(row));
+    ASSERT_TRUE(read);
+    ExpectEqual(*read->task, *row.task);
+    EXPECT_TRUE(read->state.paused);
+    EXPECT_EQ(read->state.next_at, Time(1s));
+    EXPECT_EQ(read->state.last_at, Time(2s));
+    EXPECT_EQ(read->state.paused_at, Time(3s));
+    EXPECT_EQ(read->state.fires, 5u);
+    EXPECT_EQ(read->state.missed, 7u);
+}
+
+TEST(RecordTest, OptionsWithEveryFieldReadBack) {
+    const auto read = DecodeOptions(EncodeOptions(FullOptions()));
+    ASSERT_TRUE(read);
+    ASSERT_TRUE(*read);
+    EXPECT_EQ(**read, FullOptions());
+}
+
+// A task without options is stored with nothing, and zeros that somebody chose stay zeros.
+TEST(RecordTest, NoOptionsAndOptionsOfZerosAreToldApart) {
+    TaskOptions zeros;
+    zeros.misfires_max = 0;
+    zeros.backlog_max = 0;
+    const std::string bytes = EncodeOptions(zeros);
+    EXPECT_FALSE(bytes.empty());
+    const auto read = DecodeOptions(bytes);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(**read, zeros);
+    const auto none = DecodeOptions("");
+    ASSERT_TRUE(none);
+    EXPECT_EQ(*none, nullptr);
+}
+
+// A handler that returns nothing has an outcome all the same; an execution that still runs has
+// none.
+TEST(RecordTest, NoOutcomeAndAnEmptyOutcomeAreToldApart) {
+    EXPECT_EQ(EncodeOutcome(nullptr), "");
+    EXPECT_EQ(*DecodeOutcome(""), nullptr);
+    const OutcomePtr empty(new Outcome);
+    const auto read = DecodeOutcome(EncodeOutcome(empty));
+    ASSERT_TRUE(read);
+    ExpectEqual(*read, empty);
+    ExpectEqual(*DecodeOutcome(EncodeOutcome(FullOutcome())), FullOutcome());
+}
+
+TEST(RecordTest, AWorkerWithEveryFieldReadsBack) {
+    const Worker worker{.id = WorkerId("w-1"),
+                        .name = "blue",
+                        .link = LinkKind::kPush,
+                        .types = {"a", "b"},
+                        .queues = {"default", "bulk"},
+                        .labels = {{"gpu", "yes"}},
+                        .group = "mailers",
+                        .capacity = 3,
+                        .weight = 5,
+                        .address = "http://10.0.0.5:8080",
+                        .health_url = "http://10.0.0.5:8080/health",
+                        .version = "1.2.3",
+                        .status = WorkerStatus::kMaintenance,
+                        .status_reason = "disk",
+                        .joined_at = Time(7ms),
+                        .seen_at = Time(11ms)};
+    const auto read = DecodeWorker(EncodeWorker(worker));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->id, worker.id);
+    EXPECT_EQ(read->name, worker.name);
+    EXPECT_EQ(read->link, worker.link);
+    EXPECT_EQ(read->types, worker.types);
+    EXPECT_EQ(read->queues, worker.queues);
+    EXPECT_EQ(read->labels, worker.labels);
+    EXPECT_EQ(read->group, worker.group);
+    EXPECT_EQ(read->capacity, worker.capacity);
+    EXPECT_EQ(read->weight, worker.weight);
+    EXPECT_EQ(read->address, worker.address);
+    EXPECT_EQ(read->health_url, worker.health_url);
+    EXPECT_EQ(read->version, worker.version);
+    EXPECT_EQ(read->status, worker.status);
+    EXPECT_EQ(read->status_reason, worker.status_reason);
+    EXPECT_EQ(read->joined_at, worker.joined_at);
+    EXPECT_EQ(read->seen_at, worker.seen_at);
+}
+
+TEST(RecordTest, AnEventWithEveryFieldReadsBack) {
+    const Event event{.serial = 1,
+                      .type = EventType::kAlert,
+                      .at = Time(2ms),
+                      .task = TaskId("t"),
+                      .execution = ExecutionId("e"),
+                      .worker = WorkerId("w"),
+                      .attempt = 3,
+                      .detail = "why"};
+    const auto read = DecodeEvent(EncodeEvent(event));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->serial, event.serial);
+    EXPECT_EQ(read->type, event.type);
+    EXPECT_EQ(read->at, event.at);
+    EXPECT_EQ(read->task, event.task);
+    EXPECT_EQ(read->execution, event.execution);
+    EXPECT_EQ(read->worker, event.worker);
+    EXPECT_EQ(read->attempt, event.attempt);
+    EXPECT_EQ(read->detail, event.detail);
+}
+
+template <typename Change>
+bool ExecutionRefused(Change change) {
+    record::Execution message;
+    EXPECT_TRUE(message.ParseFromString(EncodeExecution(FullExecution())));
+    change(message);
+    const auto read = DecodeExecution(message.SerializeAsString());
+    return !read && read.error().code == ErrorCode::kInvalid;
+}
+
+// A node of an older version reads a row that a newer one wrote, with a state it does not know.
+TEST(RecordTest, UnknownEnumeratorsAreRefused) {
+    EXPECT_FALSE(ExecutionRefused([](record::Execution&) {}));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.mutable_state()->set_status(kStatusCount); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(3); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(256); }));
+    EXPECT_TRUE(
+        ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(11); }));
+    const auto options = [](auto change) {
+        return ExecutionRefused(
+            [&](record::Execution& m) { change(*m.mutable_task()->mutable_options()); });
+    };
+    EXPECT_TRUE(options([](record::Options& o) { o.set_strategy(10); }));
+    EXPECT_TRUE(options([](record::Options& o) { o.set_mode(4); }));
+    EXPECT_TRUE(options([](record::Options& o) { o.set_misfire(3); }));
+    EXPECT_TRUE(options([](record::Options& o) { o.mutable_recurrence()->set_dst(3); }));
+    record::Event event;
+    event.set_type(kEventTypeCount);
+    EXPECT_FALSE(DecodeEvent(event.SerializeAsString()));
+    record::Worker worker;
+    worker.set_id("w");
+    EXPECT_TRUE(DecodeWorker(worker.SerializeAsString()));
+    worker.set_status(4);
+    EXPECT_FALSE(DecodeWorker(worker.SerializeAsString()));
+    worker.set_status(0);
+    worker.set_link(2);
+    EXPECT_FALSE(DecodeWorker(worker.SerializeAsString()));
+}
+
+// A damaged row decodes as protobuf by accident; what it says must not be computed with.
+TEST(RecordTest, NumbersOutOfBoundsAreRefused) {
+    const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+    EXPECT_TRUE(ExecutionRefused([&](auto& m) { m.set_created_at_ms(huge); }));
+    EXPECT_TRUE(ExecutionRefused([&](auto& m) { m.mutable_state()->set_ready_at_ms(-huge); }));
+    EXPECT_TRUE(ExecutionRefused([&](auto& m) { m.mutable_task()->set_timeout_ms(huge); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.mutable_task()->set_priority(10); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.mutable_task()->clear_id(); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.clear_task(); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.clear_id(); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.mutable_state()->set_token("short"); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) {
+        m.mutable_task()->mutable_options()->mutable_retry()->set_jitter(std::nan(""));
+    }));
+    EXPECT_FALSE(DecodeExecution(""));
+    EXPECT_FALSE(DecodeTaskRow(""));
+    EXPECT_FALSE(DecodeWorker(""));
+}
+
+void DecodeAll(std::string_view bytes) {
+    (void)DecodeExecution(bytes);
+    (void)DecodeTaskRow(bytes);
+    (void)DecodeOptions(bytes);
+    (void)DecodeOutcome(bytes);
+    (void)DecodeWorker(bytes);
+    (void)DecodeEvent(bytes);
+}
+
+// A disk lost the end of a row, or flipped some bits in it. The node goes on.
+TEST(RecordTest, DamagedBytesNeverCrash) {
+    const std::string good = EncodeExecution(FullExecution());
+    for (std::size_t size = 0; size < good.size(); ++size) DecodeAll(good.substr(0, size));
+    Random random(SeedOf(1));
+    for (int round = 0; round < 20'000; ++round) {
+        std::string bytes = good;
+        for (std::uint64_t flips = 1 + random.Below(4); flips > 0; --flips) {
+            bytes[random.Below(bytes.size())] ^= static_cast<char>(1 << random.Below(8));
+        }
+        DecodeAll(bytes);
+        std::string noise(random.Below(64), '\0');
+        random.Fill({reinterpret_cast<std::uint8_t*>(noise.data()), noise.size()});
+        DecodeAll(noise);
+    }
+}
+
+// One payload of a megabyte goes through every thread of a node; the next row is small again.
+TEST(RecordTest, ALargeRecordReadsBackAndSoDoesTheNext) {
+    Execution execution = FullExecution();
+    execution.payload = std::string(1 << 20, 'p');
+    const std::string bytes = EncodeExecution(execution);
+    EXPECT_GT(bytes.size(), std::size_t{1} << 20);
+    ExpectEqual(*DecodeExecution(bytes), execution);
+    ExpectEqual(*DecodeExecution(EncodeExecution(FullExecution())), FullExecution());
+}
+
+}  // namespace
+}  // namespace takt
