@@ -1,5 +1,6 @@
-// Assertions for our own bugs. They stay on in release builds: a scheduler that goes on with a broken
-// invariant loses or doubles other people's work, one that stops is replaced by its follower.
+// Assertions for our own bugs. They stay on in release builds: a scheduler that goes on with a
+// broken invariant loses or doubles other people's work, one that stops is replaced by its
+// follower.
 #pragma once
 
 namespace takt {

@@ -39,7 +39,8 @@ Serial SerialSource::Next(Time now) {
     const Serial fresh = SerialAt(now) | partition_part;
     if (fresh > last_) {
         last_ = fresh;
-    } else if ((last_ & kCounterMask) != kCounterMask && ((last_ ^ fresh) >> kCounterBits & 0xff) == 0) {
+    } else if ((last_ & kCounterMask) != kCounterMask &&
+               ((last_ ^ fresh) >> kCounterBits & 0xff) == 0) {
         ++last_;
     } else {
         // The counter of this millisecond is used up, or the last serial was another partition's.

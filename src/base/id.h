@@ -59,8 +59,9 @@ using NodeId = Id<struct NodeKind>;
 using Partition = std::uint8_t;
 
 // A time-ordered number, unique in a store, that each execution and event gets when it is made:
-// 41 bits of milliseconds since 2024, 8 bits of partition, 14 bits of counter. Lists are in its order,
-// cursors are its value, and a range of time is a range of serials. Fits a signed 64-bit column.
+// 41 bits of milliseconds since 2024, 8 bits of partition, 14 bits of counter. Lists are in its
+// order, cursors are its value, and a range of time is a range of serials. Fits a signed 64-bit
+// column.
 using Serial = std::uint64_t;
 
 // The smallest serial of a moment; times before 2024 give 0.

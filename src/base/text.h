@@ -1,8 +1,8 @@
 // Text: an immutable string that is shared, never copied.
 //
-// A payload travels submit → engine → batch → store and → worker; an id sits in an index, a row and a
-// reply at once. Text is one pointer to one counted block, so that all of them hold the same bytes,
-// and a million pending executions stay small. Safe to share between threads.
+// A payload travels submit → engine → batch → store and → worker; an id sits in an index, a row and
+// a reply at once. Text is one pointer to one counted block, so that all of them hold the same
+// bytes, and a million pending executions stay small. Safe to share between threads.
 #pragma once
 
 #include <atomic>

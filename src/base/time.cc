@@ -47,8 +47,7 @@ constexpr std::array kUnits = {
 Steady SteadyClock::now() {
     timespec now;
     clock_gettime(CLOCK_BOOTTIME, &now);
-    return Steady(std::chrono::seconds(now.tv_sec) +
-                  std::chrono::microseconds(now.tv_nsec / 1000));
+    return Steady(std::chrono::seconds(now.tv_sec) + std::chrono::microseconds(now.tv_nsec / 1000));
 }
 
 Instant ReadClocks() {
@@ -61,11 +60,10 @@ std::string FormatTime(Time time) {
     const std::chrono::year_month_day date(day);
     const std::chrono::hh_mm_ss clock(time - day);
     std::array<char, 40> text;
-    const int size = std::snprintf(
-        text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", int(date.year()),
-        unsigned(date.month()), unsigned(date.day()), int(clock.hours().count()),
-        int(clock.minutes().count()), int(clock.seconds().count()),
-        int(clock.subseconds().count()));
+    const int size = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                                   int(date.year()), unsigned(date.month()), unsigned(date.day()),
+                                   int(clock.hours().count()), int(clock.minutes().count()),
+                                   int(clock.seconds().count()), int(clock.subseconds().count()));
     return std::string(text.data(), static_cast<std::size_t>(size));
 }
 

@@ -42,8 +42,8 @@ std::string FormatTime(Time time);
 // to 9999. kInvalid otherwise.
 Result<Time> ParseTime(std::string_view text);
 
-// "90s", "1h30m", "250ms", "2d"; units ms, s, m, h, d, each a non-negative decimal number (a fraction
-// is allowed in the last unit only, "1.5s"). At most 100 years. kInvalid otherwise.
+// "90s", "1h30m", "250ms", "2d"; units ms, s, m, h, d, each a non-negative decimal number (a
+// fraction is allowed in the last unit only, "1.5s"). At most 100 years. kInvalid otherwise.
 Result<Duration> ParseDuration(std::string_view text);
 
 // The shortest spelling that ParseDuration reads back: "1h30m", "250ms", "0s".

@@ -5,8 +5,8 @@
 namespace takt {
 namespace {
 
-// The one with the least in hand; among equals the one that has waited longest for its turn, so that
-// idle workers share the work.
+// The one with the least in hand; among equals the one that has waited longest for its turn, so
+// that idle workers share the work.
 class LeastTasks final : public Balancer {
   public:
     std::size_t Pick(const Execution&, std::uint64_t lane,
@@ -48,9 +48,12 @@ class RoundRobin final : public Balancer {
 
 std::unique_ptr<Balancer> MakeBalancer(Strategy strategy, Random&) {
     switch (strategy) {
-        case Strategy::kLeastTasks: return std::make_unique<LeastTasks>();
-        case Strategy::kRoundRobin: return std::make_unique<RoundRobin>();
-        default: return nullptr;
+        case Strategy::kLeastTasks:
+            return std::make_unique<LeastTasks>();
+        case Strategy::kRoundRobin:
+            return std::make_unique<RoundRobin>();
+        default:
+            return nullptr;
     }
 }
 

@@ -1,5 +1,5 @@
-// Effects: everything that the engine wants done. The node commits `changes` and carries the rest out
-// after that commit, never before.
+// Effects: everything that the engine wants done. The node commits `changes` and carries the rest
+// out after that commit, never before.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ struct StopAttempt {
 struct Verdict {
     SessionId session = 0;
     AttemptRef attempt;
-    bool accepted = false;  // Else stale: the attempt is not, or no longer, the execution's current.
+    bool accepted =
+        false;  // Else stale: the attempt is not, or no longer, the execution's current.
 };
 
 // The session is over: a newer one of the same worker took its place, or its lease ended.
@@ -61,8 +62,8 @@ struct Lookup {
 struct Effects {
     // At most one change of each row: a later change of a row takes the place of the earlier one.
     std::vector<Change> changes;
-    // Whether the changes are worth a commit of their own. What need not survive (that an attempt has
-    // begun) goes along with the next one.
+    // Whether the changes are worth a commit of their own. What need not survive (that an attempt
+    // has begun) goes along with the next one.
     bool urgent = false;
     // Tells the engine which batch `changes` belongs to. The node raises it with each new batch.
     std::uint32_t generation = 1;
@@ -75,6 +76,12 @@ struct Effects {
     std::vector<DrainNotice> drains;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
+
+    // Whether there is nothing to carry out, changes aside.
+    bool silent() const {
+        return replies.empty() && assigns.empty() && stops.empty() && verdicts.empty() &&
+               closes.empty() && drains.empty() && lookups.empty() && events.empty();
+    }
 };
 
 }  // namespace takt

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kStrategySetting = "strategy";
 
-// While executions finish, what retention no longer keeps is purged about once a second, along with a
-// commit that happens anyway, and a little faster than new ones finish.
+// While executions finish, what retention no longer keeps is purged about once a second, along with
+// a commit that happens anyway, and a little faster than new ones finish.
 constexpr Duration kCleaningPace{1'000};
 constexpr std::uint32_t kPurgeMin = 1'000;
 constexpr std::uint32_t kPurgeIdle = 10'000;
@@ -61,14 +61,15 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     effects_ = &effects;
     cleaned_at_ = now.steady;
     serials_ = SerialSource(term_.partition, last_serial);
-    // Loading a million executions in serial order keeps the age order of their lanes. Nothing can be
-    // assigned yet: no worker is connected.
+    // Loading a million executions in serial order keeps the age order of their lanes. Nothing can
+    // be assigned yet: no worker is connected.
     changes_limit_ = SIZE_MAX;
     for (Live* live : restored_) Settle(*live);
     restored_ = {};
     for (auto& [id, slot] : workers_) {
         const bool expected = slot->row.status != WorkerStatus::kOffline;
-        leases_.Set(*slot, now.steady + (expected ? config_.takeover_grace : config_.worker_forgotten),
+        leases_.Set(*slot,
+                    now.steady + (expected ? config_.takeover_grace : config_.worker_forgotten),
                     slot->order);
     }
     Emit(Event{.type = EventType::kLeaderChanged});
@@ -121,11 +122,11 @@ void Engine::Clean() {
     const bool idle_turn = since >= config_.cleanup_interval;
     if (!idle_turn && (finished_since_cleaning_ == 0 || since < kCleaningPace)) return;
     const std::uint64_t busy_count = kPurgeMin + 2 * finished_since_cleaning_;
-    Purge purge{.finished_before = now_.wall - config_.retention,
-                .events_before = now_.wall - config_.retention,
-                .count_max = std::uint32_t(std::min<std::uint64_t>(
-                    idle_turn ? std::max<std::uint64_t>(busy_count, kPurgeIdle) : busy_count,
-                    UINT32_MAX))};
+    Purge purge{
+        .finished_before = now_.wall - config_.retention,
+        .events_before = now_.wall - config_.retention,
+        .count_max = std::uint32_t(std::min<std::uint64_t>(
+            idle_turn ? std::max<std::uint64_t>(busy_count, kPurgeIdle) : busy_count, UINT32_MAX))};
     if (purge_mark_.generation == effects_->generation) {
         effects_->changes[purge_mark_.index] = purge;
     } else {
@@ -173,8 +174,8 @@ void Engine::On(Redrive& redrive) {
     Ask(id, std::move(redrive));
 }
 
-// Whatever asks about an id while the store is being asked waits its turn, so that two submits of one
-// id can never both find it free.
+// Whatever asks about an id while the store is being asked waits its turn, so that two submits of
+// one id can never both find it free.
 void Engine::Ask(const ExecutionId& id, Question question) {
     auto [entry, first] = questions_.try_emplace(id.text());
     entry->second.push_back(std::move(question));
@@ -216,10 +217,10 @@ void Engine::Answer(const Cancel& cancel, const std::optional<Execution>& found)
         return ReplyWith(cancel.request,
                          takt::Fail(ErrorCode::kNotFound, "there is no execution '" + id + "'"));
     }
-    ReplyWith(cancel.request, takt::Fail(ErrorCode::kConflict,
-                                         "execution '" + id + "' is finished (" +
-                                             std::string(Name(found->status)) +
-                                             ") and cannot be cancelled"));
+    ReplyWith(cancel.request,
+              takt::Fail(ErrorCode::kConflict, "execution '" + id + "' is finished (" +
+                                                   std::string(Name(found->status)) +
+                                                   ") and cannot be cancelled"));
 }
 
 void Engine::Answer(const Redrive& redrive, const std::optional<Execution>& found) {
@@ -229,11 +230,11 @@ void Engine::Answer(const Redrive& redrive, const std::optional<Execution>& foun
                          takt::Fail(ErrorCode::kNotFound, "there is no execution '" + id + "'"));
     }
     if (!CanFollow(found->status, Status::kPending) || !IsTerminal(found->status)) {
-        return ReplyWith(redrive.request,
-                         takt::Fail(ErrorCode::kConflict,
-                                    "execution '" + id + "' is " +
-                                        std::string(Name(found->status)) +
-                                        "; only failed and cancelled ones can be run again"));
+        return ReplyWith(
+            redrive.request,
+            takt::Fail(ErrorCode::kConflict,
+                       "execution '" + id + "' is " + std::string(Name(found->status)) +
+                           "; only failed and cancelled ones can be run again"));
     }
     Execution row = *found;
     row.status = Status::kPending;
@@ -251,12 +252,11 @@ void Engine::CreateOnce(const Submit& submit) {
     Task& task = *submit.task;
     const Queue& queue = lanes_.QueueOf(task.queue);
     if (queue.waiting >= config_.pending_max) {
-        return ReplyWith(submit.request,
-                         takt::Fail(ErrorCode::kExhausted,
-                                    "queue '" + task.queue.str() + "' is full: " +
-                                        std::to_string(queue.waiting) +
-                                        " executions wait in it; try again later",
-                                    "queue"));
+        return ReplyWith(submit.request, takt::Fail(ErrorCode::kExhausted,
+                                                    "queue '" + task.queue.str() + "' is full: " +
+                                                        std::to_string(queue.waiting) +
+                                                        " executions wait in it; try again later",
+                                                    "queue"));
     }
     Execution row;
     row.serial = serials_.Next(now_.wall);

@@ -1,12 +1,12 @@
 // Engine: decides, never acts.
 //
 // One per partition and term. It holds every execution that is not finished and every worker, takes
-// inputs one at a time, and says what is to be written and sent. It reads no clock, waits for nothing,
-// draws no randomness but from its seed, and depends on no hash order: equal histories give equal
-// effects. Used from one thread.
+// inputs one at a time, and says what is to be written and sent. It reads no clock, waits for
+// nothing, draws no randomness but from its seed, and depends on no hash order: equal histories
+// give equal effects. Used from one thread.
 //
-// What it decides counts only once the changes are committed; if that commit is refused, the engine is
-// thrown away with everything it decided since.
+// What it decides counts only once the changes are committed; if that commit is refused, the engine
+// is thrown away with everything it decided since.
 #pragma once
 
 #include <array>
@@ -59,7 +59,8 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // What the store had, before Begin: settings and workers first, then executions by rising serial.
+    // What the store had, before Begin: settings and workers first, then executions by rising
+    // serial.
     void RestoreSetting(const Text& key, const Text& value);
     void RestoreWorker(Worker worker);
     void RestoreExecution(Execution execution);
@@ -196,8 +197,8 @@ class Engine {
 
     Strategy strategy_;
     std::map<Strategy, std::unique_ptr<Balancer>> balancers_;
-    std::vector<Choice> choices_;        // Scratch.
-    std::vector<Slot*> choices_slots_;   // Scratch.
+    std::vector<Choice> choices_;       // Scratch.
+    std::vector<Slot*> choices_slots_;  // Scratch.
 
     std::array<std::size_t, kStatusCount> counts_{};
     EngineCounters counters_;

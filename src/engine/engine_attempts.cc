@@ -27,13 +27,14 @@ Live* Engine::FindLive(const ExecutionId& id) const {
     return found == live_.end() ? nullptr : *found;
 }
 
-// A worker that lost its lease may still report. Attempt number and token give it away: the execution
-// has moved on, and the report must not end a newer attempt.
+// A worker that lost its lease may still report. Attempt number and token give it away: the
+// execution has moved on, and the report must not end a newer attempt.
 Live* Engine::Current(const AttemptRef& attempt) {
     Live* live = FindLive(attempt.execution);
     if (!live || !live->slot) return nullptr;
     if (config_.sabotage.accept_any_attempt) return live;
-    return live->row.attempt == attempt.attempt && live->row.token == attempt.token ? live : nullptr;
+    return live->row.attempt == attempt.attempt && live->row.token == attempt.token ? live
+                                                                                    : nullptr;
 }
 
 Live& Engine::Insert(Execution row, Place place) {
@@ -218,7 +219,9 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
             ++counters_.cancelled;
             Emit(EventType::kTaskCancelled, live, detail);
             break;
-        default: Emit(EventType::kTaskSkipped, live, detail); break;
+        default:
+            Emit(EventType::kTaskSkipped, live, detail);
+            break;
     }
     ++finished_since_cleaning_;
     --counts_[static_cast<std::size_t>(status)];

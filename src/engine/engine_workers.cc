@@ -86,8 +86,8 @@ void Engine::Reconcile(Slot& slot, const std::vector<AttemptRef>& holding) {
     }
 }
 
-// Does what is to be done for a worker: takes the doubtful out of its hand, then fills it; as far as
-// one step may go.
+// Does what is to be done for a worker: takes the doubtful out of its hand, then fills it; as far
+// as one step may go.
 void Engine::Continue(Slot& slot) {
     for (Live* live = slot.hand.front(); live;) {
         Live* next = live->next;

@@ -20,25 +20,25 @@ using RequestId = std::uint64_t;
 // One connection of a worker. The newest session of a worker id is the one that counts.
 using SessionId = std::uint64_t;
 
-// Run a one-off task. An empty task id is replaced by a generated one; the engine stamps its times. Replies with the execution:
-// a new one, or the one made earlier if the same id asked for the same thing; kConflict if it asked
-// for another; kExhausted if the queue is full.
+// Run a one-off task. An empty task id is replaced by a generated one; the engine stamps its times.
+// Replies with the execution: a new one, or the one made earlier if the same id asked for the same
+// thing; kConflict if it asked for another; kExhausted if the queue is full.
 struct Submit {
     RequestId request = 0;
     NewTaskPtr task;  // Nobody else holds it.
 };
 
 // Ends an execution that is not finished. A running one is told to stop; its outcome is settled at
-// once and whatever it still reports is stale. Replies with the execution; kNotFound, or kConflict if
-// it is already finished.
+// once and whatever it still reports is stale. Replies with the execution; kNotFound, or kConflict
+// if it is already finished.
 struct Cancel {
     RequestId request = 0;
     ExecutionId execution;
     Text reason;
 };
 
-// Runs a failed or cancelled execution again, with a fresh count of failures and losses. Replies with
-// the execution; kNotFound, kConflict if it is not finished or succeeded.
+// Runs a failed or cancelled execution again, with a fresh count of failures and losses. Replies
+// with the execution; kNotFound, kConflict if it is not finished or succeeded.
 struct Redrive {
     RequestId request = 0;
     ExecutionId execution;
@@ -92,14 +92,15 @@ struct SetWorkerStatus {
     Text reason;
 };
 
-// An operator removes a worker: what it runs is given to others. Replies kNotFound if there is none.
+// An operator removes a worker: what it runs is given to others. Replies kNotFound if there is
+// none.
 struct RemoveWorker {
     RequestId request = 0;
     WorkerId worker;
 };
 
-// The strategy for tasks that name none; remembered by the next leader. `reset` also forgets what the
-// balancer has learned.
+// The strategy for tasks that name none; remembered by the next leader. `reset` also forgets what
+// the balancer has learned.
 struct SetStrategy {
     RequestId request = 0;
     Strategy strategy{};

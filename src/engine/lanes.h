@@ -1,8 +1,8 @@
 // Lanes: where executions that may start now wait for a worker.
 //
 // A lane holds the executions of one queue that ask for the same thing of a worker (type, labels,
-// executor), by priority and then by age. Since all of a lane can go to the same workers, whether and
-// where its next one can start is decided without looking at the others.
+// executor), by priority and then by age. Since all of a lane can go to the same workers, whether
+// and where its next one can start is decided without looking at the others.
 #pragma once
 
 #include <array>
@@ -66,8 +66,8 @@ class Lanes {
     }
     const std::map<Text, std::unique_ptr<Queue>, std::less<>>& queues() const { return queues_; }
 
-    // Forgets lanes that nothing points to when there are many, telling `forget` of each first. Labels
-    // and types come from users; without this their combinations would pile up for ever.
+    // Forgets lanes that nothing points to when there are many, telling `forget` of each first.
+    // Labels and types come from users; without this their combinations would pile up for ever.
     template <typename Forget>
     void Sweep(Forget forget) {
         if (lanes_.size() <= kLanesKept) return;
@@ -85,7 +85,7 @@ class Lanes {
 
     std::map<std::string, std::unique_ptr<Lane>, std::less<>> lanes_;
     std::map<Text, std::unique_ptr<Queue>, std::less<>> queues_;
-    std::string key_;  // Scratch.
+    std::string key_;       // Scratch.
     Lane* last_ = nullptr;  // Bulk submits ask for one lane over and over.
     std::uint64_t made_ = 0;
 };

@@ -12,8 +12,8 @@
 
 namespace takt {
 
-// An attempt that was settled without the worker (cancelled, timed out): the worker has been told to
-// stop it, but until it says that it did, the attempt takes up room there.
+// An attempt that was settled without the worker (cancelled, timed out): the worker has been told
+// to stop it, but until it says that it did, the attempt takes up room there.
 struct Lingering {
     ExecutionId execution;
     std::uint32_t attempt = 0;
@@ -23,16 +23,17 @@ struct Lingering {
 struct Slot : Timer {
     Worker row;
     WorkerLoad load;
-    SessionId session = 0;  // 0 while it is not connected.
+    SessionId session = 0;    // 0 while it is not connected.
     std::uint64_t order = 0;  // In which workers joined.
     LiveList hand;
     std::vector<Lingering> lingering;
     std::vector<Lane*> lanes;  // The lanes it serves.
     ChangeMark mark;
-    bool can_take = false;       // As counted in the lanes' `free`.
-    bool doubt_is_loss = false;  // What is doubtful in its hand died with it, rather than never came.
-    bool leaving = false;        // Forgotten as soon as its hand is empty.
-    bool unfinished = false;     // More to be done for it than one step may do.
+    bool can_take = false;  // As counted in the lanes' `free`.
+    bool doubt_is_loss =
+        false;                // What is doubtful in its hand died with it, rather than never came.
+    bool leaving = false;     // Forgotten as soon as its hand is empty.
+    bool unfinished = false;  // More to be done for it than one step may do.
 
     std::uint32_t busy() const {
         return static_cast<std::uint32_t>(hand.size() + lingering.size());

@@ -1,5 +1,5 @@
-// TimerHeap: what happens next, by time. A binary heap whose entries know their place in it, so that a
-// timer is moved or removed in O(log n), and a thing without a timer costs no entry.
+// TimerHeap: what happens next, by time. A binary heap whose entries know their place in it, so
+// that a timer is moved or removed in O(log n), and a thing without a timer costs no entry.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct Timer {
     bool armed() const { return position != kNone; }
 };
 
-// `T` derives from Timer. `At` is a time point. Timers of one moment come in the order of `order`, so
-// that equal histories give equal results.
+// `T` derives from Timer. `At` is a time point. Timers of one moment come in the order of `order`,
+// so that equal histories give equal results.
 template <typename T, typename At>
 class TimerHeap {
   public:

@@ -18,10 +18,10 @@ namespace takt {
 // Where an execution's row is. Only finished executions carry the indexes of the history queries.
 enum class Place : std::uint8_t { kNone, kLive, kHistory };
 
-// An execution as it is after the change. `before` says where its row was before the batch, so that a
-// store need not look: none → live inserts, live → live updates what an attempt can change (all but
-// serial, id, task, origin, payload, created_at and scheduled_at), live → history moves,
-// none → history inserts a finished one, history → live re-drives. Never → none; see Purge.
+// An execution as it is after the change. `before` says where its row was before the batch, so that
+// a store need not look: none → live inserts, live → live updates what an attempt can change (all
+// but serial, id, task, origin, payload, created_at and scheduled_at), live → history moves, none →
+// history inserts a finished one, history → live re-drives. Never → none; see Purge.
 struct ExecutionChange {
     Place before = Place::kNone;
     Place after = Place::kLive;

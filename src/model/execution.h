@@ -1,9 +1,9 @@
 // Execution: one run of a task. The row that stores keep, and the state that the engine moves.
 #pragma once
 
+#include <array>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,13 +65,13 @@ struct Execution {
     std::uint64_t epoch = 0;     // The term of the current attempt's assignment.
     Token token{};               // The current attempt's.
     WorkerId worker;             // Of the current or last attempt.
-    Text payload;                // Overrides the task's payload if not empty (a trigger's parameters).
+    Text payload;  // Overrides the task's payload if not empty (a trigger's parameters).
     Time created_at{};
     Time scheduled_at{};  // When it should run: its run_at or the time of its fire.
     Time ready_at{};      // When it may start next; later than scheduled_at after a failure.
     Time started_at{};    // Of the current or last attempt.
     Time finished_at{};
-    OutcomePtr outcome;   // Of the last attempt that ended, or of the execution.
+    OutcomePtr outcome;  // Of the last attempt that ended, or of the execution.
 
     const Text& input() const { return payload.empty() ? task->payload : payload; }
 };

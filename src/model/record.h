@@ -1,8 +1,9 @@
 // The stored form of the model: protobuf, so that fields can be added and old rows still be read.
 //
-// Encoding never fails. Decoding returns kInvalid for bytes that are not such a record; a store turns
-// that into a row that can be shown (Reason::kUndecodable), never into a crash. What was decoded is
-// within bounds: known enumerators, no times or durations whose sums overflow, no NaN, ids not empty.
+// Encoding never fails. Decoding returns kInvalid for bytes that are not such a record; a store
+// turns that into a row that can be shown (Reason::kUndecodable), never into a crash. What was
+// decoded is within bounds: known enumerators, no times or durations whose sums overflow, no NaN,
+// ids not empty.
 #pragma once
 
 #include <memory>

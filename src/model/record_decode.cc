@@ -105,6 +105,7 @@ std::unique_ptr<const TaskOptions> Take(Taker& take, const record::Options& from
     if (from.has_backlog_max()) options->backlog_max = from.backlog_max();
     options->start_deadline = take.For(from.start_deadline_ms());
     options->catch_up_after_pause = from.catch_up_after_pause();
+    options->delay = take.For(from.delay_ms());
     return options;
 }
 
@@ -230,6 +231,7 @@ Result<Worker> DecodeWorker(std::string_view bytes) {
                   .address = from.address(),
                   .health_url = from.health_url(),
                   .version = from.version(),
+                  .instance = from.instance(),
                   .status = take.OneOf(from.status(), WorkerStatus::kMaintenance),
                   .status_reason = from.status_reason(),
                   .joined_at = take.At(from.joined_at_ms()),

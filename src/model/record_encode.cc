@@ -72,6 +72,7 @@ void Put(const TaskOptions& options, record::Options& to) {
     to.set_backlog_max(options.backlog_max);
     to.set_start_deadline_ms(options.start_deadline.count());
     to.set_catch_up_after_pause(options.catch_up_after_pause);
+    to.set_delay_ms(options.delay.count());
 }
 
 void Put(const Task& task, record::Task& to) {
@@ -174,6 +175,7 @@ std::string EncodeWorker(const Worker& worker) {
     Put(worker.status_reason, *to.mutable_status_reason());
     to.set_joined_at_ms(Ms(worker.joined_at));
     to.set_seen_at_ms(Ms(worker.seen_at));
+    Put(worker.instance, *to.mutable_instance());
     return scratch.Encode();
 }
 

@@ -47,6 +47,7 @@ TaskOptions FullOptions() {
     options.backlog_max = 67;
     options.start_deadline = 71s;
     options.catch_up_after_pause = true;
+    options.delay = 90s;
     return options;
 }
 
@@ -227,6 +228,7 @@ TEST(RecordTest, AWorkerWithEveryFieldReadsBack) {
                         .address = "http://10.0.0.5:8080",
                         .health_url = "http://10.0.0.5:8080/health",
                         .version = "1.2.3",
+                        .instance = "i-7",
                         .status = WorkerStatus::kMaintenance,
                         .status_reason = "disk",
                         .joined_at = Time(7ms),
@@ -245,6 +247,7 @@ TEST(RecordTest, AWorkerWithEveryFieldReadsBack) {
     EXPECT_EQ(read->address, worker.address);
     EXPECT_EQ(read->health_url, worker.health_url);
     EXPECT_EQ(read->version, worker.version);
+    EXPECT_EQ(read->instance, worker.instance);
     EXPECT_EQ(read->status, worker.status);
     EXPECT_EQ(read->status_reason, worker.status_reason);
     EXPECT_EQ(read->joined_at, worker.joined_at);

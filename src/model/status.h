@@ -34,7 +34,9 @@ std::span<const Transition> Transitions();
 
 bool CanFollow(Status from, Status to);
 
-constexpr bool IsTerminal(Status status) { return status >= Status::kSuccess; }
+constexpr bool IsTerminal(Status status) {
+    return status >= Status::kSuccess;
+}
 
 std::string_view Name(Status status);
 

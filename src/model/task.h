@@ -73,15 +73,15 @@ std::optional<Strategy> ParseStrategy(std::string_view name);
 
 // When a recurring task fires. Exactly one of cron, every and every_after_end is set.
 struct Recurrence {
-    Text cron;                   // As written, with 5, 6 or 7 fields or an @name.
-    Text timezone;               // IANA name; empty is UTC.
-    Duration every{0};           // Fixed rate: each fire this long after the one before.
+    Text cron;                    // As written, with 5, 6 or 7 fields or an @name.
+    Text timezone;                // IANA name; empty is UTC.
+    Duration every{0};            // Fixed rate: each fire this long after the one before.
     Duration every_after_end{0};  // Fixed delay: each fire this long after the last run ended.
     Dst dst = Dst::kOnce;
-    Time start_at{};          // No fire before; 0 is none.
-    Time end_at{};            // No fire at or after; 0 is none.
-    std::uint64_t fires_max = 0;  // 0 is no limit.
-    Duration jitter{0};       // Each fire is delayed by up to this, at random.
+    Time start_at{};                   // No fire before; 0 is none.
+    Time end_at{};                     // No fire at or after; 0 is none.
+    std::uint64_t fires_max = 0;       // 0 is no limit.
+    Duration jitter{0};                // Each fire is delayed by up to this, at random.
     std::vector<Text> excluded_dates;  // "2026-12-25", in the task's time zone.
 
     friend bool operator==(const Recurrence&, const Recurrence&) = default;
@@ -102,14 +102,14 @@ struct TaskOptions {
     std::optional<Strategy> strategy;  // Else the scheduler's current one.
     Text strategy_name;                // For Strategy::kCustom.
     Pairs metadata;
-    Pairs labels;        // A worker must carry all of them.
-    Text executor;       // The name of the only executor service or worker group that may run it.
-    Text unique_key;     // While an execution with this key lives (or within unique_for), no second.
+    Pairs labels;     // A worker must carry all of them.
+    Text executor;    // The name of the only executor service or worker group that may run it.
+    Text unique_key;  // While an execution with this key lives (or within unique_for), no second.
     Duration unique_for{0};
     Duration delay{0};          // One-off tasks: not before this long after they were accepted.
     Duration expires_after{0};  // Dropped if not started this long after its time; 0 is never.
     Text trace;                 // W3C traceparent of the submitter.
-    Text concurrency_key;       // With concurrency_max: executions that share the key share the cap.
+    Text concurrency_key;  // With concurrency_max: executions that share the key share the cap.
     std::uint32_t concurrency_max = 0;
     RateLimit rate;
 
@@ -117,9 +117,9 @@ struct TaskOptions {
     std::optional<Recurrence> recurrence;
     Mode mode = Mode::kSequential;
     Misfire misfire = Misfire::kFireOnce;
-    std::uint32_t misfires_max = 100;   // For kFireAll: more are recorded as missed.
-    std::uint32_t backlog_max = 100;    // For kSequential: fires beyond are skipped.
-    Duration start_deadline{0};         // A fire later than this is missed; 0 is no deadline.
+    std::uint32_t misfires_max = 100;  // For kFireAll: more are recorded as missed.
+    std::uint32_t backlog_max = 100;   // For kSequential: fires beyond are skipped.
+    Duration start_deadline{0};        // A fire later than this is missed; 0 is no deadline.
     bool catch_up_after_pause = false;
 
     friend bool operator==(const TaskOptions&, const TaskOptions&) = default;

@@ -32,7 +32,8 @@ std::optional<WorkerStatus> ParseWorkerStatus(std::string_view name);
 constexpr std::uint32_t kCapacityMax = 100'000;
 constexpr std::uint32_t kWeightMax = 1'000;
 
-// What a worker says of itself when it attaches. Stored, so that the next leader knows whom to expect.
+// What a worker says of itself when it attaches. Stored, so that the next leader knows whom to
+// expect.
 struct Worker {
     WorkerId id;
     Text name;
@@ -55,10 +56,10 @@ struct Worker {
 
 // What a heartbeat tells. Not stored.
 struct WorkerLoad {
-    float cpu = 0;           // Fraction of all cores, 0 to 1.
-    float memory = 0;        // Fraction of the machine's, 0 to 1.
-    double network_in = 0;   // Bytes per second.
-    double network_out = 0;  // Bytes per second.
+    float cpu = 0;                  // Fraction of all cores, 0 to 1.
+    float memory = 0;               // Fraction of the machine's, 0 to 1.
+    double network_in = 0;          // Bytes per second.
+    double network_out = 0;         // Bytes per second.
     std::uint32_t connections = 0;  // What the worker itself has open, for least_connections.
 };
 

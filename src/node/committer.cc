@@ -1,0 +1,159 @@
+#include "node/committer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/failpoint.h"
+
+namespace takt {
+
+Committer::Committer(Runtime& runtime, Store& store, const Term& term, CommitterConfig config,
+                     Events events)
+    : runtime_(runtime),
+      store_(store),
+      term_(term),
+      config_(config),
+      events_(std::move(events)),
+      limits_(store.limits()),
+      retry_delay_(config.retry_delay) {}
+
+Committer::~Committer() {
+    runtime_.Cancel(lazy_timer_);
+    runtime_.Cancel(retry_timer_);
+}
+
+// A step adds a bounded number of changes, so a batch that is half full may not have room for the
+// next one. While the store is busy it may grow that far; then it waits in line as it is.
+bool Committer::full() const {
+    return gathering_.changes.size() * 2 > limits_.changes_max ||
+           gathering_bytes_ * 2 > limits_.bytes_max;
+}
+
+void Committer::Measure() {
+    // A later change of a row replaces the earlier one and may be larger. Where batches are small,
+    // measuring anew is cheap; where they are large, so is the room for such a difference.
+    constexpr std::size_t kFewChanges = 1024;
+    if (limits_.changes_max <= kFewChanges) gathering_bytes_ = gathering_counted_ = 0;
+    for (; gathering_counted_ < gathering_.changes.size(); ++gathering_counted_) {
+        gathering_bytes_ += SizeOf(gathering_.changes[gathering_counted_]);
+    }
+}
+
+void Committer::Added(Serial last_serial) {
+    last_serial_ = last_serial;
+    Measure();
+    if (config_.sabotage_release_early && !gathering_.assigns.empty()) {
+        Effects early;
+        early.assigns = std::exchange(gathering_.assigns, {});
+        events_.release(early);
+    }
+    if (full()) Seal();
+}
+
+void Committer::Gathered(Serial last_serial) {
+    last_serial_ = last_serial;
+    if (!stalled_ && sent_ < limits_.pipeline_max) Seal();
+    Send();
+}
+
+void Committer::Flush() {
+    gathering_.urgent |= !gathering_.changes.empty();
+    Gathered(last_serial_);
+}
+
+// Closes what has gathered, unless it can go along with a later commit.
+void Committer::Seal() {
+    Effects& now = gathering_;
+    if (!now.urgent && !full()) {
+        if (!now.changes.empty() && lazy_timer_ == 0) {
+            lazy_timer_ = runtime_.After(config_.lazy_delay, [this] {
+                lazy_timer_ = 0;
+                Flush();
+            });
+        }
+        if (now.silent()) return;
+        // Effects without changes of their own still keep their turn.
+        Effects rest = std::exchange(now, Effects{});
+        now.changes = std::exchange(rest.changes, {});
+        now.generation = rest.generation;
+        under_way_.push_back({nullptr, std::move(rest), true, true});
+        return ReleaseDone();
+    }
+    runtime_.Cancel(std::exchange(lazy_timer_, 0));
+    Effects sealed = std::exchange(now, Effects{});
+    now.generation = sealed.generation + 1;
+    gathering_bytes_ = gathering_counted_ = 0;
+    auto batch = std::make_shared<Batch>();
+    batch->term = term_;
+    batch->sequence = ++sequence_;
+    batch->last_serial = last_serial_;
+    batch->changes = std::move(sealed.changes);
+    changes_ += batch->changes.size();
+    under_way_.push_back({std::move(batch), std::move(sealed), false, false});
+}
+
+void Committer::Send() {
+    if (stalled_) return;
+    for (Batched& batched : under_way_) {
+        if (sent_ >= limits_.pipeline_max) return;
+        if (batched.sent) continue;
+        batched.sent = true;
+        ++sent_;
+        TAKT_FAIL_POINT("node.commit.before");
+        store_.Commit(batched.batch, [this, alive = std::weak_ptr(alive_),
+                                      sequence = batched.batch->sequence](Result<void> result) {
+            TAKT_FAIL_POINT("node.commit.done");
+            runtime_.Post([this, alive, sequence, result = std::move(result)]() mutable {
+                if (alive.lock()) OnCommitted(sequence, std::move(result));
+            });
+        });
+    }
+}
+
+void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
+    --sent_;
+    const auto found = std::ranges::find_if(under_way_, [&](const Batched& batched) {
+        return batched.batch && batched.batch->sequence == sequence;
+    });
+    TAKT_CHECK(found != under_way_.end());
+    if (!result && result.error().code == ErrorCode::kFenced) {
+        return events_.on_fenced("the store refused a commit: " + result.error().detail);
+    }
+    if (result) {
+        found->done = true;
+        trouble_.clear();
+        retry_delay_ = config_.retry_delay;
+    } else {
+        // Applied or not, the very same batch must be next; the store knows which it has seen.
+        found->sent = false;
+        stalled_ = true;
+        trouble_ = result.error().detail;
+    }
+    const auto alive = std::weak_ptr(alive_);
+    ReleaseDone();
+    if (!alive.lock()) return;
+    if (stalled_ && sent_ == 0) {
+        retry_timer_ = runtime_.After(retry_delay_, [this] {
+            stalled_ = false;
+            Send();
+        });
+        retry_delay_ = std::min(retry_delay_ * 2, config_.retry_delay_max);
+    }
+    Gathered(last_serial_);
+}
+
+void Committer::ReleaseDone() {
+    const auto alive = std::weak_ptr(alive_);
+    while (!under_way_.empty() && under_way_.front().done) {
+        const Batched batched = std::move(under_way_.front());
+        under_way_.pop_front();
+        TAKT_FAIL_POINT("node.release.before");
+        events_.release(batched.effects);
+        TAKT_FAIL_POINT("node.release.after");
+        // Whoever was released to may have brought the term to its end.
+        if (!alive.lock()) return;
+    }
+}
+
+}  // namespace takt

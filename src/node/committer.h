@@ -1,0 +1,97 @@
+// Committer: takes gathered effects to the store and releases them in order.
+//
+// Group commit without waiting: a batch goes out as soon as there is room for it under way; what
+// gathers meanwhile is the next one. Effects are released only after the commit that holds their
+// changes, and after everything before them. Used on the node's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/effects.h"
+#include "node/runtime.h"
+#include "store/store.h"
+
+namespace takt {
+
+struct CommitterConfig {
+    Duration lazy_delay{1'000};  // Changes that are not urgent wait at most this long.
+    Duration retry_delay{50};    // After a commit that the store could not take.
+    Duration retry_delay_max{2'000};
+    bool sabotage_release_early = false;  // For tests of the tests: dispatches before the commit.
+};
+
+class Committer {
+  public:
+    struct Events {
+        std::function<void(const Effects&)> release;
+        std::function<void(const std::string& why)> on_fenced;
+    };
+
+    Committer(Runtime& runtime, Store& store, const Term& term, CommitterConfig config,
+              Events events);
+    ~Committer();
+
+    // What the engine adds its effects to. After each step call Added, after the last step for now
+    // Gathered, each with the highest serial that the engine has handed out.
+    Effects& effects() { return gathering_; }
+    void Added(Serial last_serial);
+    void Gathered(Serial last_serial);
+
+    // Sends what has gathered even if it is not urgent.
+    void Flush();
+
+    // Whether nothing is under way or waiting for the store.
+    bool idle() const { return under_way_.empty() && gathering_.changes.empty(); }
+
+    // Batches that wait for the store. When they pile up, new requests are to be refused.
+    std::size_t backlog() const { return under_way_.size(); }
+
+    // Why commits fail at the moment; empty while they do not.
+    const std::string& trouble() const { return trouble_; }
+
+    std::uint64_t commits() const { return sequence_; }
+    std::uint64_t changes() const { return changes_; }
+
+  private:
+    struct Batched {
+        BatchPtr batch;  // Null: nothing to commit, only effects to release in their turn.
+        Effects effects;
+        bool sent = false;
+        bool done = false;
+    };
+
+    void Measure();
+    bool full() const;
+    void Seal();
+    void Send();
+    void OnCommitted(std::uint64_t sequence, Result<void> result);
+    void ReleaseDone();
+
+    Runtime& runtime_;
+    Store& store_;
+    const Term term_;
+    const CommitterConfig config_;
+    const Events events_;
+    const StoreLimits limits_;
+    Effects gathering_;
+    std::size_t gathering_bytes_ = 0;
+    std::size_t gathering_counted_ = 0;  // Changes of gathering_ that are in gathering_bytes_.
+    Serial last_serial_ = 0;
+    std::deque<Batched> under_way_;
+    std::size_t sent_ = 0;  // Commits whose answer is awaited.
+    bool stalled_ = false;  // A commit failed: all answers are awaited, then it is sent again.
+    std::uint64_t sequence_ = 0;
+    std::uint64_t changes_ = 0;
+    std::uint64_t lazy_timer_ = 0;
+    std::uint64_t retry_timer_ = 0;
+    Duration retry_delay_;
+    std::string trouble_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace takt

@@ -1,0 +1,151 @@
+// Node: one scheduler. Carries out what its engine decides.
+//
+//   inbox → Engine.Step(input, now) → batch → store.Commit → effects
+//
+// One node of a cluster leads and has an engine; the others follow and refuse what only a leader
+// can do. Replies, dispatches and events are released after the commit that contains them. When the
+// term ends, the engine and everything it decided since the last commit are forgotten.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/engine.h"
+#include "node/committer.h"
+#include "node/leadership.h"
+#include "node/runtime.h"
+#include "node/sink.h"
+#include "store/store.h"
+
+namespace takt {
+
+struct NodeConfig {
+    LeadershipConfig leadership;
+    EngineConfig engine;
+    CommitterConfig committer;
+    Text version;
+    // Requests that may wait in the inbox. Beyond, they are refused: memory is finite.
+    std::size_t inbox_max = 200'000;
+    // Batches that may wait for the store before new requests are refused.
+    std::size_t backlog_max = 64;
+    Duration stop_deadline{5'000};  // How long a stop waits for the store.
+};
+
+// What a node tells of itself. A copy; read it at leisure.
+struct NodeStatus {
+    NodeId node;
+    Role role = Role::kFollower;
+    std::uint64_t epoch = 0;
+    std::optional<LeaderRow> leader;
+    std::uint64_t elections = 0;
+    std::uint64_t commits = 0;
+    std::uint64_t changes = 0;
+    std::string trouble;  // Why the store cannot be written to; empty while it can.
+    Time started_at{};
+};
+
+class Node {
+  public:
+    // The runtime and the store must outlive the node, the sink too if there is one.
+    Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& seed, Sink* sink);
+
+    // REQUIRES: stopped, or never started; on the runtime's thread.
+    ~Node();
+
+    // Begins to campaign for the lead.
+    void Start();
+
+    // Refuses new requests, waits for the commits under way, gives up the lead. `done` is called on
+    // the node's thread. From any thread, once.
+    void Stop(Action done);
+
+    // From any thread: asks the leader something. `done` is called on the node's thread.
+    // kUnavailable: this node does not lead, or cannot take it now; nothing happened.
+    // kUnknown: the term ended before the answer was safe; ask the next leader, with the same id.
+    void Ask(Input input, Done<Execution> done);
+
+    // From any thread: a worker said something. Dropped while this node does not lead; the worker
+    // says it again to the next leader.
+    void Tell(Input input);
+    void Tell(std::vector<Input> inputs);
+
+    // From any thread: looks into the engine, on the node's thread. Null if this node does not
+    // lead.
+    void Look(std::move_only_function<void(const Engine*)> look);
+
+    // From any thread: as of a moment ago.
+    NodeStatus status() const;
+
+    // From any thread: a worker has seen this epoch; a later term must be above it.
+    void NoteEpoch(std::uint64_t epoch);
+
+  private:
+    struct Item {
+        Input input;
+        Done<Execution> done;  // Empty if told.
+    };
+
+    void Push(Item item);
+    void Wake();
+    void Drain();
+    void Take(Item& item);
+    void Step(Input input);
+    void Settle();
+    void Refuse(Item& item, ErrorCode code, std::string why);
+    void ArmTimer();
+
+    void OnElected(const Term& term);
+    void OnDeposed(const std::string& why);
+    void LoadNext(std::string cursor);
+    void OnLoaded(LoadPage page);
+    void BeginTerm();
+    void EndTerm(const std::string& why);
+    void Release(const Effects& effects);
+    void LookUp(std::vector<ExecutionId> ids, Duration retry_delay);
+    void SetRole(Role role);
+    void Publish();
+    void AnnounceLater(Duration delay);
+    void FinishStop();
+
+    Runtime& runtime_;
+    Store& store_;
+    const NodeConfig config_;
+    Sink* const sink_;
+    Random random_;
+    Leadership leadership_;
+
+    std::mutex inbox_mutex_;
+    std::vector<Item> inbox_;
+    bool woken_ = false;
+
+    // All below on the runtime's thread.
+    Role role_ = Role::kFollower;
+    std::unique_ptr<Engine> loading_;  // While its term's beginning is being read.
+    std::unique_ptr<Engine> engine_;   // While this node leads.
+    std::unique_ptr<Committer> committer_;
+    Serial loaded_serial_ = 0;
+    std::uint64_t term_number_ = 0;  // Tells late callbacks of an earlier term.
+    std::unordered_map<RequestId, Done<Execution>> asked_;
+    RequestId last_request_ = 0;
+    std::uint64_t timer_ = 0;
+    std::uint64_t announce_timer_ = 0;
+    std::uint64_t stop_timer_ = 0;
+    Action stopped_;
+    bool stopping_ = false;
+    const Time started_at_;
+
+    mutable std::mutex status_mutex_;
+    NodeStatus status_;
+
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace takt

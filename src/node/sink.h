@@ -1,0 +1,30 @@
+// Sink: who carries out what the node releases. The links to workers, the event stream and the
+// metrics hang here.
+#pragma once
+
+#include "base/id.h"
+#include "engine/effects.h"
+#include "store/store.h"
+
+namespace takt {
+
+enum class Role : std::uint8_t {
+    kFollower,  // Another node leads, or none does yet.
+    kLoading,   // Elected; reads what the term begins with.
+    kLeader,
+    kStopped,
+};
+std::string_view Name(Role role);
+
+class Sink {
+  public:
+    virtual ~Sink() = default;
+
+    // Effects whose changes are committed, in order. Called on the node's thread.
+    virtual void Release(const Effects& effects) = 0;
+
+    // The node's role changed. When it stops leading, every session is over.
+    virtual void OnRole(Role role) = 0;
+};
+
+}  // namespace takt
