@@ -46,3 +46,12 @@ function(takt_proto name)
   target_include_directories(takt_proto_${name} SYSTEM PUBLIC ${out})
   target_link_libraries(takt_proto_${name} PUBLIC protobuf::libprotobuf)
 endfunction()
+
+# takt_fuzz(NAME DEPENDS …): the libFuzzer program NAME_fuzz of tests/fuzz/NAME_fuzz.cc. Configure with
+# TAKT_FUZZ=ON and TAKT_SANITIZE=address,undefined,fuzzer-no-link so that the libraries are watched too.
+function(takt_fuzz name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  add_executable(${name}_fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz/${name}_fuzz.cc)
+  target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPENDS})
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+endfunction()

@@ -10,7 +10,12 @@ constexpr int kCounterBits = 14;
 constexpr int kPartitionBits = 8;
 constexpr int kTimeShift = kCounterBits + kPartitionBits;
 constexpr Serial kCounterMask = (Serial{1} << kCounterBits) - 1;
+constexpr Serial kMillisecondsMax = (Serial{1} << (63 - kTimeShift)) - 1;
 constexpr Time kSerialEpoch = std::chrono::sys_days(std::chrono::year(2024) / 1 / 1);
+
+bool SamePartition(Serial a, Serial b) {
+    return ((a ^ b) >> kCounterBits & ((Serial{1} << kPartitionBits) - 1)) == 0;
+}
 
 bool IsLetterOrDigit(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -27,7 +32,9 @@ bool IsValidId(std::string_view text) {
 
 Serial SerialAt(Time time) {
     if (time <= kSerialEpoch) return 0;
-    return static_cast<Serial>((time - kSerialEpoch).count()) << kTimeShift;
+    // "Until 9999" in a filter is a moment too, and must not wrap around to an early one.
+    const auto milliseconds = static_cast<Serial>((time - kSerialEpoch).count());
+    return std::min(milliseconds, kMillisecondsMax) << kTimeShift;
 }
 
 Time TimeOf(Serial serial) {
@@ -39,8 +46,7 @@ Serial SerialSource::Next(Time now) {
     const Serial fresh = SerialAt(now) | partition_part;
     if (fresh > last_) {
         last_ = fresh;
-    } else if ((last_ & kCounterMask) != kCounterMask &&
-               ((last_ ^ fresh) >> kCounterBits & 0xff) == 0) {
+    } else if ((last_ & kCounterMask) != kCounterMask && SamePartition(last_, fresh)) {
         ++last_;
     } else {
         // The counter of this millisecond is used up, or the last serial was another partition's.

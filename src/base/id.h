@@ -64,7 +64,7 @@ using Partition = std::uint8_t;
 // column.
 using Serial = std::uint64_t;
 
-// The smallest serial of a moment; times before 2024 give 0.
+// The smallest serial of a moment; times before 2024 give 0, times after 2093 that of the last one.
 Serial SerialAt(Time time);
 Time TimeOf(Serial serial);
 

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -23,6 +24,7 @@ RandomSeed SeedOf(std::uint64_t number) {
 
 struct Random::Cipher {
     EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
+    Cipher() { TAKT_CHECK(context != nullptr); }
     ~Cipher() { EVP_CIPHER_CTX_free(context); }
 };
 

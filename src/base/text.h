@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,7 +47,13 @@ class Text {
     friend bool operator==(const Text& a, const Text& b) {
         return a.block_ == b.block_ || a.view() == b.view();
     }
-    friend bool operator==(const Text& a, std::string_view b) { return a.view() == b; }
+    // Any other string: a template, since a literal converts to both Text and std::string_view.
+    template <typename String>
+        requires(!std::same_as<String, Text> &&
+                 std::convertible_to<const String&, std::string_view>)
+    friend bool operator==(const Text& a, const String& b) {
+        return a.view() == std::string_view(b);
+    }
     friend std::strong_ordering operator<=>(const Text& a, const Text& b) {
         return a.view() <=> b.view();
     }

@@ -2,9 +2,11 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
+
+#include "base/check.h"
 
 namespace takt {
 namespace {
@@ -32,6 +34,10 @@ bool Take(std::string_view& rest, char c) {
     return true;
 }
 
+// The last millisecond of the year 9999: what RFC 3339 can spell.
+constexpr Time kTimeMax =
+    std::chrono::sys_days(std::chrono::year(9999) / 12 / 31) + std::chrono::days(1) - Duration(1);
+
 struct Unit {
     std::string_view name;
     std::int64_t milliseconds;
@@ -46,7 +52,7 @@ constexpr std::array kUnits = {
 
 Steady SteadyClock::now() {
     timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
+    TAKT_CHECK(clock_gettime(CLOCK_BOOTTIME, &now) == 0);
     return Steady(std::chrono::seconds(now.tv_sec) + std::chrono::microseconds(now.tv_nsec / 1000));
 }
 
@@ -56,15 +62,26 @@ Instant ReadClocks() {
 }
 
 std::string FormatTime(Time time) {
-    const auto day = std::chrono::floor<std::chrono::days>(time);
+    // Every answer of the API carries several times, so the digits are written by hand: printf
+    // takes ten times as long.
+    std::string text = "0000-00-00T00:00:00.000Z";
+    const Time shown = std::clamp(time, Time{}, kTimeMax);
+    const auto day = std::chrono::floor<std::chrono::days>(shown);
     const std::chrono::year_month_day date(day);
-    const std::chrono::hh_mm_ss clock(time - day);
-    std::array<char, 40> text;
-    const int size = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                                   int(date.year()), unsigned(date.month()), unsigned(date.day()),
-                                   int(clock.hours().count()), int(clock.minutes().count()),
-                                   int(clock.seconds().count()), int(clock.subseconds().count()));
-    return std::string(text.data(), static_cast<std::size_t>(size));
+    const std::chrono::hh_mm_ss clock(shown - day);
+    const auto put = [&](std::size_t end, auto value) {
+        for (auto rest = static_cast<unsigned>(value); rest > 0; rest /= 10) {
+            text[--end] = static_cast<char>('0' + rest % 10);
+        }
+    };
+    put(4, int(date.year()));
+    put(7, unsigned(date.month()));
+    put(10, unsigned(date.day()));
+    put(13, clock.hours().count());
+    put(16, clock.minutes().count());
+    put(19, clock.seconds().count());
+    put(23, clock.subseconds().count());
+    return text;
 }
 
 Result<Time> ParseTime(std::string_view text) {
@@ -107,9 +124,12 @@ Result<Time> ParseTime(std::string_view text) {
                                            std::chrono::month(static_cast<unsigned>(month)),
                                            std::chrono::day(static_cast<unsigned>(day))};
     if (!rest.empty() || !date.ok()) return BadTime(text);
-    return std::chrono::sys_days(date) + std::chrono::hours(hour) +
-           std::chrono::minutes(minute - offset_minutes) + std::chrono::seconds(second) +
-           Duration(fraction);
+    const Time time = std::chrono::sys_days(date) + std::chrono::hours(hour) +
+                      std::chrono::minutes(minute - offset_minutes) + std::chrono::seconds(second) +
+                      Duration(fraction);
+    // An offset can carry a time out of the years that its digits were in.
+    if (time < Time{} || time > kTimeMax) return BadTime(text);
+    return time;
 }
 
 Result<Duration> ParseDuration(std::string_view text) {

@@ -35,18 +35,19 @@ struct Instant {
 
 Instant ReadClocks();
 
-// "2026-11-15T02:00:00.000Z". Always UTC, always milliseconds.
+// "2026-11-15T02:00:00.000Z". Always UTC, always milliseconds. Times before 1970 or after 9999, which
+// have no such spelling, are shown as the nearest that has.
 std::string FormatTime(Time time);
 
 // Accepts RFC 3339 with any offset and 0 to 9 digits of fraction (cut to milliseconds), years 1970
-// to 9999. kInvalid otherwise.
+// to 9999 in UTC. A leap second is the second after. kInvalid otherwise.
 Result<Time> ParseTime(std::string_view text);
 
 // "90s", "1h30m", "250ms", "2d"; units ms, s, m, h, d, each a non-negative decimal number (a
 // fraction is allowed in the last unit only, "1.5s"). At most 100 years. kInvalid otherwise.
 Result<Duration> ParseDuration(std::string_view text);
 
-// The shortest spelling that ParseDuration reads back: "1h30m", "250ms", "0s".
+// A spelling that ParseDuration reads back: "1h30m", "1s500ms", "0s". Negative durations are "0s".
 std::string FormatDuration(Duration duration);
 
 // 100 years: sums of two never overflow, and nobody plans further.

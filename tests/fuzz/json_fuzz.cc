@@ -1,0 +1,27 @@
+// Fuzz entry for the JSON reader and writer: what is accepted must survive being written and read.
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+    const auto value = takt::ParseJson(text);
+    TAKT_CHECK(value.has_value() == takt::CheckJson(text).has_value());
+    std::string written;
+    if (value) {
+        TAKT_CHECK(takt::IsValidUtf8(text));
+        takt::AppendJson(written, *value);
+        const auto again = takt::ParseJson(written, {.bytes_max = written.size()});
+        TAKT_CHECK(again.has_value() && *again == *value);
+    }
+    written.clear();
+    takt::AppendJsonString(written, text);
+    TAKT_CHECK(takt::CheckJson(written, {.bytes_max = written.size()}).has_value());
+    return 0;
+}
