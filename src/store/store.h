@@ -1,7 +1,7 @@
 // Store: the narrow waist between the scheduler and the database that keeps its state.
 //
-// A store keeps typed rows and knows no scheduling rule. It has one writer per partition, the leader,
-// and any number of readers. Contract, checked for every backend by store/conformance:
+// A store keeps typed rows and knows no scheduling rule. It has one writer per partition, the
+// leader, and any number of readers. Contract, checked for every backend by store/conformance:
 //
 //   Atomic   A batch is applied whole or not at all.
 //   Fenced   Once Acquire has returned a term, no batch of an older term is ever applied.
@@ -11,11 +11,11 @@
 //   Fresh    A read that begins after a Commit returned sees what it wrote.
 //
 // Every operation is asynchronous: it calls `done` exactly once, from any thread, never from inside
-// the call itself, and within the backend's deadline. A store may be used from any thread. Destroying
-// it waits for what is under way; operations still queued end with kCancelled.
+// the call itself, and within the backend's deadline. A store may be used from any thread.
+// Destroying it waits for what is under way; operations still queued end with kCancelled.
 //
-// Errors, beside those named at an operation: kUnavailable (nothing was applied, try again later) and
-// kUnknown (a write may have been applied).
+// Errors, beside those named at an operation: kUnavailable (nothing was applied, try again later)
+// and kUnknown (a write may have been applied).
 #pragma once
 
 #include <cstddef>
@@ -68,8 +68,8 @@ struct NodeRow {
     Time started_at{};
 };
 
-// All state changes that are committed in one atomic, fenced write. Holds at most one change of each
-// row, so the order of the changes does not matter.
+// All state changes that are committed in one atomic, fenced write. Holds at most one change of
+// each row, so the order of the changes does not matter.
 struct Batch {
     Term term;
     std::uint64_t sequence = 0;  // 1, 2, 3 … within the term.
@@ -81,7 +81,7 @@ using BatchPtr = std::shared_ptr<const Batch>;
 // What one Commit may carry. The node cuts its batches to fit.
 struct StoreLimits {
     std::size_t changes_max;
-    std::size_t bytes_max;    // Of all rows, as SizeOf counts them.
+    std::size_t bytes_max;     // Of all rows, as SizeOf counts them.
     std::size_t pipeline_max;  // Commits that may be under way at once, in order.
 };
 
@@ -103,9 +103,9 @@ struct ExecutionFilter {
     std::optional<WorkerId> worker;
     std::optional<Text> type;
     std::optional<Text> queue;
-    Time created_from{};  // Inclusive; 0 is open.
-    Time created_to{};    // Exclusive; 0 is open.
-    Serial before = 0;    // Cursor: only serials below; 0 is from the newest.
+    Time created_from{};      // Inclusive; 0 is open.
+    Time created_to{};        // Exclusive; 0 is open.
+    Serial before = 0;        // Cursor: only serials below; 0 is from the newest.
     std::size_t limit = 100;  // 1 to 1000.
 };
 
@@ -126,15 +126,16 @@ class Store {
 
     // --- Leadership -----------------------------------------------------------------------------
 
-    // Makes the candidate leader for a new term if nobody leads or the leader's ttl ran out; its epoch
-    // is above all before. kConflict while somebody else leads. A node that asks while its own earlier
-    // term stands gets a new term.
+    // Makes the candidate leader for a new term if nobody leads or the leader's ttl ran out; its
+    // epoch is above all before. kConflict while somebody else leads. A node that asks while its
+    // own earlier term stands gets a new term.
     virtual void Acquire(const Candidate& candidate, Done<Term> done) = 0;
 
     // The term holds for another ttl. kFenced if it does not stand any more.
     virtual void Renew(const Term& term, Duration ttl, Done<void> done) = 0;
 
-    // Ends the term now, so that another node need not wait for its ttl. Success also if it was over.
+    // Ends the term now, so that another node need not wait for its ttl. Success also if it was
+    // over.
     virtual void Resign(const Term& term, Done<void> done) = 0;
 
     // Who leads, or nothing.
