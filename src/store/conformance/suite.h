@@ -1,0 +1,132 @@
+// The conformance suite: what every backend must do, as tests that know only the Store interface.
+//
+// A backend joins with one line in src/store/<backend>/conformance_test.cc, linked with the CMake
+// target store_conformance:
+//
+//   INSTANTIATE_TEST_SUITE_P(Embedded, StoreConformance, testing::Values(Backend{…}));
+//
+// A backend that cannot run here fails its tests; it is never skipped.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "store/conformance/rows.h"
+#include "store/store.h"
+
+namespace takt::conformance {
+
+// One database of a backend, made for one test and empty at first.
+class Database {
+  public:
+    virtual ~Database() = default;
+
+    // A handle. The suite has one open at a time; the nodes of a test share it.
+    virtual Result<std::unique_ptr<Store>> Open() = 0;
+
+    // The database dies without warning while `store` is in use (a kill, a power cut: what was not
+    // durable is gone), and comes back.
+    virtual Result<std::unique_ptr<Store>> Crash(std::unique_ptr<Store> store) = 0;
+
+    // Makes `time` pass for the ttls of the database. False if only waiting does that; the suite
+    // then waits for the effect.
+    virtual bool Advance(Duration time) { return false; }
+
+    // Spoils the stored row of a live execution, as a bad disk or a newer version's record would. A
+    // backend that keeps no encoded rows says so in Backend::encodes.
+    virtual Result<void> Spoil(const Execution& row) {
+        return Fail(ErrorCode::kInvalid, "this backend does not know how to spoil a row");
+    }
+};
+
+struct Backend {
+    std::string name;
+    std::function<Result<std::unique_ptr<Database>>()> create;
+    std::size_t load_page_rows = 1000;  // More live rows than this take more than one Load page.
+    Duration ttl_min{1000};             // The shortest ttl that the backend honours.
+    bool encodes = true;                // Whether there are encoded rows that can be spoilt.
+};
+
+inline void PrintTo(const Backend& backend, std::ostream* out) {
+    *out << backend.name;
+}
+
+// Far above what any operation takes on a loaded machine: reaching it means that no answer comes.
+constexpr std::chrono::seconds kAnswerMax{30};
+
+// Starts an operation, waits for its answer and holds it to the rules of answering.
+template <typename T>
+Result<T> Await(const std::function<void(Done<T>)>& begin) {
+    struct Call {
+        std::promise<Result<T>> answer;
+        std::atomic<bool> returned = false;
+        std::thread::id thread = std::this_thread::get_id();
+    };
+    const auto call = std::make_shared<Call>();
+    auto answer = call->answer.get_future();
+    begin([call](Result<T> result) {
+        if (!call->returned && call->thread == std::this_thread::get_id()) {
+            ADD_FAILURE() << "Done was called from inside the operation";
+        }
+        call->answer.set_value(std::move(result));  // Throws if called a second time.
+    });
+    call->returned = true;
+    if (answer.wait_for(kAnswerMax) != std::future_status::ready) {
+        ADD_FAILURE() << "no answer within " << kAnswerMax.count() << " s";
+        return Fail(ErrorCode::kUnknown, "no answer");
+    }
+    return answer.get();
+}
+
+class StoreConformance : public testing::TestWithParam<Backend> {
+  protected:
+    static constexpr Duration kLong{3'600'000};  // A ttl that does not run out during a test.
+
+    void SetUp() override;
+
+    Store& store() { return *store_; }
+    void Reopen();
+    void Crash();
+    // Waits until a ttl of ttl_min, given before the call, has run out for sure.
+    void LetTtlRunOut();
+
+    Result<Term> Acquire(std::string_view node, Duration ttl = kLong, std::uint64_t floor = 0);
+    Result<void> Renew(const Term& term, Duration ttl = kLong);
+    Result<void> Resign(const Term& term);
+    std::optional<LeaderRow> Leader();
+    Result<void> Commit(const Term& term, std::uint64_t sequence, std::vector<Change> changes,
+                        Serial last_serial = 0);
+
+    // Commits in the test's own term, which begins with the first call, cut to the store's limits.
+    void Put(std::vector<Change> changes);
+    void Insert(const Execution& row);  // none → live
+    Term& term();
+    std::uint64_t NextSequence() { return ++sequence_; }
+
+    std::optional<Execution> Find(const ExecutionId& id);
+    std::vector<Execution> List(const ExecutionFilter& filter);
+    std::vector<std::string> ListIds(const ExecutionFilter& filter);
+    std::vector<LoadPage> LoadAll(Partition partition = 0);
+
+    RowMaker make_;
+
+  private:
+    std::unique_ptr<Database> database_;
+    std::unique_ptr<Store> store_;
+    std::optional<Term> term_;
+    std::uint64_t sequence_ = 0;
+
+  protected:
+    Database& database() { return *database_; }
+};
+
+}  // namespace takt::conformance

@@ -1,0 +1,100 @@
+// What MemoryStore offers beyond the contract: one thread, a clock of the caller's, shared rows.
+#include "store/memory/memory_store.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "store/conformance/rows.h"
+
+namespace takt {
+namespace {
+
+using conformance::RowMaker;
+
+// A simulation in small: it decides when posted work runs and what time it is.
+class MemoryStoreTest : public testing::Test {
+  protected:
+    MemoryStore::Post Post() {
+        return [this](std::move_only_function<void()> work) { posted_.push_back(std::move(work)); };
+    }
+    void RunPosted() {
+        for (; !posted_.empty(); posted_.pop_front()) posted_.front()();
+    }
+
+    Steady now_{};
+    std::deque<std::move_only_function<void()>> posted_;
+    std::shared_ptr<MemoryDatabase> database_ =
+        std::make_shared<MemoryDatabase>(MemoryDatabase::Options{.clock = [this] { return now_; }});
+    MemoryStore a_{database_, Post()};
+    MemoryStore b_{database_, Post()};
+};
+
+// The simulator holds a commit back until the new leader has begun: the order is its choice alone.
+TEST_F(MemoryStoreTest, NothingHappensUntilTheCallerRunsWhatWasPosted) {
+    Result<Term> first = Fail(ErrorCode::kUnknown, "no answer yet");
+    a_.Acquire({.node = NodeId("a")}, [&](Result<Term> term) { first = std::move(term); });
+    EXPECT_FALSE(first);
+    RunPosted();
+    ASSERT_TRUE(first);
+
+    Result<void> late = Fail(ErrorCode::kUnknown, "no answer yet");
+    a_.Commit(std::make_shared<Batch>(Batch{*first, 1, 0, {}}),
+              [&](Result<void> done) { late = std::move(done); });
+    std::move_only_function<void()> held = std::move(posted_.front());
+    posted_.pop_front();
+    now_ += std::chrono::seconds(11);
+    Result<Term> second = Fail(ErrorCode::kUnknown, "no answer yet");
+    b_.Acquire({.node = NodeId("b")}, [&](Result<Term> term) { second = std::move(term); });
+    RunPosted();
+    ASSERT_TRUE(second) << second.error().detail;
+    EXPECT_GT(second->epoch, first->epoch);
+
+    held();
+
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, ErrorCode::kFenced);
+}
+
+// A simulated node is killed while operations of its wait.
+TEST_F(MemoryStoreTest, ADestroyedHandleCancelsWhatWaits) {
+    auto store = std::make_unique<MemoryStore>(database_, Post());
+    int cancelled = 0;
+    for (int i = 0; i < 3; ++i) {
+        store->Nodes([&](Result<std::vector<NodeRow>> rows) {
+            cancelled += !rows && rows.error().code == ErrorCode::kCancelled;
+        });
+    }
+
+    store.reset();
+    EXPECT_EQ(cancelled, 3);
+
+    RunPosted();
+    EXPECT_EQ(cancelled, 3) << "what was posted must not answer a second time";
+}
+
+// The engine believes a row to be where it is not. A real database might not notice; this one must.
+TEST_F(MemoryStoreTest, AChangeThatContradictsTheRowsIsRefused) {
+    RowMaker make;
+    const Result<Term> term = database_->Acquire({.node = NodeId("a")});
+    ASSERT_TRUE(term);
+    const Execution row = make.OneOff("e-1");
+    std::uint64_t sequence = 0;
+    const auto commit = [&](Place before, Place after) {
+        Batch batch{*term, sequence + 1, 0, {ExecutionChange{before, after, row}}};
+        const Result<void> done = database_->Commit(batch);
+        if (done) ++sequence;
+        return done ? std::nullopt : std::optional(done.error().code);
+    };
+
+    EXPECT_EQ(commit(Place::kLive, Place::kLive), ErrorCode::kInvalid);
+    EXPECT_EQ(commit(Place::kHistory, Place::kLive), ErrorCode::kInvalid);
+    EXPECT_EQ(commit(Place::kNone, Place::kLive), std::nullopt);
+    EXPECT_EQ(commit(Place::kNone, Place::kLive), ErrorCode::kInvalid);
+    EXPECT_EQ(commit(Place::kHistory, Place::kLive), ErrorCode::kInvalid);
+    EXPECT_EQ(commit(Place::kLive, Place::kHistory), std::nullopt);
+    EXPECT_EQ(commit(Place::kLive, Place::kHistory), ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace takt
