@@ -12,11 +12,15 @@
 
 namespace takt {
 
-// The answer to a question. Requests about executions are answered with the execution, those about
-// workers with an empty one.
+// The answer to a question: the execution or the task it was about, the other one left empty.
+struct Answer {
+    Execution execution;
+    TaskRow task;
+    bool created = false;  // The question made it, rather than found it.
+};
 struct Reply {
     RequestId request = 0;
-    Result<Execution> answer;
+    Result<Answer> answer;
 };
 
 // Send an attempt to a worker.
@@ -76,11 +80,12 @@ struct Effects {
     std::vector<DrainNotice> drains;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
+    std::vector<LogChunk> logs;  // For who follows an execution's output.
 
     // Whether there is nothing to carry out, changes aside.
     bool silent() const {
         return replies.empty() && assigns.empty() && stops.empty() && verdicts.empty() &&
-               closes.empty() && drains.empty() && lookups.empty() && events.empty();
+               closes.empty() && drains.empty() && lookups.empty() && events.empty() && logs.empty();
     }
 };
 

@@ -160,11 +160,12 @@ void Engine::On(Cancel& cancel) {
     outcome->message = cancel.reason;
     if (!live->slot) {
         Unqueue(*live);
-        return ReplyWith(cancel.request, Finish(*live, Status::kCancelled, outcome));
+        return ReplyWith(cancel.request,
+                         Answer{.execution = Finish(*live, Status::kCancelled, outcome)});
     }
     Stop(*live, Reason::kCancelled);
     Slot& slot = LetGo(*live);
-    ReplyWith(cancel.request, Finish(*live, Status::kCancelled, outcome));
+    ReplyWith(cancel.request, Answer{.execution = Finish(*live, Status::kCancelled, outcome)});
     Feed(slot);
 }
 
@@ -203,7 +204,7 @@ void Engine::On(LookupDone& lookup) {
 
 void Engine::Answer(const Submit& submit, const std::optional<Execution>& found) {
     if (!found) return CreateOnce(submit);
-    if (SameRequest(*found->task, *submit.task)) return ReplyWith(submit.request, *found);
+    if (SameRequest(*found->task, *submit.task)) return ReplyWith(submit.request, Answer{.execution = *found});
     ReplyWith(submit.request,
               takt::Fail(ErrorCode::kConflict,
                          "a task with the id '" + submit.task->id.text().str() +
@@ -245,7 +246,7 @@ void Engine::Answer(const Redrive& redrive, const std::optional<Execution>& foun
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");
     Wait(live);
-    ReplyWith(redrive.request, live.row);
+    ReplyWith(redrive.request, Answer{.execution = live.row});
 }
 
 void Engine::CreateOnce(const Submit& submit) {
@@ -272,10 +273,10 @@ void Engine::CreateOnce(const Submit& submit) {
     ++counters_.submitted;
     Emit(EventType::kTaskSubmitted, live);
     Wait(live);
-    ReplyWith(submit.request, live.row);
+    ReplyWith(submit.request, Answer{.execution = live.row, .created = true});
 }
 
-void Engine::ReplyWith(RequestId request, Result<Execution> answer) {
+void Engine::ReplyWith(RequestId request, Result<Answer> answer) {
     if (request != 0) effects_->replies.push_back({request, std::move(answer)});
 }
 
@@ -342,7 +343,7 @@ void Engine::On(SetStrategy& set) {
     if (set.reset) balancers_.clear();
     strategy_ = set.strategy;
     Write(SettingPut{Text(kStrategySetting), Text(Name(set.strategy))});
-    ReplyWith(set.request, Execution{});
+    ReplyWith(set.request, Answer{});
 }
 
 }  // namespace takt

@@ -119,7 +119,7 @@ class Engine {
     void Answer(const Submit& submit, const std::optional<Execution>& found);
     void Answer(const Cancel& cancel, const std::optional<Execution>& found);
     void Answer(const Redrive& redrive, const std::optional<Execution>& found);
-    void ReplyWith(RequestId request, Result<Execution> answer);
+    void ReplyWith(RequestId request, Result<Answer> answer);
     void CreateOnce(const Submit& submit);
 
     // engine_attempts.cc: one execution

@@ -226,7 +226,7 @@ void Engine::On(RemoveWorker& remove) {
                          takt::Fail(ErrorCode::kNotFound,
                                     "there is no worker '" + remove.worker.text().str() + "'"));
     }
-    ReplyWith(remove.request, Execution{});
+    ReplyWith(remove.request, Answer{});
     Leave(*found->second, "an operator removed it");
 }
 
@@ -238,7 +238,7 @@ void Engine::On(SetWorkerStatus& set) {
                                     "there is no worker '" + set.worker.text().str() + "'"));
     }
     Slot& slot = *found->second;
-    ReplyWith(set.request, Execution{});
+    ReplyWith(set.request, Answer{});
     if (set.status == WorkerStatus::kOffline) return Lose(slot, set.reason);
     const WorkerStatus before = slot.row.status;
     // A worker that is not there cannot be put online by saying so.

@@ -44,6 +44,68 @@ struct Redrive {
     ExecutionId execution;
 };
 
+// An operator, or the process that owns the work, ends an execution without being its worker: it
+// succeeded, failed for good or was cancelled. Replies like Cancel.
+struct Conclude {
+    RequestId request = 0;
+    ExecutionId execution;
+    Status status{};  // kSuccess, kFailed or kCancelled.
+    OutcomePtr outcome;
+};
+
+// Makes a recurring task, or changes it: its id decides which. Replies with the task; kConflict if
+// `create_only` and the id asks for something else already, or if `if_version` is not its version.
+struct PutTask {
+    RequestId request = 0;
+    NewTaskPtr task;  // Nobody else holds it. An empty id is replaced by a generated one.
+    bool create_only = false;
+    std::uint32_t if_version = 0;  // 0: whatever it is.
+};
+
+// Forgets a recurring task. Executions that exist go on. Replies with the task as it was; kNotFound,
+// or kConflict if `if_version` is not its version.
+struct DeleteTask {
+    RequestId request = 0;
+    TaskId task;
+    std::uint32_t if_version = 0;
+};
+
+// Stops or resumes the fires of a recurring task. Replies with the task; kNotFound.
+struct PauseTask {
+    RequestId request = 0;
+    TaskId task;
+    bool paused = false;
+};
+
+// Runs a recurring task now. Obeys its mode unless forced. Replies with the execution (which the mode
+// may have skipped); kNotFound.
+struct Trigger {
+    RequestId request = 0;
+    TaskId task;
+    Text payload;  // Instead of the task's, if not empty.
+    bool force = false;
+};
+
+// What an operator says of a queue; remembered by the next leader. Replies with nothing.
+struct QueueLimits {
+    bool paused = false;
+    std::uint32_t working_max = 0;  // Scheduled and running at once; 0 is no limit.
+    RateLimit rate;
+};
+struct SetQueue {
+    RequestId request = 0;
+    Text queue;
+    QueueLimits limits;
+};
+
+// Keeps a named value that the engine itself does not read (access tokens, alert rules) under the
+// same fence as everything else. An empty value deletes it.
+struct SetSetting {
+    RequestId request = 0;
+    Text key;
+    Text value;
+};
+
 // A worker opened a session. `holding` is every attempt it has in hand: running, or finished with a
 // result that nobody acknowledged. What the engine thinks it has beyond that never arrived.
 struct Attach {
@@ -83,6 +145,21 @@ struct Report {
     OutcomePtr outcome;     // May be null on success.
 };
 
+// How far an attempt has come; shown to who looks, not stored.
+struct Progress {
+    SessionId session = 0;
+    AttemptRef attempt;
+    double fraction = 0;
+    Text message;
+};
+
+// What an attempt wrote: whole lines, each ended by a newline.
+struct LogLines {
+    SessionId session = 0;
+    AttemptRef attempt;
+    Text lines;
+};
+
 // An operator takes a worker out of rotation (kDraining, kMaintenance), puts it back (kOnline) or
 // declares it dead (kOffline). Replies kNotFound if there is no such worker.
 struct SetWorkerStatus {
@@ -116,7 +193,9 @@ struct LookupDone {
 // Only time has passed.
 struct Tick {};
 
-using Input = std::variant<Submit, Cancel, Redrive, Attach, Heartbeat, Detach, Goodbye, Started,
-                           Report, SetWorkerStatus, RemoveWorker, SetStrategy, LookupDone, Tick>;
+using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
+                           SetQueue, SetSetting, SetStrategy, SetWorkerStatus, RemoveWorker, Attach,
+                           Heartbeat, Detach, Goodbye, Started, Progress, LogLines, Report,
+                           LookupDone, Tick>;
 
 }  // namespace takt

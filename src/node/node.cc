@@ -64,7 +64,7 @@ void Node::Start() {
 
 // --- Inbox --------------------------------------------------------------------------------------
 
-void Node::Ask(Input input, Done<Execution> done) {
+void Node::Ask(Input input, Done<Answer> done) {
     Push({std::move(input), std::move(done)});
 }
 
@@ -258,7 +258,7 @@ void Node::Release(const Effects& effects) {
     for (const Reply& reply : effects.replies) {
         const auto found = asked_.find(reply.request);
         if (found == asked_.end()) continue;
-        Done<Execution> done = std::move(found->second);
+        Done<Answer> done = std::move(found->second);
         asked_.erase(found);
         done(reply.answer);
     }

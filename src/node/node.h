@@ -70,7 +70,7 @@ class Node {
     // From any thread: asks the leader something. `done` is called on the node's thread.
     // kUnavailable: this node does not lead, or cannot take it now; nothing happened.
     // kUnknown: the term ended before the answer was safe; ask the next leader, with the same id.
-    void Ask(Input input, Done<Execution> done);
+    void Ask(Input input, Done<Answer> done);
 
     // From any thread: a worker said something. Dropped while this node does not lead; the worker
     // says it again to the next leader.
@@ -90,7 +90,7 @@ class Node {
   private:
     struct Item {
         Input input;
-        Done<Execution> done;  // Empty if told.
+        Done<Answer> done;  // Empty if told.
     };
 
     void Push(Item item);
@@ -133,7 +133,7 @@ class Node {
     std::unique_ptr<Committer> committer_;
     Serial loaded_serial_ = 0;
     std::uint64_t term_number_ = 0;  // Tells late callbacks of an earlier term.
-    std::unordered_map<RequestId, Done<Execution>> asked_;
+    std::unordered_map<RequestId, Done<Answer>> asked_;
     RequestId last_request_ = 0;
     std::uint64_t timer_ = 0;
     std::uint64_t announce_timer_ = 0;
