@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
 // A pasted log file, or an attack: answered from its length alone.
 TEST(CronParse, A100KilobyteExpressionIsRefusedUnread) {
     const std::string longest = "0 2 * * " + std::string(248, '1');
-    const std::string huge(100 * 1024, '*');
+    const std::string huge(102'400, '*');
 
     EXPECT_NE(Cron::Parse(longest).error().detail.find("not in 0-7"), std::string::npos);
     const Error error = Cron::Parse(huge).error();

@@ -72,6 +72,7 @@ TEST(TimeZone, ThreadsShareOneZone) {
     std::vector<const TimeZone*> found(8);
     {
         std::vector<std::jthread> threads;
+        threads.reserve(found.size());
         for (const TimeZone*& slot : found) {
             threads.emplace_back([&slot] { slot = *TimeZone::Find("Indian/Mahe"); });
         }
