@@ -191,11 +191,12 @@ void Engine::On(Conclude& conclude) {
         return Ask(id, std::move(conclude));
     }
     if (!CanFollow(live->row.status, conclude.status)) {
-        return ReplyWith(conclude.request,
-                         takt::Fail(ErrorCode::kConflict,
-                                    "execution '" + conclude.execution.text().str() + "' is " +
-                                        std::string(Name(live->row.status)) + " and cannot become " +
-                                        std::string(Name(conclude.status))));
+        return ReplyWith(
+            conclude.request,
+            takt::Fail(ErrorCode::kConflict, "execution '" + conclude.execution.text().str() +
+                                                 "' is " + std::string(Name(live->row.status)) +
+                                                 " and cannot become " +
+                                                 std::string(Name(conclude.status))));
     }
     ReplyWith(conclude.request,
               Answer{.execution = EndNow(*live, conclude.status, std::move(conclude.outcome))});
@@ -250,7 +251,8 @@ void Engine::On(LookupDone& lookup) {
 
 void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& found) {
     if (!found) return CreateOnce(submit);
-    if (SameRequest(*found->task, *submit.task)) return ReplyWith(submit.request, Answer{.execution = *found});
+    if (SameRequest(*found->task, *submit.task))
+        return ReplyWith(submit.request, Answer{.execution = *found});
     ReplyWith(submit.request,
               takt::Fail(ErrorCode::kConflict,
                          "a task with the id '" + submit.task->id.text().str() +
@@ -273,8 +275,9 @@ void Engine::RefuseFinished(RequestId request, const ExecutionId& id,
         return ReplyWith(request,
                          takt::Fail(ErrorCode::kNotFound, "there is no execution '" + name + "'"));
     }
-    ReplyWith(request, takt::Fail(ErrorCode::kConflict, "execution '" + name + "' is finished already (" +
-                                                            std::string(Name(found->status)) + ")"));
+    ReplyWith(request,
+              takt::Fail(ErrorCode::kConflict, "execution '" + name + "' is finished already (" +
+                                                   std::string(Name(found->status)) + ")"));
 }
 
 void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& found) {

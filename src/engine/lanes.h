@@ -26,12 +26,13 @@ struct Slot;
 
 struct Lane;
 
-// A named queue, what is in it and what an operator said of it. Waits in the timer heap for its pace.
+// A named queue, what is in it and what an operator said of it. Waits in the timer heap for its
+// pace.
 struct Queue : Timer {
     Text name;
-    std::uint64_t number = 0;  // In order of making.
-    std::size_t waiting = 0;  // Pending and retrying, those whose time has not come included.
-    std::size_t working = 0;  // Scheduled and running.
+    std::uint64_t number = 0;    // In order of making.
+    std::size_t waiting = 0;     // Pending and retrying, those whose time has not come included.
+    std::size_t working = 0;     // Scheduled and running.
     std::uint64_t finished = 0;  // Since this engine began.
     QueueLimits limits;
     Pace pace;
@@ -59,8 +60,8 @@ struct Lane {
 
     bool empty() const { return priorities == 0; }
 
-    // The next to start, and how urgent it is. REQUIRES: not empty. With ageing, each `ageing` waited
-    // counts as one priority more.
+    // The next to start, and how urgent it is. REQUIRES: not empty. With ageing, each `ageing`
+    // waited counts as one priority more.
     struct Front {
         Live* live = nullptr;
         std::int64_t urgency = 0;
