@@ -160,6 +160,9 @@ class EmbeddedStore final : public Store {
 }  // namespace embedded
 
 Result<std::unique_ptr<Store>> OpenEmbedded(const EmbeddedOptions& options) {
+    // Counting every allocation of SQLite takes a lock for each; nobody reads the count. Only the
+    // first call in a process can succeed, and the store works without.
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     std::error_code error;
     std::filesystem::create_directories(options.directory, error);
     if (error) {

@@ -152,6 +152,7 @@ void Reader::LoadExecutions(Partition partition, Serial after, LoadPage& page) {
     load_executions_.Int(static_cast<std::int64_t>(load_page_rows_) + 1);
     const Rows rows(load_executions_);
     sql::ExecutionReader reader;
+    page.executions.reserve(load_page_rows_);
     while (load_executions_.Step()) {
         if (page.executions.size() == load_page_rows_) {
             page.next = "e" + std::to_string(page.executions.back().serial);
