@@ -167,6 +167,7 @@ class Engine {
     Live& Insert(Execution row, Place place);
     void Wait(Live& live);
     Execution WaitAndSee(Live& live);
+    bool Expired(const Execution& row) const;
     void MakeReady(Live& live);
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);

@@ -5,6 +5,7 @@
 // and where its next one can start is decided without looking at the others.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +91,7 @@ class Lanes {
     // Labels and types come from users; without this their combinations would pile up for ever.
     template <typename Forget>
     void Sweep(Forget forget) {
-        if (lanes_.size() <= kLanesKept) return;
+        if (lanes_.size() <= sweep_above_) return;
         std::erase_if(lanes_, [&](auto& entry) {
             if (entry.second->live > 0) return false;
             forget(*entry.second);
@@ -98,7 +99,10 @@ class Lanes {
             return true;
         });
         last_ = nullptr;
+        // If most are in use, looking at all of them again for each new one would take for ever.
+        sweep_above_ = std::max(kLanesKept, 2 * lanes_.size());
     }
+    std::size_t size() const { return lanes_.size(); }
 
   private:
     // An empty lane is some 400 bytes: this is a few megabytes at most.
@@ -109,6 +113,7 @@ class Lanes {
     std::string key_;       // Scratch.
     Lane* last_ = nullptr;  // Bulk submits ask for one lane over and over.
     std::uint64_t made_ = 0;
+    std::size_t sweep_above_ = kLanesKept;
 };
 
 }  // namespace takt
