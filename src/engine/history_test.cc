@@ -163,7 +163,13 @@ void History::Release(Duration at) {
     append(lookups, done.lookups);
     append(events, done.events);
     for (Reply& reply : done.replies) {
-        EXPECT_TRUE(replies.emplace(reply.request, std::move(reply.answer)).second)
+        Result<Execution> answer = Fail(ErrorCode::kCancelled, "");
+        if (reply.answer) {
+            answer = std::move(reply.answer->execution);
+        } else {
+            answer = std::unexpected(reply.answer.error());
+        }
+        EXPECT_TRUE(replies.emplace(reply.request, std::move(answer)).second)
             << "a question was answered twice";
     }
     if (!answer_lookups) return;
