@@ -1,7 +1,7 @@
 // How fast the embedded store is, beside what its parts can do on the same disk in the same run:
 // the tables by hand in SQLite, and appending to a file with fdatasync.
 //
-//   store_bench [directory] [seconds per cell]
+//   store_bench [directory] [seconds per cell] [one batch size only]
 //
 // A lifecycle is insert, update, finish. A batch of N carries N changes, one commit at a time, so
 // lifecycles/s = N × commits/s / 3.
@@ -288,7 +288,9 @@ int main(int count, char** arguments) {
     fmt::print(
         "lifecycles/s (and µs of processor for each)\n{:>6} {:>17} {:>17} {:>17} {:>10} {:>10}\n",
         "batch", "store", "raw SQLite", "raw append", "of SQLite", "of append");
-    for (const std::size_t batch : {1, 16, 128, 1000}) {
+    std::vector<std::size_t> batches = {1, 16, 128, 1000};
+    if (count > 3) batches = {static_cast<std::size_t>(std::max(1, std::atoi(arguments[3])))};
+    for (const std::size_t batch : batches) {
         const takt::Rate append = takt::BenchAppend(root, batch, seconds);
         const takt::Rate sqlite = takt::BenchSqlite(root + "/raw", batch, seconds);
         const takt::Rate store = takt::BenchStore(root + "/store", batch, seconds);

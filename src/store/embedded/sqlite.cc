@@ -12,8 +12,7 @@ Statement::Statement(sqlite3* database, std::string_view sql) {
     statement_.reset(statement);
 }
 
-void Statement::Check(int code) const {
-    if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
+void Statement::Throw() const {
     sqlite3* database = sqlite3_db_handle(statement_.get());
     throw SqliteError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
 }

@@ -64,7 +64,10 @@ class Statement {
     struct Finalize {
         void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
     };
-    void Check(int code) const;
+    void Check(int code) const {
+        if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) Throw();
+    }
+    [[noreturn]] void Throw() const;
 
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
     std::deque<std::string> kept_;

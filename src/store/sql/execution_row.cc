@@ -20,7 +20,7 @@ Result<void> ExecutionReader::MakeTask(const TaskColumns& columns, bool recurrin
         if (!options) return std::unexpected(options.error());
         task->options = std::move(*options);
     }
-    task->id = TaskId(Text(columns.id));
+    task->id = TaskId(recurring ? Text(columns.id) : row.id.text());
     task->name = name_.Get(columns.name);
     task->type = type_.Get(columns.type);
     task->queue = queue_.Get(columns.queue);
