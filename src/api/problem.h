@@ -16,7 +16,7 @@ struct Problem {
     int status = 500;
     std::string_view code;  // A literal.
     std::string detail;
-    std::string field;          // Empty: no single field is at fault.
+    std::string field = {};       // Empty: no single field is at fault.
     int retry_after_seconds = 0;  // 0: repeating it would not help.
 };
 
