@@ -115,8 +115,7 @@ std::string EncodeToken(const AccessToken& token) {
     json.BeginObject();
     json.Field("hash", std::string_view(HexText(View(token.hash))));
     json.Field("role", Name(token.role)).Field("name", std::string_view(token.name));
-    json.Field("created_at", token.created_at).Field("expires_at", token.expires_at);
-    json.Field("last_used_at", token.last_used_at).EndObject();
+    json.Field("created_at", token.created_at).Field("expires_at", token.expires_at).EndObject();
     return out;
 }
 
@@ -154,8 +153,6 @@ Result<AccessToken> DecodeToken(std::string_view id, std::string_view value) {
             token.created_at = *time;
         } else if (members.key() == "expires_at") {
             token.expires_at = *time;
-        } else if (members.key() == "last_used_at") {
-            token.last_used_at = *time;
         }
     }
     if (!has_hash || !has_role) return broken();

@@ -38,6 +38,9 @@ Sha256 Sha256Of(std::string_view text);
 std::string HexText(std::string_view bytes);
 
 constexpr std::string_view kTokenSettingPrefix = "token/";
+// Behind a token's key: when it was last used. A setting of its own, so that writing it down late
+// never brings a revoked token back.
+constexpr std::string_view kTokenUsedSuffix = "/used";
 
 // A token as it is stored.
 struct AccessToken {
@@ -47,7 +50,7 @@ struct AccessToken {
     Sha256 hash{};
     Time created_at{};
     Time expires_at{};    // 0 is never.
-    Time last_used_at{};  // As of the last time that was written down.
+    Time last_used_at{};  // Not part of the record.
 };
 
 std::string EncodeToken(const AccessToken& token);

@@ -56,6 +56,7 @@ void AccessPolicy::EndLoad(Result<std::vector<SettingPut>> settings, Steady now)
     std::map<std::string, AccessToken> tokens;
     for (const SettingPut& setting : *settings) {
         const std::string_view id = setting.key.view().substr(kTokenSettingPrefix.size());
+        if (id.ends_with(kTokenUsedSuffix)) continue;
         auto token = DecodeToken(id, setting.value);
         if (!token) {
             Log(LogLevel::kError, "api", "a token cannot be read",
@@ -64,6 +65,14 @@ void AccessPolicy::EndLoad(Result<std::vector<SettingPut>> settings, Steady now)
             token = AccessToken{.id = std::string(id), .expires_at = Time(Duration(1))};
         }
         tokens.emplace(id, std::move(*token));
+    }
+    for (const SettingPut& setting : *settings) {
+        std::string_view id = setting.key.view().substr(kTokenSettingPrefix.size());
+        if (!id.ends_with(kTokenUsedSuffix)) continue;
+        id.remove_suffix(kTokenUsedSuffix.size());
+        const auto token = tokens.find(std::string(id));
+        const auto used = ParseTime(setting.value);
+        if (token != tokens.end() && used) token->second.last_used_at = *used;
     }
     // Uses since the last reading are not in the store yet.
     for (auto& [id, token] : tokens) {
@@ -137,12 +146,13 @@ AccessToken* AccessPolicy::FindByText(std::string_view text) {
     return found;
 }
 
-// A right token is never refused for the wrong ones of its neighbours: guessing 256 bits is hopeless
-// anyway. The limit is there to make it quiet.
+// A right token is never refused for the wrong ones of its neighbours: guessing 256 bits is
+// hopeless anyway. The limit is there to make it quiet.
 std::uint32_t AccessPolicy::CountFailure(const std::string& address, Steady now) {
     if (failures_.size() >= kAddressesMax) {
-        std::erase_if(failures_,
-                      [&](const auto& entry) { return now - entry.second.since >= kFailureWindow; });
+        std::erase_if(failures_, [&](const auto& entry) {
+            return now - entry.second.since >= kFailureWindow;
+        });
         if (failures_.size() >= kAddressesMax) failures_.clear();
     }
     Failures& failures = failures_[address];

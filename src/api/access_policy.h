@@ -54,7 +54,7 @@ class AccessPolicy {
 
     const AccessToken* Find(std::string_view id) const;
     const std::map<std::string, AccessToken>& tokens() const { return tokens_; }
-    // A token was used and its stored time of last use is old; at most once an hour for each.
+    // A token whose time of last use is worth writing down: at most once an hour for each.
     const AccessToken* TakeUsed();
 
   private:
@@ -71,7 +71,7 @@ class AccessPolicy {
     bool loaded_ = false;
     bool loading_ = false;
     Steady loaded_at_{};
-    std::map<std::string, AccessToken> tokens_;  // By id.
+    std::map<std::string, AccessToken> tokens_;           // By id.
     std::unordered_map<std::string, Failures> failures_;  // By address.
     std::vector<std::string> used_;
 };

@@ -37,7 +37,7 @@ std::optional<std::uint32_t> ParseEventTypes(std::string_view list);
 class EventHub final : public Sink {
   public:
     struct Config {
-        std::size_t events_max = 10'000;   // Kept; some 150 bytes each.
+        std::size_t events_max = 10'000;    // Kept; some 150 bytes each.
         std::size_t watchers_max = 10'000;  // Each costs a comparison per event.
     };
 

@@ -132,8 +132,8 @@ Result<Pairs> ReadPairs(const JsonView& value, std::string_view field, const Pai
         if (!members.value().is_string()) return BadField(name, "must be a text");
         const std::string_view text = members.value().AsString(scratch);
         if (text.size() > limits.value_bytes_max) {
-            return BadField(
-                name, "is longer than " + std::to_string(limits.value_bytes_max) + " bytes");
+            return BadField(name,
+                            "is longer than " + std::to_string(limits.value_bytes_max) + " bytes");
         }
         pairs.emplace_back(Text(key), Text(text));
     }
@@ -175,6 +175,23 @@ Result<JsonView> ReadObject(std::string_view text, std::size_t bytes_max) {
         return Fail(ErrorCode::kInvalid, "the body must be a JSON object");
     }
     return view;
+}
+
+Result<Text> ReadReason(std::string_view body) {
+    static constexpr std::array<std::string_view, 1> kNames = {"reason"};
+    Text reason;
+    if (body.empty()) return reason;
+    const auto object = ReadObject(body, body.size());
+    if (!object) return std::unexpected(object.error());
+    JsonView::Members members(*object);
+    std::string scratch;
+    while (members.Next()) {
+        if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
+        const auto text = ReadText(members.value(), kNames[0], kReasonBytesMax, scratch);
+        if (!text) return std::unexpected(text.error());
+        reason = Text(*text);
+    }
+    return reason;
 }
 
 }  // namespace takt

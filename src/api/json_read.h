@@ -61,4 +61,9 @@ std::unexpected<Error> UnknownField(std::string_view unknown,
 // A JSON object that `text` spells. kInvalid or kExhausted otherwise.
 Result<JsonView> ReadObject(std::string_view text, std::size_t bytes_max);
 
+constexpr std::size_t kReasonBytesMax = 1000;
+
+// The reason in a body {"reason": "…"}; empty if the body is.
+Result<Text> ReadReason(std::string_view body);
+
 }  // namespace takt

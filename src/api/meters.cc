@@ -22,7 +22,7 @@ constexpr std::int64_t kWindowSeconds = 60;
 // duration of what is beyond is not measured.
 constexpr std::size_t kBegunMax = 200'000;
 
-const Histogram::BucketBoundaries kDurationBuckets = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1,
+const Histogram::BucketBoundaries kDurationBuckets = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5,  1,
                                                       5,     10,    30,   60,   300, 1800, 3600};
 
 // Completions in each of the last seconds.
@@ -168,8 +168,8 @@ MetricsView ViewOf(const Engine* engine) {
     view.tasks_completed = counters.succeeded;
     view.tasks_failed = counters.failed;
     view.tasks_cancelled = counters.cancelled;
-    view.tasks_total = engine->live_count() + counters.succeeded + counters.failed +
-                       counters.cancelled;
+    view.tasks_total =
+        engine->live_count() + counters.succeeded + counters.failed + counters.cancelled;
     std::uint64_t capacity = 0;
     std::uint64_t busy = 0;
     for (const auto& [id, slot] : engine->workers()) {

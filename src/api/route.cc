@@ -48,7 +48,8 @@ RouteTable::RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {
         Pattern pattern{.route = i};
         TAKT_CHECK(routes_[i].handler && Split(routes_[i].path, pattern.segments));
         for (std::size_t j = 0; j < i; ++j) {
-            TAKT_CHECK(routes_[i].method != routes_[j].method || routes_[i].path != routes_[j].path);
+            TAKT_CHECK(routes_[i].method != routes_[j].method ||
+                       routes_[i].path != routes_[j].path);
         }
         by_length_[pattern.segments.size()].push_back(std::move(pattern));
     }

@@ -21,8 +21,7 @@ class Meters;
 struct Services;
 
 // Passes a request on to another node and its answer back.
-using Forward =
-    std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
+using Forward = std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
 
 struct ApiConfig {
     std::string version = "0.1.0";
@@ -52,6 +51,8 @@ class Call {
     const Principal& who() const { return who_; }
 
     void Send(HttpResponse response);
+    // For an answer that somebody else gives. Nothing may be sent after it.
+    HttpReply TakeReply() { return std::move(reply_); }
     void Json(int status, std::string body) { Send(HttpResponse::Json(status, std::move(body))); }
     void Refuse(const Problem& problem) { Send(ProblemResponse(problem, request_.request_id)); }
     // What reading the request found wrong.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "api/json_read.h"
-#include "model/cron.h"
+#include "model/fire_plan.h"
 
 namespace takt {
 namespace {
@@ -80,36 +80,18 @@ bool HasSchedule(const TaskDraft& draft) {
            recurrence.every_after_end > Duration(0);
 }
 
-Result<void> CheckCron(const Recurrence& recurrence, Time now) {
+Result<void> CheckRecurring(const TaskDraft& draft, Time now) {
+    if (const std::string_view once = FirstSeen(draft, TaskField::Kind::kOnce); !once.empty()) {
+        return BadField(once, "is for one-off tasks; a recurring task has start_at");
+    }
+    const Recurrence& recurrence = *draft.options->recurrence;
     // The zone is looked for first, so that a misspelt one is not blamed on the expression.
     if (const auto zone = TimeZone::Find(recurrence.timezone); !zone) {
         return Fail(zone.error().code, zone.error().detail, "timezone");
     }
-    if (recurrence.cron.empty()) return {};
-    const auto cron =
-        Cron::Parse(recurrence.cron, {.timezone = recurrence.timezone, .dst = recurrence.dst});
-    if (!cron) return Fail(cron.error().code, cron.error().detail, "cron_expression");
-    if (now != Time{} && !cron->Next(std::max(now, recurrence.start_at))) {
-        return BadField("cron_expression", "never fires again: its last time has passed");
-    }
+    auto plan = FirePlan::Make(recurrence, now);
+    if (!plan) return std::unexpected(std::move(plan.error()));
     return {};
-}
-
-Result<void> CheckRecurring(const TaskDraft& draft, Time now) {
-    const Recurrence& recurrence = *draft.options->recurrence;
-    const int schedules = !recurrence.cron.empty() + (recurrence.every > Duration(0)) +
-                          (recurrence.every_after_end > Duration(0));
-    if (schedules > 1) {
-        return BadField(recurrence.cron.empty() ? "every_after_end" : "cron_expression",
-                        "must stand alone: give one of cron_expression, every and every_after_end");
-    }
-    if (const std::string_view once = FirstSeen(draft, TaskField::Kind::kOnce); !once.empty()) {
-        return BadField(once, "is for one-off tasks; a recurring task has start_at");
-    }
-    if (recurrence.end_at != Time{} && recurrence.end_at <= recurrence.start_at) {
-        return BadField("end_at", "must be after start_at");
-    }
-    return CheckCron(recurrence, now);
 }
 
 Result<void> CheckOnce(const TaskDraft& draft) {
@@ -117,8 +99,8 @@ Result<void> CheckOnce(const TaskDraft& draft) {
         !recurring.empty()) {
         return BadField(
             recurring,
-            "is for recurring tasks; add cron_expression, every or every_after_end, or leave it "
-            "out");
+            "is for recurring tasks; add cron_expression, interval or interval_after_end, or leave "
+            "it out");
     }
     if (draft.options && draft.options->delay > Duration(0) && draft.task->run_at != Time{}) {
         return BadField("delay", "and run_at exclude each other; give one of them");
@@ -197,6 +179,24 @@ Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, T
     }
     FillDefaults(draft);
     return TaskRequest{std::move(draft.task), draft.enabled};
+}
+
+Result<Recurrence> ReadRecurrence(const JsonView& object, const TaskLimits& limits, TextPool& pool,
+                                  const OtherField& other) {
+    TaskDraft draft{.task = NewTaskPtr(new Task), .limits = &limits, .pool = &pool};
+    JsonView::Members members(object);
+    while (members.Next()) {
+        const auto known = other(members.key(), members.value());
+        if (!known) return std::unexpected(known.error());
+        if (*known) continue;
+        const auto number = TheIndex().Find(members.key());
+        if (number && TaskFields()[*number].kind != TaskField::Kind::kRecurring) {
+            return BadField(members.key(), "does not say when a task fires; leave it out");
+        }
+        auto read = ReadField(draft, members.key(), members.value(), false);
+        if (!read) return std::unexpected(std::move(read.error()));
+    }
+    return draft.recur();
 }
 
 }  // namespace takt

@@ -7,6 +7,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,8 +30,9 @@ struct TaskLimits {
 
 constexpr std::size_t kTaskNameBytesMax = 200;
 
-// Keeps one copy of the names that tasks share: a million tasks of a dozen types hold a dozen texts.
-// Forgets when another name needs the place, so strangers cannot fill it. Not for concurrent use.
+// Keeps one copy of the names that tasks share: a million tasks of a dozen types hold a dozen
+// texts. Forgets when another name needs the place, so strangers cannot fill it. Not for concurrent
+// use.
 class TextPool {
   public:
     const Text& Get(std::string_view text);
@@ -73,7 +75,7 @@ std::span<const TaskField> TaskFields();
 struct ReadTaskOptions {
     const Task* base = nullptr;  // What to change; else a new task.
     bool accept_read_only = false;
-    Time now{};  // When given, a cron expression without a fire after it is refused.
+    Time now{};  // A recurring task that would never fire after it is refused.
 };
 
 struct TaskRequest {
@@ -84,6 +86,12 @@ struct TaskRequest {
 // The task that a JSON object asks for. kInvalid names the field at fault. null is the default.
 Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, TextPool& pool,
                              const ReadTaskOptions& options = {});
+
+// When a task would fire, from the fields of a task that say so. `other` is asked about the others.
+using OtherField =
+    std::function<Result<bool>(std::string_view name, const JsonView& value)>;  // False: unknown.
+Result<Recurrence> ReadRecurrence(const JsonView& object, const TaskLimits& limits, TextPool& pool,
+                                  const OtherField& other);
 
 // A recurring task. `id` comes first.
 void WriteTask(JsonWriter& json, const TaskRow& row);

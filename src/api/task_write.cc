@@ -77,8 +77,8 @@ void WriteOptions(JsonWriter& json, const TaskOptions& options) {
 void WriteRecurrence(JsonWriter& json, const TaskOptions& options) {
     const Recurrence& recurrence = *options.recurrence;
     WriteIfSet(json, "cron_expression", recurrence.cron);
-    WriteIfSet(json, "every", recurrence.every);
-    WriteIfSet(json, "every_after_end", recurrence.every_after_end);
+    WriteIfSet(json, "interval", recurrence.every);
+    WriteIfSet(json, "interval_after_end", recurrence.every_after_end);
     json.Field("timezone", recurrence.timezone.empty() ? "UTC" : recurrence.timezone.view());
     json.Field("dst", Name(recurrence.dst));
     WriteIfSet(json, "start_at", recurrence.start_at);
