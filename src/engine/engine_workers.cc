@@ -136,15 +136,23 @@ Slot* Engine::Choose(const Execution& execution, Lane& lane) {
     }
     TAKT_CHECK(choices_.size() == lane.free && !choices_.empty());
     if (choices_.size() == 1) return choices_slots_.front();
-    const Strategy strategy = execution.task->opt().strategy.value_or(strategy_);
-    const std::size_t index = BalancerFor(strategy).Pick(execution, lane.number, choices_);
+    const std::size_t index =
+        BalancerFor(execution.task->opt()).Pick(execution, lane.number, choices_);
     TAKT_CHECK(index < choices_.size());
     return choices_slots_[index];
 }
 
-Balancer& Engine::BalancerFor(Strategy strategy) {
-    auto& balancer = balancers_[strategy];
-    if (!balancer) balancer = MakeBalancer(strategy, random_);
+Balancer& Engine::BalancerFor(const TaskOptions& options) {
+    const Strategy strategy = options.strategy.value_or(strategy_);
+    const Text name = strategy != Strategy::kCustom ? Text()
+                      : options.strategy            ? options.strategy_name
+                                                    : strategy_name_;
+    auto& balancer = balancers_[{strategy, name}];
+    if (balancer) return *balancer;
+    balancer = MakeBalancer(strategy, random_);
+    const auto own = config_.balancers.find(name.str());
+    if (strategy == Strategy::kCustom && own != config_.balancers.end()) balancer = own->second();
+    // A strategy of another program's: its tasks still have to go somewhere.
     if (!balancer) balancer = MakeBalancer(Strategy::kLeastTasks, random_);
     return *balancer;
 }
