@@ -116,8 +116,9 @@ std::string_view Bounded(std::string_view text, std::string& keep) {
 
 void AppendTextValue(std::string& out, std::string_view text) {
     std::string keep;
+    text = Bounded(text, keep);
     const std::size_t start = out.size();
-    const bool escaped = AppendEscaped(out, Bounded(text, keep));
+    const bool escaped = AppendEscaped(out, text);
     if (escaped || text.empty() || text.find_first_of(" =") != text.npos) {
         out.insert(start, 1, '"');
         out += '"';

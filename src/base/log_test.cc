@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <thread>
 
 #include "base/id.h"
 #include "base/json.h"
@@ -19,6 +20,7 @@ namespace takt {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -100,6 +102,7 @@ TEST(LogTest, LongValuesAreCut) {
         EXPECT_LT(capture.lines()[0].size(), 2 * kLogValueBytesMax + 300);
         EXPECT_TRUE(IsValidUtf8(capture.lines()[0]));
         EXPECT_THAT(capture.lines()[0], HasSubstr("… (1000002 bytes)"));
+        EXPECT_THAT(capture.lines()[0], HasSubstr(format == LogFormat::kText ? "=\"" : "\":\""));
     }
 }
 
@@ -123,6 +126,23 @@ TEST(LogTest, LevelsAndFormatsReadBackFromTheirNames) {
     EXPECT_EQ(ParseLogFormat("json"), LogFormat::kJson);
     EXPECT_EQ(ParseLogFormat("text"), LogFormat::kText);
     EXPECT_FALSE(ParseLogFormat("xml"));
+}
+
+// Every part of a node logs at once while an operator changes the level.
+TEST(LogTest, ThreadsLogWholeLines) {
+    const LogCapture capture;
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([thread] {
+            for (int i = 0; i < 500; ++i) {
+                Log(LogLevel::kInfo, "c", "m", {{"thread", thread}, {"i", i}});
+                if (i % 100 == 0) SetLogLevel(i % 200 == 0 ? LogLevel::kInfo : LogLevel::kTrace);
+            }
+        });
+    }
+    threads.clear();
+    EXPECT_THAT(capture.lines(), SizeIs(2000));
+    EXPECT_THAT(capture.lines(), Each(::testing::MatchesRegex("info c: m thread=[0-3] i=[0-9]+")));
 }
 
 // The store is away for an hour and each of a thousand attempts per second says so.

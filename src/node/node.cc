@@ -210,6 +210,7 @@ void Node::OnLoaded(LoadPage page) {
         loading_->RestoreSetting(setting.key, setting.value);
     }
     for (Worker& worker : page.workers) loading_->RestoreWorker(std::move(worker));
+    for (TaskRow& task : page.tasks) loading_->RestoreTask(std::move(task));
     for (Execution& execution : page.executions) loading_->RestoreExecution(std::move(execution));
     loaded_serial_ = std::max(loaded_serial_, page.last_serial);
     if (!page.next.empty()) return LoadNext(std::move(page.next));
