@@ -95,8 +95,7 @@ void Connection::Refuse(int status, std::string_view reason) {
     close_ = linger_ = true;
 }
 
-asio::awaitable<void> Connection::Run() {
-    const auto self = shared_from_this();
+asio::awaitable<void> Connection::Run(std::shared_ptr<Connection> self) {
     bool open = co_await Handshake();
     while (open && !aborted_ && !closing()) {
         BeginRequest();

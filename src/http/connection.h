@@ -23,7 +23,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
                const boost::asio::ip::tcp::endpoint& remote, boost::asio::ip::address address_key);
     ~Connection();
 
-    boost::asio::awaitable<void> Run();
+    // Takes `self` so that the connection lives until its coroutine starts, and through it.
+    boost::asio::awaitable<void> Run(std::shared_ptr<Connection> self);
 
     // What the server asks for, on the io thread.
     void Tick(Steady now);  // Enforces the deadline of the current phase.

@@ -9,6 +9,17 @@ namespace http = boost::beast::http;
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
+// Whether the request line ends like one of HTTP, of whatever version.
+bool NamesVersion(std::string_view head) {
+    constexpr std::string_view kShape = " HTTP/d.d";
+    const std::string_view line = head.substr(0, head.find('\r'));
+    if (line.size() < kShape.size()) return false;
+    const std::string_view end = line.substr(line.size() - kShape.size());
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    return end.starts_with(" HTTP/") && digit(end[6]) && end[7] == '.' && digit(end[8]) &&
+           line.find(' ') == line.rfind(' ', line.rfind(' ') - 1);
+}
+
 }  // namespace
 
 std::size_t HeadScanner::Find(std::string_view bytes) {
@@ -146,7 +157,7 @@ bool RequestParser::ParseHead(std::string_view head) {
             Refuse(400, "Transfer-Encoding in HTTP/1.0", error);
         }
     } else if (refusal() == 0) {
-        const bool version = error == http::error::bad_version;
+        const bool version = error == http::error::bad_version && NamesVersion(head);
         Refuse(version ? 505 : 400, version ? "HTTP version is not supported" : "head is malformed",
                error);
     }

@@ -101,15 +101,14 @@ Result<void> ServerCore::Open() {
 
 void ServerCore::Start() {
     Sweep();
-    Spawn(io_.get_executor(), AcceptLoop(), "http accept", options_.log);
+    Spawn(io_.get_executor(), AcceptLoop(shared_from_this()), "http accept", options_.log);
 }
 
 void ServerCore::Log(HttpLogLevel level, std::string_view message) const {
     if (options_.log) options_.log(level, message);
 }
 
-asio::awaitable<void> ServerCore::AcceptLoop() {
-    const auto self = shared_from_this();
+asio::awaitable<void> ServerCore::AcceptLoop(std::shared_ptr<ServerCore> self) {
     while (!stopping_) {
         const auto [error] = co_await acceptor_.async_wait(
             asio::socket_base::wait_read, asio::as_tuple(asio::use_awaitable));
@@ -208,7 +207,7 @@ void ServerCore::Admit(int descriptor, const tcp::endpoint& remote) {
         std::make_shared<Transport>(std::move(socket), tls_ ? tls_->NewSession() : nullptr),
         remote, key);
     Add(connection.get());
-    Spawn(io_.get_executor(), connection->Run(), "http connection", options_.log);
+    Spawn(io_.get_executor(), connection->Run(connection), "http connection", options_.log);
 }
 
 void ServerCore::Add(Connection* connection) {

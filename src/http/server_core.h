@@ -56,7 +56,7 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
   private:
     enum class Accepted : std::uint8_t { kOne, kNone, kNoDescriptor };
 
-    boost::asio::awaitable<void> AcceptLoop();
+    boost::asio::awaitable<void> AcceptLoop(std::shared_ptr<ServerCore> self);
     Accepted AcceptOne();
     void Admit(int descriptor, const boost::asio::ip::tcp::endpoint& remote);
     bool HasRoom(const boost::asio::ip::address& key) const;
