@@ -39,28 +39,20 @@ void Held::OnLog(std::string_view line) {
     }
 }
 
-bool Mailbox::Ring() {
-    return !closed_ && !std::exchange(rung_, true);
+void Mailbox::Ring() {
+    if (!closed_ && !std::exchange(rung_, true)) wake_();
 }
 
 void Mailbox::Started(HeldPtr held) {
-    bool ring = false;
-    {
-        const std::scoped_lock lock(mutex_);
-        mail_.started.push_back(std::move(held));
-        ring = Ring();
-    }
-    if (ring) wake_();
+    const std::scoped_lock lock(mutex_);
+    mail_.started.push_back(std::move(held));
+    Ring();
 }
 
 void Mailbox::Finished(HeldPtr held, TaskResult result) {
-    bool ring = false;
-    {
-        const std::scoped_lock lock(mutex_);
-        mail_.finished.emplace_back(std::move(held), std::move(result));
-        ring = Ring();
-    }
-    if (ring) wake_();
+    const std::scoped_lock lock(mutex_);
+    mail_.finished.emplace_back(std::move(held), std::move(result));
+    Ring();
 }
 
 void Mailbox::List(Held& held) {
@@ -71,37 +63,29 @@ void Mailbox::List(Held& held) {
 void Mailbox::Progress(Held& held, double fraction, std::string_view message) {
     std::string text(CutUtf8(message, kMessageBytesMax));
     MakeUtf8(text);
-    bool ring = false;
-    {
-        const std::scoped_lock lock(mutex_);
-        if (closed_) return;
-        held.news.progressed = true;
-        // Also turns what is not a number into 0.
-        held.news.fraction = fraction > 0 ? std::min(fraction, 1.0) : 0;
-        held.news.message = std::move(text);
-        List(held);
-        ring = Ring();
-    }
-    if (ring) wake_();
+    const std::scoped_lock lock(mutex_);
+    if (closed_) return;
+    held.news.progressed = true;
+    // Also turns what is not a number into 0.
+    held.news.fraction = fraction > 0 ? std::min(fraction, 1.0) : 0;
+    held.news.message = std::move(text);
+    List(held);
+    Ring();
 }
 
 void Mailbox::Log(Held& held, std::string_view line) {
     std::string text(CutUtf8(line, kLineBytesMax));
     MakeUtf8(text);
-    bool ring = false;
-    {
-        const std::scoped_lock lock(mutex_);
-        if (closed_) return;
-        if (log_bytes_ + text.size() > log_bytes_max_) {
-            ++held.news.lines_dropped;
-        } else {
-            log_bytes_ += text.size() + 1;
-            held.news.lines.push_back(std::move(text));
-        }
-        List(held);
-        ring = Ring();
+    const std::scoped_lock lock(mutex_);
+    if (closed_) return;
+    if (log_bytes_ + text.size() > log_bytes_max_) {
+        ++held.news.lines_dropped;
+    } else {
+        log_bytes_ += text.size() + 1;
+        held.news.lines.push_back(std::move(text));
     }
-    if (ring) wake_();
+    List(held);
+    Ring();
 }
 
 void Mailbox::Take(Mail& mail) {

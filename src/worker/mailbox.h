@@ -20,7 +20,7 @@ void MakeUtf8(std::string& text);
 // Outlives the worker when abandoned handlers do. All methods from any thread.
 class Mailbox {
   public:
-    // `wake` is called, from any thread, when the box is not empty any more.
+    // `wake` is called, from any thread, when the box is not empty any more; it must not call back.
     Mailbox(std::size_t log_bytes_max, std::function<void()> wake)
         : log_bytes_max_(log_bytes_max), wake_(std::move(wake)) {}
 
@@ -44,7 +44,7 @@ class Mailbox {
 
   private:
     void List(Held& held);
-    bool Ring();  // Whether to call wake_, which the caller does without the lock.
+    void Ring();  // Under the lock, so that nothing rings after Close.
 
     const std::size_t log_bytes_max_;
     std::mutex mutex_;
