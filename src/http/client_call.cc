@@ -237,9 +237,8 @@ bool ClientCall::TakeHead() {
         in_.erase(0, size);
         answer_.status = parser_->status();
         // No need to read what cannot be kept.
-        const auto length = parser_->content_length();
-        too_large_ = good && call_.method != HttpMethod::kHead && length &&
-                     *length > call_.response_bytes_max;
+        too_large_ = good && call_.method != HttpMethod::kHead &&
+                     parser_->content_length().value_or(0) > call_.response_bytes_max;
     }
     if (!good) Fail(ErrorCode::kUnknown, origin_ + " sends a malformed or too large head");
     return good;

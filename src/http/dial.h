@@ -19,7 +19,7 @@ namespace takt {
 struct DialOptions {
     std::chrono::milliseconds connect_timeout;
     const std::function<bool(const IpAddress&)>& allow_address;
-    const TlsClientContext& tls;
+    TlsClientContext& tls;
 };
 
 class Dial : public std::enable_shared_from_this<Dial> {

@@ -9,6 +9,10 @@ namespace http = boost::beast::http;
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
+bool IsNumber(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // Whether the request line ends like one of HTTP, of whatever version.
 bool NamesVersion(std::string_view head) {
     constexpr std::string_view kShape = " HTTP/d.d";
@@ -85,8 +89,9 @@ void MessageParser<is_request>::on_field_impl(field name, view name_text, view v
     if (!IsHttpHeaderValue(View(value))) {
         return Refuse(400, "header value has a control character", error);
     }
-    if (name == field::content_length && ++content_lengths_ > 1) {
-        return Refuse(400, "Content-Length is given twice", error);
+    if (name == field::content_length &&
+        (++content_lengths_ > 1 || !IsNumber(View(value)))) {  // Beast takes "3, 3" for 3.
+        return Refuse(400, "Content-Length is not one number", error);
     }
     if (name == field::transfer_encoding) {
         if (++transfer_encodings_ > 1 || !EqualsIgnoringCase(View(value), "chunked")) {

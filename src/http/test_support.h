@@ -93,8 +93,9 @@ class LoopThread {
 
 class ServerTest : public testing::Test {
   protected:
-    ~ServerTest() override {
-        if (server_) server_.reset();  // Posts its abort before the loop may end.
+    // Not in the destructor: callbacks use members of derived fixtures, which die before it.
+    void TearDown() override {
+        server_.reset();  // Posts its abort before the loop may end.
         loop_.Join();
     }
 
