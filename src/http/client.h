@@ -82,7 +82,8 @@ class HttpClient {
     void OpenWebSocket(WebSocketCall call, std::shared_ptr<WebSocketCallbacks> callbacks,
                        std::move_only_function<void(Error)> failed);
 
-    // Any thread. Fails what is pending and drops the pool. WebSockets that are open stay open.
+    // Any thread. Fails what is pending and drops the pool. WebSockets that are open stay
+    // open; their handshakes run to their own deadline.
     void Close();
 
   private:

@@ -80,8 +80,9 @@ class ClientTest : public ServerTest {
 TEST_F(ClientTest, CallsShareOneConnection) {
     handler_->handle = [](HttpRequest request, HttpReply reply) {
         HttpResponse response = HttpResponse::Json(201, request.body);
-        response.headers.emplace_back("X-Seen", std::string(Name(request.method)) + " " +
-                                                    std::string(request.headers.Find("X-A").value_or("")));
+        response.headers.emplace_back("X-Seen",
+                                      std::string(Name(request.method)) + " " +
+                                          std::string(request.headers.Find("X-A").value_or("")));
         reply(std::move(response));
     };
     Serve();
@@ -189,10 +190,9 @@ TEST_F(ClientTest, ErrorsTellWhetherSomethingWasSent) {
         EXPECT_EQ(Call(wrong.Url()).error().code, ErrorCode::kUnknown) << answer;
     }
     const auto client = BlockingHttpClient::Create({}).value();
-    EXPECT_EQ(client->Send({.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nC: d"}}})
-                  .error()
-                  .code,
-              ErrorCode::kInvalid);
+    EXPECT_EQ(
+        client->Send({.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nC: d"}}}).error().code,
+        ErrorCode::kInvalid);
 }
 
 // An old server ends its answer by closing.

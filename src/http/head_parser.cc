@@ -7,7 +7,9 @@ namespace {
 
 namespace http = boost::beast::http;
 
-std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
+std::string_view View(boost::beast::string_view text) {
+    return {text.data(), text.size()};
+}
 
 bool IsNumber(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -193,7 +195,8 @@ bool ResponseParser::ParseHead(std::string_view head) {
 std::size_t ResponseParser::ParseBody(std::string_view bytes) {
     error_code error;
     const std::size_t used = PutBody(*this, bytes, error);
-    if (error && refusal() == 0 && !body_refused()) Refuse(400, "response body is malformed", error);
+    if (error && refusal() == 0 && !body_refused())
+        Refuse(400, "response body is malformed", error);
     return used;
 }
 

@@ -132,8 +132,8 @@ class RawClient {
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        connected_ = ::connect(descriptor_, reinterpret_cast<sockaddr*>(&address),
-                               sizeof address) == 0;
+        connected_ =
+            ::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     }
     ~RawClient() { Close(); }
     RawClient(RawClient&& other) noexcept

@@ -90,8 +90,12 @@ Result<void> UseCertificate(SSL_CTX* context, const std::string& certificate,
 
 }  // namespace
 
-void SslDelete::operator()(SSL* ssl) const { SSL_free(ssl); }
-void SslDelete::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+void SslDelete::operator()(SSL* ssl) const {
+    SSL_free(ssl);
+}
+void SslDelete::operator()(SSL_CTX* context) const {
+    SSL_CTX_free(context);
+}
 
 void AttachSocket(SSL* ssl, int descriptor) {
     BIO* bio = BIO_new(SocketMethod());
@@ -139,8 +143,7 @@ Result<void> TlsServerContext::Reload() {
     std::unique_ptr<SSL_CTX, SslDelete> context(SSL_CTX_new(TLS_server_method()));
     TAKT_CHECK(context != nullptr);
     Harden(context.get());
-    if (const auto used =
-            UseCertificate(context.get(), files_.certificate_file, files_.key_file);
+    if (const auto used = UseCertificate(context.get(), files_.certificate_file, files_.key_file);
         !used) {
         return used;
     }
