@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/version.h"
 #include "worker/demo.h"
 #include "worker/executors/shell_executor.h"
 
@@ -31,7 +32,7 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, 
                           .capacity = config.capacity,
                           .weight = config.weight,
                           .group = config.group,
-                          .version = TAKT_VERSION,
+                          .version = kVersion,
                           .token = config.token,
                           .ca_file = config.ca_file,
                           .heartbeat = config.heartbeat_interval,

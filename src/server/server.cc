@@ -18,6 +18,7 @@
 #include "api/meters.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/version.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "links/stream_link.h"
@@ -53,7 +54,7 @@ NodeConfig NodeConfigOf(const Config& config, const NodeId& node, const std::str
                            .acquire_interval = config.scheduler.leader_acquire_interval,
                            .margin = config.scheduler.leader_ttl / 10},
             .engine = config.engine,
-            .version = TAKT_VERSION,
+            .version = kVersion,
             .inbox_max = config.scheduler.inbox_max,
             .stop_deadline = config.scheduler.stop_deadline,
             .look_again = config.scheduler.scan_interval};
@@ -189,7 +190,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
                            boost::asio::post(loop, std::move(action));
                        },
                        .forward = ForwardOver(*p.client),
-                       .config = {.version = TAKT_VERSION,
+                       .config = {.version = kVersion,
                                   .access = {.loopback_only = loopback,
                                              .insecure = p.config.server.insecure},
                                   .bulk_bytes_max = p.config.server.bulk_bytes_max},
