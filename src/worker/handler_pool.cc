@@ -8,8 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/log.h"
-
 namespace takt {
 
 // Shared with the threads, since abandoned ones outlive the pool.
@@ -28,11 +26,9 @@ struct HandlerPool::State {
 
     std::mutex mutex;
     std::condition_variable wake;  // Something is queued, or it is over.
-    std::condition_variable rest;  // A handler ended.
     std::deque<HeldPtr> queue;
     std::list<std::shared_ptr<Thread>> threads;  // Without the abandoned.
     std::size_t idle = 0;
-    std::size_t busy = 0;
     std::size_t abandoned = 0;
     bool over = false;
 
@@ -60,18 +56,12 @@ void HandlerPool::State::Work(const std::shared_ptr<Thread>& self) {
         auto waiting = Held::Phase::kWaiting;
         if (!held->phase.compare_exchange_strong(waiting, Held::Phase::kRunning)) continue;
         self->current = held.get();
-        ++busy;
         lock.unlock();
         run(held);
         held.reset();
         lock.lock();
         self->current = nullptr;
-        if (self->abandoned) {
-            --abandoned;
-        } else {
-            --busy;
-        }
-        rest.notify_all();
+        if (self->abandoned) --abandoned;
     }
 }
 
@@ -89,7 +79,6 @@ void HandlerPool::State::Stop() {
         held->stop.request_stop();
         lock.lock();
         stopping = false;
-        rest.notify_all();
     }
 }
 
@@ -144,7 +133,6 @@ bool HandlerPool::Abandon(const Held& held) {
     (*found)->abandoned = true;
     (*found)->thread.detach();
     state_->threads.erase(found);
-    --state_->busy;
     ++state_->abandoned;
     if (state_->queue.size() > state_->idle) {
         auto thread = std::make_shared<State::Thread>();
@@ -161,12 +149,6 @@ void HandlerPool::RequestStop(HeldPtr held) {
         state_->stopper = std::thread([state = state_] { state->Stop(); });
     }
     state_->stopper_wake.notify_one();
-}
-
-bool HandlerPool::Join(Duration wait) {
-    std::unique_lock lock(state_->mutex);
-    return state_->rest.wait_for(
-        lock, wait, [&] { return state_->busy == 0 && state_->stops.empty() && !state_->stopping; });
 }
 
 std::size_t HandlerPool::abandoned() const {

@@ -35,9 +35,6 @@ class HandlerPool {
     // there, and may block.
     void RequestStop(HeldPtr held);
 
-    // Waits up to `wait` for all handlers to end; false if some have not. For the very end.
-    bool Join(Duration wait);
-
     std::size_t abandoned() const;
 
   private:
