@@ -99,6 +99,7 @@ void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
     if (auto read = ReadInputs(frame, id_, sessions_->config().limits, inputs); !read) {
         return Refuse(read.error());
     }
+    Renew(frame, inputs);
     Count(sessions_->counters().results, static_cast<std::uint64_t>(frame.results_size()));
     if (frame.has_bye()) leaving_ = true;
     if (!inputs.empty()) sessions_->node()->Tell(std::move(inputs));
@@ -107,6 +108,21 @@ void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
         answer.mutable_beat()->set_sent_at_ms(frame.heartbeat().sent_at_ms());
         Send(answer);
     }
+}
+
+// Whatever a worker sends is a sign of life, also if it is too busy for heartbeats.
+void StreamSession::Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs) {
+    const Steady now = SteadyClock::now();
+    if (frame.has_heartbeat()) {
+        for (const Input& input : inputs) {
+            if (const auto* beat = std::get_if<Heartbeat>(&input)) load_ = beat->load;
+        }
+    } else if (now - renewed_at_ >= sessions_->config().heartbeat / 2) {
+        inputs.emplace_back(Heartbeat{id_, load_});
+    } else {
+        return;
+    }
+    renewed_at_ = now;
 }
 
 void StreamSession::OnClose(const WebSocketClosed& closed) {

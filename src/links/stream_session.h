@@ -48,6 +48,7 @@ class StreamSession {
     void OnFirst(const worker::v1::WorkerFrame& frame);
     void OnFrame(const worker::v1::WorkerFrame& frame);
     void Welcome(std::uint64_t epoch);
+    void Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs);
     void Detach();
     // Who it is, for the log: other threads may ask before it said so.
     std::string_view name() const { return greeted_ ? std::string_view(worker_) : ""; }
@@ -62,6 +63,10 @@ class StreamSession {
     OutgoingPeer peer_;
     std::string worker_;
     std::string instance_;
+
+    // The server's thread only.
+    WorkerLoad load_;      // Of the last heartbeat.
+    Steady renewed_at_{};  // When the engine last heard that it lives.
 
     std::atomic<bool> greeted_ = false;
     std::atomic<bool> attached_ = false;  // The engine knows it.
