@@ -65,19 +65,20 @@ int Main(long tasks, int workers, std::uint32_t capacity, std::size_t payload_by
     const double cpu = CpuSeconds();
     for (long i = 0; i < tasks; ++i) {
         // As many under way as a few clients would have.
-        while (i - done.load(std::memory_order_relaxed) > 20'000) std::this_thread::yield();
+        while (i - done.load(std::memory_order_relaxed) > 20'000) std::this_thread::sleep_for(1ms);
         Submit(stack, accepted, payload);
     }
     stack.watcher.AwaitEvents(EventType::kTaskCompleted, static_cast<std::size_t>(tasks));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const StreamLinkStats stats = stack.link().stats();
-    fmt::print("{} tasks, {} workers of {}: {:.0f}/s, {:.1f} us of CPU each, "
-               "{:.1f} assigns and {:.1f} results per frame\n",
-               accepted.load(), workers, capacity, static_cast<double>(tasks) / seconds,
-               (CpuSeconds() - cpu) / static_cast<double>(tasks) * 1e6,
-               static_cast<double>(stats.assigns) / static_cast<double>(stats.frames_out),
-               static_cast<double>(stats.results) / static_cast<double>(stats.frames_in));
+    fmt::print(
+        "{} tasks, {} workers of {}: {:.0f}/s, {:.1f} us of CPU each, "
+        "{:.1f} assigns and {:.1f} results per frame\n",
+        accepted.load(), workers, capacity, static_cast<double>(tasks) / seconds,
+        (CpuSeconds() - cpu) / static_cast<double>(tasks) * 1e6,
+        static_cast<double>(stats.assigns) / static_cast<double>(stats.frames_out),
+        static_cast<double>(stats.results) / static_cast<double>(stats.frames_in));
     return 0;
 }
 

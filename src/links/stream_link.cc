@@ -79,14 +79,11 @@ HttpResponse StreamLink::Attach(const HttpRequest&) {
                           .queue_bytes_max = config.queue_bytes_max,
                           .ping_interval = config.ping_interval};
     auto session = std::make_shared<StreamSession>(sessions_, SteadyClock::now());
-    callbacks->on_open = [sessions = sessions_,
-                          session](std::shared_ptr<WebSocketSession> socket) {
+    callbacks->on_open = [sessions = sessions_, session](std::shared_ptr<WebSocketSession> socket) {
         session->OnOpen(std::move(socket));
         sessions->Add(session);
     };
-    callbacks->on_message = [session](WebSocketMessage message) {
-        session->OnMessage(message);
-    };
+    callbacks->on_message = [session](WebSocketMessage message) { session->OnMessage(message); };
     callbacks->on_close = [session](WebSocketClosed closed) { session->OnClose(closed); };
     HttpResponse response;
     response.websocket = std::move(callbacks);

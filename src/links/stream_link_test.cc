@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/log.h"
 #include "tests/support/stack.h"
 #include "wire/zstd.h"
 
@@ -42,7 +43,8 @@ class StreamLinkTest : public testing::Test {
     std::unique_ptr<Stack> stack_;
 };
 
-// The ordinary life of a task: a worker says hello, is given it, says that it began and how it ended.
+// The ordinary life of a task: a worker says hello, is given it, says that it began and how it
+// ended.
 TEST_F(StreamLinkTest, AnAttemptIsAssignedStartedReportedAndAcknowledged) {
     auto worker = Connect();
     worker->Send(RawWorker::Hello("w-1"));
@@ -129,11 +131,11 @@ TEST_P(BadHelloTest, IsRefusedWithAReasonAndTheSessionClosed) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadHelloTest,
     testing::Values(
-        BadHello{"Empty", "", "malformed", ""},
-        BadHello{"NoJson", "hello?", "malformed", "line 1"},
+        BadHello{"Empty", "", "malformed", ""}, BadHello{"NoJson", "hello?", "malformed", "line 1"},
         BadHello{"Cut", R"({"hello": {)", "malformed", "line 1"},
         BadHello{"Array", "[]", "malformed", ""},
-        BadHello{"DeepJson", "[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]", "malformed", ""},
+        BadHello{"DeepJson", "[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]", "malformed",
+                 ""},
         BadHello{"UnknownField", R"({"hello": {"protocol": 1, "capasity": 3}})", "malformed",
                  "capasity"},
         BadHello{"NoHello", R"({"heartbeat": {}})", "invalid_hello", "first frame"},
@@ -169,9 +171,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Bytes that are no protobuf, from a scanner or a broken build.
 TEST_F(StreamLinkTest, BinaryGarbageIsRefused) {
-    for (const std::string bytes : {std::string("\xff\xff\xff\xff\xff\xff", 6), std::string(1, '\0'),
-                                    std::string("\x0a\x7f\x08", 3),
-                                    std::string("\x0a\x04\x12\x02\xc3\x28", 6)}) {
+    for (const std::string bytes :
+         {std::string("\xff\xff\xff\xff\xff\xff", 6), std::string(1, '\0'),
+          std::string("\x0a\x7f\x08", 3), std::string("\x0a\x04\x12\x02\xc3\x28", 6)}) {
         auto worker = Connect();
         worker->SendBinary(bytes);
         EXPECT_EQ(worker->Next().refused().code(), "malformed");
@@ -420,13 +422,16 @@ TEST_F(StreamLinkTest, AFollowerSendsWorkersToTheLeader) {
     const auto database = std::make_shared<MemoryDatabase>();
     Begin({.database = database, .node = "leader"});
     Stack follower({.database = database, .node = "follower"});
-    // It knows once it has asked the store who leads.
-    for (int i = 0; i < 1000 && !follower.node().status().leader; ++i) {
-        std::this_thread::sleep_for(5ms);
+    // It knows once it has asked the store; until then it says that it does not.
+    std::string address;
+    for (int tries = 0; tries < 1'000 && address.empty(); ++tries) {
+        RawWorker worker(follower.url());
+        worker.Send(RawWorker::Hello("w-1"));
+        const SchedulerFrame frame = worker.Next();
+        ASSERT_TRUE(frame.has_moved());
+        address = frame.moved().address();
     }
-    RawWorker worker(follower.url());
-    worker.Send(RawWorker::Hello("w-1"));
-    EXPECT_EQ(worker.Next().moved().address(), stack_->url());
+    EXPECT_EQ(address, stack_->url());
 }
 
 // A worker has seen a later term than this node's: this node is the one that is late.
@@ -460,11 +465,36 @@ TEST_F(StreamLinkTest, AWorkerThatReadsNothingIsCutOff) {
 TEST_F(StreamLinkTest, AHalfOpenConnectionIsNoticed) {
     Begin({.link = {.ping_interval = Duration(50)}});
     auto worker = Attached(RawWorker::Hello("w-1"));
+    const LogCapture log;
     worker->Abort();
-    for (int i = 0; i < 4000 && stack_->link().stats().sessions > 0; ++i) {
+    // Nothing happens to the engine that a test could wait for; only time passes.
+    for (int i = 0; i < 4'000 && stack_->link().stats().sessions > 0; ++i) {
         std::this_thread::sleep_for(5ms);
     }
     EXPECT_EQ(stack_->link().stats().sessions, 0u);
+    EXPECT_THAT(log.lines(), testing::Contains(HasSubstr("does not answer pings")));
+}
+
+// A worker written in an afternoon sends heartbeats only when it has nothing else to say.
+TEST_F(StreamLinkTest, AnyFrameIsASignOfLife) {
+    Begin({.link = {.heartbeat = Duration(20)}, .engine = {.worker_lease = Duration(400)}});
+    auto worker = Attached(RawWorker::Hello("w-1", 2));
+    const ExecutionId id = stack_->Submit({});
+    const auto attempt = worker->Next().assigns(0).attempt();
+    WorkerFrame progress;
+    *progress.add_progress()->mutable_attempt() = attempt;
+    for (int i = 0; i < 8; ++i) {
+        worker->Send(progress);
+        // Paces the test: together longer than the lease, each well within it.
+        stack_->Submit({.id = "pace-" + std::to_string(i), .delay = 100ms});
+        const SchedulerFrame frame = worker->Next();
+        ASSERT_EQ(frame.assigns_size(), 1);
+        worker->Send(ResultOf(frame.assigns(0).attempt()));
+        ASSERT_EQ(worker->Next().acks_size(), 1);
+    }
+    EXPECT_EQ(stack_->watcher.Count(EventType::kWorkerOffline), 0u);
+    worker->Send(ResultOf(attempt));
+    EXPECT_TRUE(worker->Next().acks(0).accepted());
 }
 
 TEST_F(StreamLinkTest, ASilentWorkerLosesItsSessionWithItsLease) {

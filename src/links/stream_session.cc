@@ -286,16 +286,16 @@ void StreamSessions::Sweep() {
         if (now - session->opened() < config_.hello_deadline) {
             waiting = true;
         } else {
-            session->Refuse({"late_hello", "no hello came within " +
-                                               FormatDuration(config_.hello_deadline)});
+            session->Refuse(
+                {"late_hello", "no hello came within " + FormatDuration(config_.hello_deadline)});
         }
     }
     {
         const std::scoped_lock lock(mutex_);
         // Who came since All() has not been looked at.
         waiting = waiting || std::ranges::any_of(sessions_, [&](const auto& entry) {
-                      return !entry.second->greeted() && now - entry.second->opened() <
-                                                             config_.hello_deadline;
+                      return !entry.second->greeted() &&
+                             now - entry.second->opened() < config_.hello_deadline;
                   });
         sweeping_ = waiting;
     }

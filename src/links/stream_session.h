@@ -88,8 +88,8 @@ class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
     void Remove(const StreamSession& session);
     std::shared_ptr<StreamSession> Find(SessionId id) const;
     std::vector<std::shared_ptr<StreamSession>> All() const;
-    // The worker of `session` is that session's now. An older one of another process is told so when
-    // the engine closes it.
+    // The worker of `session` is that session's now. An older one of another process is told so
+    // when the engine closes it.
     void Claim(const StreamSession& session);
 
     // Where the leader is, as far as this node knows; empty if it does not, or leads itself.

@@ -20,7 +20,8 @@ class HandlerPool {
         std::size_t abandoned_max = 10;
     };
 
-    // `run` is called on the pool's threads, also after the pool is gone if a handler was abandoned.
+    // `run` is called on the pool's threads, also after the pool is gone if a handler was
+    // abandoned.
     HandlerPool(Bounds bounds, std::function<void(const HeldPtr&)> run);
 
     // Ends idle threads. Those that still run a handler are left to themselves.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -65,8 +66,8 @@ class Watcher final : public Sink {
         next_.Release(effects);
         const std::scoped_lock lock(mutex_);
         events_.insert(events_.end(), effects.events.begin(), effects.events.end());
+        for (const Event& event : effects.events) ++counts_[static_cast<std::size_t>(event.type)];
         for (const LogChunk& chunk : effects.logs) log_ += chunk.lines.str();
-        for (const CloseSession& close : effects.closes) closes_.push_back(close.reason.str());
         for (const Verdict& verdict : effects.verdicts) verdicts_.push_back(verdict);
         changed_.notify_all();
     }
@@ -104,33 +105,27 @@ class Watcher final : public Sink {
         const std::scoped_lock lock(mutex_);
         return log_;
     }
-    std::vector<Verdict> verdicts() {
-        const std::scoped_lock lock(mutex_);
-        return verdicts_;
-    }
-    bool AwaitLog(std::string_view text) {
-        return Await([&] { return log_.contains(text); });
-    }
-    bool AwaitClose(std::string_view text) {
+    bool AwaitVerdict(bool accepted) {
         return Await([&] {
-            for (const std::string& close : closes_) {
-                if (close.contains(text)) return true;
+            for (const Verdict& verdict : verdicts_) {
+                if (verdict.accepted == accepted) return true;
             }
             return false;
         });
     }
+    bool AwaitLog(std::string_view text) {
+        return Await([&] { return log_.contains(text); });
+    }
 
   private:
     std::size_t CountLocked(EventType type) const {
-        std::size_t count = 0;
-        for (const Event& event : events_) count += event.type == type ? 1 : 0;
-        return count;
+        return counts_[static_cast<std::size_t>(type)];
     }
     Sink& next_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Event> events_;
-    std::vector<std::string> closes_;
+    std::array<std::size_t, kEventTypeCount> counts_{};
     std::vector<Verdict> verdicts_;
     std::string log_;
     Role role_ = Role::kFollower;
@@ -149,7 +144,7 @@ struct TaskWish {
     std::string id;
     Duration timeout{0};
     std::uint32_t retries_max = 0;
-    Duration retry_delay{1};
+    Duration delay{0};
 };
 
 class Stack {
@@ -168,7 +163,8 @@ class Stack {
         config.engine = options.engine;
         io_.Run([&] {
             // Listening first: the address that the node announces has the port in it.
-            server_ = std::move(*HttpServer::Listen(io_.loop, {}, std::make_shared<Handler>(link_)));
+            server_ =
+                std::move(*HttpServer::Listen(io_.loop, {}, std::make_shared<Handler>(link_)));
             config.leadership.address = Text(url());
             node_ = std::make_unique<Node>(runtime_, store_, config, NewRandomSeed(), &watcher);
             link_.Bind(*node_);
@@ -200,7 +196,8 @@ class Stack {
     template <typename Question>
     Result<Answer> Ask(Question question) {
         std::promise<Result<Answer>> answer;
-        node_->Ask(std::move(question), [&](Result<Answer> got) { answer.set_value(std::move(got)); });
+        node_->Ask(std::move(question),
+                   [&](Result<Answer> got) { answer.set_value(std::move(got)); });
         return answer.get_future().get();
     }
     ExecutionId Submit(const TaskWish& wish) {
@@ -212,10 +209,9 @@ class Stack {
         task->payload = Text(wish.payload);
         task->timeout = wish.timeout;
         auto options = std::make_unique<TaskOptions>();
-        options->retry = RetryPolicy{.retries_max = wish.retries_max,
-                                     .delay = wish.retry_delay,
-                                     .backoff_rate = 1,
-                                     .jitter = 0};
+        options->retry = RetryPolicy{
+            .retries_max = wish.retries_max, .delay = Duration(1), .backoff_rate = 1, .jitter = 0};
+        options->delay = wish.delay;
         options->metadata = {{"customer", "42"}};
         options->trace = Text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
         task->options = std::move(options);
@@ -343,8 +339,8 @@ class RawWorker {
     worker::v1::SchedulerFrame Next() {
         const Message message = NextMessage();
         worker::v1::SchedulerFrame frame;
-        const auto read = ReadFrame(message.text ? FrameForm::kJson : FrameForm::kBinary,
-                                    message.bytes, frame);
+        const auto read =
+            ReadFrame(message.text ? FrameForm::kJson : FrameForm::kBinary, message.bytes, frame);
         EXPECT_TRUE(read) << (read ? "" : read.error().detail) << message.bytes;
         return frame;
     }

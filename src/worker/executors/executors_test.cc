@@ -118,10 +118,18 @@ TEST_F(HttpExecutorTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
 // What the service says decides whether to try again.
 TEST_F(HttpExecutorTest, StatusCodesAreSuccessRetryOrFailure) {
     const auto executor = Make();
-    for (const auto& [status, success, final] :
-         {std::tuple{200, true, false}, {201, true, false}, {204, true, false}, {408, false, false},
-          {425, false, false}, {429, false, false}, {500, false, false}, {503, false, false},
-          {400, false, true}, {401, false, true}, {404, false, true}, {302, false, true}}) {
+    for (const auto& [status, success, final] : {std::tuple{200, true, false},
+                                                 {201, true, false},
+                                                 {204, true, false},
+                                                 {408, false, false},
+                                                 {425, false, false},
+                                                 {429, false, false},
+                                                 {500, false, false},
+                                                 {503, false, false},
+                                                 {400, false, true},
+                                                 {401, false, true},
+                                                 {404, false, true},
+                                                 {302, false, true}}) {
         status_ = status;
         body_ = status == 204 ? "" : "{}";
         const TaskResult result = Attempt().Run(*executor);

@@ -100,11 +100,10 @@ TaskResult GrpcExecutor::Execute(TaskContext& context) {
     }
     const std::stop_callback on_stop(context.stop_token(), [&call] { call.TryCancel(); });
     executor::v1::ExecuteResponse response;
-    const grpc::Status status =
-        state_->stub->Execute(&call, RequestOf(context.task()), &response);
+    const grpc::Status status = state_->stub->Execute(&call, RequestOf(context.task()), &response);
     if (!status.ok()) {
-        const std::string message = "gRPC status " + std::to_string(status.error_code()) + ": " +
-                                    status.error_message();
+        const std::string message =
+            "gRPC status " + std::to_string(status.error_code()) + ": " + status.error_message();
         return IsFinal(status.error_code()) ? TaskResult::FinalFailure(message, status.error_code())
                                             : TaskResult::Failure(message, status.error_code());
     }

@@ -17,9 +17,9 @@ struct HttpExecutorOptions {
     // Tasks are POSTed here as JSON: execution_id, task_id, task_name, type, attempt, epoch,
     // payload, metadata, scheduled_at.
     std::string url;
-    HttpHeaderList headers;                     // Sent along: authorization, for example.
-    Duration timeout{30'000};                   // Of attempts without a deadline of their own.
-    std::size_t response_bytes_max = 1 << 20;   // A larger answer is a failure.
+    HttpHeaderList headers;                    // Sent along: authorization, for example.
+    Duration timeout{30'000};                  // Of attempts without a deadline of their own.
+    std::size_t response_bytes_max = 1 << 20;  // A larger answer is a failure.
     HttpClientOptions client;
 };
 

@@ -79,8 +79,8 @@ Result<Process> Process::Start(const ProcessStart& start) {
     sigfillset(&signals);
     posix_spawnattr_setsigdefault(&spawn.attributes, &signals);
     posix_spawnattr_setpgroup(&spawn.attributes, 0);
-    posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(
+        &spawn.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawn_file_actions_adddup2(&spawn.actions, in->read.get(), STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&spawn.actions, out->write.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&spawn.actions, out->write.get(), STDERR_FILENO);
@@ -94,8 +94,7 @@ Result<Process> Process::Start(const ProcessStart& start) {
         posix_spawnp(&process.pid_, argv[0].c_str(), &spawn.actions, &spawn.attributes,
                      Pointers(argv).data(), Pointers(environment).data());
     if (failed != 0) {
-        return Fail(ErrorCode::kInvalid,
-                    "cannot run '" + argv[0] + "': " + std::strerror(failed));
+        return Fail(ErrorCode::kInvalid, "cannot run '" + argv[0] + "': " + std::strerror(failed));
     }
     process.input = std::move(in->write);
     process.output = std::move(out->read);

@@ -87,13 +87,12 @@ class Run {
                                      {process_.input.get(), POLLOUT, 0},
                                      {process_.watch.get(), POLLIN, 0},
                                      {stopping_ ? -1 : wake_.get(), POLLIN, 0}}};
-        const int wait = stopping_ && !killed_
-                             ? static_cast<int>(std::clamp<std::int64_t>(
-                                   std::chrono::duration_cast<Duration>(kill_at_ -
-                                                                        SteadyClock::now())
-                                       .count(),
-                                   0, 60'000))
-                             : -1;
+        const int wait =
+            stopping_ && !killed_
+                ? static_cast<int>(std::clamp<std::int64_t>(
+                      std::chrono::duration_cast<Duration>(kill_at_ - SteadyClock::now()).count(),
+                      0, 60'000))
+                : -1;
         poll(polls.data(), polls.size(), wait);
         if (polls[0].revents != 0) ReadOutput();
         if (polls[1].revents != 0) WriteInput();
@@ -161,7 +160,7 @@ class Run {
 // A process that does not read its input must not kill this one. Who handles the signal already
 // knows what they do.
 void IgnoreBrokenPipes() {
-    struct sigaction action {};
+    struct sigaction action{};
     if (sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, nullptr);
@@ -180,12 +179,12 @@ Result<std::shared_ptr<ShellExecutor>> ShellExecutor::Create(ShellExecutorOption
 
 TaskResult ShellExecutor::Execute(TaskContext& context) {
     const AssignedTask& task = context.task();
-    ProcessStart start{.argv = options_.argv,
-                       .environment = {"TAKT_EXECUTION_ID=" + task.execution_id,
-                                       "TAKT_TASK_ID=" + task.task_id, "TAKT_TYPE=" + task.type,
-                                       "TAKT_ATTEMPT=" + std::to_string(task.attempt),
-                                       "TAKT_EPOCH=" + std::to_string(task.epoch),
-                                       "TRACEPARENT=" + task.traceparent}};
+    ProcessStart start{
+        .argv = options_.argv,
+        .environment = {"TAKT_EXECUTION_ID=" + task.execution_id, "TAKT_TASK_ID=" + task.task_id,
+                        "TAKT_TYPE=" + task.type, "TAKT_ATTEMPT=" + std::to_string(task.attempt),
+                        "TAKT_EPOCH=" + std::to_string(task.epoch),
+                        "TRACEPARENT=" + task.traceparent}};
     std::string_view input;
     if (start.argv.empty()) {
         auto argv = ReadCommand(task.payload);
