@@ -138,6 +138,10 @@ INSTANTIATE_TEST_SUITE_P(
                  ""},
         BadHello{"UnknownField", R"({"hello": {"protocol": 1, "capasity": 3}})", "malformed",
                  "capasity"},
+        BadHello{
+            "QuotesUmlauts",
+            R"({"hello": {"protocol": 1, "ööööööööööööööööööööööööööööööööööööööööööööö": 3}})",
+            "malformed", ""},
         BadHello{"NoHello", R"({"heartbeat": {}})", "invalid_hello", "first frame"},
         BadHello{"Protocol", R"({"hello": {"protocol": 2, "worker_id": "w", "capacity": 1}})",
                  "protocol", "protocol 1"},
@@ -325,6 +329,15 @@ TEST_F(StreamLinkTest, LargePayloadsAreCompressedForWorkersThatAcceptIt) {
     worker->Send(result);
     EXPECT_TRUE(worker->Next().acks(0).accepted());
     EXPECT_EQ(stack_->Read(id).outcome->data, payload);
+}
+
+// Payloads are what submitters give; bytes that no frame can carry must not stop the frame.
+TEST_F(StreamLinkTest, APayloadThatIsNotUtf8IsMadeSo) {
+    auto worker = Connect();
+    worker->SendText(R"({"hello": {"protocol": 1, "worker_id": "py-1", "capacity": 2}})");
+    EXPECT_TRUE(worker->Next().has_welcome());
+    stack_->Submit({.payload = "\"caf\xe9\""});
+    EXPECT_EQ(worker->Next().assigns(0).payload(), "\"caf\xEF\xBF\xBD\"");
 }
 
 TEST_F(StreamLinkTest, PayloadsAreNotCompressedForOthers) {

@@ -15,6 +15,9 @@ namespace {
 // beyond this.
 constexpr std::size_t kKeptBytesMax = 256 << 10;
 
+// Of the explanation that a refused worker gets.
+constexpr std::size_t kFaultBytesMax = 1'000;
+
 void Count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) {
     counter.fetch_add(more, std::memory_order_relaxed);
 }
@@ -59,10 +62,10 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     worker_ = hello.worker_id();
     instance_ = hello.instance();
     Node& node = *sessions_->node();
-    node.NoteEpoch(hello.epoch_seen());
     // From here on the session is told when the role changes, so none falls between.
     greeted_ = true;
     const NodeStatus status = node.status();
+    if (hello.epoch_seen() > status.epoch) node.NoteEpoch(hello.epoch_seen());
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
     if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
     sessions_->Claim(*this);
@@ -172,7 +175,10 @@ void StreamSession::Refuse(const FrameFault& fault) {
          {"message", fault.message}});
     worker::v1::SchedulerFrame frame;
     frame.mutable_refused()->set_code(fault.code);
-    frame.mutable_refused()->set_message(fault.message);
+    // It may quote what the worker sent, cut anywhere.
+    std::string message = fault.message.substr(0, kFaultBytesMax);
+    MakeUtf8(message);
+    frame.mutable_refused()->set_message(std::move(message));
     Send(frame);
     Detach();
     socket_->Close(WebSocketCode::kPolicy, fault.code);

@@ -25,8 +25,12 @@ enum class FrameForm : std::uint8_t {
 // as protobuf does). After a failure `frame` holds anything.
 Result<void> ReadFrame(FrameForm form, std::string_view bytes, google::protobuf::Message& frame);
 
-// Replaces `bytes`. In JSON, plain fields and lists are there even when they are 0 or empty, so
-// that a reader need not ask; messages that are not set are absent.
+// Replaces what is not UTF-8 by U+FFFD. A frame with such a text can be neither written as JSON nor
+// read in either form, so whatever comes from people goes through here first.
+void MakeUtf8(std::string& text);
+
+// Replaces `bytes`. REQUIRES: all texts are UTF-8. In JSON, plain fields and lists are there even
+// when they are 0 or empty, so that a reader need not ask; messages that are not set are absent.
 void WriteFrame(FrameForm form, const google::protobuf::Message& frame, std::string& bytes);
 
 }  // namespace takt

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/log.h"
+
 namespace takt {
 
 // Shared with the threads, since abandoned ones outlive the pool.
@@ -37,9 +39,24 @@ struct HandlerPool::State {
     std::deque<HeldPtr> stops;
     bool stopping = false;  // In somebody's callback.
 
+    void Grow(const std::shared_ptr<State>& self);
     void Work(const std::shared_ptr<Thread>& self);
     void Stop();
 };
+
+// REQUIRES: the lock is held.
+void HandlerPool::State::Grow(const std::shared_ptr<State>& self) {
+    auto thread = std::make_shared<Thread>();
+    try {
+        thread->thread = std::thread([self, thread] { self->Work(thread); });
+        threads.push_back(thread);
+    } catch (const std::system_error& error) {
+        // What is queued waits for the threads there are, or for the next time that one is asked
+        // for.
+        Log(LogLevel::kError, "worker", "cannot start another thread",
+            {{"threads", threads.size()}, {"error", error.what()}});
+    }
+}
 
 void HandlerPool::State::Work(const std::shared_ptr<Thread>& self) {
     std::unique_lock lock(mutex);
@@ -119,9 +136,7 @@ void HandlerPool::Push(HeldPtr held) {
         state_->threads.size() >= state_->bounds.threads_max) {
         return state_->wake.notify_one();
     }
-    auto thread = std::make_shared<State::Thread>();
-    state_->threads.push_back(thread);
-    thread->thread = std::thread([state = state_, thread] { state->Work(thread); });
+    state_->Grow(state_);
 }
 
 bool HandlerPool::Abandon(const Held& held) {
@@ -134,11 +149,7 @@ bool HandlerPool::Abandon(const Held& held) {
     (*found)->thread.detach();
     state_->threads.erase(found);
     ++state_->abandoned;
-    if (state_->queue.size() > state_->idle) {
-        auto thread = std::make_shared<State::Thread>();
-        state_->threads.push_back(thread);
-        thread->thread = std::thread([state = state_, thread] { state->Work(thread); });
-    }
+    if (state_->queue.size() > state_->idle) state_->Grow(state_);
     return true;
 }
 
