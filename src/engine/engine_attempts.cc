@@ -250,10 +250,17 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
             Emit(EventType::kTaskCancelled, live, detail);
             break;
         default:
+            ++counters_.skipped;
             Emit(EventType::kTaskSkipped, live, detail);
             break;
     }
     ++finished_since_cleaning_;
+    ++live.lane->queue->finished;
+    progress_.erase(live.row.serial);
+    log_bytes_.erase(live.row.serial);
+    ReleaseKey(live.row);
+    if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
+    if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
     --live.lane->live;
     live_.erase(&live);
