@@ -187,8 +187,19 @@ Slot& Engine::LetGo(Live& live) {
     return slot;
 }
 
+// Takes back an assignment that is not sent yet: its commit is still being gathered. False if it is
+// on its way.
+bool Engine::Withdraw(const Live& live) {
+    if (live.mark.generation != effects_->generation) return false;
+    return std::erase_if(effects_->assigns, [&](const Assign& assign) {
+               return assign.execution.serial == live.row.serial &&
+                      assign.execution.attempt == live.row.attempt;
+           }) > 0;
+}
+
 // Its worker is gone, or never got it: somebody else has to run it.
 void Engine::Requeue(Live& live, bool loss) {
+    Withdraw(live);
     LetGo(live);
     if (loss) {
         ++live.row.losses;
@@ -271,6 +282,7 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
 
 // Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.
 void Engine::Stop(Live& live, Reason reason) {
+    if (Withdraw(live)) return;
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
     if (slot.session != 0) effects_->stops.push_back({slot.session, attempt, reason});
