@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value.hpp>
 #include <boost/json/value_stack.hpp>
@@ -20,6 +21,12 @@ using boost::system::errc::invalid_argument;
 // Notes the keys of the objects that are open, and finds those that come twice.
 class KeyCheck {
   public:
+    // As much as an ordinary request needs, at once: growing step by step took half of its time.
+    KeyCheck() {
+        bytes_.reserve(512);
+        keys_.reserve(32);
+        starts_.reserve(16);
+    }
     void BeginObject() { starts_.push_back(keys_.size()); }
     void AppendPart(std::string_view part) { pending_ += part; }
     void EndKey(std::string_view part) {
@@ -157,7 +164,8 @@ class Handler {
         return false;
     }
 
-    boost::json::value_stack stack_;
+    alignas(boost::json::value) std::array<unsigned char, kBuild ? 4096 : 1> first_buffer_;
+    boost::json::value_stack stack_{{}, first_buffer_.data(), first_buffer_.size()};
     KeyCheck keys_;
     std::string refusal_;
 };

@@ -158,6 +158,7 @@ TEST(JsonTest, TextBeyondItsBoundIsRefusedUnread) {
 TEST(JsonWriterTest, AnyBytesBecomeAValidString) {
     EXPECT_EQ(Quoted("a\"b\\c\n\t\x01\x7f"), "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f\"");
     EXPECT_EQ(Quoted("\xff\xc3"), "\"\\ufffd\\ufffd\"");
+    EXPECT_EQ(Quoted("\xc2\x9b\xc2\xa0"), "\"\\u009b\xc2\xa0\"");
     EXPECT_EQ(Quoted("\xe4\xbb\xbb"), "\"\xe4\xbb\xbb\"");
     std::string all;
     for (int first = 0; first < 256; ++first) {

@@ -49,6 +49,13 @@ void AppendEscaped(std::string& out, char c) {
     }
 }
 
+// U+0080 to U+009F, some of which command a terminal that shows the JSON. Their second byte in
+// UTF-8 is their number.
+bool IsC1Control(std::string_view text) {
+    return text.size() >= 2 && text[0] == '\xc2' && static_cast<std::uint8_t>(text[1]) >= 0x80 &&
+           static_cast<std::uint8_t>(text[1]) < 0xa0;
+}
+
 template <typename Number>
 void AppendNumber(std::string& out, Number number) {
     // 20 digits and a sign for integers, 24 characters for the longest double.
@@ -80,6 +87,9 @@ void AppendJsonString(std::string& out, std::string_view text) {
         out.append(text, start, i - start);
         if (static_cast<std::uint8_t>(text[i]) < 0x80) {
             AppendEscaped(out, text[i++]);
+        } else if (IsC1Control(text.substr(i))) {
+            AppendEscaped(out, text[i + 1]);
+            i += 2;
         } else if (const std::size_t length = Utf8Length(text.substr(i)); length > 0) {
             out.append(text, i, length);
             i += length;

@@ -22,6 +22,9 @@ struct EngineConfig {
     Duration retention{7 * 86'400'000};    // Finished executions and events are kept this long.
     Duration cleanup_interval{300'000};    // How often that is looked at when nothing else happens.
     Strategy strategy = Strategy::kLeastTasks;
+    Duration ageing{0};                  // Waiting this long counts as one priority more; 0 is off.
+    Duration misfire_tolerance{5'000};   // A fire this late is not missed yet, whatever the policy.
+    std::uint64_t log_bytes_max = 1 << 20;  // Of one execution's output; what is beyond is dropped.
     // Bits by EventType: these events are stored, the others only sent to who listens.
     std::uint32_t events_stored =
         1u << int(EventType::kTaskFailed) | 1u << int(EventType::kTaskCancelled) |

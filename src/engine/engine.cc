@@ -9,18 +9,11 @@
 namespace takt {
 namespace {
 
-constexpr std::string_view kStrategySetting = "strategy";
-
 // While executions finish, what retention no longer keeps is purged about once a second, along with
 // a commit that happens anyway, and a little faster than new ones finish.
 constexpr Duration kCleaningPace{1'000};
 constexpr std::uint32_t kPurgeMin = 1'000;
 constexpr std::uint32_t kPurgeIdle = 10'000;
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-    using Handlers::operator()...;
-};
 
 }  // namespace
 
@@ -35,10 +28,6 @@ Engine::~Engine() {
     for (Live* live : live_) delete live;
 }
 
-void Engine::RestoreSetting(const Text& key, const Text& value) {
-    if (key == kStrategySetting) strategy_ = ParseStrategy(value).value_or(config_.strategy);
-}
-
 void Engine::RestoreWorker(Worker worker) {
     auto slot = std::make_unique<Slot>();
     slot->order = ++joined_;
@@ -51,7 +40,11 @@ void Engine::RestoreWorker(Worker worker) {
 void Engine::RestoreExecution(Execution execution) {
     TAKT_CHECK(!begun_ && !IsTerminal(execution.status));
     if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
-    restored_.push_back(&Insert(std::move(execution), Place::kLive));
+    Live& live = Insert(std::move(execution), Place::kLive);
+    const auto task = tasks_.find(live.row.task->id.text());
+    if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
+    HoldKey(live.row);
+    restored_.push_back(&live);
 }
 
 void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
@@ -64,8 +57,26 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     // Loading a million executions in serial order keeps the age order of their lanes. Nothing can
     // be assigned yet: no worker is connected.
     changes_limit_ = SIZE_MAX;
-    for (Live* live : restored_) Settle(*live);
+    // Those at work first: what is still to start must find their places taken.
+    const auto working = [](const Live* live) {
+        return live->row.status == Status::kScheduled || live->row.status == Status::kRunning;
+    };
+    for (Live* live : restored_) {
+        if (working(live)) Settle(*live);
+    }
+    for (Live* live : restored_) {
+        if (!working(live) && live->row.attempt > 0) Settle(*live);
+    }
+    for (Live* live : restored_) {
+        if (!working(live) && live->row.attempt == 0) Settle(*live);
+    }
     restored_ = {};
+    for (auto& [id, recurring] : tasks_) {
+        if (recurring->row.state.next_at == Time{} && recurring->runs.empty()) {
+            PlanFrom(*recurring, now.wall);
+        }
+        Arm(*recurring);
+    }
     for (auto& [id, slot] : workers_) {
         const bool expected = slot->row.status != WorkerStatus::kOffline;
         leases_.Set(*slot,
@@ -96,6 +107,9 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!due_.empty()) next = std::min(next, std::max(due_.next_at() - now.wall, Duration(0)));
     if (!overdue_.empty()) next = std::min(next, until(overdue_.next_at()));
     if (!leases_.empty()) next = std::min(next, until(leases_.next_at()));
+    if (!fires_.empty()) next = std::min(next, std::max(fires_.next_at() - now.wall, Duration(0)));
+    if (!gate_paces_.empty()) next = std::min(next, until(gate_paces_.next_at()));
+    if (!queue_paces_.empty()) next = std::min(next, until(queue_paces_.next_at()));
     return next;
 }
 
@@ -106,6 +120,13 @@ void Engine::RunDue() {
     }
     while (!Tired() && !leases_.empty() && leases_.next_at() <= now_.steady) {
         OnLease(*leases_.next());
+    }
+    while (!Tired() && !fires_.empty() && fires_.next_at() <= now_.wall) OnFire(*fires_.next());
+    while (!Tired() && !gate_paces_.empty() && gate_paces_.next_at() <= now_.steady) {
+        OpenGate(*gate_paces_.next());
+    }
+    while (!Tired() && !queue_paces_.empty() && queue_paces_.next_at() <= now_.steady) {
+        Pour(*queue_paces_.next());
     }
     // Each turn either ends a worker's unfinished business or makes the step tired.
     for (std::size_t turns = unfinished_.size(); turns > 0 && !Tired(); --turns) {
@@ -134,6 +155,7 @@ void Engine::Clean() {
         effects_->changes.emplace_back(purge);
     }
     effects_->urgent |= idle_turn;
+    if (idle_turn) CleanKeys();
     cleaned_at_ = now_.steady;
     finished_since_cleaning_ = 0;
 }
@@ -145,7 +167,7 @@ void Engine::On(Submit& submit) {
     const TaskId& id = submit.task->id;
     if (id.empty()) return CreateOnce(submit);
     const ExecutionId execution(id.text());
-    if (const Live* live = FindLive(execution)) return Answer(submit, live->row);
+    if (const Live* live = FindLive(execution)) return AnswerTo(submit, live->row);
     Ask(execution, std::move(submit));
 }
 
@@ -158,19 +180,42 @@ void Engine::On(Cancel& cancel) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = Reason::kCancelled;
     outcome->message = cancel.reason;
-    if (!live->slot) {
-        Unqueue(*live);
-        return ReplyWith(cancel.request,
-                         Answer{.execution = Finish(*live, Status::kCancelled, outcome)});
+    ReplyWith(cancel.request, Answer{.execution = EndNow(*live, Status::kCancelled, outcome)});
+}
+
+void Engine::On(Conclude& conclude) {
+    TAKT_CHECK(IsTerminal(conclude.status) && conclude.status != Status::kSkipped);
+    Live* live = FindLive(conclude.execution);
+    if (!live) {
+        const ExecutionId id = conclude.execution;
+        return Ask(id, std::move(conclude));
     }
-    Stop(*live, Reason::kCancelled);
-    Slot& slot = LetGo(*live);
-    ReplyWith(cancel.request, Answer{.execution = Finish(*live, Status::kCancelled, outcome)});
+    if (!CanFollow(live->row.status, conclude.status)) {
+        return ReplyWith(conclude.request,
+                         takt::Fail(ErrorCode::kConflict,
+                                    "execution '" + conclude.execution.text().str() + "' is " +
+                                        std::string(Name(live->row.status)) + " and cannot become " +
+                                        std::string(Name(conclude.status))));
+    }
+    ReplyWith(conclude.request,
+              Answer{.execution = EndNow(*live, conclude.status, std::move(conclude.outcome))});
+}
+
+// Ends an execution wherever it is, without its worker's word.
+Execution Engine::EndNow(Live& live, Status status, OutcomePtr outcome) {
+    if (!live.slot) {
+        Unqueue(live);
+        return Finish(live, status, std::move(outcome));
+    }
+    Stop(live, Reason::kCancelled);
+    Slot& slot = LetGo(live);
+    Execution row = Finish(live, status, std::move(outcome));
     Feed(slot);
+    return row;
 }
 
 void Engine::On(Redrive& redrive) {
-    if (const Live* live = FindLive(redrive.execution)) return Answer(redrive, live->row);
+    if (const Live* live = FindLive(redrive.execution)) return AnswerTo(redrive, live->row);
     const ExecutionId id = redrive.execution;
     Ask(id, std::move(redrive));
 }
@@ -193,16 +238,17 @@ void Engine::On(LookupDone& lookup) {
         const std::vector<Question> questions = std::move(entry->second);
         questions_.erase(entry);
         for (const Question& question : questions) {
-            // An earlier question of the list may have made it live again.
-            const Live* live = FindLive(lookup.ids[i]);
-            const std::optional<Execution>& found =
-                live ? std::optional<Execution>(live->row) : lookup.found[i];
-            std::visit([&](const auto& known) { Answer(known, found); }, question);
+            // An earlier question of the list may have made it live.
+            if (FindLive(lookup.ids[i])) {
+                std::visit([&](auto known) { On(known); }, question);
+            } else {
+                std::visit([&](const auto& known) { AnswerTo(known, lookup.found[i]); }, question);
+            }
         }
     }
 }
 
-void Engine::Answer(const Submit& submit, const std::optional<Execution>& found) {
+void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& found) {
     if (!found) return CreateOnce(submit);
     if (SameRequest(*found->task, *submit.task)) return ReplyWith(submit.request, Answer{.execution = *found});
     ReplyWith(submit.request,
@@ -212,19 +258,26 @@ void Engine::Answer(const Submit& submit, const std::optional<Execution>& found)
                          "id"));
 }
 
-void Engine::Answer(const Cancel& cancel, const std::optional<Execution>& found) {
-    const std::string id = cancel.execution.text().str();
-    if (!found) {
-        return ReplyWith(cancel.request,
-                         takt::Fail(ErrorCode::kNotFound, "there is no execution '" + id + "'"));
-    }
-    ReplyWith(cancel.request,
-              takt::Fail(ErrorCode::kConflict, "execution '" + id + "' is finished (" +
-                                                   std::string(Name(found->status)) +
-                                                   ") and cannot be cancelled"));
+void Engine::AnswerTo(const Cancel& cancel, const std::optional<Execution>& found) {
+    RefuseFinished(cancel.request, cancel.execution, found);
 }
 
-void Engine::Answer(const Redrive& redrive, const std::optional<Execution>& found) {
+void Engine::AnswerTo(const Conclude& conclude, const std::optional<Execution>& found) {
+    RefuseFinished(conclude.request, conclude.execution, found);
+}
+
+void Engine::RefuseFinished(RequestId request, const ExecutionId& id,
+                            const std::optional<Execution>& found) {
+    const std::string name = id.text().str();
+    if (!found) {
+        return ReplyWith(request,
+                         takt::Fail(ErrorCode::kNotFound, "there is no execution '" + name + "'"));
+    }
+    ReplyWith(request, takt::Fail(ErrorCode::kConflict, "execution '" + name + "' is finished already (" +
+                                                            std::string(Name(found->status)) + ")"));
+}
+
+void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& found) {
     const std::string id = redrive.execution.text().str();
     if (!found) {
         return ReplyWith(redrive.request,
@@ -243,14 +296,17 @@ void Engine::Answer(const Redrive& redrive, const std::optional<Execution>& foun
     row.ready_at = now_.wall;
     row.finished_at = {};
     Live& live = Insert(std::move(row), Place::kHistory);
+    const auto task = tasks_.find(live.row.task->id.text());
+    if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
+    HoldKey(live.row);
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");
-    Wait(live);
-    ReplyWith(redrive.request, Answer{.execution = live.row});
+    ReplyWith(redrive.request, Answer{.execution = WaitAndSee(live)});
 }
 
 void Engine::CreateOnce(const Submit& submit) {
     Task& task = *submit.task;
+    if (!MayClaim(submit)) return;
     const Queue& queue = lanes_.QueueOf(task.queue);
     if (queue.waiting >= config_.pending_max) {
         return ReplyWith(submit.request, takt::Fail(ErrorCode::kExhausted,
@@ -269,11 +325,11 @@ void Engine::CreateOnce(const Submit& submit) {
     row.ready_at = row.scheduled_at;
     row.task = submit.task;
     Live& live = Insert(std::move(row), Place::kNone);
+    HoldKey(live.row);
     Write(live, Place::kLive, true);
     ++counters_.submitted;
     Emit(EventType::kTaskSubmitted, live);
-    Wait(live);
-    ReplyWith(submit.request, Answer{.execution = live.row, .created = true});
+    ReplyWith(submit.request, Answer{.execution = WaitAndSee(live), .created = true});
 }
 
 void Engine::ReplyWith(RequestId request, Result<Answer> answer) {
@@ -293,6 +349,16 @@ void Engine::Write(Live& live, Place after, bool urgent) {
         effects_->changes.emplace_back(ExecutionChange{live.place, after, live.row});
     }
     live.place = after;
+}
+
+void Engine::Write(Recurring& recurring) {
+    effects_->urgent = true;
+    if (recurring.mark.generation == effects_->generation) {
+        effects_->changes[recurring.mark.index] = TaskPut{recurring.row};
+    } else {
+        recurring.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
+        effects_->changes.emplace_back(TaskPut{recurring.row});
+    }
 }
 
 void Engine::Write(Slot& slot) {
@@ -337,13 +403,6 @@ void Engine::Emit(Event event) {
         effects_->changes.emplace_back(EventAppend{event});
     }
     effects_->events.push_back(std::move(event));
-}
-
-void Engine::On(SetStrategy& set) {
-    if (set.reset) balancers_.clear();
-    strategy_ = set.strategy;
-    Write(SettingPut{Text(kStrategySetting), Text(Name(set.strategy))});
-    ReplyWith(set.request, Answer{});
 }
 
 }  // namespace takt

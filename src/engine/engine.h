@@ -26,11 +26,14 @@
 #include "engine/balancer.h"
 #include "engine/config.h"
 #include "engine/effects.h"
+#include "engine/explain.h"
 #include "engine/input.h"
 #include "engine/lanes.h"
 #include "engine/live.h"
+#include "engine/recurring.h"
 #include "engine/slot.h"
 #include "engine/timer_heap.h"
+#include "model/fire_plan.h"
 
 namespace takt {
 
@@ -44,12 +47,28 @@ struct EngineCounters {
     std::uint64_t retried = 0;
     std::uint64_t lost = 0;   // Attempts lost with their worker.
     std::uint64_t stale = 0;  // Reports refused.
+    std::uint64_t skipped = 0;
+    std::uint64_t fired = 0;
+    std::uint64_t missed = 0;  // Due times dropped by a misfire policy.
     std::uint64_t transitions = 0;
+};
+
+struct ProgressView {
+    double fraction = 0;
+    Text message;
 };
 
 struct TermView {
     Partition partition = 0;
     std::uint64_t epoch = 0;
+};
+
+// A run of a recurring task that is to be made.
+struct FireRequest {
+    Time due{};
+    Origin origin = Origin::kFire;
+    Text payload;
+    bool force = false;
 };
 
 class Engine {
@@ -59,10 +78,11 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // What the store had, before Begin: settings and workers first, then executions by rising
+    // What the store had, before Begin: settings, workers and tasks first, then executions by rising
     // serial.
     void RestoreSetting(const Text& key, const Text& value);
     void RestoreWorker(Worker worker);
+    void RestoreTask(TaskRow task);
     void RestoreExecution(Execution execution);
 
     // All is restored; time starts. Serials handed out will be above `last_serial`.
@@ -79,6 +99,11 @@ class Engine {
 
     const Execution* Find(const ExecutionId& id) const;
     const Slot* FindWorker(const WorkerId& id) const;
+    const Recurring* FindTask(const TaskId& id) const;
+    // Why an execution has not started or is not finished; nothing if the engine does not hold it.
+    std::optional<Explanation> Explain(const ExecutionId& id, Instant now) const;
+    // How far a running attempt says it is; null if it said nothing.
+    const ProgressView* FindProgress(const ExecutionId& id) const;
     std::size_t live_count() const { return live_.size(); }
     std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
     const EngineCounters& counters() const { return counters_; }
@@ -97,17 +122,26 @@ class Engine {
         bool operator()(const Live* a, std::string_view id) const { return id == a->row.id.view(); }
     };
     // A question about an id that the engine does not hold, until the store has been asked.
-    using Question = std::variant<Submit, Cancel, Redrive>;
+    using Question = std::variant<Submit, Cancel, Redrive, Conclude>;
 
     void On(Submit& submit);
     void On(Cancel& cancel);
     void On(Redrive& redrive);
+    void On(Conclude& conclude);
+    void On(PutTask& put);
+    void On(DeleteTask& remove);
+    void On(PauseTask& pause);
+    void On(Trigger& trigger);
+    void On(SetQueue& set);
+    void On(SetSetting& set);
     void On(LookupDone& lookup);
     void On(Attach& attach);
     void On(Heartbeat& heartbeat);
     void On(Detach& detach);
     void On(Goodbye& goodbye);
     void On(Started& started);
+    void On(Progress& progress);
+    void On(LogLines& lines);
     void On(Report& report);
     void On(SetWorkerStatus& set);
     void On(RemoveWorker& remove);
@@ -116,9 +150,13 @@ class Engine {
 
     // engine.cc: questions
     void Ask(const ExecutionId& id, Question question);
-    void Answer(const Submit& submit, const std::optional<Execution>& found);
-    void Answer(const Cancel& cancel, const std::optional<Execution>& found);
-    void Answer(const Redrive& redrive, const std::optional<Execution>& found);
+    void AnswerTo(const Submit& submit, const std::optional<Execution>& found);
+    void AnswerTo(const Cancel& cancel, const std::optional<Execution>& found);
+    void AnswerTo(const Redrive& redrive, const std::optional<Execution>& found);
+    void AnswerTo(const Conclude& conclude, const std::optional<Execution>& found);
+    void RefuseFinished(RequestId request, const ExecutionId& id,
+                        const std::optional<Execution>& found);
+    Execution EndNow(Live& live, Status status, OutcomePtr outcome);
     void ReplyWith(RequestId request, Result<Answer> answer);
     void CreateOnce(const Submit& submit);
 
@@ -127,6 +165,7 @@ class Engine {
     Live* Current(const AttemptRef& attempt);
     Live& Insert(Execution row, Place place);
     void Wait(Live& live);
+    Execution WaitAndSee(Live& live);
     void MakeReady(Live& live);
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);
@@ -139,8 +178,42 @@ class Engine {
     void Move(Live& live, Status to);
     void OnDue(Live& live);
     void OnOverdue(Live& live);
+    bool Enter(Live& live);
     const RetryPolicy& RetryOf(const Task& task) const;
     Duration TimeoutOf(const Task& task) const;
+
+    // engine_tasks.cc: recurring tasks
+    Recurring& Adopt(TaskRow row);
+    void PlanFrom(Recurring& recurring, Time after);
+    void FindMark(Recurring& recurring);
+    void Arm(Recurring& recurring);
+    void OnFire(Recurring& recurring);
+    Execution Fire(Recurring& recurring, const FireRequest& request);
+    void Link(Live& live, Recurring& recurring);
+    void RecordMissed(Recurring& recurring, const DueTimes& due);
+    void OnRunEnded(Live& live);
+
+    // engine_gates.cc: limits
+    Gate* NamedGateOf(const Task& task);
+    void LeaveGate(Gate& gate);
+    Gate* GateHolding(Live& live);
+    void OpenGate(Gate& gate);
+    void Pour(Queue& queue);
+    bool MayClaim(const Submit& submit);
+    void HoldKey(const Execution& row);
+    void ReleaseKey(const Execution& row);
+    void CleanKeys();
+    void Pass(Live& live, Gate& gate);
+
+    // engine_settings.cc
+    struct Claim {
+        ExecutionId execution;
+        Time until{};  // Kept after the execution is finished until then.
+        bool live = false;
+    };
+    void RestoreQueue(const Text& name, std::string_view value);
+    void RestoreClaim(const Text& key, std::string_view value);
+    void WriteClaim(const Text& key, const Claim& claim);
 
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
@@ -169,6 +242,7 @@ class Engine {
     bool Tired() const { return effects_->changes.size() >= changes_limit_; }
     void Write(Live& live, Place after, bool urgent);
     void Write(Slot& slot);
+    void Write(Recurring& recurring);
     void Write(SettingPut setting);
     void Emit(EventType type, const Live& live, Text detail = {});
     void Emit(EventType type, const Slot& slot, Text detail = {});
@@ -190,10 +264,21 @@ class Engine {
     TimerHeap<Live, Time> due_;        // Executions that wait for their time.
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.
     TimerHeap<Slot, Steady> leases_;
+    TimerHeap<Recurring, Time> fires_;
+    TimerHeap<Gate, Steady> gate_paces_;
+    TimerHeap<Queue, Steady> queue_paces_;
     std::deque<Slot*> unfinished_;  // Workers with more to be done for them than one step may do.
     std::vector<Live*> restored_;   // Between RestoreExecution and Begin.
 
     boost::unordered_flat_map<Text, std::vector<Question>, TextHash, TextEqual> questions_;
+
+    std::map<Text, std::unique_ptr<Recurring>, std::less<>> tasks_;
+    std::uint64_t tasks_made_ = 0;
+    std::map<Text, std::unique_ptr<Gate>, std::less<>> gates_;
+    std::uint64_t gates_made_ = 0;
+    std::map<Text, Claim, std::less<>> claims_;  // By unique key.
+    std::map<Serial, ProgressView> progress_;
+    std::map<Serial, std::uint64_t> log_bytes_;
 
     Strategy strategy_;
     std::map<Strategy, std::unique_ptr<Balancer>> balancers_;

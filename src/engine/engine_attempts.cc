@@ -57,6 +57,8 @@ Live& Engine::Insert(Execution row, Place place) {
 // Puts a restored execution where it belongs.
 void Engine::Settle(Live& live) {
     if (live.row.status == Status::kPending || live.row.status == Status::kRetrying) {
+        // Who has begun keeps its turn until it is finished, also between attempts.
+        if (live.row.attempt > 0 && live.recurring) Pass(live, live.recurring->turns);
         return Wait(live);
     }
     const auto worker = workers_.find(live.row.worker.text());
@@ -73,11 +75,21 @@ void Engine::Settle(Live& live) {
     Slot& slot = *worker->second;
     live.slot = &slot;
     slot.hand.PushBack(live);
+    if (Gate* gate = GateHolding(live)) Pass(live, *gate);
+    if (Gate* gate = GateHolding(live)) Pass(live, *gate);
     const Duration timeout = TimeoutOf(*live.row.task);
     const Duration gone = live.row.started_at == Time{}
                               ? Duration(0)
                               : std::clamp(now_.wall - live.row.started_at, Duration(0), timeout);
     overdue_.Set(live, now_.steady + (timeout - gone) + config_.timeout_grace, live.row.serial);
+}
+
+// Lets an execution wait, and returns it as it then is: waiting, with a worker, or over already.
+Execution Engine::WaitAndSee(Live& live) {
+    const Execution row = live.row;
+    Wait(live);
+    const Live* still = FindLive(row.id);
+    return still ? still->row : row;
 }
 
 // REQUIRES: pending or retrying, and in no list.
@@ -102,23 +114,28 @@ void Engine::MakeReady(Live& live) {
                MakeOutcome(Reason::kExpired, "not started within its expires_after"));
         return;
     }
-    Lane& lane = *live.lane;
-    // A lane whose workers have room is empty, unless a step stopped short of filling them.
-    if (lane.free > 0 && lane.empty()) {
-        due_.Remove(live);
-        return Take(live, *Choose(live.row, lane));
-    }
-    lane.Add(live);
     if (expires_after > Duration(0)) {
         due_.Set(live, expires_at, live.row.serial);
     } else {
         due_.Remove(live);
     }
+    if (!Enter(live)) return;
+    Lane& lane = *live.lane;
+    const bool open = lane.queue->Open(now_.steady);
+    // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
+    if (lane.free > 0 && lane.empty() && open) return Take(live, *Choose(live.row, lane));
+    lane.Add(live);
+    if (!open && lane.queue->pace.limited()) Pour(*lane.queue);
 }
 
 // Takes an execution that waits, for its time or for a worker, out of the waiting.
 void Engine::Unqueue(Live& live) {
-    if (live.listed) live.lane->Remove(live);
+    if (live.held) {
+        GateHolding(live)->waiting.Remove(live);
+        live.held = false;
+    } else if (live.listed) {
+        live.lane->Remove(live);
+    }
     due_.Remove(live);
     --live.lane->queue->waiting;
 }
@@ -127,6 +144,7 @@ void Engine::Take(Live& live, Slot& slot) {
     TAKT_CHECK(slot.can_take);
     Unqueue(live);
     ++live.lane->queue->working;
+    live.lane->queue->pace.Spend();
     Move(live, Status::kScheduled);
     Execution& row = live.row;
     ++row.attempt;
@@ -152,7 +170,11 @@ Slot& Engine::LetGo(Live& live) {
     live.slot = nullptr;
     live.doubtful = false;
     overdue_.Remove(live);
-    --live.lane->queue->working;
+    Queue& queue = *live.lane->queue;
+    --queue.working;
+    // Others may have waited for this place; they get it when the step has settled all else.
+    if (queue.limits.working_max > 0) queue_paces_.Set(queue, now_.steady, queue.number);
+    if (std::exchange(live.took_room, false)) LeaveGate(*NamedGateOf(*live.row.task));
     Refresh(slot);
     return slot;
 }
@@ -284,6 +306,36 @@ void Engine::On(Started& started) {
     // Not worth a commit: whoever takes over learns from the worker that it runs.
     Write(*live, Place::kLive, false);
     Emit(EventType::kTaskStarted, *live);
+}
+
+void Engine::On(Progress& progress) {
+    const Live* live = Current(progress.attempt);
+    if (!live) return;
+    progress_[live->row.serial] = {std::clamp(progress.fraction, 0.0, 1.0),
+                                   std::move(progress.message)};
+}
+
+const ProgressView* Engine::FindProgress(const ExecutionId& id) const {
+    const Live* live = FindLive(id);
+    const auto found = live ? progress_.find(live->row.serial) : progress_.end();
+    return found == progress_.end() ? nullptr : &found->second;
+}
+
+void Engine::On(LogLines& lines) {
+    const Live* live = Current(lines.attempt);
+    if (!live || lines.lines.empty()) return;
+    std::uint64_t& bytes = log_bytes_[live->row.serial];
+    if (bytes > config_.log_bytes_max) return;
+    bytes += lines.lines.size();
+    LogChunk chunk{.execution = live->row.id,
+                   .index = serials_.Next(now_.wall),
+                   .attempt = live->row.attempt,
+                   .at = now_.wall,
+                   .lines = std::move(lines.lines)};
+    if (bytes > config_.log_bytes_max) chunk.lines = "(the log is full; what follows is dropped)\n";
+    // Output is worth keeping, not worth waiting for: it goes along with the next commit.
+    effects_->changes.emplace_back(LogAppend{chunk});
+    effects_->logs.push_back(std::move(chunk));
 }
 
 void Engine::On(Report& report) {

@@ -112,23 +112,17 @@ void Engine::Later(Slot& slot) {
 void Engine::Feed(Slot& slot) {
     while (slot.can_take) {
         Lane* best = nullptr;
+        Lane::Front front;
         for (Lane* lane : slot.lanes) {
-            if (lane->empty()) continue;
-            if (best) {
-                const Live& a = *lane->front();
-                const Live& b = *best->front();
-                if (lane->top() != best->top()) {
-                    if (lane->top() < best->top()) continue;
-                } else if (std::pair(b.row.ready_at, b.row.serial) <
-                           std::pair(a.row.ready_at, a.row.serial)) {
-                    continue;
-                }
-            }
+            if (lane->empty() || !lane->queue->Open(now_.steady)) continue;
+            const Lane::Front other = lane->front(now_.wall, config_.ageing);
+            if (best && !Lane::MoreUrgent(other, front)) continue;
             best = lane;
+            front = other;
         }
         if (!best) return;
         if (Tired()) return Later(slot);
-        Take(*best->front(), slot);
+        Take(*front.live, slot);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "engine/lanes.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace takt {
@@ -25,10 +27,33 @@ void Lane::Remove(Live& live) {
     if (waiting[priority].empty()) priorities &= ~(1u << priority);
 }
 
+Lane::Front Lane::front(Time now, Duration ageing) const {
+    const auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities));
+    Front best{waiting[top].front(), top};
+    if (ageing <= Duration(0)) return best;
+    best.urgency = INT64_MIN;
+    for (std::size_t priority = 0; priority <= kPriorityMax; ++priority) {
+        Live* first = waiting[priority].front();
+        if (!first) continue;
+        const std::int64_t age = std::max(now - first->row.ready_at, Duration(0)) / ageing;
+        const std::int64_t urgency = static_cast<std::int64_t>(priority) + age;
+        // At equal urgency the one that was more urgent from the start.
+        if (urgency >= best.urgency) best = {first, urgency};
+    }
+    return best;
+}
+
+bool Lane::MoreUrgent(const Front& a, const Front& b) {
+    if (a.urgency != b.urgency) return a.urgency > b.urgency;
+    return std::pair(a.live->row.ready_at, a.live->row.serial) <
+           std::pair(b.live->row.ready_at, b.live->row.serial);
+}
+
 Queue& Lanes::QueueOf(const Text& name) {
     if (const auto found = queues_.find(name); found != queues_.end()) return *found->second;
     auto queue = std::make_unique<Queue>();
     queue->name = name;
+    queue->number = queues_.size() + 1;
     return *queues_.emplace(name, std::move(queue)).first->second;
 }
 
@@ -58,6 +83,7 @@ Lane& Lanes::For(const Task& task, bool& made) {
         lane->executor = options.executor;
         lane->labels = options.labels;
         lane->number = ++made_;
+        lane->queue->lanes.push_back(lane.get());
         found = lanes_.emplace(key_, std::move(lane)).first;
         made = true;
     }

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "engine/gate.h"
+#include "engine/input.h"
 #include "engine/live.h"
 #include "model/task.h"
 
@@ -22,11 +24,23 @@ namespace takt {
 
 struct Slot;
 
-// A named queue and what is in it.
-struct Queue {
+struct Lane;
+
+// A named queue, what is in it and what an operator said of it. Waits in the timer heap for its pace.
+struct Queue : Timer {
     Text name;
+    std::uint64_t number = 0;  // In order of making.
     std::size_t waiting = 0;  // Pending and retrying, those whose time has not come included.
     std::size_t working = 0;  // Scheduled and running.
+    std::uint64_t finished = 0;  // Since this engine began.
+    QueueLimits limits;
+    Pace pace;
+    std::vector<Lane*> lanes;
+
+    bool Open(Steady now) {
+        return !limits.paused && (limits.working_max == 0 || working < limits.working_max) &&
+               pace.Ready(now);
+    }
 };
 
 struct Lane {
@@ -45,9 +59,14 @@ struct Lane {
 
     bool empty() const { return priorities == 0; }
 
-    // The next to start. REQUIRES: not empty.
-    Live* front() const { return waiting[top()].front(); }
-    std::size_t top() const { return 31u - static_cast<unsigned>(__builtin_clz(priorities)); }
+    // The next to start, and how urgent it is. REQUIRES: not empty. With ageing, each `ageing` waited
+    // counts as one priority more.
+    struct Front {
+        Live* live = nullptr;
+        std::int64_t urgency = 0;
+    };
+    Front front(Time now, Duration ageing) const;
+    static bool MoreUrgent(const Front& a, const Front& b);
 
     void Add(Live& live);
     void Remove(Live& live);
@@ -74,6 +93,7 @@ class Lanes {
         std::erase_if(lanes_, [&](auto& entry) {
             if (entry.second->live > 0) return false;
             forget(*entry.second);
+            std::erase(entry.second->queue->lanes, entry.second.get());
             return true;
         });
         last_ = nullptr;

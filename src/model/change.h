@@ -48,10 +48,10 @@ struct SettingPut {
 struct EventAppend {
     Event row;
 };
-// Output of an execution. Chunks of one execution are numbered 1, 2, 3 …
+// Output of an execution.
 struct LogChunk {
     ExecutionId execution;
-    std::uint32_t index = 0;
+    Serial index = 0;  // Rises from chunk to chunk.
     std::uint32_t attempt = 0;
     Time at{};
     Text lines;  // Whole lines, each ended by a newline.

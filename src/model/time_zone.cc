@@ -70,16 +70,15 @@ Result<std::string> RuleLine(std::string_view name) {
 }  // namespace
 
 Result<TimeZone> TimeZone::Load(std::string_view name) {
-    const date::tzdb* database = nullptr;
     try {
-        database = &date::get_tzdb();
+        date::get_tzdb();
     } catch (const std::exception& e) {
         return Fail(ErrorCode::kUnavailable,
                     std::string("the time zone database is missing; install tzdata: ") + e.what(),
                     "timezone");
     }
     try {
-        const date::time_zone* zone = database->locate_zone(name);
+        const date::time_zone* zone = date::locate_zone(name);
         std::int64_t last = 0;
         std::vector<OffsetChange> changes = Recorded(*zone, &last);
         const Result<std::string> rule_line = RuleLine(name);

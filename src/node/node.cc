@@ -179,7 +179,7 @@ void Node::ArmTimer() {
 
 void Node::OnElected(const Term& term) {
     ++term_number_;
-    Log(Level::kInfo, "node", "elected", {{"epoch", term.epoch}});
+    Log(LogLevel::kInfo, "node", "elected", {{"epoch", term.epoch}});
     engine_.reset();
     auto seed = RandomSeed{};
     random_.Fill(seed);
@@ -195,7 +195,7 @@ void Node::LoadNext(std::string cursor) {
                     runtime_.Post([this, cursor, number, alive, page = std::move(page)]() mutable {
                         if (!alive.lock() || number != term_number_ || !loading_) return;
                         if (page) return OnLoaded(std::move(*page));
-                        Log(Level::kWarning, "node", "cannot load, trying again",
+                        Log(LogLevel::kWarning, "node", "cannot load, trying again",
                             {{"error", page.error().detail}});
                         runtime_.After(kLoadRetry, [this, cursor, number, alive] {
                             if (!alive.lock() || number != term_number_ || !loading_) return;
@@ -210,6 +210,7 @@ void Node::OnLoaded(LoadPage page) {
         loading_->RestoreSetting(setting.key, setting.value);
     }
     for (Worker& worker : page.workers) loading_->RestoreWorker(std::move(worker));
+    for (TaskRow& task : page.tasks) loading_->RestoreTask(std::move(task));
     for (Execution& execution : page.executions) loading_->RestoreExecution(std::move(execution));
     loaded_serial_ = std::max(loaded_serial_, page.last_serial);
     if (!page.next.empty()) return LoadNext(std::move(page.next));
@@ -225,7 +226,7 @@ void Node::BeginTerm() {
             .release = [this](const Effects& effects) { Release(effects); },
             .on_fenced = [this](const std::string& why) { leadership_.Fenced(why); }});
     engine_->Begin(loaded_serial_, runtime_.Now(), committer_->effects());
-    Log(Level::kInfo, "node", "leading",
+    Log(LogLevel::kInfo, "node", "leading",
         {{"epoch", leadership_.term()->epoch}, {"live", engine_->live_count()}});
     SetRole(Role::kLeader);
     committer_->Added(engine_->last_serial());
@@ -233,7 +234,7 @@ void Node::BeginTerm() {
 }
 
 void Node::OnDeposed(const std::string& why) {
-    Log(Level::kWarning, "node", "not leading any more", {{"why", why}});
+    Log(LogLevel::kWarning, "node", "not leading any more", {{"why", why}});
     EndTerm(why);
     SetRole(Role::kFollower);
 }

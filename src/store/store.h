@@ -171,7 +171,7 @@ class Store {
     virtual void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) = 0;
 
     // Chunks with an index above `after`, in order, at most `limit`.
-    virtual void ReadLog(const ExecutionId& execution, std::uint32_t after, std::size_t limit,
+    virtual void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                          Done<std::vector<LogChunk>> done) = 0;
     // Events with a serial above `after`, in order, at most `limit`.
     virtual void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) = 0;

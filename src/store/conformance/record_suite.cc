@@ -124,7 +124,7 @@ TEST_P(StoreConformance, SettingsArePutListedByPrefixAndDeletedByAnEmptyValue) {
 // Somebody follows the log of a running execution.
 TEST_P(StoreConformance, LogChunksAreReadInOrderAfterAnIndex) {
     const ExecutionId id("e-1");
-    const auto read = [&](const ExecutionId& of, std::uint32_t after, std::size_t limit) {
+    const auto read = [&](const ExecutionId& of, Serial after, std::size_t limit) {
         const auto rows = Await<Many<LogChunk>>(
             [&](Done<Many<LogChunk>> d) { store().ReadLog(of, after, limit, std::move(d)); });
         EXPECT_TRUE(rows) << rows.error().detail;

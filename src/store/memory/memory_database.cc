@@ -333,7 +333,7 @@ Result<std::vector<SettingPut>> MemoryDatabase::ListSettings(const Text& key_pre
 }
 
 Result<std::vector<LogChunk>> MemoryDatabase::ReadLog(const ExecutionId& execution,
-                                                      std::uint32_t after, std::size_t limit) {
+                                                      Serial after, std::size_t limit) {
     const std::lock_guard lock(mutex_);
     std::vector<LogChunk> list;
     for (auto it = logs_.upper_bound({execution, after});

@@ -101,7 +101,7 @@ void MemoryStore::ListSettings(const Text& key_prefix, Done<std::vector<SettingP
             std::move(done));
 }
 
-void MemoryStore::ReadLog(const ExecutionId& execution, std::uint32_t after, std::size_t limit,
+void MemoryStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                           Done<std::vector<LogChunk>> done) {
     Enqueue([execution, after,
              limit](MemoryDatabase& database) { return database.ReadLog(execution, after, limit); },

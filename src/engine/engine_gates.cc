@@ -1,0 +1,155 @@
+// Limits: how many at once, how many in a time, how many of a kind.
+//
+// An execution passes up to two gates before its lane: its task's (sequential mode: one at a time,
+// kept until it is finished) and a named one (concurrency and rate, kept while an attempt goes on).
+// Its queue may be closed too; then it waits in its lane.
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine.h"
+
+namespace takt {
+
+// Whether the execution may go on to its lane. If not, it waits in front of the gate that is shut.
+bool Engine::Enter(Live& live) {
+    while (Gate* gate = GateHolding(live)) {
+        if (!gate->waiting.empty() || !gate->Open(now_.steady)) {
+            gate->waiting.PushBack(live);
+            live.held = true;
+            if (gate->pace.limited() && !gate->pace.Ready(now_.steady)) {
+                gate_paces_.Set(*gate, gate->pace.ReadyAt(), gate->order);
+            }
+            return false;
+        }
+        Pass(live, *gate);
+    }
+    return true;
+}
+
+// The gate that the execution has to pass next; null if there is none.
+Gate* Engine::GateHolding(Live& live) {
+    if (live.recurring && !live.took_turn && !live.forced) return &live.recurring->turns;
+    return live.took_room ? nullptr : NamedGateOf(*live.row.task);
+}
+
+void Engine::Pass(Live& live, Gate& gate) {
+    ++gate.inside;
+    gate.pace.Spend();
+    (gate.key.empty() ? live.took_turn : live.took_room) = true;
+}
+
+Gate* Engine::NamedGateOf(const Task& task) {
+    const TaskOptions& options = task.opt();
+    if (options.concurrency_max == 0 && options.rate.count == 0) return nullptr;
+    // Without a key of its own a limit is for the task; one-off tasks share it by their name.
+    const Text key = !options.concurrency_key.empty() ? options.concurrency_key
+                     : task.recurring()               ? Text("task/" + task.id.text().str())
+                                                      : Text("name/" + task.name.str());
+    auto& gate = gates_[key];
+    if (!gate) {
+        gate = std::make_unique<Gate>();
+        gate->key = key;
+        gate->order = ++gates_made_;
+    }
+    // The latest word counts: whoever raises a limit wants it raised for those who wait, too.
+    gate->inside_max = options.concurrency_max;
+    gate->pace.Set(options.rate, now_.steady);
+    return gate.get();
+}
+
+// Whoever waits is let through at the end of the step, when all else is settled.
+void Engine::LeaveGate(Gate& gate) {
+    TAKT_CHECK(gate.inside > 0);
+    --gate.inside;
+    if (!gate.waiting.empty()) {
+        gate_paces_.Set(gate, now_.steady, gate.order);
+    } else if (gate.inside == 0 && !gate.key.empty() && !gate.pace.limited()) {
+        gate_paces_.Remove(gate);
+        gates_.erase(Text(gate.key));
+    }
+}
+
+// Lets through whoever waits, as far as the gate allows.
+void Engine::OpenGate(Gate& gate) {
+    gate_paces_.Remove(gate);
+    while (!gate.waiting.empty() && gate.Open(now_.steady)) {
+        if (Tired()) return gate_paces_.Set(gate, now_.steady, gate.order);
+        Live& live = *gate.waiting.front();
+        gate.waiting.Remove(live);
+        live.held = false;
+        Pass(live, gate);
+        MakeReady(live);
+    }
+    if (!gate.waiting.empty() && gate.pace.limited() && !gate.pace.Ready(now_.steady)) {
+        gate_paces_.Set(gate, gate.pace.ReadyAt(), gate.order);
+    }
+}
+
+// Gives what waits in a queue that is open to workers that have room.
+void Engine::Pour(Queue& queue) {
+    queue_paces_.Remove(queue);
+    while (queue.Open(now_.steady)) {
+        Lane* best = nullptr;
+        Lane::Front front;
+        for (Lane* lane : queue.lanes) {
+            if (lane->empty() || lane->free == 0) continue;
+            const Lane::Front other = lane->front(now_.wall, config_.ageing);
+            if (best && !Lane::MoreUrgent(other, front)) continue;
+            best = lane;
+            front = other;
+        }
+        if (!best) return;
+        if (Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
+        Take(*front.live, *Choose(front.live->row, *best));
+    }
+    if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
+        queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
+    }
+}
+
+// Whether the task's unique key, if it has one, is free. Replies if not.
+bool Engine::MayClaim(const Submit& submit) {
+    const TaskOptions& options = submit.task->opt();
+    if (options.unique_key.empty()) return true;
+    const auto found = claims_.find(options.unique_key);
+    if (found == claims_.end()) return true;
+    const Claim& claim = found->second;
+    if (!claim.live && claim.until <= now_.wall) return true;
+    ReplyWith(submit.request,
+              takt::Fail(ErrorCode::kConflict,
+                         "execution '" + claim.execution.text().str() + "' holds the unique key '" +
+                             options.unique_key.str() + "' until " +
+                             (claim.live ? std::string("it is finished") : FormatTime(claim.until)),
+                         "unique_key"));
+    return false;
+}
+
+void Engine::HoldKey(const Execution& row) {
+    const TaskOptions& options = row.task->opt();
+    if (options.unique_key.empty()) return;
+    const bool window = options.unique_for > Duration(0);
+    const Claim claim{row.id, window ? row.created_at + options.unique_for : Time{}, true};
+    claims_.insert_or_assign(options.unique_key, claim);
+    if (window && begun_) WriteClaim(options.unique_key, claim);
+}
+
+void Engine::ReleaseKey(const Execution& row) {
+    const auto found = claims_.find(row.task->opt().unique_key);
+    if (found == claims_.end() || !(found->second.execution == row.id)) return;
+    found->second.live = false;
+    if (found->second.until == Time{}) claims_.erase(found);
+}
+
+// Forgets the claims whose window is over.
+void Engine::CleanKeys() {
+    for (auto claim = claims_.begin(); claim != claims_.end() && !Tired();) {
+        if (claim->second.live || claim->second.until > now_.wall) {
+            ++claim;
+            continue;
+        }
+        WriteClaim(claim->first, Claim{});
+        claim = claims_.erase(claim);
+    }
+}
+
+}  // namespace takt

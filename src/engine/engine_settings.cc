@@ -1,0 +1,99 @@
+// Settings: what an operator said that the next leader must know too.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace takt {
+namespace {
+
+// Under these keys the engine keeps what is its own. Other keys are other people's.
+constexpr std::string_view kStrategyKey = "strategy";
+constexpr std::string_view kQueuePrefix = "queue/";
+constexpr std::string_view kUniquePrefix = "unique/";
+
+// Reads the numbers that stand in `text`, parted by spaces; false unless there are exactly enough.
+template <std::size_t kCount>
+bool ReadNumbers(std::string_view text, std::array<std::int64_t, kCount>& numbers) {
+    for (std::int64_t& number : numbers) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc()) return false;
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+        if (text.starts_with(' ')) text.remove_prefix(1);
+    }
+    return text.empty();
+}
+
+Text KeyOf(std::string_view prefix, std::string_view name) {
+    return Text(std::string(prefix) + std::string(name));
+}
+
+}  // namespace
+
+void Engine::RestoreSetting(const Text& key, const Text& value) {
+    const std::string_view name = key;
+    if (name == kStrategyKey) {
+        strategy_ = ParseStrategy(value).value_or(config_.strategy);
+    } else if (name.starts_with(kQueuePrefix)) {
+        RestoreQueue(Text(name.substr(kQueuePrefix.size())), value);
+    } else if (name.starts_with(kUniquePrefix)) {
+        RestoreClaim(Text(name.substr(kUniquePrefix.size())), value);
+    }
+}
+
+void Engine::On(SetSetting& set) {
+    Write(SettingPut{std::move(set.key), std::move(set.value)});
+    ReplyWith(set.request, Answer{});
+}
+
+void Engine::On(SetStrategy& set) {
+    if (set.reset) balancers_.clear();
+    strategy_ = set.strategy;
+    Write(SettingPut{Text(kStrategyKey), Text(Name(set.strategy))});
+    ReplyWith(set.request, Answer{});
+}
+
+void Engine::On(SetQueue& set) {
+    Queue& queue = lanes_.QueueOf(set.queue);
+    const QueueLimits& limits = set.limits;
+    queue.limits = limits;
+    queue.pace.Set(limits.rate, now_.steady);
+    const bool plain = !limits.paused && limits.working_max == 0 && limits.rate.count == 0;
+    const std::string value = std::to_string(int(limits.paused)) + " " +
+                              std::to_string(limits.working_max) + " " +
+                              std::to_string(limits.rate.count) + " " +
+                              std::to_string(limits.rate.per.count());
+    Write(SettingPut{KeyOf(kQueuePrefix, set.queue), plain ? Text() : Text(value)});
+    ReplyWith(set.request, Answer{});
+    Pour(queue);
+}
+
+void Engine::RestoreQueue(const Text& name, std::string_view value) {
+    std::array<std::int64_t, 4> numbers{};
+    if (!ReadNumbers(value, numbers)) return;
+    Queue& queue = lanes_.QueueOf(name);
+    queue.limits = {.paused = numbers[0] != 0,
+                    .working_max = std::uint32_t(numbers[1]),
+                    .rate = {.count = std::uint32_t(numbers[2]), .per = Duration(numbers[3])}};
+    queue.pace.Set(queue.limits.rate, now_.steady);
+}
+
+// A claim that outlives its execution is written when it is made; an empty one deletes it.
+void Engine::WriteClaim(const Text& key, const Claim& claim) {
+    const std::string value = std::to_string(claim.until.time_since_epoch().count()) + " " +
+                              claim.execution.text().str();
+    Write(SettingPut{KeyOf(kUniquePrefix, key), claim.execution.empty() ? Text() : Text(value)});
+}
+
+void Engine::RestoreClaim(const Text& key, std::string_view value) {
+    const std::size_t space = value.find(' ');
+    std::array<std::int64_t, 1> until{};
+    if (space == std::string_view::npos || !ReadNumbers(value.substr(0, space), until)) return;
+    claims_.insert_or_assign(
+        key, Claim{ExecutionId(Text(value.substr(space + 1))), Time(Duration(until[0])), false});
+}
+
+}  // namespace takt

@@ -1,0 +1,325 @@
+// Recurring tasks: when they fire, what a fire becomes, what is made up for and what is missed.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine.h"
+
+namespace takt {
+namespace {
+
+// Due times beyond this many are not counted one by one when they are recorded as missed.
+constexpr std::uint64_t kMissedCountMax = 10'000;
+
+OutcomePtr MakeOutcome(Reason reason, std::string message) {
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->reason = reason;
+    outcome->message = message;
+    return outcome;
+}
+
+std::unexpected<Error> NoSuchTask(const TaskId& id) {
+    return Fail(ErrorCode::kNotFound, "there is no recurring task '" + id.text().str() + "'");
+}
+
+std::unexpected<Error> WrongVersion(const TaskId& id, std::uint32_t version) {
+    return Fail(ErrorCode::kConflict,
+                "task '" + id.text().str() + "' has been changed; its version is now " +
+                    std::to_string(version) + ". Read it again, then decide again",
+                "version");
+}
+
+}  // namespace
+
+const Recurring* Engine::FindTask(const TaskId& id) const {
+    const auto found = tasks_.find(id.text());
+    return found == tasks_.end() ? nullptr : found->second.get();
+}
+
+Recurring& Engine::Adopt(TaskRow row) {
+    auto& recurring = tasks_[row.task->id.text()];
+    if (!recurring) {
+        recurring = std::make_unique<Recurring>();
+        recurring->order = recurring->turns.order = ++tasks_made_;
+    }
+    recurring->row = std::move(row);
+    recurring->turns.inside_max = recurring->row.task->opt().mode == Mode::kSequential ? 1 : 0;
+    return *recurring;
+}
+
+void Engine::RestoreTask(TaskRow task) { Adopt(std::move(task)); }
+
+void Engine::On(PutTask& put) {
+    TAKT_CHECK(put.task && put.task->recurring());
+    Task& task = *put.task;
+    const auto found = task.id.empty() ? tasks_.end() : tasks_.find(task.id.text());
+    const bool exists = found != tasks_.end();
+    if (exists && put.create_only) {
+        const TaskRow& row = found->second->row;
+        if (SameRequest(*row.task, task)) return ReplyWith(put.request, Answer{.task = row});
+        return ReplyWith(put.request,
+                         takt::Fail(ErrorCode::kConflict,
+                                    "a task with the id '" + task.id.text().str() +
+                                        "' exists already and asks for something else",
+                                    "id"));
+    }
+    if (put.if_version != 0 && (!exists || found->second->row.task->version != put.if_version)) {
+        return ReplyWith(put.request, exists ? WrongVersion(task.id, found->second->row.task->version)
+                                             : NoSuchTask(task.id));
+    }
+    if (auto plan = FirePlan::Make(*task.opt().recurrence, now_.wall); !plan) {
+        return ReplyWith(put.request, std::unexpected(plan.error()));
+    }
+    if (task.id.empty()) task.id = TaskId(Text(SerialText(serials_.Next(now_.wall))));
+    task.updated_at = now_.wall;
+    task.created_at = exists ? found->second->row.task->created_at : now_.wall;
+    task.version = exists ? found->second->row.task->version + 1 : 1;
+    TaskRow row{.task = put.task, .state = exists ? found->second->row.state : FireState{}};
+    Recurring& recurring = Adopt(std::move(row));
+    if (!exists) FindMark(recurring);
+    PlanFrom(recurring, now_.wall);
+    Write(recurring);
+    OpenGate(recurring.turns);
+    ReplyWith(put.request, Answer{.task = recurring.row, .created = !exists});
+}
+
+// A task that was deleted and made again within one batch must not be both deleted and put by it.
+void Engine::FindMark(Recurring& recurring) {
+    for (std::uint32_t i = 0; i < effects_->changes.size(); ++i) {
+        const auto* deletion = std::get_if<TaskDelete>(&effects_->changes[i]);
+        if (deletion && deletion->id == recurring.row.task->id) {
+            recurring.mark = {effects_->generation, i};
+        }
+    }
+}
+
+void Engine::On(DeleteTask& remove) {
+    const auto found = tasks_.find(remove.task.text());
+    if (found == tasks_.end()) return ReplyWith(remove.request, NoSuchTask(remove.task));
+    Recurring& recurring = *found->second;
+    if (remove.if_version != 0 && recurring.row.task->version != remove.if_version) {
+        return ReplyWith(remove.request, WrongVersion(remove.task, recurring.row.task->version));
+    }
+    ReplyWith(remove.request, Answer{.task = recurring.row});
+    fires_.Remove(recurring);
+    const TaskDelete change{remove.task};
+    if (recurring.mark.generation == effects_->generation) {
+        effects_->changes[recurring.mark.index] = change;
+    } else {
+        effects_->changes.emplace_back(change);
+    }
+    effects_->urgent = true;
+    gate_paces_.Remove(recurring.turns);
+    // Whoever waited for a turn need not wait any more: there is no task left to keep in order.
+    std::vector<Live*> waiting;
+    for (Live* live : recurring.runs) {
+        live->recurring = nullptr;
+        if (live->held && !live->took_turn) waiting.push_back(live);
+    }
+    for (Live* live : waiting) {
+        recurring.turns.waiting.Remove(*live);
+        live->held = false;
+        MakeReady(*live);
+    }
+    tasks_.erase(found);
+}
+
+void Engine::On(PauseTask& pause) {
+    const auto found = tasks_.find(pause.task.text());
+    if (found == tasks_.end()) return ReplyWith(pause.request, NoSuchTask(pause.task));
+    Recurring& recurring = *found->second;
+    FireState& state = recurring.row.state;
+    if (state.paused != pause.paused) {
+        state.paused = pause.paused;
+        state.paused_at = pause.paused ? now_.wall : Time{};
+        // What was due meanwhile is made up for only if the task asks for it.
+        if (!pause.paused && !recurring.row.task->opt().catch_up_after_pause) {
+            PlanFrom(recurring, now_.wall);
+        }
+        Arm(recurring);
+        Write(recurring);
+    }
+    ReplyWith(pause.request, Answer{.task = recurring.row});
+}
+
+void Engine::On(Trigger& trigger) {
+    const auto found = tasks_.find(trigger.task.text());
+    if (found == tasks_.end()) return ReplyWith(trigger.request, NoSuchTask(trigger.task));
+    Execution row = Fire(*found->second, {.due = now_.wall,
+                                          .origin = Origin::kTrigger,
+                                          .payload = std::move(trigger.payload),
+                                          .force = trigger.force});
+    ReplyWith(trigger.request, Answer{.execution = std::move(row), .created = true});
+}
+
+// Sets the next due time to the first one after `after`.
+void Engine::PlanFrom(Recurring& recurring, Time after) {
+    const Recurrence& recurrence = *recurring.row.task->opt().recurrence;
+    FireState& state = recurring.row.state;
+    const auto plan = FirePlan::Make(recurrence, recurring.row.task->created_at);
+    std::optional<Time> next;
+    if (plan && plan->after_end()) {
+        // The first run is at once, or at its start; each later one waits for the end of the last.
+        if (recurring.runs.empty()) {
+            next = state.fires == 0 ? std::max(after, recurrence.start_at) : plan->Next(after);
+        }
+    } else if (plan) {
+        next = plan->Next(after);
+    }
+    if (recurrence.fires_max != 0 && state.fires >= recurrence.fires_max) next.reset();
+    state.next_at = next.value_or(Time{});
+    Arm(recurring);
+}
+
+void Engine::Arm(Recurring& recurring) {
+    const FireState& state = recurring.row.state;
+    if (state.paused || state.next_at == Time{}) {
+        fires_.Remove(recurring);
+    } else {
+        fires_.Set(recurring, state.next_at, recurring.order);
+    }
+}
+
+// A due time has come. Each call accounts for it, and perhaps for others that came and went while
+// nobody could fire them, and moves on to the next.
+void Engine::OnFire(Recurring& recurring) {
+    const Task& task = *recurring.row.task;
+    const TaskOptions& options = task.opt();
+    FireState& state = recurring.row.state;
+    const auto plan = FirePlan::Make(*options.recurrence, task.created_at);
+    Time due = state.next_at;
+    std::optional<Time> following;
+    if (plan && !plan->after_end()) following = plan->Next(due);
+
+    // What is too late to be fired at all.
+    Time missed_until{};
+    if (options.start_deadline > Duration(0)) missed_until = now_.wall - options.start_deadline;
+    if (options.misfire == Misfire::kSkip) {
+        missed_until = std::max(missed_until, now_.wall - config_.misfire_tolerance);
+    }
+    const bool more_due = following && *following <= now_.wall;
+    if (options.misfire == Misfire::kFireOnce && more_due) {
+        // Only the last of several is fired.
+        const auto due_times = DueBetween(*plan, due - Duration(1), now_.wall, kMissedCountMax);
+        missed_until = std::max(missed_until, due_times->last - Duration(1));
+    }
+    recurring.caught_up = more_due ? recurring.caught_up + 1 : 0;
+    if (options.misfire == Misfire::kFireAll && recurring.caught_up > options.misfires_max) {
+        missed_until = std::max(missed_until, now_.wall);
+        recurring.caught_up = 0;
+    }
+    if (due <= missed_until) {
+        DueTimes missed{.first = due, .last = due, .count = 1};
+        if (plan && !plan->after_end()) {
+            if (auto counted = DueBetween(*plan, due - Duration(1), missed_until, kMissedCountMax)) {
+                missed = *counted;
+            }
+        }
+        RecordMissed(recurring, missed);
+        PlanFrom(recurring, missed.last);
+        Write(recurring);
+        return;
+    }
+    state.last_at = due;
+    ++state.fires;
+    ++counters_.fired;
+    Fire(recurring, {.due = due});
+    PlanFrom(recurring, due);
+    Write(recurring);
+}
+
+// Due times that nobody fired leave one record for all of them, so that days of downtime cost no more
+// than a second of it.
+void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
+    FireState& state = recurring.row.state;
+    state.last_at = due.last;
+    state.missed += due.count;
+    counters_.missed += due.count;
+    Execution row;
+    row.serial = serials_.Next(now_.wall);
+    row.id = ExecutionId(Text(SerialText(row.serial)));
+    row.task = recurring.row.task;
+    row.origin = Origin::kFire;
+    row.status = Status::kSkipped;
+    row.created_at = row.finished_at = now_.wall;
+    row.scheduled_at = row.ready_at = due.first;
+    row.outcome = MakeOutcome(
+        Reason::kMissed, due.count == 1 ? "its due time passed while nobody could fire it"
+                                        : (due.more ? "more than " : "") +
+                                              std::to_string(due.count) + " due times up to " +
+                                              FormatTime(due.last) +
+                                              " passed while nobody could fire them");
+    effects_->changes.emplace_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+    effects_->urgent = true;
+    ++counters_.skipped;
+    ++finished_since_cleaning_;
+    Emit(Event{.type = EventType::kTaskSkipped,
+               .task = row.task->id,
+               .execution = row.id,
+               .detail = row.outcome->message});
+}
+
+// Makes a run of a recurring task, as far as its mode lets it. Returns the execution as it is now.
+Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
+    const TaskPtr task = recurring.row.task;
+    const TaskOptions& options = task->opt();
+    Execution row;
+    row.serial = serials_.Next(now_.wall);
+    row.id = ExecutionId(Text(SerialText(row.serial)));
+    row.task = task;
+    row.origin = request.origin;
+    row.payload = request.payload;
+    row.created_at = now_.wall;
+    row.scheduled_at = row.ready_at = request.due;
+    const Duration jitter = options.recurrence->jitter;
+    if (request.origin == Origin::kFire && jitter > Duration(0)) {
+        row.ready_at += Duration(std::int64_t(random_.Below(std::uint64_t(jitter.count()) + 1)));
+    }
+    if (options.mode == Mode::kReplace && !request.force) {
+        const std::vector<Live*> replaced = recurring.runs;
+        for (Live* live : replaced) {
+            EndNow(*live, Status::kCancelled,
+                   MakeOutcome(Reason::kReplaced, "a newer run of the task took its place"));
+        }
+    }
+    const bool busy = !request.force && !recurring.runs.empty();
+    const bool backlog_full = options.mode == Mode::kSequential &&
+                              recurring.turns.waiting.size() >= options.backlog_max;
+    const bool skip = busy && (options.mode == Mode::kSkip || backlog_full);
+    Live& live = Insert(std::move(row), Place::kNone);
+    Link(live, recurring);
+    live.forced = request.force;
+    Emit(EventType::kTaskSubmitted, live);
+    if (skip) {
+        Unqueue(live);
+        return Finish(live, Status::kSkipped,
+                      MakeOutcome(Reason::kSkipped,
+                                  backlog_full ? "too many runs wait for their turn"
+                                               : "the previous run was still going"));
+    }
+    Write(live, Place::kLive, true);
+    ++counters_.submitted;
+    return WaitAndSee(live);
+}
+
+void Engine::Link(Live& live, Recurring& recurring) {
+    live.recurring = &recurring;
+    recurring.runs.push_back(&live);
+    // A stored row brings a copy of its task; usually it is the one everybody shares.
+    if (live.row.task->version == recurring.row.task->version) live.row.task = recurring.row.task;
+}
+
+// A run of the task is finished: the next in turn may go, and a fixed delay begins.
+void Engine::OnRunEnded(Live& live) {
+    Recurring& recurring = *live.recurring;
+    std::erase(recurring.runs, &live);
+    if (live.took_turn) LeaveGate(recurring.turns);
+    const auto& recurrence = recurring.row.task->opt().recurrence;
+    if (recurrence->every_after_end > Duration(0) && recurring.runs.empty() &&
+        recurring.row.state.next_at == Time{}) {
+        PlanFrom(recurring, now_.wall);
+        Write(recurring);
+    }
+}
+
+}  // namespace takt

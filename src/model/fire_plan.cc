@@ -1,0 +1,138 @@
+#include "model/fire_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace takt {
+namespace {
+
+// More often than this nothing can be fired on time, and catching up would never end.
+constexpr Duration kEveryMin{100};
+constexpr std::size_t kExcludedMax = 1000;
+
+Result<std::chrono::sys_days> ParseDate(std::string_view text) {
+    // A date is a time at midnight; that parser knows the calendar.
+    if (text.size() == 10) {
+        if (const auto time = ParseTime(std::string(text) + "T00:00:00Z")) {
+            return std::chrono::floor<std::chrono::days>(*time);
+        }
+    }
+    return Fail(ErrorCode::kInvalid,
+                "'" + std::string(text.substr(0, 40)) + "' is not a date; write it as 2026-12-25",
+                "excluded_dates");
+}
+
+}  // namespace
+
+Result<FirePlan> FirePlan::Make(const Recurrence& recurrence, Time anchor) {
+    FirePlan plan;
+    const int kinds = int(!recurrence.cron.empty()) + int(recurrence.every > Duration(0)) +
+                      int(recurrence.every_after_end > Duration(0));
+    if (kinds != 1) {
+        return Fail(ErrorCode::kInvalid,
+                    "give exactly one of cron_expression, interval and interval_after_end",
+                    "cron_expression");
+    }
+    if (!recurrence.cron.empty()) {
+        auto cron = Cron::Parse(recurrence.cron,
+                                {.timezone = recurrence.timezone.view(), .dst = recurrence.dst});
+        if (!cron) {
+            Error error = cron.error();
+            if (error.field.empty()) error.field = "cron_expression";
+            return std::unexpected(std::move(error));
+        }
+        plan.zone_ = &cron->zone();
+        plan.cron_ = std::move(*cron);
+    } else {
+        auto zone = TimeZone::Find(recurrence.timezone);
+        if (!zone) return std::unexpected(zone.error());
+        plan.zone_ = *zone;
+    }
+    for (const auto& [interval, field] : {std::pair(recurrence.every, "interval"),
+                                          std::pair(recurrence.every_after_end, "interval_after_end")}) {
+        if (interval > Duration(0) && (interval < kEveryMin || interval > kDurationMax)) {
+            return Fail(ErrorCode::kInvalid, "an interval is at least 100ms and at most 100 years",
+                        field);
+        }
+    }
+    plan.every_ = recurrence.every;
+    plan.after_end_ = recurrence.every_after_end;
+    plan.start_at_ = recurrence.start_at;
+    plan.end_at_ = recurrence.end_at;
+    plan.anchor_ = recurrence.start_at != Time{} ? recurrence.start_at : anchor;
+    if (recurrence.excluded_dates.size() > kExcludedMax) {
+        return Fail(ErrorCode::kInvalid, "at most 1000 dates can be excluded", "excluded_dates");
+    }
+    for (const Text& date : recurrence.excluded_dates) {
+        auto day = ParseDate(date);
+        if (!day) return std::unexpected(day.error());
+        plan.excluded_.push_back(*day);
+    }
+    std::ranges::sort(plan.excluded_);
+    if (!plan.Next(anchor)) {
+        return Fail(ErrorCode::kInvalid, "it would never fire: no due time is left",
+                    recurrence.end_at != Time{} ? "end_at" : "cron_expression");
+    }
+    return plan;
+}
+
+std::optional<Time> FirePlan::NextOfKind(Time after) const {
+    if (cron_) return cron_->Next(after);
+    if (after_end()) return after + after_end_;
+    if (after < anchor_) return anchor_;
+    const auto turns = (after - anchor_) / every_ + 1;
+    return anchor_ + every_ * turns;
+}
+
+std::optional<Time> FirePlan::EndOfExclusion(Time time) const {
+    if (excluded_.empty()) return std::nullopt;
+    const auto local = std::chrono::seconds(zone_->LocalSeconds(time));
+    const auto day = std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(local));
+    if (!std::ranges::binary_search(excluded_, day)) return std::nullopt;
+    const auto left = std::chrono::sys_seconds(day + std::chrono::days(1)) -
+                      std::chrono::sys_seconds(local);
+    return std::chrono::floor<std::chrono::seconds>(time) + left;
+}
+
+std::optional<Time> FirePlan::Next(Time after) const {
+    if (start_at_ != Time{} && after < start_at_) after = start_at_ - Duration(1);
+    // Each turn leaves one excluded day (two turns if the clock was set back on it).
+    for (std::size_t turns = 2 * excluded_.size() + 1; turns > 0; --turns) {
+        const auto next = NextOfKind(after);
+        if (!next || (end_at_ != Time{} && *next >= end_at_)) return std::nullopt;
+        const auto past = EndOfExclusion(*next);
+        if (!past) return next;
+        after = *past - Duration(1);
+    }
+    return std::nullopt;
+}
+
+std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
+                                   std::uint64_t count_max) {
+    const auto first = plan.Next(after);
+    if (!first || *first > until) return std::nullopt;
+    DueTimes due{.first = *first, .last = *first, .count = 1};
+    for (;;) {
+        const auto next = plan.Next(due.last);
+        if (!next || *next > until) return due;
+        if (due.count >= count_max) break;
+        due.last = *next;
+        ++due.count;
+    }
+    due.more = true;
+    // The last one is near the end: look back by windows that grow until one is found in it.
+    for (Duration window = std::chrono::minutes(1); until - window > due.last; window *= 32) {
+        auto next = plan.Next(until - window);
+        if (!next || *next > until) continue;
+        for (std::uint64_t turns = 0; next && *next <= until && turns < count_max; ++turns) {
+            due.last = *next;
+            next = plan.Next(due.last);
+        }
+        return due;
+    }
+    return due;
+}
+
+}  // namespace takt

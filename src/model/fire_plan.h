@@ -1,0 +1,57 @@
+// FirePlan: the due times of a recurring task, whatever its kind of recurrence.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "model/cron.h"
+#include "model/task.h"
+
+namespace takt {
+
+// Made from a Recurrence when it is needed and thrown away: a million tasks keep only their text.
+class FirePlan {
+  public:
+    // `anchor` is where a fixed rate counts from if there is no start_at: when the task was made.
+    // kInvalid, naming the field, unless exactly one kind of recurrence is given, its parts make sense
+    // and there is at least one due time after `anchor`.
+    static Result<FirePlan> Make(const Recurrence& recurrence, Time anchor);
+
+    // The first due time strictly after `after`; nothing if there is none. For a fixed delay that is
+    // the delay after `after`, taken for the end of a run.
+    std::optional<Time> Next(Time after) const;
+
+    // Whether the next due time depends on the end of the last run.
+    bool after_end() const { return after_end_ > Duration(0); }
+
+  private:
+    FirePlan() = default;
+    std::optional<Time> NextOfKind(Time after) const;
+    // The first moment after the excluded day that `time` falls on; nothing if it is not excluded.
+    std::optional<Time> EndOfExclusion(Time time) const;
+
+    std::optional<Cron> cron_;
+    Duration every_{0};
+    Duration after_end_{0};
+    Time anchor_{};
+    Time start_at_{};
+    Time end_at_{};
+    const TimeZone* zone_ = nullptr;
+    std::vector<std::chrono::sys_days> excluded_;  // Local days, sorted.
+};
+
+// What lies between two due times, for accounting: the due times after `after` and up to `until`.
+struct DueTimes {
+    Time first{};
+    Time last{};
+    std::uint64_t count = 0;
+    bool more = false;  // There are more than were counted; `last` is right all the same.
+};
+
+// Counts at most `count_max`. Nothing if there is none.
+std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
+                                   std::uint64_t count_max);
+
+}  // namespace takt
