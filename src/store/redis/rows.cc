@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "model/record.h"
+#include "store/redis/keys.h"
 
 namespace takt::redis {
 namespace {
@@ -248,6 +250,52 @@ Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash) {
     return row;
 }
 
+Execution ReadMember(ReplyView row) {
+    const std::string_view member = row[0].text();
+    const auto serial = ParseNumber<Serial>(member.substr(0, kSerialDigits));
+    const std::string_view id =
+        member.size() > kSerialDigits ? member.substr(kSerialDigits + 1) : std::string_view();
+    return ReadExecution(id, serial.value_or(0), row[1]);
+}
+
+std::vector<Worker> ReadWorkers(ReplyView hash) {
+    std::vector<Worker> rows;
+    for (std::size_t i = 0; i + 1 < hash.size(); i += 2) {
+        Result<Worker> row = DecodeWorker(hash[i + 1].text());
+        if (row) {
+            rows.push_back(std::move(*row));
+        } else {
+            Log(LogLevel::kError, "store", "a stored worker cannot be read",
+                {{"worker", hash[i].text()}, {"error", row.error().detail}});
+        }
+    }
+    std::ranges::sort(rows, {}, &Worker::id);
+    return rows;
+}
+
+std::vector<SettingPut> ReadSettings(ReplyView hash) {
+    std::vector<SettingPut> rows;
+    for (std::size_t i = 0; i + 1 < hash.size(); i += 2) {
+        rows.push_back({Text(hash[i].text()), Text(hash[i + 1].text())});
+    }
+    std::ranges::sort(rows, {}, &SettingPut::key);
+    return rows;
+}
+
+std::vector<TaskRow> ReadTasks(ReplyView page) {
+    std::vector<TaskRow> rows;
+    for (std::size_t i = 1; i < page.size(); ++i) {
+        Result<TaskRow> row = DecodeTaskRow(page[i][1].text());
+        if (row) {
+            rows.push_back(std::move(*row));
+        } else {
+            Log(LogLevel::kError, "store", "a stored task cannot be read; it does not fire",
+                {{"task", page[i][0].text()}, {"error", row.error().detail}});
+        }
+    }
+    return rows;
+}
+
 std::string StreamId(Serial serial) {
     return fmt::format("{}-{}", Ms(TimeOf(serial)), serial & ((1u << kSerialLowBits) - 1));
 }
@@ -305,17 +353,28 @@ void AppendEventJson(std::string& out, const Event& row) {
     json.EndObject();
 }
 
-std::string WriteLogChunk(const LogChunk& row) {
-    return fmt::format("{} {} {}", row.attempt, Ms(row.at), row.lines.view());
+void WriteLogChunk(const LogChunk& row, RespWriter& to) {
+    to.Arg("attempt").Arg(row.attempt).Arg("at").Arg(Ms(row.at)).Arg("lines").Arg(row.lines.view());
 }
 
-Result<LogChunk> ReadLogChunk(const ExecutionId& execution, std::uint32_t index,
-                              std::string_view bytes) {
+Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry) {
+    const std::string_view id = entry[0].text();
+    const std::size_t dash = id.find('-');
+    const auto index = ParseNumber<Serial>(id.substr(0, dash));
+    const auto rest = dash == std::string_view::npos ? std::nullopt
+                                                     : ParseNumber<Serial>(id.substr(dash + 1));
+    if (!index || !rest) return Fail(ErrorCode::kInvalid, "not the id of a stream entry");
     Taker take;
-    LogChunk row{.execution = execution, .index = index};
-    row.attempt = take.Value<std::uint32_t>("attempt", CutWord(bytes), 0);
-    row.at = take.At("at", CutWord(bytes));
-    row.lines = Text(bytes);
+    // A chunk that came out of order was put right behind the last one.
+    LogChunk row{.execution = execution, .index = *index + *rest};
+    const ReplyView fields = entry[1];
+    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+        const std::string_view name = fields[i].text();
+        const std::string_view value = fields[i + 1].text();
+        if (name == "attempt") row.attempt = take.Value<std::uint32_t>("attempt", value, 0);
+        if (name == "at") row.at = take.At("at", value);
+        if (name == "lines") row.lines = Text(value);
+    }
     if (!take.fault().empty()) return Fail(ErrorCode::kInvalid, take.fault());
     return row;
 }

@@ -1,4 +1,4 @@
-// Rows: executions as Redis hashes, events as stream entries, log chunks as list elements.
+// Rows: executions as Redis hashes, events and log chunks as stream entries.
 //
 // An execution's hash leaves out what has its usual value. Fields that an attempt can change are
 // written together, all of them, so that an update needs no knowledge of what was there before.
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "model/change.h"
@@ -22,6 +23,16 @@ void WriteExecutionState(const Execution& row, RespWriter& to);  // What an atte
 // row that can be shown, with Reason::kUndecodable. `serial` is 0 if only the hash may know it.
 Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash);
 
+// One of kLoad's and kList's answers: {member, hash}.
+Execution ReadMember(ReplyView row);
+
+// The answers to HGETALL, by rising id or key. Records that cannot be read are left out and named
+// in the log: a worker writes its own anew when it attaches.
+std::vector<Worker> ReadWorkers(ReplyView hash);
+std::vector<SettingPut> ReadSettings(ReplyView hash);
+// kTasks' answer. Records that cannot be read are left out and named in the log.
+std::vector<TaskRow> ReadTasks(ReplyView page);
+
 // "123-45", the id under which an event stands in the stream: milliseconds of Unix time and the
 // rest of the serial. And back; kInvalid if `id` is none.
 std::string StreamId(Serial serial);
@@ -33,9 +44,8 @@ Result<Event> ReadEvent(ReplyView entry);
 // One line of JSON, for those who subscribe to the channel.
 void AppendEventJson(std::string& out, const Event& row);
 
-// "attempt milliseconds lines". The index is the place in the list.
-std::string WriteLogChunk(const LogChunk& row);
-Result<LogChunk> ReadLogChunk(const ExecutionId& execution, std::uint32_t index,
-                              std::string_view bytes);
+// Fields of a chunk's entry in its execution's stream, whose id is the index.
+void WriteLogChunk(const LogChunk& row, RespWriter& to);
+Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry);
 
 }  // namespace takt::redis
