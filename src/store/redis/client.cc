@@ -106,12 +106,12 @@ Result<std::unique_ptr<Client>> Client::Make(const RedisOptions& options) {
             }
             client->tls_ = std::move(context);
         } catch (const boost::system::system_error& error) {
-            return Fail(ErrorCode::kInvalid,
-                        fmt::format("the TLS files of the store cannot be used: {} (ca {}, cert {}, "
-                                    "key {})",
-                                    error.code().message(), tls.ca_file, tls.cert_file,
-                                    tls.key_file),
-                        "store");
+            return Fail(
+                ErrorCode::kInvalid,
+                fmt::format("the TLS files of the store cannot be used: {} (ca {}, cert {}, "
+                            "key {})",
+                            error.code().message(), tls.ca_file, tls.cert_file, tls.key_file),
+                "store");
         }
     }
     client->topology_ = MakeTopology(client->io_, options, client->tls_.get());

@@ -27,7 +27,8 @@ Duration Jittered(Duration pause) {
 }
 
 bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::ranges::any_of(words, [&](std::string_view word) { return text.starts_with(word); });
+    return std::ranges::any_of(words,
+                               [&](std::string_view word) { return text.starts_with(word); });
 }
 
 }  // namespace
@@ -150,9 +151,8 @@ void Connection::Greet() {
         return Read();
     }
     greeting_ = true;
-    in_flight_.push_back({replies, {}, Deadline::max(), [this](auto answer) {
-                              Greeted(std::move(answer));
-                          }});
+    in_flight_.push_back(
+        {replies, {}, Deadline::max(), [this](auto answer) { Greeted(std::move(answer)); }});
     writing_ = {std::make_shared<const std::string>(std::move(text))};
     const auto written = [this](error_code error, std::size_t) {
         writing_.clear();

@@ -43,8 +43,8 @@ std::vector<std::string> SourcesOf(const redis::PartitionKeys& keys,
     for (int i = 0; i < kStatusCount; ++i) {
         const auto status = static_cast<Status>(i);
         if (!IsTerminal(status)) continue;
-        const bool wanted = filter.statuses.empty() || std::ranges::find(filter.statuses, status) !=
-                                                           filter.statuses.end();
+        const bool wanted = filter.statuses.empty() ||
+                            std::ranges::find(filter.statuses, status) != filter.statuses.end();
         if (wanted) sources.push_back(keys.History(status));
     }
     return sources;
@@ -117,10 +117,13 @@ struct RedisStore::Listing {
 void RedisStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
     using Rows = std::vector<Execution>;
     ReadPart<Rows> read = [this, filter](const Keys& keys, Done<Rows> part) {
-        auto listing = std::make_shared<Listing>(Listing{keys, filter, std::move(part),
+        auto listing = std::make_shared<Listing>(Listing{keys,
+                                                         filter,
+                                                         std::move(part),
                                                          DeadlineOf(*client_),
                                                          SourcesOf(keys, filter),
-                                                         UpperBound(filter)});
+                                                         UpperBound(filter),
+                                                         {}});
         if (!filter.task) return ListMore(std::move(listing));
         // A one-off task is in no set of its own: its execution has its id.
         Call call{.slot = keys.slot};
@@ -190,7 +193,7 @@ void RedisStore::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> 
     ReadPart<Rows> read = [this, filter](const Keys& keys, Done<Rows> part) {
         const std::string lower = filter.after.empty() ? "-" : "(" + filter.after;
         ListTasksMore(std::make_shared<TaskListing>(
-            TaskListing{keys, filter, std::move(part), DeadlineOf(*client_), lower}));
+            TaskListing{keys, filter, std::move(part), DeadlineOf(*client_), lower, {}}));
     };
     std::function<Rows(std::vector<Rows>)> merge = [limit = filter.limit](std::vector<Rows> parts) {
         Rows all;

@@ -64,10 +64,10 @@ Result<void> RedisStore::Check() {
     int major = 0;
     std::from_chars(version.data(), version.data() + version.size(), major);
     if (major < kVersionMin) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("the server is Redis {}; Takt needs {} or later", version,
-                                kVersionMin),
-                    "store");
+        return Fail(
+            ErrorCode::kInvalid,
+            fmt::format("the server is Redis {}; Takt needs {} or later", version, kVersionMin),
+            "store");
     }
     if (Result<void> kept = CheckEviction(*info); !kept) return kept;
     CheckPersistence(*info);
@@ -75,7 +75,7 @@ Result<void> RedisStore::Check() {
     const Keys& keys = KeysOf(0);
     Call call{.lane = redis::Lane::kCommit, .slot = keys.slot};
     call.script = &redis::kProbe;
-    const std::string mark = fmt::format("probe:{:016x}:", NewRandomSeed()[0] + random_.Next());
+    const std::string mark = fmt::format("probe:{:016x}:", random_.Next());
     for (const char* name : {"hash", "sorted", "set", "stream", "text"}) {
         call.keys.Arg(keys.Of(mark + name));
     }
@@ -85,9 +85,10 @@ Result<void> RedisStore::Check() {
     const bool denied = error.detail.find("NOPERM") != std::string::npos ||
                         error.detail.find("ermission") != std::string::npos;
     if (denied) {
-        error.detail += fmt::format("; the user needs the rights ~{0}* ~{{{1}:*}}:* &{{{1}:*}}:* "
-                                    "+@all -@dangerous +info",
-                                    global_.prefix, client_->options().name_space);
+        error.detail += fmt::format(
+            "; the user needs the rights ~{0}* ~{{{1}:*}}:* &{{{1}:*}}:* "
+            "+@all -@dangerous +info",
+            global_.prefix, client_->options().name_space);
         error.field = "store";
     }
     return std::unexpected(std::move(error));
@@ -104,13 +105,13 @@ Result<std::string> RedisStore::Info() {
 Result<void> RedisStore::CheckEviction(const std::string& info) {
     const std::string_view policy = InfoOf(info, "maxmemory_policy");
     if (policy.empty() || policy == "noeviction") return {};
-    const std::string what =
-        fmt::format("Redis throws keys away when it is full (maxmemory-policy {}), tasks among them",
-                    policy);
+    const std::string what = fmt::format(
+        "Redis throws keys away when it is full (maxmemory-policy {}), tasks among them", policy);
     if (!client_->options().unsafe) {
         return Fail(ErrorCode::kInvalid,
-                    what + "; run CONFIG SET maxmemory-policy noeviction and put it into "
-                           "redis.conf, or add ?unsafe=1 to the store URL to accept the loss",
+                    what +
+                        "; run CONFIG SET maxmemory-policy noeviction and put it into "
+                        "redis.conf, or add ?unsafe=1 to the store URL to accept the loss",
                     "store");
     }
     warnings_.push_back(what);
@@ -129,14 +130,16 @@ void RedisStore::CheckPersistence(const std::string& info) {
     if (InfoOf(info, "aof_enabled") == "1") {
         if (setting("appendfsync") == "no") {
             warnings_.push_back(
-                "Redis leaves it to the operating system when its log reaches the disk (appendfsync "
+                "Redis leaves it to the operating system when its log reaches the disk "
+                "(appendfsync "
                 "no): a power cut may lose half a minute; set appendfsync everysec or always");
         }
         return;
     }
     if (setting("save") == "") {
         warnings_.push_back(
-            "Redis keeps nothing on disk (appendonly no, save \"\"): a restart loses all tasks; set "
+            "Redis keeps nothing on disk (appendonly no, save \"\"): a restart loses all tasks; "
+            "set "
             "appendonly yes");
     } else {
         warnings_.push_back(

@@ -203,7 +203,8 @@ Result<void> CheckTogether(const RedisOptions& options) {
     }
     const bool tls_named =
         !options.tls.ca_file.empty() || !options.tls.cert_file.empty() || !options.tls.verify;
-    if (tls_named && !options.tls.enabled) return Invalid("ca, cert, key and verify need rediss://");
+    if (tls_named && !options.tls.enabled)
+        return Invalid("ca, cert, key and verify need rediss://");
     if (options.wait_replicas > 0 && options.wait_timeout >= options.timeout) {
         return Invalid("wait_timeout must be shorter than timeout");
     }

@@ -21,11 +21,11 @@ void Read(redis::Client& client, redis::Slot slot, std::string command,
           std::function<Part(ReplyView)> take, Done<Part> done) {
     Call call{.slot = slot};
     call.commands = std::move(command);
-    client.Send(std::move(call), [take = std::move(take), done = std::move(done)](
-                                     Result<Replies> replies) mutable {
-        if (!replies) return done(std::unexpected(replies.error()));
-        done(take(replies->front().view()));
-    });
+    client.Send(std::move(call),
+                [take = std::move(take), done = std::move(done)](Result<Replies> replies) mutable {
+                    if (!replies) return done(std::unexpected(replies.error()));
+                    done(take(replies->front().view()));
+                });
 }
 
 template <typename Row, typename Order>
@@ -51,18 +51,18 @@ void RedisStore::FindExecutions(std::vector<ExecutionId> ids,
         for (const ExecutionId& id : *wanted) {
             call.commands += redis::Resp("HGETALL", keys.Execution(id.view()));
         }
-        client_->Send(std::move(call), [wanted, part = std::move(part)](
-                                           Result<Replies> replies) mutable {
-            if (!replies) return part(std::unexpected(replies.error()));
-            Rows rows;
-            for (std::size_t i = 0; i < wanted->size(); ++i) {
-                const ReplyView hash = (*replies)[i].view();
-                rows.push_back(hash.size() == 0 ? std::nullopt
-                                                : std::optional(redis::ReadExecution(
-                                                      (*wanted)[i].view(), 0, hash)));
-            }
-            part(std::move(rows));
-        });
+        client_->Send(std::move(call),
+                      [wanted, part = std::move(part)](Result<Replies> replies) mutable {
+                          if (!replies) return part(std::unexpected(replies.error()));
+                          Rows rows;
+                          for (std::size_t i = 0; i < wanted->size(); ++i) {
+                              const ReplyView hash = (*replies)[i].view();
+                              rows.push_back(hash.size() == 0 ? std::nullopt
+                                                              : std::optional(redis::ReadExecution(
+                                                                    (*wanted)[i].view(), 0, hash)));
+                          }
+                          part(std::move(rows));
+                      });
     };
     std::function<Rows(std::vector<Rows>)> merge = [wanted](std::vector<Rows> parts) {
         Rows rows(wanted->size());
@@ -93,8 +93,8 @@ void RedisStore::FindTask(const TaskId& id, Done<TaskRow> done) {
                        [id, done = std::move(done)](Result<Part> record) mutable {
                            if (!record) return done(std::unexpected(record.error()));
                            if (record->empty()) {
-                               return done(Fail(ErrorCode::kNotFound, "there is no recurring task " +
-                                                                          id.text().str()));
+                               return done(Fail(ErrorCode::kNotFound,
+                                                "there is no recurring task " + id.text().str()));
                            }
                            done(DecodeTaskRow(*record));
                        });

@@ -70,11 +70,11 @@ void RedisStore::Acquire(const Candidate& candidate, Done<Term> done) {
         // Readers find partitions by this set, so it comes before the first row.
         Call call{.lane = Lane::kLease, .slot = global_.slot};
         call.commands = redis::Resp("SADD", global_.prefix + "partitions", candidate.partition);
-        client_->Send(std::move(call), [this, candidate, done = std::move(done)](
-                                           Result<Replies> replies) mutable {
-            if (!replies) return done(std::unexpected(replies.error()));
-            TakeTerm(candidate, std::move(done));
-        });
+        client_->Send(std::move(call),
+                      [this, candidate, done = std::move(done)](Result<Replies> replies) mutable {
+                          if (!replies) return done(std::unexpected(replies.error()));
+                          TakeTerm(candidate, std::move(done));
+                      });
     });
 }
 
@@ -89,8 +89,7 @@ void RedisStore::TakeTerm(const Candidate& candidate, Done<Term> done) {
         if (!replies) return done(std::unexpected(replies.error()));
         const ReplyView answer = replies->front().view();
         if (answer.size() == 2) {
-            return done(
-                Fail(ErrorCode::kConflict, fmt::format("{} leads", answer[1].text())));
+            return done(Fail(ErrorCode::kConflict, fmt::format("{} leads", answer[1].text())));
         }
         const auto epoch = answer[0].number();
         if (!epoch) return done(Odd("Acquire"));
@@ -183,10 +182,9 @@ void RedisStore::Nodes(Done<std::vector<NodeRow>> done) {
 
 void RedisStore::Commit(BatchPtr batch, Done<void> done) {
     client_->Post([this, batch = std::move(batch), done = std::move(done)]() mutable {
-        Call call =
-            redis::MakeCommit(*batch, KeysOf(batch->term.partition), client_->options());
-        client_->Send(std::move(call), [this, batch = std::move(batch), done = std::move(done)](
-                                           Result<Replies> replies) mutable {
+        Call call = redis::MakeCommit(*batch, KeysOf(batch->term.partition), client_->options());
+        client_->Send(std::move(call), [this, batch = std::move(batch),
+                                        done = std::move(done)](Result<Replies> replies) mutable {
             if (!replies) return done(std::unexpected(replies.error()));
             done(CommitAnswer(*batch, *replies));
         });
@@ -223,8 +221,9 @@ Result<void> RedisStore::Replicated(const Replies& replies) const {
     if (wanted == 0) return {};
     const std::uint64_t have = replies.back().view().number().value_or(0);
     if (have >= wanted) return {};
-    return Fail(ErrorCode::kUnknown,
-                fmt::format("{} of {} replicas have it; it is lost if the primary is", have, wanted));
+    return Fail(
+        ErrorCode::kUnknown,
+        fmt::format("{} of {} replicas have it; it is lost if the primary is", have, wanted));
 }
 
 }  // namespace takt

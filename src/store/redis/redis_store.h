@@ -46,8 +46,7 @@ class RedisStore final : public Store {
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override;
     void FindExecutions(std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override;
-    void ListExecutions(const ExecutionFilter& filter,
-                        Done<std::vector<Execution>> done) override;
+    void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override;
     void FindTask(const TaskId& id, Done<TaskRow> done) override;
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override;
     void ListWorkers(Done<std::vector<Worker>> done) override;

@@ -303,8 +303,8 @@ std::string StreamId(Serial serial) {
 Result<Serial> SerialOfStreamId(std::string_view id) {
     const std::size_t dash = id.find('-');
     const auto ms = ParseNumber<std::int64_t>(id.substr(0, dash));
-    const auto low = dash == std::string_view::npos ? std::nullopt
-                                                    : ParseNumber<Serial>(id.substr(dash + 1));
+    const auto low =
+        dash == std::string_view::npos ? std::nullopt : ParseNumber<Serial>(id.substr(dash + 1));
     if (!ms || !low) return Fail(ErrorCode::kInvalid, "not the id of a stream entry");
     return SerialAt(Time(Duration(*ms))) + *low;
 }
@@ -361,8 +361,8 @@ Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry) {
     const std::string_view id = entry[0].text();
     const std::size_t dash = id.find('-');
     const auto index = ParseNumber<Serial>(id.substr(0, dash));
-    const auto rest = dash == std::string_view::npos ? std::nullopt
-                                                     : ParseNumber<Serial>(id.substr(dash + 1));
+    const auto rest =
+        dash == std::string_view::npos ? std::nullopt : ParseNumber<Serial>(id.substr(dash + 1));
     if (!index || !rest) return Fail(ErrorCode::kInvalid, "not the id of a stream entry");
     Taker take;
     // A chunk that came out of order was put right behind the last one.

@@ -77,11 +77,11 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
             known_ = true;
             return Answer(std::nullopt);
         }
-        const Failure failure{
-            Failure::Kind::kNotSent,
-            replies ? Show(asked) + " does not know: " +
-                          std::string(replies->front().view().text().substr(0, 200))
-                    : replies.error().detail};
+        const Failure failure{Failure::Kind::kNotSent,
+                              replies
+                                  ? Show(asked) + " does not know: " +
+                                        std::string(replies->front().view().text().substr(0, 200))
+                                  : replies.error().detail};
         const Deadline now = std::chrono::steady_clock::now();
         auto all = std::exchange(waiting_, {});
         for (Waiting& waiting : all) {
@@ -170,8 +170,8 @@ class ClusterTopology final : public AskingTopology {
             if (!first || !last || !port || *last >= kSlotCount || *port > 65535) return false;
             // A node that does not know its own address names none: it is where we reached it.
             const std::string host(reply[i][2][0].text());
-            const std::size_t owner = IndexOf(
-                {host.empty() ? asked.host : host, static_cast<std::uint16_t>(*port)});
+            const std::size_t owner =
+                IndexOf({host.empty() ? asked.host : host, static_cast<std::uint16_t>(*port)});
             for (std::uint64_t slot = *first; slot <= *last; ++slot) owners_[slot] = owner;
         }
         return true;
