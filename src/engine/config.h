@@ -3,8 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "base/time.h"
+#include "engine/balancer.h"
 #include "model/event.h"
 #include "model/task.h"
 
@@ -22,8 +27,10 @@ struct EngineConfig {
     Duration retention{7 * 86'400'000};    // Finished executions and events are kept this long.
     Duration cleanup_interval{300'000};    // How often that is looked at when nothing else happens.
     Strategy strategy = Strategy::kLeastTasks;
-    Duration ageing{0};                  // Waiting this long counts as one priority more; 0 is off.
-    Duration misfire_tolerance{5'000};   // A fire this late is not missed yet, whatever the policy.
+    // Strategies of the embedding program, by name; what Strategy::kCustom refers to.
+    std::map<std::string, std::function<std::unique_ptr<Balancer>()>> balancers;
+    Duration ageing{0};                 // Waiting this long counts as one priority more; 0 is off.
+    Duration misfire_tolerance{5'000};  // A fire this late is not missed yet, whatever the policy.
     std::uint64_t log_bytes_max = 1 << 20;  // Of one execution's output; what is beyond is dropped.
     // Bits by EventType: these events are stored, the others only sent to who listens.
     std::uint32_t events_stored =

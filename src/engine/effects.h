@@ -85,7 +85,8 @@ struct Effects {
     // Whether there is nothing to carry out, changes aside.
     bool silent() const {
         return replies.empty() && assigns.empty() && stops.empty() && verdicts.empty() &&
-               closes.empty() && drains.empty() && lookups.empty() && events.empty() && logs.empty();
+               closes.empty() && drains.empty() && lookups.empty() && events.empty() &&
+               logs.empty();
     }
 };
 

@@ -191,11 +191,12 @@ void Engine::On(Conclude& conclude) {
         return Ask(id, std::move(conclude));
     }
     if (!CanFollow(live->row.status, conclude.status)) {
-        return ReplyWith(conclude.request,
-                         takt::Fail(ErrorCode::kConflict,
-                                    "execution '" + conclude.execution.text().str() + "' is " +
-                                        std::string(Name(live->row.status)) + " and cannot become " +
-                                        std::string(Name(conclude.status))));
+        return ReplyWith(
+            conclude.request,
+            takt::Fail(ErrorCode::kConflict, "execution '" + conclude.execution.text().str() +
+                                                 "' is " + std::string(Name(live->row.status)) +
+                                                 " and cannot become " +
+                                                 std::string(Name(conclude.status))));
     }
     ReplyWith(conclude.request,
               Answer{.execution = EndNow(*live, conclude.status, std::move(conclude.outcome))});
@@ -235,22 +236,24 @@ void Engine::On(LookupDone& lookup) {
     for (std::size_t i = 0; i < lookup.ids.size(); ++i) {
         const auto entry = questions_.find(lookup.ids[i].text());
         if (entry == questions_.end()) continue;
-        const std::vector<Question> questions = std::move(entry->second);
+        std::vector<Question> questions = std::move(entry->second);
         questions_.erase(entry);
-        for (const Question& question : questions) {
-            // An earlier question of the list may have made it live.
-            if (FindLive(lookup.ids[i])) {
-                std::visit([&](auto known) { On(known); }, question);
-            } else {
-                std::visit([&](const auto& known) { AnswerTo(known, lookup.found[i]); }, question);
-            }
+        // What changes an execution is told as an event. From then on the store's answer is old:
+        // while the execution lives the engine knows better, and once it ended the store has to be
+        // asked again.
+        const std::size_t events = effects_->events.size();
+        for (Question& question : questions) {
+            const bool outdated = effects_->events.size() != events;
+            std::visit([&](auto& known) { outdated ? On(known) : AnswerTo(known, lookup.found[i]); },
+                       question);
         }
     }
 }
 
 void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& found) {
     if (!found) return CreateOnce(submit);
-    if (SameRequest(*found->task, *submit.task)) return ReplyWith(submit.request, Answer{.execution = *found});
+    if (SameRequest(*found->task, *submit.task))
+        return ReplyWith(submit.request, Answer{.execution = *found});
     ReplyWith(submit.request,
               takt::Fail(ErrorCode::kConflict,
                          "a task with the id '" + submit.task->id.text().str() +
@@ -273,8 +276,9 @@ void Engine::RefuseFinished(RequestId request, const ExecutionId& id,
         return ReplyWith(request,
                          takt::Fail(ErrorCode::kNotFound, "there is no execution '" + name + "'"));
     }
-    ReplyWith(request, takt::Fail(ErrorCode::kConflict, "execution '" + name + "' is finished already (" +
-                                                            std::string(Name(found->status)) + ")"));
+    ReplyWith(request,
+              takt::Fail(ErrorCode::kConflict, "execution '" + name + "' is finished already (" +
+                                                   std::string(Name(found->status)) + ")"));
 }
 
 void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& found) {
@@ -294,6 +298,9 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     row.status = Status::kPending;
     row.failures = row.losses = 0;
     row.ready_at = now_.wall;
+    // Its time is now, so that what expired does not expire again at once. That of a fire is part
+    // of what it is and stays.
+    if (row.origin != Origin::kFire) row.scheduled_at = now_.wall;
     row.finished_at = {};
     Live& live = Insert(std::move(row), Place::kHistory);
     const auto task = tasks_.find(live.row.task->id.text());

@@ -78,8 +78,8 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // What the store had, before Begin: settings, workers and tasks first, then executions by rising
-    // serial.
+    // What the store had, before Begin: settings, workers and tasks first, then executions by
+    // rising serial.
     void RestoreSetting(const Text& key, const Text& value);
     void RestoreWorker(Worker worker);
     void RestoreTask(TaskRow task);
@@ -110,6 +110,7 @@ class Engine {
     const Lanes& lanes() const { return lanes_; }
     const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers() const { return workers_; }
     Strategy strategy() const { return strategy_; }
+    const Text& strategy_name() const { return strategy_name_; }
     Serial last_serial() const { return serials_.last(); }
 
   private:
@@ -166,6 +167,7 @@ class Engine {
     Live& Insert(Execution row, Place place);
     void Wait(Live& live);
     Execution WaitAndSee(Live& live);
+    bool Expired(const Execution& row) const;
     void MakeReady(Live& live);
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);
@@ -231,7 +233,7 @@ class Engine {
     void Feed(Slot& slot);
     Slot* Choose(const Execution& execution, Lane& lane);
     Lane& LaneFor(const Task& task);
-    Balancer& BalancerFor(Strategy strategy);
+    Balancer& BalancerFor(const TaskOptions& options);
     void OnLease(Slot& slot);
     void Unlinger(const AttemptRef& attempt, SessionId session);
     void Later(Slot& slot);
@@ -281,7 +283,8 @@ class Engine {
     std::map<Serial, std::uint64_t> log_bytes_;
 
     Strategy strategy_;
-    std::map<Strategy, std::unique_ptr<Balancer>> balancers_;
+    Text strategy_name_;  // Of a Strategy::kCustom.
+    std::map<std::pair<Strategy, Text>, std::unique_ptr<Balancer>> balancers_;
     std::vector<Choice> choices_;       // Scratch.
     std::vector<Slot*> choices_slots_;  // Scratch.
 

@@ -59,24 +59,28 @@ void Engine::Settle(Live& live) {
     if (live.row.status == Status::kPending || live.row.status == Status::kRetrying) {
         // Who has begun keeps its turn until it is finished, also between attempts.
         if (live.row.attempt > 0 && live.recurring) Pass(live, live.recurring->turns);
-        return Wait(live);
+        if (live.row.status == Status::kPending && !Expired(live.row)) return Wait(live);
+        // What its time brings is written: the steps to come do that, a bounded number each.
+        return due_.Set(live, live.row.ready_at, live.row.serial);
     }
-    const auto worker = workers_.find(live.row.worker.text());
-    TAKT_CHECK(worker != workers_.end() || !live.row.worker.empty());
-    if (worker == workers_.end() || worker->second->row.status == WorkerStatus::kOffline) {
-        // Its worker was lost, and the leader of that time died before it could say what follows.
-        --live.lane->queue->working;
-        ++live.lane->queue->waiting;
-        Move(live, Status::kPending);
-        live.row.ready_at = now_.wall;
-        Write(live, Place::kLive, true);
-        return Wait(live);
+    TAKT_CHECK(!live.row.worker.empty());
+    const auto [worker, unknown] = workers_.try_emplace(live.row.worker.text());
+    if (unknown) {
+        worker->second = std::make_unique<Slot>();
+        worker->second->order = ++joined_;
+        worker->second->row.id = live.row.worker;
+        worker->second->row.status = WorkerStatus::kOffline;
     }
     Slot& slot = *worker->second;
     live.slot = &slot;
     slot.hand.PushBack(live);
     if (Gate* gate = GateHolding(live)) Pass(live, *gate);
     if (Gate* gate = GateHolding(live)) Pass(live, *gate);
+    if (slot.row.status == WorkerStatus::kOffline) {
+        // Its worker was lost, and the leader of that time died before it could say what follows.
+        live.doubtful = true;
+        Later(slot);
+    }
     const Duration timeout = TimeoutOf(*live.row.task);
     const Duration gone = live.row.started_at == Time{}
                               ? Duration(0)
@@ -101,21 +105,25 @@ void Engine::Wait(Live& live) {
     }
 }
 
+bool Engine::Expired(const Execution& row) const {
+    const Duration expires_after = row.task->opt().expires_after;
+    return expires_after > Duration(0) && row.scheduled_at + expires_after <= now_.wall;
+}
+
 void Engine::MakeReady(Live& live) {
     if (live.row.status == Status::kRetrying) {
         Move(live, Status::kPending);
         Write(live, Place::kLive, false);
     }
-    const Duration expires_after = live.row.task->opt().expires_after;
-    const Time expires_at = live.row.scheduled_at + expires_after;
-    if (expires_after > Duration(0) && expires_at <= now_.wall) {
+    if (Expired(live.row)) {
         Unqueue(live);
         Finish(live, Status::kFailed,
                MakeOutcome(Reason::kExpired, "not started within its expires_after"));
         return;
     }
-    if (expires_after > Duration(0)) {
-        due_.Set(live, expires_at, live.row.serial);
+    if (const Duration expires_after = live.row.task->opt().expires_after;
+        expires_after > Duration(0)) {
+        due_.Set(live, live.row.scheduled_at + expires_after, live.row.serial);
     } else {
         due_.Remove(live);
     }

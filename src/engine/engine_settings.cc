@@ -12,6 +12,7 @@ namespace {
 
 // Under these keys the engine keeps what is its own. Other keys are other people's.
 constexpr std::string_view kStrategyKey = "strategy";
+constexpr std::string_view kCustomPrefix = "custom:";
 constexpr std::string_view kQueuePrefix = "queue/";
 constexpr std::string_view kUniquePrefix = "unique/";
 
@@ -36,7 +37,13 @@ Text KeyOf(std::string_view prefix, std::string_view name) {
 void Engine::RestoreSetting(const Text& key, const Text& value) {
     const std::string_view name = key;
     if (name == kStrategyKey) {
-        strategy_ = ParseStrategy(value).value_or(config_.strategy);
+        const std::string_view name_of_own = value;
+        if (name_of_own.starts_with(kCustomPrefix)) {
+            strategy_ = Strategy::kCustom;
+            strategy_name_ = Text(name_of_own.substr(kCustomPrefix.size()));
+        } else {
+            strategy_ = ParseStrategy(value).value_or(config_.strategy);
+        }
     } else if (name.starts_with(kQueuePrefix)) {
         RestoreQueue(Text(name.substr(kQueuePrefix.size())), value);
     } else if (name.starts_with(kUniquePrefix)) {
@@ -50,9 +57,19 @@ void Engine::On(SetSetting& set) {
 }
 
 void Engine::On(SetStrategy& set) {
+    const bool custom = set.strategy == Strategy::kCustom;
+    if (custom && !config_.balancers.contains(set.name.str())) {
+        return ReplyWith(
+            set.request,
+            takt::Fail(ErrorCode::kInvalid,
+                       "this scheduler has no strategy of its own named '" + set.name.str() + "'",
+                       "strategy"));
+    }
     if (set.reset) balancers_.clear();
     strategy_ = set.strategy;
-    Write(SettingPut{Text(kStrategyKey), Text(Name(set.strategy))});
+    strategy_name_ = set.name;
+    Write(SettingPut{Text(kStrategyKey),
+                     custom ? KeyOf(kCustomPrefix, set.name) : Text(Name(set.strategy))});
     ReplyWith(set.request, Answer{});
 }
 
@@ -62,10 +79,9 @@ void Engine::On(SetQueue& set) {
     queue.limits = limits;
     queue.pace.Set(limits.rate, now_.steady);
     const bool plain = !limits.paused && limits.working_max == 0 && limits.rate.count == 0;
-    const std::string value = std::to_string(int(limits.paused)) + " " +
-                              std::to_string(limits.working_max) + " " +
-                              std::to_string(limits.rate.count) + " " +
-                              std::to_string(limits.rate.per.count());
+    const std::string value =
+        std::to_string(int(limits.paused)) + " " + std::to_string(limits.working_max) + " " +
+        std::to_string(limits.rate.count) + " " + std::to_string(limits.rate.per.count());
     Write(SettingPut{KeyOf(kQueuePrefix, set.queue), plain ? Text() : Text(value)});
     ReplyWith(set.request, Answer{});
     Pour(queue);
@@ -83,8 +99,8 @@ void Engine::RestoreQueue(const Text& name, std::string_view value) {
 
 // A claim that outlives its execution is written when it is made; an empty one deletes it.
 void Engine::WriteClaim(const Text& key, const Claim& claim) {
-    const std::string value = std::to_string(claim.until.time_since_epoch().count()) + " " +
-                              claim.execution.text().str();
+    const std::string value =
+        std::to_string(claim.until.time_since_epoch().count()) + " " + claim.execution.text().str();
     Write(SettingPut{KeyOf(kUniquePrefix, key), claim.execution.empty() ? Text() : Text(value)});
 }
 

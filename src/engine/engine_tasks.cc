@@ -47,7 +47,9 @@ Recurring& Engine::Adopt(TaskRow row) {
     return *recurring;
 }
 
-void Engine::RestoreTask(TaskRow task) { Adopt(std::move(task)); }
+void Engine::RestoreTask(TaskRow task) {
+    Adopt(std::move(task));
+}
 
 void Engine::On(PutTask& put) {
     TAKT_CHECK(put.task && put.task->recurring());
@@ -57,15 +59,15 @@ void Engine::On(PutTask& put) {
     if (exists && put.create_only) {
         const TaskRow& row = found->second->row;
         if (SameRequest(*row.task, task)) return ReplyWith(put.request, Answer{.task = row});
-        return ReplyWith(put.request,
-                         takt::Fail(ErrorCode::kConflict,
-                                    "a task with the id '" + task.id.text().str() +
-                                        "' exists already and asks for something else",
-                                    "id"));
+        return ReplyWith(put.request, takt::Fail(ErrorCode::kConflict,
+                                                 "a task with the id '" + task.id.text().str() +
+                                                     "' exists already and asks for something else",
+                                                 "id"));
     }
     if (put.if_version != 0 && (!exists || found->second->row.task->version != put.if_version)) {
-        return ReplyWith(put.request, exists ? WrongVersion(task.id, found->second->row.task->version)
-                                             : NoSuchTask(task.id));
+        return ReplyWith(put.request, exists
+                                          ? WrongVersion(task.id, found->second->row.task->version)
+                                          : NoSuchTask(task.id));
     }
     if (auto plan = FirePlan::Make(*task.opt().recurrence, now_.wall); !plan) {
         return ReplyWith(put.request, std::unexpected(plan.error()));
@@ -211,7 +213,8 @@ void Engine::OnFire(Recurring& recurring) {
     if (due <= missed_until) {
         DueTimes missed{.first = due, .last = due, .count = 1};
         if (plan && !plan->after_end()) {
-            if (auto counted = DueBetween(*plan, due - Duration(1), missed_until, kMissedCountMax)) {
+            if (auto counted =
+                    DueBetween(*plan, due - Duration(1), missed_until, kMissedCountMax)) {
                 missed = *counted;
             }
         }
@@ -228,8 +231,8 @@ void Engine::OnFire(Recurring& recurring) {
     Write(recurring);
 }
 
-// Due times that nobody fired leave one record for all of them, so that days of downtime cost no more
-// than a second of it.
+// Due times that nobody fired leave one record for all of them, so that days of downtime cost no
+// more than a second of it.
 void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
     FireState& state = recurring.row.state;
     state.last_at = due.last;
@@ -243,12 +246,12 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
     row.status = Status::kSkipped;
     row.created_at = row.finished_at = now_.wall;
     row.scheduled_at = row.ready_at = due.first;
-    row.outcome = MakeOutcome(
-        Reason::kMissed, due.count == 1 ? "its due time passed while nobody could fire it"
-                                        : (due.more ? "more than " : "") +
-                                              std::to_string(due.count) + " due times up to " +
-                                              FormatTime(due.last) +
-                                              " passed while nobody could fire them");
+    row.outcome =
+        MakeOutcome(Reason::kMissed,
+                    due.count == 1 ? "its due time passed while nobody could fire it"
+                                   : (due.more ? "more than " : "") + std::to_string(due.count) +
+                                         " due times up to " + FormatTime(due.last) +
+                                         " passed while nobody could fire them");
     effects_->changes.emplace_back(ExecutionChange{Place::kNone, Place::kHistory, row});
     effects_->urgent = true;
     ++counters_.skipped;
@@ -283,8 +286,8 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
         }
     }
     const bool busy = !request.force && !recurring.runs.empty();
-    const bool backlog_full = options.mode == Mode::kSequential &&
-                              recurring.turns.waiting.size() >= options.backlog_max;
+    const bool backlog_full =
+        options.mode == Mode::kSequential && recurring.turns.waiting.size() >= options.backlog_max;
     const bool skip = busy && (options.mode == Mode::kSkip || backlog_full);
     Live& live = Insert(std::move(row), Place::kNone);
     Link(live, recurring);
@@ -292,10 +295,10 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     Emit(EventType::kTaskSubmitted, live);
     if (skip) {
         Unqueue(live);
-        return Finish(live, Status::kSkipped,
-                      MakeOutcome(Reason::kSkipped,
-                                  backlog_full ? "too many runs wait for their turn"
-                                               : "the previous run was still going"));
+        return Finish(
+            live, Status::kSkipped,
+            MakeOutcome(Reason::kSkipped, backlog_full ? "too many runs wait for their turn"
+                                                       : "the previous run was still going"));
     }
     Write(live, Place::kLive, true);
     ++counters_.submitted;

@@ -41,6 +41,7 @@ void Engine::On(Attach& attach) {
     slot.row.status = set_aside ? before.status : WorkerStatus::kOnline;
     slot.row.status_reason = set_aside ? before.status_reason : Text();
     slot.session = attach.session;
+    slot.load = {};
     slot.leaving = false;
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
@@ -136,15 +137,23 @@ Slot* Engine::Choose(const Execution& execution, Lane& lane) {
     }
     TAKT_CHECK(choices_.size() == lane.free && !choices_.empty());
     if (choices_.size() == 1) return choices_slots_.front();
-    const Strategy strategy = execution.task->opt().strategy.value_or(strategy_);
-    const std::size_t index = BalancerFor(strategy).Pick(execution, lane.number, choices_);
+    const std::size_t index =
+        BalancerFor(execution.task->opt()).Pick(execution, lane.number, choices_);
     TAKT_CHECK(index < choices_.size());
     return choices_slots_[index];
 }
 
-Balancer& Engine::BalancerFor(Strategy strategy) {
-    auto& balancer = balancers_[strategy];
-    if (!balancer) balancer = MakeBalancer(strategy, random_);
+Balancer& Engine::BalancerFor(const TaskOptions& options) {
+    const Strategy strategy = options.strategy.value_or(strategy_);
+    const Text name = strategy != Strategy::kCustom ? Text()
+                      : options.strategy            ? options.strategy_name
+                                                    : strategy_name_;
+    auto& balancer = balancers_[{strategy, name}];
+    if (balancer) return *balancer;
+    balancer = MakeBalancer(strategy, random_);
+    const auto own = config_.balancers.find(name.str());
+    if (strategy == Strategy::kCustom && own != config_.balancers.end()) balancer = own->second();
+    // A strategy of another program's: its tasks still have to go somewhere.
     if (!balancer) balancer = MakeBalancer(Strategy::kLeastTasks, random_);
     return *balancer;
 }
@@ -187,7 +196,7 @@ void Engine::LeaveLanes(Slot& slot) {
 // Keeps the lanes' count of workers with room in step.
 void Engine::Refresh(Slot& slot) {
     const bool can_take = slot.session != 0 && slot.row.status == WorkerStatus::kOnline &&
-                          slot.busy() < slot.row.capacity;
+                          !slot.load.draining && slot.busy() < slot.row.capacity;
     if (can_take == slot.can_take) return;
     slot.can_take = can_take;
     for (Lane* lane : slot.lanes) lane->free += can_take ? 1 : -1;
@@ -199,6 +208,8 @@ void Engine::On(Heartbeat& heartbeat) {
     slot->load = heartbeat.load;
     slot->row.seen_at = now_.wall;
     leases_.Set(*slot, now_.steady + config_.worker_lease, slot->order);
+    Refresh(*slot);
+    Feed(*slot);
 }
 
 void Engine::On(Detach& detach) {

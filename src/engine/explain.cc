@@ -9,14 +9,17 @@
 namespace takt {
 namespace {
 
-std::string Quoted(const Text& text) { return "'" + text.str() + "'"; }
+std::string Quoted(const Text& text) {
+    return "'" + text.str() + "'";
+}
 
 // Why nobody serves the lane: names the first demand that no worker meets.
 Explanation NobodyServes(const Lane& lane,
                          const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers) {
     if (workers.empty()) return {"no_worker", "no worker has ever connected"};
     const auto any = [&](auto fits) {
-        return std::ranges::any_of(workers, [&](const auto& entry) { return fits(entry.second->row); });
+        return std::ranges::any_of(workers,
+                                   [&](const auto& entry) { return fits(entry.second->row); });
     };
     const auto lists = [](const std::vector<Text>& names, const Text& name) {
         return names.empty() || std::ranges::binary_search(names, name);
@@ -69,10 +72,9 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
         }
         const TaskOptions& options = row.task->opt();
         if (options.concurrency_max > 0) {
-            return Explanation{"concurrency_limit",
-                               "its concurrency limit of " +
-                                   std::to_string(options.concurrency_max) +
-                                   " is reached, or others wait before it"};
+            return Explanation{"concurrency_limit", "its concurrency limit of " +
+                                                        std::to_string(options.concurrency_max) +
+                                                        " is reached, or others wait before it"};
         }
         return Explanation{"rate_limit", "its rate limit of " + std::to_string(options.rate.count) +
                                              " per " + FormatDuration(options.rate.per) +
@@ -82,21 +84,23 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
         return Explanation{"queue_paused", "queue " + Quoted(queue.name) + " is paused"};
     }
     if (queue.limits.working_max > 0 && queue.working >= queue.limits.working_max) {
-        return Explanation{"queue_limit", "queue " + Quoted(queue.name) + " runs as many as it may (" +
+        return Explanation{"queue_limit", "queue " + Quoted(queue.name) +
+                                              " runs as many as it may (" +
                                               std::to_string(queue.limits.working_max) + ")"};
     }
     if (queue.limits.rate.count > 0 && lane.free > 0) {
-        return Explanation{"queue_rate_limit", "the rate limit of queue " + Quoted(queue.name) +
-                                                   " is reached"};
+        return Explanation{"queue_rate_limit",
+                           "the rate limit of queue " + Quoted(queue.name) + " is reached"};
     }
     if (lane.pool.empty()) return NobodyServes(lane, workers_);
     const auto online = std::ranges::count_if(lane.pool, [](const Slot* slot) {
         return slot->session != 0 && slot->row.status == WorkerStatus::kOnline;
     });
     if (online == 0) {
-        return Explanation{"workers_away", std::to_string(lane.pool.size()) +
-                                               " workers could run it, but none is online (offline, "
-                                               "draining or in maintenance)"};
+        return Explanation{"workers_away",
+                           std::to_string(lane.pool.size()) +
+                               " workers could run it, but none is online (offline, "
+                               "draining or in maintenance)"};
     }
     return Explanation{"workers_full", "all " + std::to_string(online) +
                                            " workers that could run it are busy; " +

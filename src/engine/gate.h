@@ -49,16 +49,14 @@ class Pace {
 
 // Waits in the timer heap for its pace.
 struct Gate : Timer {
-    Text key;                      // Of a named gate; empty for a task's own.
+    Text key;  // Of a named gate; empty for a task's own.
     std::uint64_t order = 0;
     std::uint32_t inside_max = 0;  // 0 is no limit.
     std::uint32_t inside = 0;
     Pace pace;
     LiveList waiting;
 
-    bool Open(Steady now) {
-        return (inside_max == 0 || inside < inside_max) && pace.Ready(now);
-    }
+    bool Open(Steady now) { return (inside_max == 0 || inside < inside_max) && pace.Ready(now); }
 };
 
 }  // namespace takt

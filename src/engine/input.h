@@ -62,8 +62,8 @@ struct PutTask {
     std::uint32_t if_version = 0;  // 0: whatever it is.
 };
 
-// Forgets a recurring task. Executions that exist go on. Replies with the task as it was; kNotFound,
-// or kConflict if `if_version` is not its version.
+// Forgets a recurring task. Executions that exist go on. Replies with the task as it was;
+// kNotFound, or kConflict if `if_version` is not its version.
 struct DeleteTask {
     RequestId request = 0;
     TaskId task;
@@ -77,8 +77,8 @@ struct PauseTask {
     bool paused = false;
 };
 
-// Runs a recurring task now. Obeys its mode unless forced. Replies with the execution (which the mode
-// may have skipped); kNotFound.
+// Runs a recurring task now. Obeys its mode unless forced. Replies with the execution (which the
+// mode may have skipped); kNotFound.
 struct Trigger {
     RequestId request = 0;
     TaskId task;
@@ -181,6 +181,7 @@ struct RemoveWorker {
 struct SetStrategy {
     RequestId request = 0;
     Strategy strategy{};
+    Text name;  // Of a Strategy::kCustom.
     bool reset = false;
 };
 
@@ -193,9 +194,9 @@ struct LookupDone {
 // Only time has passed.
 struct Tick {};
 
-using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
-                           SetQueue, SetSetting, SetStrategy, SetWorkerStatus, RemoveWorker, Attach,
-                           Heartbeat, Detach, Goodbye, Started, Progress, LogLines, Report,
-                           LookupDone, Tick>;
+using Input =
+    std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
+                 SetQueue, SetSetting, SetStrategy, SetWorkerStatus, RemoveWorker, Attach,
+                 Heartbeat, Detach, Goodbye, Started, Progress, LogLines, Report, LookupDone, Tick>;
 
 }  // namespace takt

@@ -5,6 +5,7 @@
 // and where its next one can start is decided without looking at the others.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,12 +27,13 @@ struct Slot;
 
 struct Lane;
 
-// A named queue, what is in it and what an operator said of it. Waits in the timer heap for its pace.
+// A named queue, what is in it and what an operator said of it. Waits in the timer heap for its
+// pace.
 struct Queue : Timer {
     Text name;
-    std::uint64_t number = 0;  // In order of making.
-    std::size_t waiting = 0;  // Pending and retrying, those whose time has not come included.
-    std::size_t working = 0;  // Scheduled and running.
+    std::uint64_t number = 0;    // In order of making.
+    std::size_t waiting = 0;     // Pending and retrying, those whose time has not come included.
+    std::size_t working = 0;     // Scheduled and running.
     std::uint64_t finished = 0;  // Since this engine began.
     QueueLimits limits;
     Pace pace;
@@ -59,8 +61,8 @@ struct Lane {
 
     bool empty() const { return priorities == 0; }
 
-    // The next to start, and how urgent it is. REQUIRES: not empty. With ageing, each `ageing` waited
-    // counts as one priority more.
+    // The next to start, and how urgent it is. REQUIRES: not empty. With ageing, each `ageing`
+    // waited counts as one priority more.
     struct Front {
         Live* live = nullptr;
         std::int64_t urgency = 0;
@@ -89,7 +91,7 @@ class Lanes {
     // Labels and types come from users; without this their combinations would pile up for ever.
     template <typename Forget>
     void Sweep(Forget forget) {
-        if (lanes_.size() <= kLanesKept) return;
+        if (lanes_.size() <= sweep_above_) return;
         std::erase_if(lanes_, [&](auto& entry) {
             if (entry.second->live > 0) return false;
             forget(*entry.second);
@@ -97,7 +99,10 @@ class Lanes {
             return true;
         });
         last_ = nullptr;
+        // If most are in use, looking at all of them again for each new one would take for ever.
+        sweep_above_ = std::max(kLanesKept, 2 * lanes_.size());
     }
+    std::size_t size() const { return lanes_.size(); }
 
   private:
     // An empty lane is some 400 bytes: this is a few megabytes at most.
@@ -108,6 +113,7 @@ class Lanes {
     std::string key_;       // Scratch.
     Lane* last_ = nullptr;  // Bulk submits ask for one lane over and over.
     std::uint64_t made_ = 0;
+    std::size_t sweep_above_ = kLanesKept;
 };
 
 }  // namespace takt

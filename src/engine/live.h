@@ -26,19 +26,19 @@ struct ChangeMark {
 // (scheduled, running: by the steady clock).
 struct Live : Timer {
     Execution row;
-    Lane* lane = nullptr;  // Never null once it is in the engine.
-    Slot* slot = nullptr;  // The worker that has it, while scheduled or running.
+    Lane* lane = nullptr;            // Never null once it is in the engine.
+    Slot* slot = nullptr;            // The worker that has it, while scheduled or running.
     Recurring* recurring = nullptr;  // The task it is a run of; null for one-off tasks.
-    Live* next = nullptr;  // In its lane, or in its worker's hand.
+    Live* next = nullptr;            // In its lane, or in its worker's hand.
     Live* previous = nullptr;
     ChangeMark mark;
     Place place = Place::kNone;
-    bool listed = false;    // In a list: of its lane, a hand or a gate.
-    bool held = false;      // That list is a gate's.
+    bool listed = false;     // In a list: of its lane, a hand or a gate.
+    bool held = false;       // That list is a gate's.
     bool took_turn = false;  // Inside its task's gate, until it is finished.
     bool took_room = false;  // Inside its named gate, until its attempt is over.
     bool forced = false;     // Passes its task's gate whatever the mode says.
-    bool doubtful = false;  // In the hand of a worker that may not have it any more.
+    bool doubtful = false;   // In the hand of a worker that may not have it any more.
 };
 
 // A list through `next` and `previous`; an execution is in one at a time.

@@ -14,8 +14,8 @@ namespace takt {
 // Waits in the timer heap for its next due time.
 struct Recurring : Timer {
     TaskRow row;
-    Gate turns;                  // Sequential mode: one at a time.
-    std::vector<Live*> runs;     // Its executions that are not finished.
+    Gate turns;                   // Sequential mode: one at a time.
+    std::vector<Live*> runs;      // Its executions that are not finished.
     std::uint32_t caught_up = 0;  // Fires made late, one after the other, by kFireAll.
     std::uint64_t order = 0;
     ChangeMark mark;

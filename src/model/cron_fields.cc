@@ -67,7 +67,9 @@ std::uint32_t CronFields::DaysOf(int year, unsigned month) const {
         if (weekdays >> weekday & 1) by_weekday |= weekly;
         if (last_weekdays >> weekday & 1) by_weekday |= std::bit_floor(weekly);
         for (unsigned n = 0; n < 5; ++n) {
-            if (nth_weekdays >> (7 * n + weekday) & 1) by_weekday |= weekly & 1u << (first + 7 * n);
+            // 64 bits: the fifth Saturday of a month that begins on Sunday would be day 35.
+            const auto nth = static_cast<std::uint32_t>(std::uint64_t{1} << (first + 7 * n));
+            if (nth_weekdays >> (7 * n + weekday) & 1) by_weekday |= weekly & nth;
         }
     }
     if (any_day) return by_weekday;

@@ -40,8 +40,7 @@ struct CronFields {
     std::uint32_t DaysOf(int year, unsigned month) const;
 
     // The first local time at or after `local` (seconds since 1970-01-01 00:00) that fits; kNever
-    // if none does up to the end of 2199. Under 100 µs in the worst case: 2,760 months are looked
-    // at.
+    // if none does up to the end of 2199. At worst 2,760 months are looked at, some 0.2 ms.
     std::int64_t FirstAtOrAfter(std::int64_t local) const;
 
   private:

@@ -50,8 +50,9 @@ Result<FirePlan> FirePlan::Make(const Recurrence& recurrence, Time anchor) {
         if (!zone) return std::unexpected(zone.error());
         plan.zone_ = *zone;
     }
-    for (const auto& [interval, field] : {std::pair(recurrence.every, "interval"),
-                                          std::pair(recurrence.every_after_end, "interval_after_end")}) {
+    for (const auto& [interval, field] :
+         {std::pair(recurrence.every, "interval"),
+          std::pair(recurrence.every_after_end, "interval_after_end")}) {
         if (interval > Duration(0) && (interval < kEveryMin || interval > kDurationMax)) {
             return Fail(ErrorCode::kInvalid, "an interval is at least 100ms and at most 100 years",
                         field);
@@ -91,8 +92,8 @@ std::optional<Time> FirePlan::EndOfExclusion(Time time) const {
     const auto local = std::chrono::seconds(zone_->LocalSeconds(time));
     const auto day = std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(local));
     if (!std::ranges::binary_search(excluded_, day)) return std::nullopt;
-    const auto left = std::chrono::sys_seconds(day + std::chrono::days(1)) -
-                      std::chrono::sys_seconds(local);
+    const auto left =
+        std::chrono::sys_seconds(day + std::chrono::days(1)) - std::chrono::sys_seconds(local);
     return std::chrono::floor<std::chrono::seconds>(time) + left;
 }
 

@@ -15,12 +15,12 @@ namespace takt {
 class FirePlan {
   public:
     // `anchor` is where a fixed rate counts from if there is no start_at: when the task was made.
-    // kInvalid, naming the field, unless exactly one kind of recurrence is given, its parts make sense
-    // and there is at least one due time after `anchor`.
+    // kInvalid, naming the field, unless exactly one kind of recurrence is given, its parts make
+    // sense and there is at least one due time after `anchor`.
     static Result<FirePlan> Make(const Recurrence& recurrence, Time anchor);
 
-    // The first due time strictly after `after`; nothing if there is none. For a fixed delay that is
-    // the delay after `after`, taken for the end of a run.
+    // The first due time strictly after `after`; nothing if there is none. For a fixed delay that
+    // is the delay after `after`, taken for the end of a run.
     std::optional<Time> Next(Time after) const;
 
     // Whether the next due time depends on the end of the last run.

@@ -10,8 +10,8 @@
 namespace takt {
 namespace {
 
-// A wall clock may jump at any time, and timers run on the steady one: look again this often.
-constexpr Duration kLookAgain{1'000};
+// Followers tell of themselves at least this often, so that status is never much older.
+constexpr Duration kPublishInterval{1'000};
 
 // A lookup that the store could not answer is asked again, slower each time.
 constexpr Duration kLookupRetry{50};
@@ -165,8 +165,8 @@ void Node::Settle() {
 void Node::ArmTimer() {
     runtime_.Cancel(std::exchange(timer_, 0));
     if (!engine_) return;
-    const Duration next = engine_->NextDeadline(runtime_.Now()).value_or(kLookAgain);
-    timer_ = runtime_.After(std::min(next, kLookAgain), [this] {
+    const Duration next = engine_->NextDeadline(runtime_.Now()).value_or(config_.look_again);
+    timer_ = runtime_.After(std::min(next, config_.look_again), [this] {
         timer_ = 0;
         if (!engine_) return;
         // Trust is looked at here as well: the timer that ends it may be late after a pause.
@@ -325,7 +325,7 @@ void Node::AnnounceLater(Duration delay) {
         // A miss is made up for by the next one: a ttl is three of them.
         store_.Announce(row, config_.leadership.ttl, [](Result<void>) {});
         Publish();
-        AnnounceLater(std::min(config_.leadership.ttl / 3, kLookAgain));
+        AnnounceLater(std::min(config_.leadership.ttl / 3, kPublishInterval));
     });
 }
 

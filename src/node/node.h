@@ -37,6 +37,8 @@ struct NodeConfig {
     // Batches that may wait for the store before new requests are refused.
     std::size_t backlog_max = 64;
     Duration stop_deadline{5'000};  // How long a stop waits for the store.
+    // A wall clock may jump at any time, and timers run on the steady one: looked at this often.
+    Duration look_again{1'000};
 };
 
 // What a node tells of itself. A copy; read it at leisure.

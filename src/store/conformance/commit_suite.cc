@@ -35,7 +35,7 @@ TEST_P(StoreConformance, CommitOfAnOlderTermIsRefused) {
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, ErrorCode::kFenced);
     EXPECT_EQ(Show(*Find(row.id)), Show(running));
-    EXPECT_TRUE(LoadAll().at(0).settings.empty());
+    EXPECT_TRUE(LoadAll().settings.empty());
 }
 
 // The last batch of the old leader was on the wire when the new leader was elected. That it was
@@ -52,7 +52,7 @@ TEST_P(StoreConformance, ABatchRepeatedAfterANewTermIsRefused) {
 
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, ErrorCode::kFenced);
-    EXPECT_EQ(LoadAll().at(0).settings.at(0).value.view(), "sticky");
+    EXPECT_EQ(LoadAll().settings.at(0).value.view(), "sticky");
 }
 
 // Somebody makes up a term: the right epoch, but not the nonce.
@@ -66,7 +66,7 @@ TEST_P(StoreConformance, CommitWithAnotherNonceIsRefused) {
 
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ErrorCode::kFenced);
-    EXPECT_TRUE(LoadAll().at(0).settings.empty());
+    EXPECT_TRUE(LoadAll().settings.empty());
 }
 
 // The answer to a commit was lost, and the node sends the very same batch again.
@@ -86,7 +86,7 @@ TEST_P(StoreConformance, ARepeatedBatchChangesNothingAndSucceeds) {
 
     EXPECT_EQ(Show(*Find(row.id)), Show(done));
     EXPECT_EQ(ListIds({}).size(), 1u);
-    EXPECT_TRUE(LoadAll().at(0).executions.empty());
+    EXPECT_TRUE(LoadAll().executions.empty());
 }
 
 // The database crashes between applying a batch and answering; the node repeats it afterwards.
@@ -115,10 +115,10 @@ TEST_P(StoreConformance, ABatchWhoseForerunnerIsMissingIsNotApplied) {
 
     ASSERT_FALSE(early);
     EXPECT_EQ(early.error().code, ErrorCode::kUnavailable);
-    EXPECT_TRUE(LoadAll().at(0).settings.empty());
+    EXPECT_TRUE(LoadAll().settings.empty());
     EXPECT_TRUE(Commit(*term, 1, {SettingPut{"first", "1"}}));
     EXPECT_TRUE(Commit(*term, 2, {SettingPut{"second", "2"}}));
-    EXPECT_EQ(LoadAll().at(0).settings.size(), 2u);
+    EXPECT_EQ(LoadAll().settings.size(), 2u);
 }
 
 // Commits are pipelined: the node does not wait for one before it sends the next.
@@ -145,7 +145,7 @@ TEST_P(StoreConformance, PipelinedCommitsAreAppliedInOrder) {
             EXPECT_TRUE(done) << done.error().detail;
         }
     }
-    EXPECT_EQ(LoadAll().at(0).settings.at(0).value.view(), std::to_string(5 * depth));
+    EXPECT_EQ(LoadAll().settings.at(0).value.view(), std::to_string(5 * depth));
 }
 
 // The power fails right after a submit was answered.
@@ -162,18 +162,17 @@ TEST_P(StoreConformance, WhatWasCommittedSurvivesACrash) {
 
     Crash();
 
-    const std::vector<LoadPage> pages = LoadAll();
-    ASSERT_EQ(pages.size(), 1u);
-    ASSERT_EQ(pages[0].executions.size(), 1u);
-    EXPECT_EQ(Show(pages[0].executions[0]), Show(live));
+    const Loaded all = LoadAll();
+    ASSERT_EQ(all.executions.size(), 1u);
+    EXPECT_EQ(Show(all.executions[0]), Show(live));
     EXPECT_EQ(Show(*Find(done.id)), Show(done));
-    ASSERT_EQ(pages[0].tasks.size(), 1u);
-    EXPECT_EQ(Show(pages[0].tasks[0]), Show(task));
-    ASSERT_EQ(pages[0].workers.size(), 1u);
-    EXPECT_EQ(Show(pages[0].workers[0]), Show(worker));
-    ASSERT_EQ(pages[0].settings.size(), 1u);
-    EXPECT_EQ(pages[0].settings[0].value.view(), "sticky");
-    EXPECT_EQ(pages[0].last_serial, make_.last_serial());
+    ASSERT_EQ(all.tasks.size(), 1u);
+    EXPECT_EQ(Show(all.tasks[0]), Show(task));
+    ASSERT_EQ(all.workers.size(), 1u);
+    EXPECT_EQ(Show(all.workers[0]), Show(worker));
+    ASSERT_EQ(all.settings.size(), 1u);
+    EXPECT_EQ(all.settings[0].value.view(), "sticky");
+    EXPECT_EQ(all.last_serial, make_.last_serial());
     const auto events = Await<std::vector<Event>>(
         [&](Done<std::vector<Event>> d) { store().ReadEvents(0, 10, std::move(d)); });
     ASSERT_TRUE(events && events->size() == 1);
@@ -199,7 +198,7 @@ TEST_P(StoreConformance, ABatchIsAppliedWholeOrNotAtAll) {
                 ExecutionChange{Place::kNone, Place::kLive, twin}, SettingPut{"last", "2"}});
     Crash();
 
-    const std::size_t settings = LoadAll().at(0).settings.size();
+    const std::size_t settings = LoadAll().settings.size();
     EXPECT_EQ(settings, done ? 2u : 0u);
     EXPECT_EQ(Find(other.id).has_value(), done.has_value());
     EXPECT_TRUE(Find(row.id));
@@ -208,20 +207,20 @@ TEST_P(StoreConformance, ABatchIsAppliedWholeOrNotAtAll) {
 // The serials of a new leader must be above all that were handed out before, also if the rows that
 // had them are gone.
 TEST_P(StoreConformance, LoadReturnsTheHighestSerialEverHandedOut) {
-    EXPECT_EQ(LoadAll().at(0).last_serial, 0u);
+    EXPECT_EQ(LoadAll().last_serial, 0u);
     const Result<Term> first = Acquire("node-a");
     ASSERT_TRUE(first);
     ASSERT_TRUE(Commit(*first, 1, {}, 1000));
     ASSERT_TRUE(Commit(*first, 2, {}, 500)) << "a lower value must not lower it";
-    EXPECT_EQ(LoadAll().at(0).last_serial, 1000u);
+    EXPECT_EQ(LoadAll().last_serial, 1000u);
 
     const Result<Term> second = Acquire("node-a");
     ASSERT_TRUE(second);
-    EXPECT_EQ(LoadAll().at(0).last_serial, 1000u);
+    EXPECT_EQ(LoadAll().last_serial, 1000u);
     ASSERT_TRUE(Commit(*second, 1, {}, 2000));
     ASSERT_TRUE(Resign(*second));
 
-    EXPECT_EQ(LoadAll().at(0).last_serial, 2000u);
+    EXPECT_EQ(LoadAll().last_serial, 2000u);
 }
 
 // A store is closed while requests wait for it: each gets its answer.

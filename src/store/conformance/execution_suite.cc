@@ -15,9 +15,9 @@ TEST_P(StoreConformance, ALifeInManySteps) {
         const std::optional<Execution> found = Find(row.id);
         ASSERT_TRUE(found);
         EXPECT_EQ(Show(*found), Show(row));
-        const std::vector<LoadPage> pages = LoadAll();
-        ASSERT_EQ(pages.at(0).executions.size(), after == Place::kLive ? 1u : 0u);
-        if (after == Place::kLive) EXPECT_EQ(Show(pages[0].executions[0]), Show(row));
+        const Loaded all = LoadAll();
+        ASSERT_EQ(all.executions.size(), after == Place::kLive ? 1u : 0u);
+        if (after == Place::kLive) EXPECT_EQ(Show(all.executions[0]), Show(row));
         EXPECT_EQ(ListIds({}), std::vector<std::string>{"e-1"});
     };
     step(Scheduled(row, "w-1"), Place::kLive);
@@ -32,8 +32,8 @@ TEST_P(StoreConformance, AFireKeepsItsTaskAndItsPayload) {
     const Execution row = make_.Fire("t-1", "e-1");
     Insert(row);
     EXPECT_EQ(Show(*Find(row.id)), Show(row));
-    ASSERT_EQ(LoadAll().at(0).executions.size(), 1u);
-    EXPECT_EQ(Show(LoadAll().at(0).executions[0]), Show(row));
+    ASSERT_EQ(LoadAll().executions.size(), 1u);
+    EXPECT_EQ(Show(LoadAll().executions[0]), Show(row));
 
     const Execution done = Finished(Scheduled(row, "w-1"), Status::kFailed);
     Put({ExecutionChange{Place::kLive, Place::kHistory, done}});
@@ -48,7 +48,7 @@ TEST_P(StoreConformance, AFinishedExecutionCanBeInsertedAtOnce) {
     Put({ExecutionChange{Place::kNone, Place::kHistory, row}});
 
     EXPECT_EQ(Show(*Find(row.id)), Show(row));
-    EXPECT_TRUE(LoadAll().at(0).executions.empty());
+    EXPECT_TRUE(LoadAll().executions.empty());
     EXPECT_EQ(ListIds({.statuses = {Status::kSkipped}}), std::vector<std::string>{"e-1"});
 }
 
@@ -68,8 +68,8 @@ TEST_P(StoreConformance, AFinishedExecutionCanBeRedriven) {
         EXPECT_TRUE(ListIds({.statuses = {Status::kFailed}}).empty());
         EXPECT_TRUE(ListIds({.worker = WorkerId("w-1")}).empty());
         EXPECT_EQ(ListIds({}).size(), 1u);
-        ASSERT_EQ(LoadAll().at(0).executions.size(), 1u);
-        EXPECT_EQ(Show(LoadAll().at(0).executions[0]), Show(again));
+        ASSERT_EQ(LoadAll().executions.size(), 1u);
+        EXPECT_EQ(Show(LoadAll().executions[0]), Show(again));
     }
 }
 
@@ -135,25 +135,16 @@ TEST_P(StoreConformance, LoadPagesThroughAllLiveExecutionsInOrder) {
     changes.push_back(SettingPut{"key", "value"});
     Put(std::move(changes));
 
-    const std::vector<LoadPage> pages = LoadAll();
+    const Loaded all = LoadAll();
 
-    EXPECT_GE(pages.size(), 3u);
+    EXPECT_GE(all.pages, 3u);
+    EXPECT_EQ(all.last_serial, make_.last_serial());
     std::vector<Serial> loaded;
-    std::size_t settings = 0, workers = 0, tasks = 0;
-    for (const LoadPage& page : pages) {
-        EXPECT_EQ(page.last_serial, make_.last_serial());
-        if (!page.settings.empty() || !page.workers.empty() || !page.tasks.empty()) {
-            EXPECT_TRUE(loaded.empty()) << "settings, workers and tasks come first";
-        }
-        settings += page.settings.size();
-        workers += page.workers.size();
-        tasks += page.tasks.size();
-        for (const Execution& row : page.executions) loaded.push_back(row.serial);
-    }
+    for (const Execution& row : all.executions) loaded.push_back(row.serial);
     EXPECT_EQ(loaded, serials);
-    EXPECT_EQ(settings, 1u);
-    EXPECT_EQ(workers, 1u);
-    EXPECT_EQ(tasks, 1u);
+    EXPECT_EQ(all.settings.size(), 1u);
+    EXPECT_EQ(all.workers.size(), 1u);
+    EXPECT_EQ(all.tasks.size(), 1u);
 }
 
 // A full page is also the last one: the next leader must not wait for a page that never comes.
@@ -165,10 +156,7 @@ TEST_P(StoreConformance, LoadEndsAlsoWhenTheRowsFillThePageExactly) {
     }
     Put(std::move(changes));
 
-    std::size_t count = 0;
-    for (const LoadPage& page : LoadAll()) count += page.executions.size();
-
-    EXPECT_EQ(count, GetParam().load_page_rows);
+    EXPECT_EQ(LoadAll().executions.size(), GetParam().load_page_rows);
 }
 
 // A row was damaged on disk, or written by a newer version that was rolled back. The leader must
@@ -186,8 +174,8 @@ TEST_P(StoreConformance, AnUndecodableRowIsShownAndStopsNothing) {
     const Result<void> spoilt = database().Spoil(bad);
     ASSERT_TRUE(spoilt) << spoilt.error().detail;
 
-    const std::vector<LoadPage> pages = LoadAll();
-    ASSERT_EQ(pages.at(0).executions.size(), 3u);
+    const Loaded all = LoadAll();
+    ASSERT_EQ(all.executions.size(), 3u);
     const auto is_shown = [&](const Execution& row) {
         EXPECT_EQ(row.id, bad.id);
         EXPECT_EQ(row.serial, bad.serial);
@@ -197,16 +185,16 @@ TEST_P(StoreConformance, AnUndecodableRowIsShownAndStopsNothing) {
         EXPECT_EQ(row.outcome->reason, Reason::kUndecodable);
         EXPECT_FALSE(row.outcome->message.empty());
     };
-    EXPECT_EQ(Show(pages[0].executions[0]), Show(good));
-    is_shown(pages[0].executions[1]);
-    EXPECT_EQ(Show(pages[0].executions[2]), Show(last));
+    EXPECT_EQ(Show(all.executions[0]), Show(good));
+    is_shown(all.executions[1]);
+    EXPECT_EQ(Show(all.executions[2]), Show(last));
     ASSERT_TRUE(Find(bad.id));
     is_shown(*Find(bad.id));
     EXPECT_EQ(ListIds({}), (std::vector<std::string>{"last", "bad", "good"}));
 
     // The leader ends it, as it ends whatever it cannot run.
     Put({ExecutionChange{Place::kLive, Place::kHistory, *Find(bad.id)}});
-    EXPECT_EQ(LoadAll().at(0).executions.size(), 2u);
+    EXPECT_EQ(LoadAll().executions.size(), 2u);
     is_shown(*Find(bad.id));
 }
 

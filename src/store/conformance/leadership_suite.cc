@@ -165,8 +165,8 @@ TEST_P(StoreConformance, PartitionsHaveLeadersOfTheirOwn) {
     EXPECT_EQ(term->partition, 1);
     EXPECT_EQ(Leader()->node.view(), "node-a");
     EXPECT_TRUE(Commit(*term, 1, {SettingPut{"key", "of partition 1"}}));
-    EXPECT_TRUE(LoadAll(0).at(0).settings.empty());
-    EXPECT_EQ(LoadAll(1).at(0).settings.size(), 1u);
+    EXPECT_TRUE(LoadAll(0).settings.empty());
+    EXPECT_EQ(LoadAll(1).settings.size(), 1u);
 }
 
 // The console lists the schedulers of the cluster.

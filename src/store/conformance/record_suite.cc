@@ -34,13 +34,13 @@ TEST_P(StoreConformance, TasksAreKeptUntilTheyAreDeleted) {
     row.state.paused_at = {};
     Put({TaskPut{row}});
     EXPECT_EQ(Show(*find("t-1")), Show(row));
-    EXPECT_EQ(LoadAll().at(0).tasks.size(), 1u);
+    EXPECT_EQ(LoadAll().tasks.size(), 1u);
 
     Put({TaskDelete{TaskId("t-1")}, TaskDelete{TaskId("never-was")}});
     const Result<TaskRow> gone = find("t-1");
     ASSERT_FALSE(gone);
     EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
-    EXPECT_TRUE(LoadAll().at(0).tasks.empty());
+    EXPECT_TRUE(LoadAll().tasks.empty());
 }
 
 // The console lists tasks by page and searches them by name.
@@ -91,8 +91,8 @@ TEST_P(StoreConformance, WorkersAreKeptUntilTheyAreDeleted) {
 
     ASSERT_EQ(list().size(), 1u);
     EXPECT_EQ(Show(list().at(0)), Show(row));
-    ASSERT_EQ(LoadAll().at(0).workers.size(), 1u);
-    EXPECT_EQ(Show(LoadAll().at(0).workers[0]), Show(row));
+    ASSERT_EQ(LoadAll().workers.size(), 1u);
+    EXPECT_EQ(Show(LoadAll().workers[0]), Show(row));
 }
 
 // The strategy is changed, queues are paused, and some of it is taken back.
@@ -118,7 +118,7 @@ TEST_P(StoreConformance, SettingsArePutListedByPrefixAndDeletedByAnEmptyValue) {
 
     EXPECT_EQ(list("queue/"), (Ids{"queue/b=paused"}));
     EXPECT_EQ(list("strategy"), (Ids{"strategy=sticky"}));
-    EXPECT_EQ(LoadAll().at(0).settings.size(), 4u);
+    EXPECT_EQ(LoadAll().settings.size(), 4u);
 }
 
 // Somebody follows the log of a running execution.
@@ -247,11 +247,11 @@ TEST_P(StoreConformance, HostileTextsComeBackAsTheyWere) {
     Put({ExecutionChange{Place::kNone, Place::kLive, row}, setting, LogAppend{chunk}});
 
     EXPECT_EQ(Show(*Find(row.id)), Show(row));
-    EXPECT_EQ(Show(LoadAll().at(0).executions.at(0)), Show(row));
+    EXPECT_EQ(Show(LoadAll().executions.at(0)), Show(row));
     EXPECT_EQ(ListIds({.type = Text(kHostile), .queue = Text(kHostile)}), Ids{"e-1"});
-    ASSERT_EQ(LoadAll().at(0).settings.size(), 1u);
-    EXPECT_EQ(LoadAll().at(0).settings[0].key.view(), kHostile);
-    EXPECT_EQ(LoadAll().at(0).settings[0].value.view(), kHostile);
+    ASSERT_EQ(LoadAll().settings.size(), 1u);
+    EXPECT_EQ(LoadAll().settings[0].key.view(), kHostile);
+    EXPECT_EQ(LoadAll().settings[0].value.view(), kHostile);
     const auto log = Await<Many<LogChunk>>(
         [&](Done<Many<LogChunk>> d) { store().ReadLog(row.id, 0, 10, std::move(d)); });
     ASSERT_EQ(log->size(), 1u);
@@ -273,7 +273,7 @@ TEST_P(StoreConformance, APayloadOfAMegabyteComesBackWhole) {
 
     Insert(row);
     EXPECT_TRUE(Find(row.id)->payload.view() == payload);
-    EXPECT_TRUE(LoadAll().at(0).executions.at(0).payload.view() == payload);
+    EXPECT_TRUE(LoadAll().executions.at(0).payload.view() == payload);
 
     Put({ExecutionChange{Place::kLive, Place::kLive, Running(Scheduled(row, "w-1"))}});
     EXPECT_TRUE(Find(row.id)->payload.view() == payload);

@@ -1,5 +1,7 @@
 #include "store/conformance/suite.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace takt::conformance {
@@ -114,20 +116,28 @@ std::vector<std::string> StoreConformance::ListIds(const ExecutionFilter& filter
     return ids;
 }
 
-std::vector<LoadPage> StoreConformance::LoadAll(Partition partition) {
-    std::vector<LoadPage> pages;
+Loaded StoreConformance::LoadAll(Partition partition) {
+    Loaded all;
     std::string cursor;
     do {
         auto page = Await<LoadPage>(
             [&](Done<LoadPage> done) { store_->Load(partition, cursor, std::move(done)); });
         EXPECT_TRUE(page) << page.error().detail;
         if (!page) break;
+        if (!page->settings.empty() || !page->workers.empty() || !page->tasks.empty()) {
+            EXPECT_TRUE(all.executions.empty()) << "settings, workers and tasks come first";
+        }
+        if (all.pages > 0) EXPECT_EQ(page->last_serial, all.last_serial);
+        all.last_serial = page->last_serial;
+        std::ranges::move(page->settings, std::back_inserter(all.settings));
+        std::ranges::move(page->workers, std::back_inserter(all.workers));
+        std::ranges::move(page->tasks, std::back_inserter(all.tasks));
+        std::ranges::move(page->executions, std::back_inserter(all.executions));
         cursor = page->next;
-        pages.push_back(std::move(*page));
         // No test writes more; a cursor that does not advance must not hang the suite.
-        EXPECT_LT(pages.size(), 1000u);
-    } while (!cursor.empty() && pages.size() < 1000);
-    return pages;
+        EXPECT_LT(++all.pages, 1000u);
+    } while (!cursor.empty() && all.pages < 1000);
+    return all;
 }
 
 }  // namespace takt::conformance

@@ -87,6 +87,10 @@ Result<T> Await(const std::function<void(Done<T>)>& begin) {
     return answer.get();
 }
 
+struct Loaded : LoadPage {
+    std::size_t pages = 0;
+};
+
 class StoreConformance : public testing::TestWithParam<Backend> {
   protected:
     static constexpr Duration kLong{3'600'000};  // A ttl that does not run out during a test.
@@ -115,7 +119,8 @@ class StoreConformance : public testing::TestWithParam<Backend> {
     std::optional<Execution> Find(const ExecutionId& id);
     std::vector<Execution> List(const ExecutionFilter& filter);
     std::vector<std::string> ListIds(const ExecutionFilter& filter);
-    std::vector<LoadPage> LoadAll(Partition partition = 0);
+    // All pages as one. Checks that they come in the order that LoadPage promises.
+    Loaded LoadAll(Partition partition = 0);
 
     RowMaker make_;
 

@@ -4,11 +4,11 @@ namespace takt {
 
 MemoryStore::MemoryStore(std::shared_ptr<MemoryDatabase> database, Post post)
     : database_(std::move(database)),
-      queue_(std::make_shared<OperationQueue>()),
+      queue_(std::make_shared<OperationQueue<MemoryDatabase>>()),
       post_(std::move(post)) {
     if (post_) return;
-    thread_ = std::jthread([queue = queue_] {
-        while (std::optional<Operation> operation = queue->Pop()) (*operation)(nullptr);
+    thread_ = std::jthread([queue = queue_, database = database_] {
+        while (auto operation = queue->Pop()) (*operation)(database.get(), nullptr);
     });
 }
 
@@ -22,12 +22,10 @@ StoreLimits MemoryStore::limits() const {
 
 template <typename T, typename Work>
 void MemoryStore::Enqueue(Work work, Done<T> done) {
-    queue_->Push(MakeOperation<T>(
-        [database = database_, work = std::move(work)]() mutable { return work(*database); },
-        std::move(done)));
+    queue_->Push(MakeOperation<MemoryDatabase, T>(std::move(work), std::move(done)));
     if (!post_) return;
-    post_([queue = queue_] {
-        if (std::optional<Operation> operation = queue->TryPop()) (*operation)(nullptr);
+    post_([queue = queue_, database = database_] {
+        if (auto operation = queue->TryPop()) (*operation)(database.get(), nullptr);
     });
 }
 

@@ -53,7 +53,7 @@ class MemoryStore final : public Store {
     void Enqueue(Work work, Done<T> done);
 
     const std::shared_ptr<MemoryDatabase> database_;
-    const std::shared_ptr<OperationQueue> queue_;
+    const std::shared_ptr<OperationQueue<MemoryDatabase>> queue_;
     const Post post_;
     std::jthread thread_;
 };

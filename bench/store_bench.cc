@@ -1,0 +1,306 @@
+// How fast the embedded store is, beside what its parts can do on the same disk in the same run:
+// the tables by hand in SQLite, and appending to a file with fdatasync.
+//
+//   store_bench [directory] [seconds per cell] [one batch size only]
+//
+// A lifecycle is insert, update, finish. A batch of N carries N changes, one commit at a time, so
+// lifecycles/s = N × commits/s / 3.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <future>
+
+#include "base/check.h"
+#include "store/embedded/embedded_store.h"
+#include "store/embedded/sqlite.h"
+
+namespace takt {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Of the whole process. On a machine that others use too it says more than the time that passed.
+double CpuSeconds() {
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+struct Rate {
+    double per_second;
+    double cpu_us;  // Of one lifecycle.
+};
+
+class Meter {
+  public:
+    double seconds() const { return SecondsSince(begin_); }
+    Rate Of(std::size_t changes) const {
+        const double lives = static_cast<double>(changes) / 3;
+        return {lives / seconds(), (CpuSeconds() - cpu_) * 1e6 / lives};
+    }
+    void Print(std::string_view what) const {
+        fmt::print("{}: {:.2f} s, {:.2f} s of processor\n", what, seconds(), CpuSeconds() - cpu_);
+    }
+
+  private:
+    const Clock::time_point begin_ = Clock::now();
+    const double cpu_ = CpuSeconds();
+};
+
+template <typename T>
+T Await(const std::function<void(Done<T>)>& begin) {
+    std::promise<Result<T>> answer;
+    begin([&](Result<T> result) { answer.set_value(std::move(result)); });
+    Result<T> result = answer.get_future().get();
+    if (!result) {
+        fmt::print(stderr, "store_bench: {}\n", result.error().detail);
+        std::exit(1);
+    }
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+// Executions on their way, in the order in which their changes come: each third change finishes the
+// oldest, and inserts keep `backlog` rows waiting.
+class Lifecycles {
+  public:
+    Change Next() {
+        switch (step_++ % 3) {
+            case 0: {
+                waiting_.push_back(Make());
+                return ExecutionChange{Place::kNone, Place::kLive, waiting_.back()};
+            }
+            case 1: {
+                Execution row = std::move(waiting_.front());
+                waiting_.pop_front();
+                row.status = Status::kScheduled;
+                row.attempt = 1;
+                row.epoch = 1;
+                row.token.fill(7);
+                row.worker = worker_;
+                running_.push_back(row);
+                return ExecutionChange{Place::kLive, Place::kLive, std::move(row)};
+            }
+            default: {
+                Execution row = std::move(running_.front());
+                running_.pop_front();
+                row.status = Status::kSuccess;
+                row.started_at = row.created_at + Duration(3);
+                row.finished_at = row.created_at + Duration(8);
+                row.outcome = outcome_;
+                return ExecutionChange{Place::kLive, Place::kHistory, std::move(row)};
+            }
+        }
+    }
+
+    // Rows that are inserted ahead of the others, so that no two changes of one batch are of one
+    // row.
+    std::vector<Change> Ahead(std::size_t count) {
+        std::vector<Change> changes;
+        for (std::size_t i = 0; i < count; ++i) {
+            waiting_.push_back(Make());
+            changes.push_back(ExecutionChange{Place::kNone, Place::kLive, waiting_.back()});
+        }
+        return changes;
+    }
+    // The same for rows that run.
+    std::vector<Change> StartAhead(std::size_t count) {
+        std::vector<Change> changes;
+        for (std::size_t i = 0; i < count; ++i) {
+            step_ = 1;
+            changes.push_back(Next());
+        }
+        step_ = 0;
+        return changes;
+    }
+
+    Serial last_serial() const { return serials_.last(); }
+
+  private:
+    Execution Make() {
+        const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+        Execution row;
+        row.serial = serials_.Next(now);
+        row.id = ExecutionId(Text(SerialText(row.serial)));
+        boost::intrusive_ptr<Task> task(new Task);
+        task->id = TaskId(row.id.text());
+        task->name = name_;
+        task->type = type_;
+        task->queue = queue_;
+        task->payload = payload_;
+        task->created_at = task->updated_at = now;
+        row.task = task;
+        row.created_at = row.scheduled_at = row.ready_at = now;
+        return row;
+    }
+
+    SerialSource serials_{0, 0};
+    std::size_t step_ = 0;
+    std::deque<Execution> waiting_, running_;
+    const Text name_ = "send mail", type_ = "mail", queue_ = "default";
+    const Text payload_{std::string(150, 'x')};
+    const WorkerId worker_{"worker-1"};
+    const OutcomePtr outcome_{new Outcome};
+};
+
+Rate BenchStore(const std::string& directory, std::size_t batch, double seconds) {
+    std::filesystem::remove_all(directory);
+    auto opened = OpenEmbedded({.directory = directory});
+    TAKT_CHECK(opened.has_value());
+    Store& store = **opened;
+    const Term term = Await<Term>(
+        [&](Done<Term> done) { store.Acquire({.node = NodeId("bench")}, std::move(done)); });
+    Lifecycles lives;
+    std::uint64_t sequence = 0;
+    const auto commit = [&](std::vector<Change> changes) {
+        const auto value = std::make_shared<const Batch>(
+            Batch{term, ++sequence, lives.last_serial(), std::move(changes)});
+        Await<void>([&](Done<void> done) { store.Commit(value, std::move(done)); });
+    };
+    commit(lives.Ahead(batch + 1));
+    commit(lives.StartAhead(batch / 2 + 1));
+    const Meter meter;
+    std::size_t changes = 0;
+    while (meter.seconds() < seconds) {
+        std::vector<Change> next;
+        next.reserve(batch);
+        for (std::size_t i = 0; i < batch; ++i) next.push_back(lives.Next());
+        commit(std::move(next));
+        changes += batch;
+    }
+    return meter.Of(static_cast<std::size_t>(changes));
+}
+
+// The same rows by hand: 359 bytes each, live and history apart, two indexes on the history.
+Rate BenchSqlite(const std::string& directory, std::size_t batch, double seconds) {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+    embedded::Connection connection(directory + "/raw.db",
+                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+    for (const char* sql :
+         {"PRAGMA page_size = 8192", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
+          "PRAGMA cache_size = -65536", "PRAGMA wal_autocheckpoint = 8000",
+          "CREATE TABLE live (serial INTEGER PRIMARY KEY, status INTEGER, record BLOB)",
+          "CREATE TABLE history (serial INTEGER PRIMARY KEY, status INTEGER, task TEXT, record "
+          "BLOB)",
+          "CREATE INDEX history_status ON history (status)",
+          "CREATE INDEX history_task ON history (task)"}) {
+        connection.Run(sql);
+    }
+    embedded::Statement insert = connection.Prepare("INSERT INTO live VALUES (?, 0, ?)");
+    embedded::Statement update = connection.Prepare("UPDATE live SET status = 1 WHERE serial = ?");
+    embedded::Statement remove = connection.Prepare("DELETE FROM live WHERE serial = ?");
+    embedded::Statement finish = connection.Prepare("INSERT INTO history VALUES (?, 4, ?, ?)");
+    const std::string record(359, 'x');
+    const Meter meter;
+    std::int64_t changes = 0;
+    while (meter.seconds() < seconds) {
+        connection.Run("BEGIN IMMEDIATE");
+        for (std::size_t i = 0; i < batch; ++i, ++changes) {
+            const std::int64_t serial = changes / 3;
+            switch (changes % 3) {
+                case 0:
+                    insert.Int(serial);
+                    insert.Blob(record);
+                    insert.Run();
+                    break;
+                case 1:
+                    update.Int(serial);
+                    update.Run();
+                    break;
+                default:
+                    remove.Int(serial);
+                    remove.Run();
+                    finish.Int(serial);
+                    finish.Text(finish.Keep(SerialText(static_cast<Serial>(serial))));
+                    finish.Blob(record);
+                    finish.Run();
+            }
+        }
+        connection.Run("COMMIT");
+    }
+    return meter.Of(static_cast<std::size_t>(changes));
+}
+
+// The ceiling of the disk: 359 bytes for an insert, 24 for each other change.
+Rate BenchAppend(const std::string& directory, std::size_t batch, double seconds) {
+    std::filesystem::create_directories(directory);
+    const int file = open((directory + "/raw.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    TAKT_CHECK(file >= 0);
+    const Meter meter;
+    std::size_t changes = 0;
+    std::string bytes;
+    while (meter.seconds() < seconds) {
+        bytes.clear();
+        for (std::size_t i = 0; i < batch; ++i, ++changes) {
+            bytes.append(changes % 3 == 0 ? 359 : 24, 'x');
+        }
+        TAKT_CHECK(write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+        TAKT_CHECK(fdatasync(file) == 0);
+    }
+    close(file);
+    return meter.Of(static_cast<std::size_t>(changes));
+}
+
+void BenchLoad(const std::string& directory, std::size_t rows) {
+    std::filesystem::remove_all(directory);
+    auto opened = OpenEmbedded({.directory = directory});
+    TAKT_CHECK(opened.has_value());
+    Store& store = **opened;
+    const Term term = Await<Term>(
+        [&](Done<Term> done) { store.Acquire({.node = NodeId("bench")}, std::move(done)); });
+    Lifecycles lives;
+    const Meter inserting;
+    for (std::size_t i = 0; i < rows / 4000; ++i) {
+        const auto batch = std::make_shared<const Batch>(
+            Batch{term, i + 1, lives.last_serial(), lives.Ahead(4000)});
+        Await<void>([&](Done<void> done) { store.Commit(batch, std::move(done)); });
+    }
+    inserting.Print(fmt::format("insert of {} live rows", rows));
+    const Meter loading;
+    std::string cursor;
+    std::vector<Execution> all;
+    all.reserve(rows);
+    do {
+        LoadPage page =
+            Await<LoadPage>([&](Done<LoadPage> done) { store.Load(0, cursor, std::move(done)); });
+        cursor = page.next;
+        std::ranges::move(page.executions, std::back_inserter(all));
+    } while (!cursor.empty());
+    loading.Print(fmt::format("load of {} live rows", all.size()));
+}
+
+}  // namespace
+}  // namespace takt
+
+int main(int count, char** arguments) {
+    const std::string root = count > 1 ? arguments[1] : "store-bench-data";
+    const double seconds = count > 2 ? std::atof(arguments[2]) : 3;
+    fmt::print(
+        "lifecycles/s (and µs of processor for each)\n{:>6} {:>17} {:>17} {:>17} {:>10} {:>10}\n",
+        "batch", "store", "raw SQLite", "raw append", "of SQLite", "of append");
+    std::vector<std::size_t> batches = {1, 16, 128, 1000};
+    if (count > 3) batches = {static_cast<std::size_t>(std::max(1, std::atoi(arguments[3])))};
+    for (const std::size_t batch : batches) {
+        const takt::Rate append = takt::BenchAppend(root, batch, seconds);
+        const takt::Rate sqlite = takt::BenchSqlite(root + "/raw", batch, seconds);
+        const takt::Rate store = takt::BenchStore(root + "/store", batch, seconds);
+        fmt::print("{:>6}", batch);
+        for (const takt::Rate& rate : {store, sqlite, append}) {
+            fmt::print(" {:>9.0f} ({:>5.1f})", rate.per_second, rate.cpu_us);
+        }
+        fmt::print(" {:>9.0f}% {:>9.0f}%\n", 100 * store.per_second / sqlite.per_second,
+                   100 * store.per_second / append.per_second);
+    }
+    takt::BenchLoad(root + "/store", 1'000'000);
+    std::filesystem::remove_all(root);
+}

@@ -1,0 +1,55 @@
+// The command line: one file per command, each adding itself to the program.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "config/config.h"
+
+namespace takt::cli {
+
+// What the program ends with. Documented in docs/cli.md; scripts rely on them.
+enum Exit : int {
+    kOk = 0,
+    kFailed = 1,       // It was tried and failed.
+    kUsage = 2,        // It was not understood, or the configuration is wrong.
+    kNotFound = 3,     // What was asked for does not exist.
+    kConflict = 4,     // It contradicts what is there.
+    kUnavailable = 5,  // Nobody could answer; try again.
+};
+
+// A command sets `exit` from its callback.
+struct Context {
+    int exit = kOk;
+};
+
+Exit ExitOf(const Error& error);
+
+// Prints "takt: …" on standard error.
+void PrintError(const Error& error);
+
+// Flags that every command with a configuration takes: --config, --set and the short forms given.
+struct ConfigFlags {
+    std::string file;
+    std::vector<std::string> sets;
+    // Short forms: the flag and the key that it sets.
+    struct Short {
+        std::string key;
+        std::string value;
+    };
+    std::vector<std::unique_ptr<Short>> shorts;
+
+    void Add(CLI::App& command);
+    void AddShort(CLI::App& command, const std::string& flag, const std::string& key,
+                  const std::string& help);
+    // File, environment and flags, in rising order of strength.
+    Result<Config> Load() const;
+};
+
+void AddServe(CLI::App& app, Context& context);
+void AddWorker(CLI::App& app, Context& context);
+
+}  // namespace takt::cli

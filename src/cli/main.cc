@@ -1,0 +1,29 @@
+// takt: the one binary.
+#include <csignal>
+#include <cstdio>
+
+#include "base/failpoint.h"
+#include "cli/cli.h"
+
+int main(int argc, char** argv) {
+    using namespace takt;
+    // A peer that hangs up is an error of its socket, not the end of the process.
+    std::signal(SIGPIPE, SIG_IGN);
+    if (auto started = StartFailPoints(); !started) {
+        cli::PrintError(started.error());
+        return cli::kUsage;
+    }
+    CLI::App app("Takt runs tasks now, later or by cron on a fleet of workers.", "takt");
+    app.set_version_flag("--version", std::string("takt ") + TAKT_VERSION);
+    app.require_subcommand(1);
+    app.footer("takt COMMAND --help tells more about a command.");
+    cli::Context context;
+    cli::AddServe(app, context);
+    cli::AddWorker(app, context);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? cli::kOk : cli::kUsage;
+    }
+    return context.exit;
+}

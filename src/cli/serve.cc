@@ -1,0 +1,113 @@
+// takt serve: a scheduler, with a worker in the same process if asked.
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/signals.h"
+#include "cli/worker_options.h"
+#include "server/server.h"
+#include "worker/worker_runtime.h"
+
+namespace takt::cli {
+namespace {
+
+struct Options {
+    ConfigFlags config;
+    bool with_worker = false;
+    bool demo = false;
+    bool insecure = false;
+};
+
+void PrintWelcome(const Server& server, bool with_worker) {
+    const std::string& url = server.url();
+    std::printf("takt %s listens on %s\n", TAKT_VERSION, url.c_str());
+    std::printf("  store  %s\n", server.store_name().c_str());
+    if (with_worker) std::printf("  worker in this process, with the demonstration handlers\n");
+    std::printf(
+        "try\n"
+        "  curl -s %s/api/v1/tasks -d '{\"name\": \"hello\", \"type\": \"echo\", \"payload\": "
+        "{\"say\": \"hello\"}}'\n"
+        "  curl -s %s/api/v1/executions\n"
+        "  curl -s %s/api/v1/scheduler/status\n",
+        url.c_str(), url.c_str(), url.c_str());
+    std::fflush(stdout);
+}
+
+int Serve(const Options& options) {
+    auto config = options.config.Load();
+    if (!config) {
+        PrintError(config.error());
+        return kUsage;
+    }
+    config->server.insecure |= options.insecure;
+    if (auto logging = StartLogging(config->log); !logging) {
+        PrintError(logging.error());
+        return kUsage;
+    }
+    const StopSignals signals;
+    auto server = Server::Start(*config);
+    if (!server) {
+        PrintError(server.error());
+        return ExitOf(server.error());
+    }
+    std::unique_ptr<WorkerRuntime> worker;
+    if (options.with_worker) {
+        Config::Worker own = config->worker;
+        own.servers = {(*server)->url()};
+        auto made = MakeWorker(own, options.demo);
+        if (made) {
+            worker = std::move(*made);
+            if (auto started = worker->Start(); !started) made = std::unexpected(started.error());
+        }
+        if (!made) {
+            PrintError(made.error());
+            return ExitOf(made.error());
+        }
+    }
+    PrintWelcome(**server, options.with_worker && options.demo);
+    signals.Wait();
+    Log(LogLevel::kInfo, "serve", "stopping; a second signal quits at once");
+    std::thread([&signals] {
+        signals.Wait();
+        _exit(kFailed);
+    }).detach();
+    if (worker) {
+        worker->Stop();
+        // What it was turned away for has been logged; the server stops all the same.
+        static_cast<void>(worker->Wait());
+    }
+    (*server)->Stop();
+    return kOk;
+}
+
+}  // namespace
+
+void AddServe(CLI::App& app, Context& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* serve = app.add_subcommand("serve", "Runs a scheduler");
+    options->config.Add(*serve);
+    options->config.AddShort(*serve, "--store", "store.url",
+                             "Where state is kept: file:DIR, redis://…, etcd://…, mysql://…");
+    options->config.AddShort(*serve, "--listen", "server.listen", "HOST:PORT [127.0.0.1:8080]");
+    options->config.AddShort(*serve, "--advertise", "server.advertise",
+                             "URL at which others reach this node");
+    options->config.AddShort(*serve, "--node-id", "server.node_id", "Name of this scheduler");
+    options->config.AddShort(*serve, "--log-level", "log.level", "trace, debug, info, warning, error");
+    options->config.AddShort(*serve, "--log-format", "log.format", "text or json");
+    serve->add_flag("--insecure", options->insecure,
+                    "Listen beyond loopback although there are no access tokens");
+    serve->add_flag("--with-worker", options->with_worker, "Run a worker in the same process");
+    serve->add_flag("--demo", options->demo,
+                    "Give it the handlers noop, echo, sleep, fail and log");
+    serve->footer("examples:\n"
+                  "  takt serve\n"
+                  "  takt serve --with-worker --demo\n"
+                  "  takt serve --store file:/var/lib/takt --listen 127.0.0.1:9090\n");
+    serve->callback([options, &context] { context.exit = Serve(*options); });
+}
+
+}  // namespace takt::cli

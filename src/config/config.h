@@ -1,0 +1,127 @@
+// Config: everything about `takt serve` and `takt worker` that can be set.
+//
+// Three places, each stronger than the one before: a YAML file, environment variables, flags. All
+// name the same keys: `scheduler.leader_ttl` is `scheduler: {leader_ttl: …}` in YAML,
+// TAKT_SCHEDULER_LEADER_TTL in the environment and `--set scheduler.leader_ttl=…` as a flag.
+// docs/configuration.md lists the keys; a test keeps it equal to Keys().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "engine/config.h"
+
+namespace takt {
+
+struct Config {
+    struct Store {
+        std::string url = "file:./takt-data";
+    } store;
+
+    struct Server {
+        std::string listen = "127.0.0.1:8080";
+        std::string advertise;  // Where others reach this node; empty: made from `listen`.
+        std::string node_id;    // Empty: the host name and a random part.
+        bool insecure = false;  // Listen beyond loopback without credentials.
+        std::string tls_cert;
+        std::string tls_key;
+        std::size_t connections_max = 20'000;
+        std::size_t connections_per_address_max = 1'000;
+        std::size_t body_bytes_max = 1 << 20;
+        std::size_t bulk_bytes_max = 64 << 20;
+    } server;
+
+    struct Scheduler {
+        Duration leader_ttl{10'000};
+        Duration leader_renew_interval{3'000};
+        Duration leader_acquire_interval{500};
+        Duration scan_interval{1'000};
+        Duration heartbeat_interval{10'000};
+        std::size_t inbox_max = 200'000;
+        Duration stop_deadline{5'000};
+    } scheduler;
+    EngineConfig engine;  // Under `scheduler.` too.
+
+    struct Executors {
+        bool health_check = true;
+        Duration health_interval{30'000};
+        Duration health_timeout{5'000};
+        std::uint32_t failure_threshold = 3;
+        std::uint32_t recovery_threshold = 2;
+        std::uint32_t concurrency_max = 100;  // Calls at once to one instance.
+        Duration timeout{30'000};             // Of one call, answer included.
+        std::vector<std::string> allow;       // Hosts, addresses or CIDR ranges that may be called.
+    } executors;
+
+    struct Metrics {
+        bool enabled = true;
+        Duration interval{10'000};  // Rates are over this long.
+    } metrics;
+
+    struct Worker {
+        std::vector<std::string> servers;
+        std::string id;
+        std::string name;
+        std::vector<std::string> types;
+        std::vector<std::string> queues;
+        std::map<std::string, std::string> labels;
+        std::string group;
+        std::uint32_t capacity = 10;
+        std::uint32_t weight = 1;
+        Duration heartbeat_interval{0};  // 0: as the scheduler says.
+        Duration timeout{0};             // Of an attempt for which the scheduler names none.
+        Duration stop_grace{10'000};
+        Duration drain_timeout{60'000};
+        Duration idle_timeout{0};
+        std::size_t buffer_size = 1'000;
+        bool compression = true;
+        std::string health_listen;
+        bool allow_shell = false;
+        std::string token;
+        std::string ca_file;
+    } worker;
+
+    LogOptions log;
+};
+
+// One thing that can be set.
+struct ConfigKey {
+    std::string_view name;
+    std::string_view kind;  // "duration", "number", "bytes", "yes or no", "text", "list", "map".
+    std::string_view help;  // One sentence.
+    // What other schedulers call it, for the table in docs/configuration.md: "000 TaskTimeout".
+    std::vector<std::string_view> seeds;
+    std::function<Result<void>(Config&, std::string_view)> set;
+    std::function<std::string(const Config&)> get;
+};
+
+// All keys, in the order of the documentation.
+std::span<const ConfigKey> ConfigKeys();
+
+// kInvalid, naming the key, if there is no such key (with the nearest one) or the value does not
+// fit.
+Result<void> SetConfig(Config& config, std::string_view key, std::string_view value);
+
+// kInvalid names the file and the line or key at fault.
+Result<void> LoadConfigFile(Config& config, const std::string& path);
+
+// Variables named TAKT_… Others than keys are refused, but for those that this process knows
+// otherwise (TAKT_FAILPOINTS, TAKT_TOKEN, TAKT_SERVER).
+Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> variables);
+
+// Values that contradict each other: a renewal slower than the lease, a heartbeat slower than its.
+Result<void> CheckConfig(const Config& config);
+
+// The candidate most like `word`, or nothing if none is near.
+std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace takt

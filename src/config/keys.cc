@@ -1,0 +1,345 @@
+// The table of keys: one line of code for each thing that can be set.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "config/config.h"
+
+namespace takt {
+namespace {
+
+std::unexpected<Error> Bad(std::string_view what) {
+    return Fail(ErrorCode::kInvalid, "must be " + std::string(what));
+}
+
+// --- How a value of each type is read and written
+// -------------------------------------------------
+
+Result<void> Read(std::string_view text, std::string& value) {
+    value = text;
+    return {};
+}
+Result<void> Read(std::string_view text, bool& value) {
+    if (text == "true" || text == "yes" || text == "on" || text == "1") {
+        value = true;
+    } else if (text == "false" || text == "no" || text == "off" || text == "0") {
+        value = false;
+    } else {
+        return Bad("true or false");
+    }
+    return {};
+}
+Result<void> Read(std::string_view text, Duration& value) {
+    const auto duration = ParseDuration(text);
+    if (!duration) return std::unexpected(duration.error());
+    value = *duration;
+    return {};
+}
+template <std::unsigned_integral Number>
+Result<void> Read(std::string_view text, Number& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) {
+        return Bad("a whole number from 0 to " +
+                   std::to_string(std::numeric_limits<Number>::max()));
+    }
+    return {};
+}
+Result<void> Read(std::string_view text, double& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+        return Bad("a number");
+    }
+    return {};
+}
+Result<void> Read(std::string_view text, std::vector<std::string>& value) {
+    value.clear();
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        std::string_view item = text.substr(0, comma);
+        while (item.starts_with(' ')) item.remove_prefix(1);
+        while (item.ends_with(' ')) item.remove_suffix(1);
+        if (!item.empty()) value.emplace_back(item);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return {};
+}
+Result<void> Read(std::string_view text, std::map<std::string, std::string>& value) {
+    std::vector<std::string> items;
+    if (auto read = Read(text, items); !read) return read;
+    value.clear();
+    for (const std::string& item : items) {
+        const std::size_t equals = item.find('=');
+        if (equals == std::string::npos || equals == 0) return Bad("a list like zone=a,disk=ssd");
+        value[item.substr(0, equals)] = item.substr(equals + 1);
+    }
+    return {};
+}
+Result<void> Read(std::string_view text, Strategy& value) {
+    const auto strategy = ParseStrategy(text);
+    if (!strategy || *strategy == Strategy::kCustom) {
+        return Bad(
+            "the name of a strategy: least_tasks, round_robin, weighted_round_robin, random, "
+            "consistent_hash, least_connections, capacity_based, sticky, resource_aware");
+    }
+    value = *strategy;
+    return {};
+}
+Result<void> Read(std::string_view text, LogLevel& value) {
+    const auto level = ParseLogLevel(text);
+    if (!level) return Bad("trace, debug, info, warning, error or off");
+    value = *level;
+    return {};
+}
+Result<void> Read(std::string_view text, LogFormat& value) {
+    const auto format = ParseLogFormat(text);
+    if (!format) return Bad("text or json");
+    value = *format;
+    return {};
+}
+
+std::string Show(const std::string& value) {
+    return value;
+}
+std::string Show(bool value) {
+    return value ? "true" : "false";
+}
+std::string Show(Duration value) {
+    return FormatDuration(value);
+}
+template <std::unsigned_integral Number>
+std::string Show(Number value) {
+    return std::to_string(value);
+}
+std::string Show(double value) {
+    std::string text = std::to_string(value);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text += '0';
+    return text;
+}
+std::string Show(const std::vector<std::string>& value) {
+    std::string text;
+    for (const std::string& item : value) text += (text.empty() ? "" : ",") + item;
+    return text;
+}
+std::string Show(const std::map<std::string, std::string>& value) {
+    std::string text;
+    for (const auto& [key, item] : value) text += (text.empty() ? "" : ",") + key + "=" + item;
+    return text;
+}
+std::string Show(Strategy value) {
+    return std::string(Name(value));
+}
+std::string Show(LogLevel value) {
+    return std::string(Name(value));
+}
+std::string Show(LogFormat value) {
+    return value == LogFormat::kJson ? "json" : "text";
+}
+
+template <typename T>
+constexpr std::string_view kKind = "text";
+template <>
+constexpr std::string_view kKind<bool> = "yes or no";
+template <>
+constexpr std::string_view kKind<Duration> = "duration";
+template <>
+constexpr std::string_view kKind<std::uint32_t> = "number";
+template <>
+constexpr std::string_view kKind<std::size_t> = "number";
+template <>
+constexpr std::string_view kKind<double> = "number";
+template <>
+constexpr std::string_view kKind<std::vector<std::string>> = "list";
+template <>
+constexpr std::string_view kKind<std::map<std::string, std::string>> = "map";
+
+// A key for the member that `member` finds in a Config.
+template <typename Member>
+ConfigKey Key(std::string_view name, Member member, std::string_view help,
+              std::vector<std::string_view> seeds = {}) {
+    using Value = std::remove_cvref_t<decltype(member(std::declval<Config&>()))>;
+    return {.name = name,
+            .kind = kKind<Value>,
+            .help = help,
+            .seeds = std::move(seeds),
+            .set = [member](Config& config,
+                            std::string_view text) { return Read(text, member(config)); },
+            .get = [member](
+                       const Config& config) { return Show(member(const_cast<Config&>(config))); }};
+}
+
+#define FIELD(path) [](Config& config) -> auto& { return config.path; }
+
+std::vector<ConfigKey> MakeKeys() {
+    return {
+        Key("store.url", FIELD(store.url),
+            "Where all state is kept: file:DIR, redis://, rediss://, redis+sentinel://, etcd:// or "
+            "mysql://. Key prefix, namespace, database and pool size are parts of it.",
+            {"000 EtcdKeyPrefix", "001 redis.addr", "001 redis.password", "001 redis.db",
+             "001 redis.pool_size", "002 RedisClient", "002 Namespace", "003 database.host",
+             "003 database.port", "003 database.database", "003 database.user",
+             "003 database.password", "003 scheduler.lock_key"}),
+        Key("server.listen", FIELD(server.listen),
+            "Host and port for everything: REST, workers, console."),
+        Key("server.advertise", FIELD(server.advertise),
+            "URL at which other nodes and workers reach this one; by default made from "
+            "server.listen."),
+        Key("server.node_id", FIELD(server.node_id),
+            "Name of this scheduler; by default the host name and a random part.",
+            {"000 NodeID", "002 SchedulerID", "003 scheduler.instance_id"}),
+        Key("server.insecure", FIELD(server.insecure),
+            "Allows listening beyond loopback although there are no access tokens."),
+        Key("server.tls_cert", FIELD(server.tls_cert),
+            "PEM file with the certificate chain; turns TLS on."),
+        Key("server.tls_key", FIELD(server.tls_key), "PEM file with the private key."),
+        Key("server.connections_max", FIELD(server.connections_max), "Open connections in all."),
+        Key("server.connections_per_address_max", FIELD(server.connections_per_address_max),
+            "Open connections from one address."),
+        Key("server.body_bytes_max", FIELD(server.body_bytes_max), "Largest request body."),
+        Key("server.bulk_bytes_max", FIELD(server.bulk_bytes_max),
+            "Largest body of a bulk creation."),
+
+        Key("scheduler.leader_ttl", FIELD(scheduler.leader_ttl),
+            "How long the lead lasts without renewal; failover takes about this long.",
+            {"000 ElectionTimeout", "001 schedule.leader_lock_ttl", "002 LeaderLeaseTTL",
+             "003 scheduler.lock_timeout"}),
+        Key("scheduler.leader_renew_interval", FIELD(scheduler.leader_renew_interval),
+            "How often the leader renews its lead.",
+            {"001 schedule.leader_renew_interval", "003 scheduler.heartbeat_interval"}),
+        Key("scheduler.leader_acquire_interval", FIELD(scheduler.leader_acquire_interval),
+            "How often a follower asks whether the lead is free."),
+        Key("scheduler.scan_interval", FIELD(scheduler.scan_interval),
+            "How often the leader looks for due work if no timer wakes it: notices clock jumps.",
+            {"001 schedule.scan_interval"}),
+        Key("scheduler.heartbeat_interval", FIELD(scheduler.heartbeat_interval),
+            "How often workers are told to send a sign of life.",
+            {"000 HeartbeatInterval", "001 worker.heartbeat_interval"}),
+        Key("scheduler.worker_lease", FIELD(engine.worker_lease),
+            "A worker silent for longer is taken for dead and its work given to others.",
+            {"000 WorkerTimeout", "000 WorkerTTL", "001 worker.heartbeat_timeout",
+             "002 WorkerTimeout"}),
+        Key("scheduler.takeover_grace", FIELD(engine.takeover_grace),
+            "How long a new leader waits for workers to come back with what they run."),
+        Key("scheduler.worker_forgotten", FIELD(engine.worker_forgotten),
+            "How long an offline worker stays in the lists."),
+        Key("scheduler.timeout", FIELD(engine.timeout),
+            "Timeout of an attempt, for tasks that name none.",
+            {"000 TaskTimeout", "001 task.default_timeout"}),
+        Key("scheduler.timeout_grace", FIELD(engine.timeout_grace),
+            "How long after its timeout an attempt that its worker does not end is given up."),
+        Key("scheduler.max_retry", FIELD(engine.retry.retries_max),
+            "Retries after a failure, for tasks that name none.",
+            {"000 MaxRetryAttempts", "001 task.max_retry", "002 TaskRetryLimit"}),
+        Key("scheduler.retry_delay", FIELD(engine.retry.delay), "Delay before the first retry.",
+            {"000 RetryBackoffBase", "001 task.retry_delay"}),
+        Key("scheduler.retry_backoff_rate", FIELD(engine.retry.backoff_rate),
+            "Each later delay is the one before times this.", {"001 task.backoff_rate"}),
+        Key("scheduler.retry_delay_max", FIELD(engine.retry.delay_max), "No retry waits longer.",
+            {"000 RetryBackoffMax"}),
+        Key("scheduler.retry_jitter", FIELD(engine.retry.jitter),
+            "Each delay is shortened by up to this fraction, at random."),
+        Key("scheduler.losses_max", FIELD(engine.losses_max),
+            "An execution that lost this many workers is failed: it may be what kills them."),
+        Key("scheduler.queue_size", FIELD(engine.pending_max),
+            "Executions that may wait in one queue; submits beyond are refused (429).",
+            {"000 TaskQueueSize"}),
+        Key("scheduler.inbox_max", FIELD(scheduler.inbox_max),
+            "Requests that may wait to be taken; those beyond are refused (429)."),
+        Key("scheduler.retention", FIELD(engine.retention),
+            "How long finished executions, their logs and events are kept."),
+        Key("scheduler.cleanup_interval", FIELD(engine.cleanup_interval),
+            "How often old records are looked for when nothing else happens.",
+            {"002 CleanupInterval"}),
+        Key("scheduler.strategy", FIELD(engine.strategy),
+            "How a worker is chosen, until an operator says otherwise.",
+            {"000 LoadBalanceStrategy", "002 LoadBalanceStrategy"}),
+        Key("scheduler.ageing", FIELD(engine.ageing),
+            "Waiting this long counts as one priority more; 0s is off."),
+        Key("scheduler.misfire_tolerance", FIELD(engine.misfire_tolerance),
+            "A fire this late is not missed yet under misfire_policy skip."),
+        Key("scheduler.log_bytes_max", FIELD(engine.log_bytes_max),
+            "Output kept of one execution; what is beyond is dropped."),
+        Key("scheduler.stop_deadline", FIELD(scheduler.stop_deadline),
+            "How long a stop waits for the store."),
+
+        Key("executors.health_check", FIELD(executors.health_check),
+            "Whether HTTP executors are asked for their health.", {"003 health_check.enabled"}),
+        Key("executors.health_interval", FIELD(executors.health_interval), "How often.",
+            {"002 HealthCheckInterval", "003 health_check.interval"}),
+        Key("executors.health_timeout", FIELD(executors.health_timeout),
+            "How long an answer may take.", {"003 health_check.timeout"}),
+        Key("executors.failure_threshold", FIELD(executors.failure_threshold),
+            "Failed checks in a row that take an executor out.",
+            {"003 health_check.failure_threshold"}),
+        Key("executors.recovery_threshold", FIELD(executors.recovery_threshold),
+            "Good checks in a row that bring it back.", {"003 health_check.recovery_threshold"}),
+        Key("executors.concurrency_max", FIELD(executors.concurrency_max),
+            "Calls at once to one executor instance.",
+            {"000 WorkerPoolSize", "003 scheduler.max_workers"}),
+        Key("executors.timeout", FIELD(executors.timeout),
+            "How long one call may take, answer included."),
+        Key("executors.allow", FIELD(executors.allow),
+            "Hosts, addresses or CIDR ranges that may be called; loopback is allowed while the "
+            "server "
+            "listens on loopback."),
+
+        Key("metrics.enabled", FIELD(metrics.enabled), "Whether /metrics is served.",
+            {"000 EnableMetrics", "002 EnableMonitoring"}),
+        Key("metrics.interval", FIELD(metrics.interval), "Rates are measured over this long.",
+            {"002 MetricsInterval"}),
+
+        Key("log.level", FIELD(log.level), "trace, debug, info, warning, error or off.",
+            {"002 Debug", "002 LogLevel"}),
+        Key("log.format", FIELD(log.format), "text for people, json for programs."),
+        Key("log.file", FIELD(log.file), "Empty is standard error.", {"003 logs/scheduler.log"}),
+
+        Key("worker.servers", FIELD(worker.servers), "Schedulers to connect to, any of a cluster."),
+        Key("worker.id", FIELD(worker.id),
+            "Name of this worker; by default the host name and a random part.", {"000 WorkerID"}),
+        Key("worker.name", FIELD(worker.name), "What people read.", {"000 WorkerName"}),
+        Key("worker.types", FIELD(worker.types),
+            "Task types it runs; empty is all it has handlers for.", {"002 TaskTypes"}),
+        Key("worker.queues", FIELD(worker.queues), "Queues it serves; empty is all."),
+        Key("worker.labels", FIELD(worker.labels), "What tasks can ask for, zone=a,disk=ssd."),
+        Key("worker.group", FIELD(worker.group), "What a task's `executor` can name."),
+        Key("worker.capacity", FIELD(worker.capacity), "Executions at once.",
+            {"000 MaxConcurrency", "001 worker.max_concurrent_tasks", "002 Capacity"}),
+        Key("worker.weight", FIELD(worker.weight), "Share under weighted_round_robin."),
+        Key("worker.heartbeat_interval", FIELD(worker.heartbeat_interval),
+            "How often it sends a sign of life; 0s is as the scheduler says.",
+            {"000 worker HeartbeatInterval"}),
+        Key("worker.timeout", FIELD(worker.timeout),
+            "Timeout of an attempt for which the scheduler names none; 0s is none.",
+            {"000 worker TaskTimeout"}),
+        Key("worker.stop_grace", FIELD(worker.stop_grace),
+            "How long a handler that was asked to stop may go on before it is abandoned."),
+        Key("worker.drain_timeout", FIELD(worker.drain_timeout),
+            "How long a stopping worker waits for what it runs."),
+        Key("worker.idle_timeout", FIELD(worker.idle_timeout),
+            "Stops itself after this long without work; 0s is never.", {"000 IdleTimeout"}),
+        Key("worker.buffer_size", FIELD(worker.buffer_size),
+            "Results it keeps while no scheduler takes them; at the bound it takes no more work.",
+            {"000 BufferSize"}),
+        Key("worker.compression", FIELD(worker.compression),
+            "Whether large payloads are compressed.", {"000 EnableCompression"}),
+        Key("worker.health_listen", FIELD(worker.health_listen),
+            "Host and port for its own /healthz and /readyz; empty is none.",
+            {"000 EnableHealthCheck"}),
+        Key("worker.allow_shell", FIELD(worker.allow_shell), "Whether it runs shell tasks."),
+        Key("worker.token", FIELD(worker.token), "Access token with the role worker."),
+        Key("worker.ca_file", FIELD(worker.ca_file),
+            "PEM file with the authorities that it trusts for TLS."),
+    };
+}
+
+#undef FIELD
+
+}  // namespace
+
+std::span<const ConfigKey> ConfigKeys() {
+    static const std::vector<ConfigKey> kKeys = MakeKeys();
+    return kKeys;
+}
+
+}  // namespace takt

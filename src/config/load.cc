@@ -1,0 +1,196 @@
+// Reads configuration from a file, the environment and flags.
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <numeric>
+
+#include "config/config.h"
+
+namespace takt {
+namespace {
+
+std::size_t Distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+        }
+    }
+    return row[b.size()];
+}
+
+std::string EnvironmentName(std::string_view key) {
+    std::string name = "TAKT_";
+    for (const char c : key) {
+        name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    return name;
+}
+
+std::string At(const std::string& path, const YAML::Mark& mark) {
+    return path + (mark.is_null() ? "" : ":" + std::to_string(mark.line + 1));
+}
+
+// A list or map of YAML, spelled as flags spell it.
+std::string Flatten(const YAML::Node& node) {
+    if (node.IsScalar()) return node.Scalar();
+    std::string text;
+    for (const auto& item : node) {
+        if (!text.empty()) text += ',';
+        text += node.IsMap() ? item.first.Scalar() + "=" + item.second.Scalar() : item.Scalar();
+    }
+    return text;
+}
+
+bool IsKey(std::string_view name) {
+    return std::ranges::any_of(ConfigKeys(),
+                               [&](const ConfigKey& key) { return key.name == name; });
+}
+
+Result<void> Walk(Config& config, const std::string& path, const YAML::Node& node,
+                  const std::string& prefix) {
+    for (const auto& item : node) {
+        const std::string name = prefix + item.first.Scalar();
+        if (item.second.IsMap() && !IsKey(name)) {
+            if (auto walked = Walk(config, path, item.second, name + "."); !walked) return walked;
+            continue;
+        }
+        if (item.second.IsNull()) continue;
+        if (auto set = SetConfig(config, name, Flatten(item.second)); !set) {
+            Error error = set.error();
+            error.detail = At(path, item.first.Mark()) + ": " + error.detail;
+            return std::unexpected(std::move(error));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates) {
+    std::string_view nearest;
+    std::size_t least = word.size() / 3 + 2;  // Further off it is a guess, not a slip.
+    for (const std::string_view candidate : candidates) {
+        const std::size_t distance = Distance(word, candidate);
+        if (distance < least) {
+            least = distance;
+            nearest = candidate;
+        }
+    }
+    return nearest;
+}
+
+Result<void> SetConfig(Config& config, std::string_view key, std::string_view value) {
+    for (const ConfigKey& known : ConfigKeys()) {
+        if (known.name != key) continue;
+        auto set = known.set(config, value);
+        if (set) return {};
+        return Fail(ErrorCode::kInvalid, std::string(key) + ": " + set.error().detail,
+                    std::string(key));
+    }
+    std::vector<std::string_view> names;
+    for (const ConfigKey& known : ConfigKeys()) names.push_back(known.name);
+    const std::string_view nearest = Nearest(key, names);
+    return Fail(ErrorCode::kInvalid,
+                "there is no key '" + std::string(key) + "'" +
+                    (nearest.empty() ? "; docs/configuration.md lists them all"
+                                     : "; did you mean '" + std::string(nearest) + "'?"),
+                std::string(key));
+}
+
+Result<void> LoadConfigFile(Config& config, const std::string& path) {
+    // yaml-cpp reports by exceptions; they end here.
+    try {
+        const YAML::Node root = YAML::LoadFile(path);
+        if (root.IsNull()) return {};
+        if (!root.IsMap()) return Fail(ErrorCode::kInvalid, path + ": must be a map of sections");
+        return Walk(config, path, root, "");
+    } catch (const YAML::BadFile&) {
+        return Fail(ErrorCode::kInvalid, path + ": the file cannot be read");
+    } catch (const YAML::Exception& error) {
+        return Fail(ErrorCode::kInvalid, At(path, error.mark) + ": " + error.msg);
+    }
+}
+
+Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> variables) {
+    constexpr std::array<std::string_view, 4> kOthers = {"TAKT_FAILPOINTS", "TAKT_TOKEN",
+                                                         "TAKT_SERVER", "TAKT_CONFIG"};
+    std::map<std::string, std::string_view> keys;
+    std::vector<std::string_view> names;
+    for (const ConfigKey& key : ConfigKeys()) keys[EnvironmentName(key.name)] = key.name;
+    for (const auto& [name, key] : keys) names.push_back(name);
+    for (const std::string& variable : variables) {
+        if (!variable.starts_with("TAKT_")) continue;
+        const std::size_t equals = variable.find('=');
+        const std::string name = variable.substr(0, equals);
+        if (std::ranges::find(kOthers, name) != kOthers.end()) continue;
+        const auto key = keys.find(name);
+        if (key == keys.end()) {
+            const std::string_view nearest = Nearest(name, names);
+            return Fail(
+                ErrorCode::kInvalid,
+                "the environment variable " + name + " names no key" +
+                    (nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?"));
+        }
+        const std::string value = equals == std::string::npos ? "" : variable.substr(equals + 1);
+        if (auto set = SetConfig(config, key->second, value); !set) {
+            return Fail(ErrorCode::kInvalid, name + ": " + set.error().detail, name);
+        }
+    }
+    return {};
+}
+
+Result<void> CheckConfig(const Config& config) {
+    const auto bad = [](std::string_view key, std::string detail) {
+        return Fail(ErrorCode::kInvalid, std::string(key) + " " + detail, std::string(key));
+    };
+    const Config::Scheduler& scheduler = config.scheduler;
+    if (scheduler.leader_ttl < Duration(500)) {
+        return bad("scheduler.leader_ttl", "must be at least 500ms: clocks and networks need it");
+    }
+    if (scheduler.leader_renew_interval * 2 > scheduler.leader_ttl ||
+        scheduler.leader_renew_interval <= Duration(0)) {
+        return bad(
+            "scheduler.leader_renew_interval",
+            "must be above 0 and at most half of scheduler.leader_ttl, so that one lost renewal "
+            "does not cost the lead");
+    }
+    if (scheduler.leader_acquire_interval < Duration(10)) {
+        return bad("scheduler.leader_acquire_interval", "must be at least 10ms");
+    }
+    if (scheduler.scan_interval < Duration(10) || scheduler.scan_interval > Duration(60'000)) {
+        return bad("scheduler.scan_interval", "must be between 10ms and 1m");
+    }
+    if (scheduler.heartbeat_interval <= Duration(0) ||
+        scheduler.heartbeat_interval * 2 > config.engine.worker_lease) {
+        return bad("scheduler.heartbeat_interval",
+                   "must be above 0 and at most half of scheduler.worker_lease");
+    }
+    if (config.engine.retry.backoff_rate < 1 || config.engine.retry.backoff_rate > 1000) {
+        return bad("scheduler.retry_backoff_rate", "must be between 1 and 1000");
+    }
+    if (config.engine.retry.jitter < 0 || config.engine.retry.jitter > 1) {
+        return bad("scheduler.retry_jitter", "must be between 0 and 1");
+    }
+    if (config.engine.timeout <= Duration(0)) return bad("scheduler.timeout", "must be above 0");
+    if (config.engine.losses_max == 0) return bad("scheduler.losses_max", "must be at least 1");
+    if (config.engine.cleanup_interval < Duration(1'000)) {
+        return bad("scheduler.cleanup_interval", "must be at least 1s");
+    }
+    if (config.worker.capacity == 0 || config.worker.capacity > 100'000) {
+        return bad("worker.capacity", "must be between 1 and 100000");
+    }
+    if (config.server.tls_cert.empty() != config.server.tls_key.empty()) {
+        return bad("server.tls_cert", "and server.tls_key go together");
+    }
+    return {};
+}
+
+}  // namespace takt

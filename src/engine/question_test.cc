@@ -1,0 +1,144 @@
+// Ids that callers choose, and questions about executions that the engine does not hold.
+#include "engine/history.h"
+
+namespace takt {
+namespace {
+
+using ::testing::IsEmpty;
+
+class QuestionTest : public History {
+  protected:
+    LookupDone NothingUnder(const std::string& id) {
+        return {{ExecutionId(Text(id))}, {std::nullopt}};
+    }
+};
+
+// The answer to a submit was lost; the client sends it again.
+TEST_F(QuestionTest, TheSameIdWithTheSameBodyIsTheSameExecution) {
+    At(0s, Once({.id = "order-1", .payload = "{}"}));
+    const Serial first = LastReply()->serial;
+    At(1s, Once({.id = "order-1", .payload = "{}"}));
+
+    ASSERT_TRUE(LastReply());
+    EXPECT_EQ(LastReply()->serial, first);
+    EXPECT_EQ(store.executions.size(), 1u);
+}
+
+TEST_F(QuestionTest, TheSameIdWithAnotherBodyIsAConflict) {
+    At(0s, Once({.id = "order-1", .payload = "{}"}));
+    At(1s, Once({.id = "order-1", .payload = "[]"}));
+
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(LastReply().error().field, "id");
+}
+
+// Two clients, or one that is impatient, ask before the store has answered.
+TEST_F(QuestionTest, TwoSubmitsOfOneIdWhileTheStoreIsAskedMakeOneExecution) {
+    answer_lookups = false;
+    At(0s, Once({.id = "x"}));
+    At(0s, Once({.id = "x"}));
+    At(0s, Once({.id = "x", .payload = "other"}));
+    EXPECT_EQ(lookups.size(), 1u) << "one question to the store is enough";
+    EXPECT_THAT(replies, IsEmpty());
+    At(1s, NothingUnder("x"));
+
+    ASSERT_EQ(replies.size(), 3u);
+    EXPECT_TRUE(replies.at(1));
+    EXPECT_EQ(replies.at(2)->serial, replies.at(1)->serial);
+    EXPECT_EQ(replies.at(3).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(store.executions.size(), 1u);
+}
+
+TEST_F(QuestionTest, AFinishedIdIsFoundInTheStore) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Success("x"));
+    At(2s, Once({.id = "x"}));
+
+    ASSERT_TRUE(LastReply());
+    EXPECT_EQ(LastReply()->status, Status::kSuccess);
+    EXPECT_EQ(assigns.size(), 1u);
+    At(3s, Once({.id = "x", .priority = 9}));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+}
+
+TEST_F(QuestionTest, CancellingTheUnknownIsNotFoundAndTheFinishedAConflict) {
+    At(0s, CancelOf("x"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kNotFound);
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Success("x"));
+    At(2s, CancelOf("x"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(StatusOf("x"), Status::kSuccess);
+}
+
+// The client regrets at once: both its questions wait for the store.
+TEST_F(QuestionTest, ACancelThatWaitsBehindItsSubmitCancels) {
+    answer_lookups = false;
+    At(0s, Once({.id = "x"}));
+    At(0s, CancelOf("x"));
+    At(1s, NothingUnder("x"));
+
+    ASSERT_TRUE(LastReply());
+    EXPECT_EQ(LastReply()->status, Status::kCancelled);
+    EXPECT_EQ(StatusOf("x"), Status::kCancelled);
+}
+
+// And then changes its mind again: the store's answer is from before all this.
+TEST_F(QuestionTest, WhatIsAskedAfterAnEndWithinTheSameAnswerAsksTheStoreAgain) {
+    answer_lookups = false;
+    At(0s, Once({.id = "x"}));
+    At(0s, CancelOf("x"));
+    At(0s, Once({.id = "x"}));
+    answer_lookups = true;
+    At(1s, NothingUnder("x"));
+
+    ASSERT_TRUE(LastReply());
+    EXPECT_EQ(LastReply()->status, Status::kCancelled);
+    EXPECT_EQ(store.executions.size(), 1u);
+}
+
+TEST_F(QuestionTest, RedrivingRunsAFailedExecutionAgainWithFreshCounts) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .retry = RetryPolicy{.retries_max = 0}}));
+    At(1s, Failure("x"));
+    ASSERT_EQ(StatusOf("x"), Status::kFailed);
+    At(2s, RedriveOf("x"));
+
+    ASSERT_TRUE(LastReply());
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+    EXPECT_EQ(Row("x").failures, 0u);
+    EXPECT_EQ(Row("x").attempt, 2u) << "attempts go on rising, so that old reports stay stale";
+    At(3s, Success("x"));
+    EXPECT_EQ(StatusOf("x"), Status::kSuccess);
+}
+
+TEST_F(QuestionTest, RedrivingTheUnknownTheLiveAndTheSuccessfulIsRefused) {
+    At(0s, RedriveOf("x"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kNotFound);
+    At(0s, Once({.id = "x"}));
+    At(0s, RedriveOf("x"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    At(1s, Join({.id = "a"}));
+    At(1s, Success("x"));
+    At(2s, RedriveOf("x"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+}
+
+// A cancelled attempt still runs somewhere when the operator runs the execution again.
+TEST_F(QuestionTest, AReportFromBeforeARedriveIsStale) {
+    At(0s, Join({.id = "a", .capacity = 2}));
+    At(0s, Once({.id = "x"}));
+    const Report old = Success("x");
+    At(1s, CancelOf("x"));
+    At(2s, RedriveOf("x"));
+    At(3s, old);
+
+    EXPECT_FALSE(verdicts.at(0).accepted);
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+}  // namespace
+}  // namespace takt

@@ -1,0 +1,107 @@
+// Calls HTTP servers and opens WebSockets: pooled connections, a bound on everything, no redirects.
+//
+// A redirect is returned like any other answer: following it would undo the address check.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "http/address.h"
+#include "http/log.h"
+#include "http/message.h"
+#include "http/tls.h"
+#include "http/websocket.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace takt {
+
+struct HttpClientOptions {
+    std::size_t connections_per_host_max = 64;  // Calls under way to one host; more wait.
+    std::size_t waiting_max = 10'000;           // Beyond it kExhausted.
+    std::size_t idle_per_host_max = 16;
+    std::chrono::milliseconds idle_timeout = std::chrono::seconds(30);
+    std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);  // Per address, with TLS.
+    HttpHeadLimits head;
+    TlsClientOptions tls;
+    // Sees every address that a host resolves to; if it refuses one, the call fails with kInvalid.
+    // The connection goes to an address that was seen. Empty: everything is allowed.
+    std::function<bool(const IpAddress&)> allow_address;
+    std::string user_agent = "takt";
+    HttpLog log;
+};
+
+struct HttpCall {
+    HttpMethod method = HttpMethod::kGet;
+    std::string url;
+    HttpHeaderList headers;
+    std::string body;
+    std::chrono::milliseconds timeout = std::chrono::seconds(30);  // Of everything together.
+    std::size_t response_bytes_max = 4 << 20;                      // kExhausted beyond.
+};
+
+struct HttpAnswer {
+    int status = 0;
+    HttpHeaders headers;
+    std::string body;
+};
+
+using HttpDone = std::move_only_function<void(Result<HttpAnswer>)>;
+
+struct WebSocketCall {
+    std::string url;  // ws:// or wss://
+    HttpHeaderList headers;
+    std::chrono::milliseconds timeout = std::chrono::seconds(10);  // Until the session is open.
+};
+
+class ClientCore;
+
+// Threads: see server.h; the same rules.
+class HttpClient {
+  public:
+    // kInvalid when the TLS files cannot be used.
+    static Result<std::unique_ptr<HttpClient>> Create(boost::asio::io_context& io,
+                                                      HttpClientOptions options);
+    // Like Close.
+    ~HttpClient();
+
+    // Any thread; `done` is called on the io thread, once. Errors: kInvalid (URL, header or address
+    // refused), kExhausted (too many waiting, answer too large), kUnavailable (nothing was sent),
+    // kUnknown (sent, and no whole answer came), kCancelled (Close). A call that changes nothing
+    // twice (GET, HEAD, PUT, DELETE) is sent again when a pooled connection turns out to be dead.
+    void Send(HttpCall call, HttpDone done);
+
+    // Any thread. Either callbacks->on_open is called, or `failed` with an error as above; a server
+    // that refuses the handshake gives kConflict with its status in the detail.
+    void OpenWebSocket(WebSocketCall call, std::shared_ptr<WebSocketCallbacks> callbacks,
+                       std::move_only_function<void(Error)> failed);
+
+    // Any thread. Fails what is pending and drops the pool. WebSockets that are open stay open.
+    void Close();
+
+  private:
+    explicit HttpClient(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}
+    std::shared_ptr<ClientCore> core_;
+};
+
+// For programs without a loop. May be used from several threads; calls take turns.
+class BlockingHttpClient {
+  public:
+    static Result<std::unique_ptr<BlockingHttpClient>> Create(HttpClientOptions options);
+    ~BlockingHttpClient();
+
+    Result<HttpAnswer> Send(HttpCall call);
+
+  private:
+    struct State;
+    explicit BlockingHttpClient(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace takt

@@ -1,0 +1,52 @@
+// From a URL to a connected transport: resolve, check every address, connect, TLS.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "http/address.h"
+#include "http/transport.h"
+#include "http/url.h"
+
+namespace takt {
+
+struct DialOptions {
+    std::chrono::milliseconds connect_timeout;
+    const std::function<bool(const IpAddress&)>& allow_address;
+    const TlsClientContext& tls;
+};
+
+class Dial : public std::enable_shared_from_this<Dial> {
+  public:
+    explicit Dial(boost::asio::io_context& io) : io_(io), resolver_(io), timer_(io) {}
+
+    // REQUIRES: a shared_ptr to this is kept until it returns.
+    boost::asio::awaitable<Result<std::shared_ptr<Transport>>> Connect(const Url& url,
+                                                                      DialOptions options);
+    // The io thread: makes Connect fail soon. A resolver that hangs in the system is not waited for
+    // by the caller's deadline, only by Connect.
+    void Cancel();
+
+  private:
+    using tcp = boost::asio::ip::tcp;
+    boost::asio::awaitable<Result<std::vector<tcp::endpoint>>> Resolve(const Url& url);
+    boost::asio::awaitable<std::string> TryEndpoint(const Url& url, tcp::endpoint endpoint,
+                                                    const DialOptions& options);
+    boost::asio::awaitable<std::string> Handshake();
+    void ArmTimer(std::chrono::milliseconds timeout);
+
+    boost::asio::io_context& io_;
+    tcp::resolver resolver_;
+    boost::asio::steady_timer timer_;
+    std::optional<tcp::socket> socket_;  // While it is being connected.
+    std::shared_ptr<Transport> transport_;
+    bool cancelled_ = false;
+};
+
+}  // namespace takt

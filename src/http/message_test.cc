@@ -1,0 +1,121 @@
+#include "http/message.h"
+
+#include <gtest/gtest.h>
+
+#include "http/address.h"
+#include "http/gzip.h"
+#include "http/url.h"
+
+namespace takt {
+namespace {
+
+HttpRequest Parsed(std::string_view target, HttpMethod method = HttpMethod::kGet) {
+    HttpRequest request;
+    request.method = method;
+    const auto parsed = ParseTarget(target, request);
+    EXPECT_TRUE(parsed) << target;
+    return request;
+}
+
+// Somebody lists executions of a task whose name has a space and a slash.
+TEST(Target, IsSplitAndDecodedOnce) {
+    const HttpRequest request = Parsed("/api/a%20b%2Fc?name=x+y%26z&flag&name=second&%2525=1");
+    EXPECT_EQ(request.path, "/api/a b/c");
+    EXPECT_EQ(request.raw_path, "/api/a%20b%2Fc");
+    EXPECT_EQ(request.Query("name"), "x y&z");
+    EXPECT_EQ(request.Query("flag"), "");
+    EXPECT_EQ(request.Query("%25"), "1");
+    EXPECT_EQ(request.Query("none"), std::nullopt);
+    EXPECT_EQ(request.QueryAll().size(), 4U);
+}
+
+// A proxy sends the whole URL, a monitor asks OPTIONS *.
+TEST(Target, MayBeAbsoluteOrAsterisk) {
+    EXPECT_EQ(Parsed("http://other:81/a?b=c").path, "/a");
+    EXPECT_EQ(Parsed("HTTPS://other").path, "/");
+    EXPECT_EQ(Parsed("http://other?q=1").Query("q"), "1");
+    EXPECT_EQ(Parsed("*", HttpMethod::kOptions).path, "*");
+}
+
+// A scanner tries its list of tricks.
+TEST(Target, ThatIsOddIsRefused) {
+    for (const std::string_view target :
+         {"", "*", "a", "host:80", "ftp://x/", "http:///a", "/%", "/%4", "/%zz", "/a%00b", "/%0a",
+          "/../etc/passwd", "/a/..", "/a/%2e%2e/b", "/a%2f..%2fb", "/./a", "/a#b", "/a?x=%G0",
+          "/a?x=%00"}) {
+        HttpRequest request;
+        EXPECT_FALSE(ParseTarget(target, request)) << target;
+    }
+}
+
+// An Accept-Encoding header as browsers, curl and careful clients send it.
+TEST(Headers, AreListsOfTokens) {
+    EXPECT_TRUE(ListHasToken("Keep-Alive, Upgrade", "upgrade"));
+    EXPECT_FALSE(ListHasToken("upgraded", "upgrade"));
+    EXPECT_TRUE(AcceptsGzip("deflate, gzip;q=0.5"));
+    EXPECT_TRUE(AcceptsGzip("*"));
+    EXPECT_FALSE(AcceptsGzip("gzip;q=0"));
+    EXPECT_FALSE(AcceptsGzip("br"));
+    EXPECT_FALSE(IsHttpHeaderValue("a\r\nSet-Cookie: b"));
+    EXPECT_FALSE(IsHttpHeaderName("a:b"));
+}
+
+// A large list goes over the wire packed and must come out the same; a bomb must not come out.
+TEST(Gzip, UnpacksToWhatWasPackedWithinItsBound) {
+    GzipWriter writer;
+    for (const std::size_t size : {0UL, 1UL, 5'000UL, 1'000'000UL}) {
+        std::string text;
+        while (text.size() < size) text += "{\"id\":" + std::to_string(text.size()) + "}";
+        const std::string packed = writer.Compress(text);
+        EXPECT_EQ(Gunzip(packed, text.size()).value(), text);
+        if (text.empty()) continue;
+        EXPECT_EQ(Gunzip(packed, text.size() - 1).error().code, ErrorCode::kExhausted);
+        EXPECT_EQ(Gunzip(packed.substr(0, packed.size() / 2), text.size()).error().code,
+                  ErrorCode::kInvalid);
+    }
+}
+
+// An operator registers executors by URL.
+TEST(Urls, AreTakenApart) {
+    const Url url = ParseUrl("https://Example.COM:8443/run?x=1").value();
+    EXPECT_TRUE(url.tls);
+    EXPECT_EQ(url.host, "example.com");
+    EXPECT_EQ(url.port, 8443);
+    EXPECT_EQ(url.target, "/run?x=1");
+    EXPECT_EQ(url.Origin(), "https://example.com:8443");
+    EXPECT_EQ(ParseUrl("http://[::1]/")->Authority(), "[::1]");
+    EXPECT_EQ(ParseUrl("http://a?q")->target, "/?q");
+    EXPECT_EQ(ParseUrl("ws://a")->port, 80);
+}
+
+// An attacker registers an executor whose URL means something else than it seems to.
+TEST(Urls, ThatHideTheirMeaningAreRefused) {
+    for (const std::string_view text :
+         {"", "a", "ftp://a/", "file:///etc/passwd", "http://", "http:///a", "http://user@a/",
+          "http://a:pass@b/", "http://a:0/", "http://a:99999/", "http://a:8x/", "http://[::1",
+          "http://[a]/", "http://a b/", "http://a/\r\nX: y", "http://a\\b/", "http://0x7f.1/",
+          "http://2130706433/", "http://127.1/", "http://a/#f", "http://[127.0.0.1]/"}) {
+        EXPECT_FALSE(ParseUrl(text)) << text;
+    }
+}
+
+// The allow-list decides by what an address reaches, however it is spelled.
+TEST(Addresses, AreSortedByReach) {
+    const auto reach = [](std::string_view text) { return ReachOf(ParseIpAddress(text).value()); };
+    EXPECT_EQ(reach("127.8.9.1"), AddressReach::kLoopback);
+    EXPECT_EQ(reach("::1"), AddressReach::kLoopback);
+    EXPECT_EQ(reach("::ffff:127.0.0.1"), AddressReach::kLoopback);
+    EXPECT_EQ(reach("169.254.169.254"), AddressReach::kLinkLocal);
+    EXPECT_EQ(reach("172.31.255.255"), AddressReach::kPrivate);
+    EXPECT_EQ(reach("172.32.0.1"), AddressReach::kPublic);
+    EXPECT_EQ(reach("100.64.0.1"), AddressReach::kPrivate);
+    EXPECT_EQ(reach("fd00::1"), AddressReach::kPrivate);
+    EXPECT_EQ(reach("0.0.0.0"), AddressReach::kSpecial);
+    EXPECT_EQ(reach("64:ff9b::7f00:1"), AddressReach::kSpecial);
+    EXPECT_EQ(reach("8.8.8.8"), AddressReach::kPublic);
+    EXPECT_EQ(reach("2606:4700::1111"), AddressReach::kPublic);
+    EXPECT_FALSE(ParseIpAddress("127.1"));
+}
+
+}  // namespace
+}  // namespace takt

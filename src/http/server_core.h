@@ -1,0 +1,99 @@
+// What the connections of one server share: acceptor, caps, clock, scratch space.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "http/gzip.h"
+#include "http/server.h"
+
+namespace takt {
+
+class Connection;
+
+class ServerCore : public std::enable_shared_from_this<ServerCore> {
+  public:
+    ServerCore(boost::asio::io_context& io, HttpServerOptions options,
+               std::shared_ptr<HttpHandler> handler);
+    ~ServerCore();
+
+    Result<void> Open();
+    void Start();
+    void Stop(std::chrono::milliseconds drain, std::move_only_function<void()> stopped);
+    void Abort();
+    void ReloadTls();
+
+    // For connections.
+    const HttpServerOptions& options() const { return options_; }
+    HttpHandler& handler() { return *handler_; }
+    boost::asio::io_context& io() { return io_; }
+    bool stopping() const { return stopping_; }
+    void Add(Connection* connection);
+    void Remove(Connection* connection, const boost::asio::ip::address& address);
+    void Log(HttpLogLevel level, std::string_view message) const;
+    std::string NewRequestId();
+    std::string_view date() const { return date_; }  // As the Date header has it.
+    GzipWriter& gzip();
+    std::string& head_scratch() { return head_scratch_; }
+    bool HoldBody(std::size_t bytes);  // False: too much is held already.
+    void ReleaseBody(std::size_t bytes) { body_bytes_ -= bytes; }
+    void CountRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
+
+    std::uint16_t port() const { return port_; }
+    std::size_t connections() const { return connection_count_; }
+    std::uint64_t requests() const { return requests_; }
+    std::uint64_t refused() const { return refused_; }
+
+  private:
+    enum class Accepted : std::uint8_t { kOne, kNone, kNoDescriptor };
+
+    boost::asio::awaitable<void> AcceptLoop(std::shared_ptr<ServerCore> self);
+    Accepted AcceptOne();
+    void Admit(int descriptor, const boost::asio::ip::tcp::endpoint& remote);
+    bool HasRoom(const boost::asio::ip::address& key) const;
+    bool ShedOne();
+    void Refuse(int descriptor);
+    void ArmSweep();
+    void Sweep();
+    void FinishStop();
+
+    boost::asio::io_context& io_;
+    const HttpServerOptions options_;
+    const std::shared_ptr<HttpHandler> handler_;
+    boost::asio::ip::tcp::acceptor acceptor_;
+    boost::asio::steady_timer sweep_timer_;
+    boost::asio::steady_timer backoff_timer_;
+    std::unique_ptr<TlsServerContext> tls_;
+    std::unique_ptr<GzipWriter> gzip_;
+    Random random_;
+    int reserve_descriptor_ = -1;
+    std::uint16_t port_ = 0;
+
+    std::unordered_set<Connection*> connections_;
+    std::unordered_map<boost::asio::ip::address, std::size_t> per_address_;
+    std::size_t body_bytes_ = 0;
+    std::string date_;
+    std::string head_scratch_;
+    Duration sweep_interval_;
+    Steady tls_checked_{};
+    Steady shed_logged_{};
+
+    bool stopping_ = false;
+    Steady drain_until_{};
+    std::vector<std::move_only_function<void()>> stopped_;
+
+    std::atomic<std::size_t> connection_count_ = 0;
+    std::atomic<std::uint64_t> requests_ = 0;
+    std::atomic<std::uint64_t> refused_ = 0;
+};
+
+}  // namespace takt

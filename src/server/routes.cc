@@ -1,0 +1,23 @@
+#include "server/routes.h"
+
+#include "api/services.h"
+#include "links/stream_link.h"
+
+namespace takt {
+
+Route AttachRoute(StreamLink& link) {
+    return {.method = HttpMethod::kGet,
+            .path = "/api/v1/workers/attach",
+            .permission = Permission::kWorker,
+            .where = Where::kAnyNode,
+            .handler =
+                [&link](Call call) {
+                    HttpResponse response = link.Attach(call.request());
+                    call.Send(std::move(response));
+                },
+            .tag = "workers",
+            .summary = "Opens a worker's session (WebSocket; see the worker protocol)",
+            .success = 101};
+}
+
+}  // namespace takt

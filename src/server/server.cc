@@ -1,0 +1,224 @@
+#include "server/server.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/api.h"
+#include "api/event_hub.h"
+#include "api/forward.h"
+#include "api/meters.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "http/server.h"
+#include "links/stream_link.h"
+#include "node/asio_runtime.h"
+#include "server/listen_address.h"
+#include "server/routes.h"
+#include "server/sink_fan.h"
+#include "store/open.h"
+
+namespace takt {
+namespace {
+
+// How long running requests may take to finish when the server stops.
+constexpr std::chrono::milliseconds kDrain{2'000};
+
+std::string DefaultNodeId() {
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    std::string id;
+    for (const char c : std::string_view(host.data()).substr(0, 40)) {
+        id += IsValidId(std::string_view(&c, 1)) || c == '-' || c == '.' ? c : '-';
+    }
+    if (id.empty() || !IsValidId(id)) id = "scheduler";
+    Random random(NewRandomSeed());
+    return id + "-" + SerialText(random.Next()).substr(8);
+}
+
+NodeConfig NodeConfigOf(const Config& config, const NodeId& node, const std::string& address) {
+    return {.leadership = {.node = node,
+                           .address = Text(address),
+                           .ttl = config.scheduler.leader_ttl,
+                           .renew_interval = config.scheduler.leader_renew_interval,
+                           .acquire_interval = config.scheduler.leader_acquire_interval,
+                           .margin = config.scheduler.leader_ttl / 10},
+            .engine = config.engine,
+            .version = TAKT_VERSION,
+            .inbox_max = config.scheduler.inbox_max,
+            .stop_deadline = config.scheduler.stop_deadline,
+            .look_again = config.scheduler.scan_interval};
+}
+
+HttpLog ToLog() {
+    return [](HttpLogLevel level, std::string_view message) {
+        Log(level == HttpLogLevel::kInfo      ? LogLevel::kInfo
+            : level == HttpLogLevel::kWarning ? LogLevel::kWarning
+                                              : LogLevel::kError,
+            "http", message);
+    };
+}
+
+void LogAccess(const HttpAccess& access) {
+    Log(LogLevel::kDebug, "access", Name(access.method),
+        {{"target", access.target},
+         {"status", access.status},
+         {"bytes", access.body_bytes},
+         {"took", access.took},
+         {"from", access.remote_address},
+         {"request_id", access.request_id}});
+}
+
+Result<bool> HasTokens(Store& store) {
+    std::promise<Result<std::vector<SettingPut>>> answer;
+    store.ListSettings("token/", [&](auto settings) { answer.set_value(std::move(settings)); });
+    auto settings = answer.get_future().get();
+    if (!settings) return std::unexpected(settings.error());
+    return !settings->empty();
+}
+
+}  // namespace
+
+struct Server::Parts {
+    Config config;
+    std::string url;
+    std::string address;
+    std::string store_name;
+    // In the order of their needs: each uses only what stands above it.
+    boost::asio::io_context loop{1};
+    std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
+    AsioRuntime runtime{loop};
+    std::unique_ptr<Store> store;
+    std::unique_ptr<EventHub> events;
+    std::unique_ptr<Meters> meters;
+    std::unique_ptr<StreamLink> stream;
+    SinkFan fan;
+    std::unique_ptr<Node> node;
+    std::shared_ptr<Api> api;
+    std::unique_ptr<HttpServer> http;
+    std::thread thread;
+    bool stopped = false;
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Server::~Server() { Stop(); }
+
+Result<std::unique_ptr<Server>> Server::Start(Config config) {
+    if (auto checked = CheckConfig(config); !checked) return std::unexpected(checked.error());
+    auto listen = ParseListenAddress(config.server.listen, "server.listen");
+    if (!listen) return std::unexpected(listen.error());
+    auto node_id = NodeId::Parse(
+        config.server.node_id.empty() ? DefaultNodeId() : config.server.node_id, "server.node_id");
+    if (!node_id) return std::unexpected(node_id.error());
+
+    auto parts = std::make_unique<Parts>();
+    Parts& p = *parts;
+    p.config = std::move(config);
+    auto store = OpenStore(p.config.store.url);
+    if (!store) return std::unexpected(store.error());
+    p.store = std::move(*store);
+    p.store_name = p.store->Describe();
+
+    const bool loopback = IsLoopback(listen->host);
+    if (!loopback && !p.config.server.insecure) {
+        const auto tokens = HasTokens(*p.store);
+        if (!tokens) return std::unexpected(tokens.error());
+        if (!*tokens) {
+            return Fail(ErrorCode::kInvalid,
+                        "refusing to listen on " + p.config.server.listen +
+                            " without access tokens: anybody who reaches it could run work. Make one "
+                            "with 'takt token create --role admin --store …', or say --insecure",
+                        "server.listen");
+        }
+    }
+
+    p.work.emplace(p.loop.get_executor());
+    p.events = std::make_unique<EventHub>();
+    p.meters = std::make_unique<Meters>();
+    p.stream = std::make_unique<StreamLink>(
+        p.runtime, StreamLinkConfig{.node = *node_id,
+                                    .heartbeat = p.config.scheduler.heartbeat_interval,
+                                    .lease = p.config.engine.worker_lease});
+    for (Sink* sink : std::initializer_list<Sink*>{p.stream.get(), p.events.get(), p.meters.get()}) {
+        p.fan.Add(*sink);
+    }
+
+    // The port is bound first, so that the address is known even if the system chose it.
+    HttpServerOptions http{.host = listen->host,
+                           .port = listen->port,
+                           .body_bytes_max = p.config.server.body_bytes_max,
+                           .connections_max = p.config.server.connections_max,
+                           .connections_per_address_max =
+                               p.config.server.connections_per_address_max,
+                           .log = ToLog(),
+                           .access_log = LogAccess};
+    if (!p.config.server.tls_cert.empty()) {
+        http.tls = TlsServerFiles{.certificate = p.config.server.tls_cert,
+                                  .key = p.config.server.tls_key};
+    }
+    auto relay = std::make_shared<HandlerRelay>();
+    auto server = HttpServer::Listen(p.loop, std::move(http), relay);
+    if (!server) return std::unexpected(server.error());
+    p.http = std::move(*server);
+    const std::string scheme = p.config.server.tls_cert.empty() ? "http://" : "https://";
+    p.url = scheme + Joined(listen->host, p.http->port());
+    p.address = p.config.server.advertise.empty() ? p.url : p.config.server.advertise;
+
+    p.node = std::make_unique<Node>(p.runtime, *p.store, NodeConfigOf(p.config, *node_id, p.address),
+                                    NewRandomSeed(), &p.fan);
+    p.stream->Bind(*p.node);
+    p.api = Api::Make({.node = *p.node,
+                       .store = *p.store,
+                       .events = *p.events,
+                       .meters = *p.meters,
+                       .post = [&loop = p.loop](auto action) {
+                           boost::asio::post(loop, std::move(action));
+                       },
+                       .forward = MakeForward(p.loop),
+                       .config = {.version = TAKT_VERSION,
+                                  .access = {.loopback_only = loopback,
+                                             .insecure = p.config.server.insecure},
+                                  .bulk_bytes_max = p.config.server.bulk_bytes_max},
+                       .more_routes = {AttachRoute(*p.stream)}});
+    relay->Set(p.api);
+    p.node->Start();
+    p.thread = std::thread([&loop = p.loop] { loop.run(); });
+    return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+void Server::Stop() {
+    Parts& p = *parts_;
+    if (std::exchange(p.stopped, true)) return;
+    std::promise<void> http_stopped;
+    p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
+    http_stopped.get_future().wait();
+    std::promise<void> node_stopped;
+    p.node->Stop([&] { node_stopped.set_value(); });
+    node_stopped.get_future().wait();
+    // What the loop still holds may refer to the parts; it must be gone before they are.
+    boost::asio::post(p.loop, [&p] { p.node.reset(); });
+    p.work.reset();
+    p.loop.stop();
+    p.thread.join();
+    p.http.reset();
+    p.node.reset();
+    // Store callbacks post to the loop: the store goes first, then whatever they posted is dropped.
+    p.store.reset();
+}
+
+const std::string& Server::url() const { return parts_->url; }
+const std::string& Server::address() const { return parts_->address; }
+const std::string& Server::store_name() const { return parts_->store_name; }
+Node& Server::node() { return *parts_->node; }
+Store& Server::store() { return *parts_->store; }
+
+}  // namespace takt

@@ -1,0 +1,46 @@
+// Server: a whole scheduler in one object. Opens the store, joins the cluster, listens.
+//
+// What `takt serve` runs and what takt::Scheduler embeds. One thread carries the node and the port;
+// the store has threads of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "node/node.h"
+#include "store/store.h"
+
+namespace takt {
+
+class Server {
+  public:
+    // Everything is checked before the first byte is served: kInvalid for a configuration that cannot
+    // work, kUnavailable for a port or a store that is taken.
+    static Result<std::unique_ptr<Server>> Start(Config config);
+
+    // Stops if Stop was not called.
+    ~Server();
+
+    // Stops accepting, lets requests and commits finish, gives up the lead. Blocks; once.
+    void Stop();
+
+    // Where it listens, "http://127.0.0.1:8080".
+    const std::string& url() const;
+    // Where others reach it.
+    const std::string& address() const;
+    const std::string& store_name() const;
+
+    Node& node();
+    Store& store();
+
+  private:
+    struct Parts;
+    explicit Server(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace takt

@@ -1,0 +1,26 @@
+// SinkFan: passes what a node releases on to all who carry it out.
+#pragma once
+
+#include <vector>
+
+#include "node/sink.h"
+
+namespace takt {
+
+class SinkFan final : public Sink {
+  public:
+    // Before the node starts. The sinks must outlive the node.
+    void Add(Sink& sink) { sinks_.push_back(&sink); }
+
+    void Release(const Effects& effects) override {
+        for (Sink* sink : sinks_) sink->Release(effects);
+    }
+    void OnRole(Role role) override {
+        for (Sink* sink : sinks_) sink->OnRole(role);
+    }
+
+  private:
+    std::vector<Sink*> sinks_;
+};
+
+}  // namespace takt

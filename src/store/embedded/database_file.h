@@ -1,0 +1,25 @@
+// DatabaseFile: brings takt.db into a state in which it can be used, or says what is wrong with it.
+//
+// A file that exists is opened or refused, never replaced: what looks broken to us may be what an
+// operator restores his tasks from.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "store/embedded/embedded_store.h"
+#include "store/embedded/sqlite.h"
+
+namespace takt::embedded {
+
+std::string DatabasePath(const EmbeddedOptions& options);
+
+// Creates the file if there is none, checks it if there is, and brings its tables up to date.
+// kInvalid, with a sentence for the operator, if that cannot be.
+Result<void> PrepareDatabase(const EmbeddedOptions& options);
+
+// A connection set up for the one writer, or for a reader. Throws SqliteError.
+Connection OpenWriter(const EmbeddedOptions& options);
+Connection OpenReader(const EmbeddedOptions& options);
+
+}  // namespace takt::embedded

@@ -1,0 +1,169 @@
+// The embedded store when its disk misbehaves, and the rules of its writer.
+#include "store/embedded/embedded_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "store/conformance/suite.h"
+#include "store/embedded/fault_vfs.h"
+#include "store/embedded/sqlite.h"
+#include "store/embedded/temporary_directory.h"
+
+namespace takt::embedded {
+namespace {
+
+using conformance::Await;
+using conformance::Finished;
+using conformance::RowMaker;
+using testing::HasSubstr;
+
+class EmbeddedStoreTest : public testing::Test {
+  protected:
+    void SetUp() override { Open(); }
+    void TearDown() override {
+        vfs_write_code = 0;
+        vfs_sync_code = 0;
+    }
+
+    void Open() {
+        auto store = OpenEmbedded({.directory = directory_.path(), .vfs = FaultVfs()});
+        ASSERT_TRUE(store) << store.error().detail;
+        store_ = std::move(*store);
+        auto term = Await<Term>(
+            [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+    }
+    Result<void> Commit(std::uint64_t sequence, std::vector<Change> changes) {
+        const auto batch =
+            std::make_shared<const Batch>(Batch{term_, sequence, 0, std::move(changes)});
+        return Await<void>([&](Done<void> done) { store_->Commit(batch, std::move(done)); });
+    }
+    std::size_t Settings() {
+        using Rows = std::vector<SettingPut>;
+        return Await<Rows>([&](Done<Rows> done) { store_->ListSettings("", std::move(done)); })
+            ->size();
+    }
+
+    TemporaryDirectory directory_;
+    std::unique_ptr<Store> store_;
+    Term term_;
+};
+
+// Somebody starts a second scheduler in the same directory.
+TEST_F(EmbeddedStoreTest, ASecondOpenerIsToldWhoIsThere) {
+    const auto second = OpenEmbedded({.directory = directory_.path()});
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    EXPECT_THAT(second.error().detail,
+                HasSubstr("another process (pid " + std::to_string(getpid()) + ")"));
+
+    store_.reset();
+    EXPECT_TRUE(OpenEmbedded({.directory = directory_.path()}));
+}
+
+// The store's directory is on a read-only disk, or belongs to somebody else.
+TEST(EmbeddedStoreOpenTest, ADirectoryThatCannotBeWrittenIsRefused) {
+    for (const char* path : {"/proc/takt-data", "/proc/self", "/dev/null/takt-data"}) {
+        const auto store = OpenEmbedded({.directory = path});
+        ASSERT_FALSE(store) << path;
+        EXPECT_EQ(store.error().code, ErrorCode::kInvalid) << path;
+        EXPECT_THAT(store.error().detail, HasSubstr(path));
+        EXPECT_THAT(store.error().detail, HasSubstr("choose another --store"));
+    }
+}
+
+// The disk fills up; an hour later somebody frees space. Nothing is lost and nobody restarts Takt.
+TEST_F(EmbeddedStoreTest, AFullDiskRefusesCommitsUntilThereIsSpace) {
+    ASSERT_TRUE(Commit(1, {SettingPut{"a", "1"}}));
+
+    vfs_write_code = SQLITE_FULL;
+    for (int i = 0; i < 3; ++i) {
+        const Result<void> full = Commit(2, {SettingPut{"b", "2"}});
+        ASSERT_FALSE(full);
+        EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
+        EXPECT_THAT(full.error().detail, HasSubstr("full"));
+    }
+    EXPECT_EQ(Settings(), 1u) << "reads go on";
+
+    vfs_write_code = 0;
+    EXPECT_TRUE(Commit(2, {SettingPut{"b", "2"}}));
+    EXPECT_EQ(Settings(), 2u);
+}
+
+// The disk fails to sync. What it has cannot be known, and a later success would mean nothing.
+TEST_F(EmbeddedStoreTest, AfterAFailedSyncNothingIsWrittenUntilARestart) {
+    ASSERT_TRUE(Commit(1, {SettingPut{"a", "1"}}));
+
+    vfs_sync_code = SQLITE_IOERR_FSYNC;
+    const Result<void> doubtful = Commit(2, {SettingPut{"b", "2"}});
+    ASSERT_FALSE(doubtful);
+    EXPECT_EQ(doubtful.error().code, ErrorCode::kUnknown);
+
+    vfs_sync_code = 0;
+    const Result<void> later = Commit(2, {SettingPut{"b", "2"}});
+    ASSERT_FALSE(later);
+    EXPECT_EQ(later.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(later.error().detail, HasSubstr("restart"));
+    const auto term = Await<Term>(
+        [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+    EXPECT_FALSE(term);
+
+    store_.reset();
+    Open();
+    EXPECT_TRUE(Commit(1, {SettingPut{"c", "3"}}));
+}
+
+// The disk fails to write.
+TEST_F(EmbeddedStoreTest, AfterAFailedWriteNothingIsWrittenUntilARestart) {
+    vfs_write_code = SQLITE_IOERR_WRITE;
+    EXPECT_FALSE(Commit(1, {SettingPut{"a", "1"}}));
+    vfs_write_code = 0;
+    EXPECT_FALSE(Commit(1, {SettingPut{"a", "1"}}));
+
+    store_.reset();
+    Open();
+    EXPECT_EQ(Settings(), 0u);
+    EXPECT_TRUE(Commit(1, {SettingPut{"a", "1"}}));
+}
+
+// Three commits wait and share one transaction; the one in the middle is a bug of ours.
+TEST_F(EmbeddedStoreTest, ABatchThatIsRefusedDoesNotTakeItsNeighboursAlong) {
+    RowMaker make;
+    const Execution row = make.OneOff("e-1");
+    const std::vector<std::vector<Change>> contents = {
+        {SettingPut{"a", "1"}},
+        {SettingPut{"b", "2"}, ExecutionChange{Place::kLive, Place::kHistory, Finished(row)}},
+        {SettingPut{"c", "3"}}};
+    std::vector<std::promise<Result<void>>> answers(contents.size());
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+        store_->Commit(std::make_shared<const Batch>(Batch{term_, i + 1, 0, contents[i]}),
+                       [&, i](Result<void> done) { answers[i].set_value(std::move(done)); });
+    }
+
+    EXPECT_TRUE(answers[0].get_future().get());
+    const Result<void> wrong = answers[1].get_future().get();
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, ErrorCode::kInvalid);
+    const Result<void> next = answers[2].get_future().get();
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(Settings(), 1u);
+    EXPECT_TRUE(Commit(2, {SettingPut{"c", "3"}}));
+}
+
+// An operator looks inside with SQLite's own tool while Takt works.
+TEST_F(EmbeddedStoreTest, AnotherToolCanReadTheTables) {
+    RowMaker make;
+    ASSERT_TRUE(Commit(1, {ExecutionChange{Place::kNone, Place::kLive, make.OneOff("e-1")}}));
+
+    Connection tool(directory_.path() + "/takt.db", SQLITE_OPEN_READONLY, "");
+
+    EXPECT_EQ(tool.QueryText("SELECT status FROM live WHERE id = 'e-1'"), "pending");
+    EXPECT_TRUE(Commit(2, {SettingPut{"a", "1"}}));
+}
+
+}  // namespace
+}  // namespace takt::embedded

@@ -1,0 +1,16 @@
+// A file system for SQLite that fails when a test says so.
+#pragma once
+
+#include <atomic>
+
+namespace takt::embedded {
+
+// The name to give to EmbeddedOptions::vfs. Registered at the first call.
+const char* FaultVfs();
+
+// What every write, and every sync, answers from now on: a code of SQLite, or 0 for success. A
+// write that fails writes nothing.
+extern std::atomic<int> vfs_write_code;
+extern std::atomic<int> vfs_sync_code;
+
+}  // namespace takt::embedded

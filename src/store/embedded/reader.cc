@@ -1,0 +1,282 @@
+#include "store/embedded/reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "model/record.h"
+#include "store/sql/execution_query.h"
+#include "store/sql/execution_row.h"
+
+namespace takt::embedded {
+namespace {
+
+std::string SelectExecutions(std::string_view rest) {
+    return "SELECT " + std::string(sql::kExecutionColumns) + " FROM " + std::string(rest);
+}
+
+Error Undecodable(std::string_view what, std::string_view id, const Error& error) {
+    return {ErrorCode::kInvalid,
+            fmt::format("the stored record of {} {} cannot be read: {}", what, id, error.detail),
+            {}};
+}
+
+// A worker's row is written anew when it attaches; until then it is one that is not there.
+Worker ReadWorker(const Row& row) {
+    Result<Worker> worker = DecodeWorker(row.Bytes(1));
+    if (worker) return std::move(*worker);
+    Worker unreadable;
+    unreadable.id = WorkerId(Text(row.Bytes(0)));
+    unreadable.name = unreadable.id.text();
+    unreadable.status = WorkerStatus::kOffline;
+    unreadable.status_reason = Text(Undecodable("worker", row.Bytes(0), worker.error()).detail);
+    return unreadable;
+}
+
+Event ReadEvent(const Row& row) {
+    Result<Event> event = DecodeEvent(row.Bytes(1));
+    if (event) return std::move(*event);
+    const auto serial = static_cast<Serial>(row.Int(0));
+    return {.serial = serial,
+            .type = EventType::kAlert,
+            .at = TimeOf(serial),
+            .detail = Text(Undecodable("event", std::to_string(serial), event.error()).detail)};
+}
+
+}  // namespace
+
+// A read transaction: all statements inside see the same state.
+class Reader::Snapshot {
+  public:
+    explicit Snapshot(Connection& connection) : connection_(connection) {
+        connection_.Run("BEGIN");
+    }
+    ~Snapshot() { sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr); }
+    Snapshot(const Snapshot&) = delete;
+    Snapshot& operator=(const Snapshot&) = delete;
+
+  private:
+    Connection& connection_;
+};
+
+Reader::Reader(Connection connection, std::size_t load_page_rows)
+    : connection_(std::move(connection)),
+      load_page_rows_(load_page_rows),
+      last_serial_(connection_.Prepare("SELECT last_serial FROM terms WHERE partition = ?")),
+      load_executions_(connection_.Prepare(SelectExecutions(
+          "live WHERE serial > ? AND (serial >> 14) & 255 = ? ORDER BY serial LIMIT ?"))),
+      load_tasks_(connection_.Prepare(
+          "SELECT id, record FROM tasks WHERE id > ? AND partition = ? ORDER BY id LIMIT ?")),
+      load_workers_(
+          connection_.Prepare("SELECT id, record FROM workers WHERE partition = ? ORDER BY id")),
+      load_settings_(
+          connection_.Prepare("SELECT key, value FROM settings WHERE partition = ? ORDER BY key")),
+      find_live_(connection_.Prepare(SelectExecutions("live WHERE id = ?"))),
+      find_history_(connection_.Prepare(SelectExecutions("history WHERE id = ?"))),
+      find_task_(connection_.Prepare("SELECT id, record FROM tasks WHERE id = ?")),
+      list_tasks_(connection_.Prepare("SELECT id, record FROM tasks WHERE id > ? AND " +
+                                      sql::kSqlite.contains("name") + " ORDER BY id LIMIT ?")),
+      list_workers_(connection_.Prepare("SELECT id, record FROM workers ORDER BY id, partition")),
+      list_settings_(
+          connection_.Prepare("SELECT key, value FROM settings ORDER BY key, partition")),
+      read_log_(connection_.Prepare("SELECT chunk, attempt, at_ms, lines FROM logs "
+                                    "WHERE execution = ? AND chunk > ? ORDER BY chunk LIMIT ?")),
+      read_events_(connection_.Prepare(
+          "SELECT serial, record FROM events WHERE serial > ? ORDER BY serial LIMIT ?")) {}
+
+Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
+    const Snapshot snapshot(connection_);
+    LoadPage page;
+    last_serial_.Int(partition);
+    if (const Rows rows(last_serial_); last_serial_.Step()) {
+        page.last_serial = static_cast<Serial>(last_serial_.row().Int(0));
+    }
+    // A cursor is "t" and the last task's id, or "e" and the last execution's serial.
+    Serial after = 0;
+    if (cursor.starts_with('e')) {
+        const char* end = cursor.data() + cursor.size();
+        const auto [stop, error] = std::from_chars(cursor.data() + 1, end, after);
+        if (error != std::errc() || stop != end) {
+            return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
+        }
+    } else if (cursor.empty() || cursor.starts_with('t')) {
+        const std::string last = cursor.empty() ? std::string() : cursor.substr(1);
+        if (Result<void> tasks = LoadTasks(partition, last, page); !tasks) {
+            return std::unexpected(tasks.error());
+        }
+        if (!page.next.empty()) return page;
+    } else {
+        return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
+    }
+    LoadExecutions(partition, after, page);
+    return page;
+}
+
+Result<void> Reader::LoadTasks(Partition partition, const std::string& after, LoadPage& page) {
+    if (after.empty()) {
+        load_settings_.Int(partition);
+        const Rows settings(load_settings_);
+        while (load_settings_.Step()) {
+            const Row row = load_settings_.row();
+            page.settings.push_back({Text(row.Bytes(0)), Text(row.Bytes(1))});
+        }
+        load_workers_.Int(partition);
+        const Rows workers(load_workers_);
+        while (load_workers_.Step()) {
+            const Row row = load_workers_.row();
+            page.workers.push_back(ReadWorker(row));
+        }
+    }
+    load_tasks_.Text(after);
+    load_tasks_.Int(partition);
+    load_tasks_.Int(static_cast<std::int64_t>(load_page_rows_) + 1);
+    const Rows rows(load_tasks_);
+    while (load_tasks_.Step()) {
+        const Row row = load_tasks_.row();
+        if (page.tasks.size() == load_page_rows_) {
+            page.next = "t" + page.tasks.back().task->id.text().str();
+            break;
+        }
+        Result<TaskRow> task = DecodeTaskRow(row.Bytes(1));
+        // Leaving it out would silently stop its fires for good, so the leader must not start.
+        if (!task) return std::unexpected(Undecodable("task", row.Bytes(0), task.error()));
+        page.tasks.push_back(std::move(*task));
+    }
+    return {};
+}
+
+void Reader::LoadExecutions(Partition partition, Serial after, LoadPage& page) {
+    load_executions_.Int(static_cast<std::int64_t>(after));
+    load_executions_.Int(partition);
+    load_executions_.Int(static_cast<std::int64_t>(load_page_rows_) + 1);
+    const Rows rows(load_executions_);
+    sql::ExecutionReader reader;
+    page.executions.reserve(load_page_rows_);
+    while (load_executions_.Step()) {
+        if (page.executions.size() == load_page_rows_) {
+            page.next = "e" + std::to_string(page.executions.back().serial);
+            return;
+        }
+        page.executions.push_back(reader.Read(load_executions_.row()));
+    }
+}
+
+Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
+    const std::vector<ExecutionId>& ids) {
+    const Snapshot snapshot(connection_);
+    sql::ExecutionReader reader;
+    std::vector<std::optional<Execution>> found;
+    found.reserve(ids.size());
+    for (const ExecutionId& id : ids) {
+        std::optional<Execution>& row = found.emplace_back();
+        for (Statement* statement : {&find_live_, &find_history_}) {
+            statement->Text(id.view());
+            const Rows rows(*statement);
+            if (!statement->Step()) continue;
+            row = reader.Read(statement->row());
+            break;
+        }
+    }
+    return found;
+}
+
+Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& filter) {
+    const Snapshot snapshot(connection_);
+    sql::ExecutionReader reader;
+    std::vector<Execution> found;
+    for (const sql::Query& query : sql::ListQueries(sql::kSqlite, filter)) {
+        Statement statement = connection_.Prepare(query.sql);
+        for (const sql::Parameter& parameter : query.parameters) {
+            if (const auto* number = std::get_if<std::int64_t>(&parameter)) {
+                statement.Int(*number);
+            } else {
+                statement.Text(std::get<Text>(parameter));
+            }
+        }
+        while (statement.Step()) found.push_back(reader.Read(statement.row()));
+    }
+    std::ranges::sort(found, std::greater<>(), &Execution::serial);
+    if (found.size() > filter.limit) found.resize(filter.limit);
+    return found;
+}
+
+Result<TaskRow> Reader::FindTask(const TaskId& id) {
+    find_task_.Text(id.view());
+    const Rows rows(find_task_);
+    if (!find_task_.Step()) {
+        return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
+    }
+    Result<TaskRow> task = DecodeTaskRow(find_task_.row().Bytes(1));
+    if (!task) return std::unexpected(Undecodable("task", id.view(), task.error()));
+    return task;
+}
+
+Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
+    list_tasks_.Text(filter.after);
+    list_tasks_.Text(filter.name_contains);
+    list_tasks_.Int(static_cast<std::int64_t>(filter.limit));
+    const Rows rows(list_tasks_);
+    std::vector<TaskRow> found;
+    while (list_tasks_.Step()) {
+        const Row row = list_tasks_.row();
+        Result<TaskRow> task = DecodeTaskRow(row.Bytes(1));
+        if (!task) return std::unexpected(Undecodable("task", row.Bytes(0), task.error()));
+        found.push_back(std::move(*task));
+    }
+    return found;
+}
+
+Result<std::vector<Worker>> Reader::ListWorkers() {
+    const Rows rows(list_workers_);
+    std::vector<Worker> found;
+    while (list_workers_.Step()) {
+        const Row row = list_workers_.row();
+        if (!found.empty() && found.back().id.view() == row.Bytes(0)) continue;
+        found.push_back(ReadWorker(row));
+    }
+    return found;
+}
+
+Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
+    // There are few settings: no index is worth its SQL.
+    const Rows rows(list_settings_);
+    std::vector<SettingPut> found;
+    while (list_settings_.Step()) {
+        const Row row = list_settings_.row();
+        const std::string_view key = row.Bytes(0);
+        if (!key.starts_with(key_prefix.view())) continue;
+        if (!found.empty() && found.back().key.view() == key) continue;
+        found.push_back({Text(key), Text(row.Bytes(1))});
+    }
+    return found;
+}
+
+Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Serial after,
+                                              std::size_t limit) {
+    read_log_.Text(execution.view());
+    read_log_.Int(after);
+    read_log_.Int(static_cast<std::int64_t>(limit));
+    const Rows rows(read_log_);
+    std::vector<LogChunk> found;
+    while (read_log_.Step()) {
+        const Row row = read_log_.row();
+        found.push_back({execution, static_cast<std::uint32_t>(row.Int(0)),
+                         static_cast<std::uint32_t>(row.Int(1)), Time(Duration(row.Int(2))),
+                         Text(row.Bytes(3))});
+    }
+    return found;
+}
+
+Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
+    read_events_.Int(static_cast<std::int64_t>(after));
+    read_events_.Int(static_cast<std::int64_t>(limit));
+    const Rows rows(read_events_);
+    std::vector<Event> found;
+    while (read_events_.Step()) {
+        found.push_back(ReadEvent(read_events_.row()));
+    }
+    return found;
+}
+
+}  // namespace takt::embedded

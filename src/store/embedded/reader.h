@@ -1,0 +1,45 @@
+// Reader: the reading operations of the embedded store on one connection of one thread. Each call
+// sees one state of the database, whatever is committed meanwhile.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store/embedded/sqlite.h"
+#include "store/store.h"
+
+namespace takt::embedded {
+
+class Reader {
+  public:
+    // `load_page_rows`: rows in one page of Load.
+    Reader(Connection connection, std::size_t load_page_rows);
+
+    // All throw SqliteError.
+    Result<LoadPage> Load(Partition partition, const std::string& cursor);
+    Result<std::vector<std::optional<Execution>>> FindExecutions(
+        const std::vector<ExecutionId>& ids);
+    Result<std::vector<Execution>> ListExecutions(const ExecutionFilter& filter);
+    Result<TaskRow> FindTask(const TaskId& id);
+    Result<std::vector<TaskRow>> ListTasks(const TaskFilter& filter);
+    Result<std::vector<Worker>> ListWorkers();
+    Result<std::vector<SettingPut>> ListSettings(const Text& key_prefix);
+    Result<std::vector<LogChunk>> ReadLog(const ExecutionId& execution, Serial after,
+                                          std::size_t limit);
+    Result<std::vector<Event>> ReadEvents(Serial after, std::size_t limit);
+
+  private:
+    class Snapshot;
+
+    Result<void> LoadTasks(Partition partition, const std::string& after, LoadPage& page);
+    void LoadExecutions(Partition partition, Serial after, LoadPage& page);
+
+    Connection connection_;
+    const std::size_t load_page_rows_;
+    Statement last_serial_, load_executions_, load_tasks_, load_workers_, load_settings_;
+    Statement find_live_, find_history_, find_task_, list_tasks_, list_workers_, list_settings_;
+    Statement read_log_, read_events_;
+};
+
+}  // namespace takt::embedded

@@ -1,0 +1,92 @@
+#include "store/embedded/sqlite.h"
+
+namespace takt::embedded {
+
+Statement::Statement(sqlite3* database, std::string_view sql) {
+    sqlite3_stmt* statement = nullptr;
+    const int code = sqlite3_prepare_v3(database, sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) {
+        throw SqliteError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
+    }
+    statement_.reset(statement);
+}
+
+void Statement::Throw() const {
+    sqlite3* database = sqlite3_db_handle(statement_.get());
+    throw SqliteError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
+}
+
+void Statement::Int(std::int64_t value) {
+    Check(sqlite3_bind_int64(statement_.get(), next_++, value));
+}
+
+void Statement::Text(std::string_view text) {
+    // A null pointer would bind NULL.
+    Check(sqlite3_bind_text64(statement_.get(), next_++, text.data() ? text.data() : "",
+                              text.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void Statement::Blob(std::string_view bytes) {
+    Check(sqlite3_bind_blob64(statement_.get(), next_++, bytes.data() ? bytes.data() : "",
+                              bytes.size(), SQLITE_STATIC));
+}
+
+void Statement::Null() {
+    Check(sqlite3_bind_null(statement_.get(), next_++));
+}
+
+bool Statement::Step() {
+    const int code = sqlite3_step(statement_.get());
+    Check(code);
+    return code == SQLITE_ROW;
+}
+
+void Statement::Reset() {
+    // The code repeats what Step said.
+    sqlite3_reset(statement_.get());
+    kept_.clear();
+    next_ = 1;
+}
+
+void Statement::Run() {
+    const Rows rows(*this);
+    Step();
+}
+
+std::string_view Row::Bytes(int column) const {
+    const void* bytes = sqlite3_column_blob(statement_, column);
+    if (!bytes) return {};
+    return {static_cast<const char*>(bytes),
+            static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+Connection::Connection(const std::string& path, int flags, const std::string& vfs) {
+    sqlite3* database = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX,
+                                     vfs.empty() ? nullptr : vfs.c_str());
+    database_.reset(database);
+    if (code != SQLITE_OK) {
+        throw SqliteError(code, database ? sqlite3_errmsg(database) : "out of memory");
+    }
+    sqlite3_extended_result_codes(database, 1);
+}
+
+void Connection::Run(const std::string& sql) {
+    if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+        throw SqliteError(sqlite3_extended_errcode(database_.get()),
+                          sqlite3_errmsg(database_.get()));
+    }
+}
+
+std::int64_t Connection::QueryInt(std::string_view sql) {
+    Statement statement = Prepare(sql);
+    return statement.Step() ? statement.row().Int(0) : 0;
+}
+
+std::string Connection::QueryText(std::string_view sql) {
+    Statement statement = Prepare(sql);
+    return statement.Step() ? std::string(statement.row().Bytes(0)) : std::string();
+}
+
+}  // namespace takt::embedded

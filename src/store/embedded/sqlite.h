@@ -1,0 +1,111 @@
+// SQLite as this backend uses it: connections and statements that close themselves.
+//
+// A call that SQLite refuses throws SqliteError; the writer and the readers catch it at the one
+// place where an operation ends.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace takt::embedded {
+
+class SqliteError : public std::exception {
+  public:
+    SqliteError(int code, std::string message) : code_(code), message_(std::move(message)) {}
+    int code() const { return code_ & 0xff; }
+    int extended_code() const { return code_; }
+    const char* what() const noexcept override { return message_.c_str(); }
+
+  private:
+    int code_;
+    std::string message_;
+};
+
+class Row {
+  public:
+    explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+    std::int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
+    std::string_view Bytes(int column) const;
+    bool IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+  private:
+    sqlite3_stmt* statement_;
+};
+
+// Binds its parameters from the left: Int, Text, Blob, Null fill the next one. Bytes that are bound
+// must stay until Run or Reset; Keep keeps those that nobody else does.
+class Statement {
+  public:
+    Statement() = default;
+    Statement(sqlite3* database, std::string_view sql);
+
+    void Int(std::int64_t value);
+    void Text(std::string_view text);
+    void Blob(std::string_view bytes);
+    void Null();
+    std::string_view Keep(std::string bytes) { return kept_.emplace_back(std::move(bytes)); }
+
+    // Whether there is a (next) row.
+    bool Step();
+    void Reset();
+    // Runs a statement that returns no rows, and makes it ready for its next use.
+    void Run();
+
+    // The current row; valid until the next Step or Reset.
+    Row row() const { return Row(statement_.get()); }
+
+  private:
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+    };
+    void Check(int code) const {
+        if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) Throw();
+    }
+    [[noreturn]] void Throw() const;
+
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    std::deque<std::string> kept_;
+    int next_ = 1;
+};
+
+class Connection {
+  public:
+    Connection() = default;
+    // `flags` are those of sqlite3_open_v2, `vfs` empty for the system's.
+    Connection(const std::string& path, int flags, const std::string& vfs);
+
+    void Run(const std::string& sql);
+    Statement Prepare(std::string_view sql) { return Statement(database_.get(), sql); }
+    std::int64_t QueryInt(std::string_view sql);
+    std::string QueryText(std::string_view sql);
+    // Rows that the last statement inserted, changed or deleted.
+    std::int64_t changes() const { return sqlite3_changes64(database_.get()); }
+    bool in_transaction() const { return sqlite3_get_autocommit(database_.get()) == 0; }
+    sqlite3* get() const { return database_.get(); }
+
+  private:
+    struct Close {
+        void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+    };
+    std::unique_ptr<sqlite3, Close> database_;
+};
+
+// Resets a statement that returns rows when the reading of them is left, however that happens.
+class Rows {
+  public:
+    explicit Rows(Statement& statement) : statement_(statement) {}
+    ~Rows() { statement_.Reset(); }
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+
+  private:
+    Statement& statement_;
+};
+
+}  // namespace takt::embedded

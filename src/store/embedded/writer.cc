@@ -1,0 +1,176 @@
+#include "store/embedded/writer.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace takt::embedded {
+namespace {
+
+// 8000 pages of 8 KiB, 64 MB: with less the disk is synced too often, with more a checkpoint takes
+// long (research: 60,000 lifecycles a second at this value).
+constexpr int kCheckpointFrames = 8000;
+
+// Readers that never pause keep the log from starting over. Past this much of it the writer waits
+// for them, up to the busy timeout, rather than let it fill the disk.
+constexpr int kLogFramesMax = 10 * kCheckpointFrames;
+
+// In one transaction. The node has no more under way than pipeline_max for each partition; this
+// only keeps the answer to the first from waiting for very many others.
+constexpr std::size_t kGroupMax = 64;
+
+}  // namespace
+
+Writer::Writer(Connection connection, std::string directory)
+    : connection_(std::move(connection)), directory_(std::move(directory)), applier_(connection_) {
+    sqlite3_wal_hook(
+        connection_.get(),
+        [](void* writer, sqlite3*, const char*, int frames) {
+            static_cast<Writer*>(writer)->frames_ = frames;
+            return SQLITE_OK;
+        },
+        this);
+    thread_ = std::thread([this] { Loop(); });
+}
+
+Writer::~Writer() {
+    std::deque<Write> left;
+    {
+        const std::lock_guard lock(mutex_);
+        closed_ = true;
+        left.swap(queue_);
+    }
+    ready_.notify_one();
+    const Error cancelled{ErrorCode::kCancelled, "the store was closed", {}};
+    for (Write& write : left) {
+        write.batch ? write.done(std::unexpected(cancelled)) : write.operation(nullptr, &cancelled);
+    }
+    thread_.join();
+}
+
+void Writer::Commit(BatchPtr batch, Done<void> done) {
+    {
+        const std::lock_guard lock(mutex_);
+        queue_.push_back({std::move(batch), std::move(done), {}});
+    }
+    ready_.notify_one();
+}
+
+void Writer::Run(Operation<Writer> operation) {
+    {
+        const std::lock_guard lock(mutex_);
+        queue_.push_back({nullptr, {}, std::move(operation)});
+    }
+    ready_.notify_one();
+}
+
+void Writer::Loop() {
+    std::vector<Write> group;
+    for (;;) {
+        Write other;
+        group.clear();
+        {
+            std::unique_lock lock(mutex_);
+            ready_.wait(lock, [this] { return closed_ || !queue_.empty(); });
+            if (closed_) return;
+            while (!queue_.empty() && queue_.front().batch && group.size() < kGroupMax) {
+                group.push_back(std::move(queue_.front()));
+                queue_.pop_front();
+            }
+            if (group.empty()) {
+                other = std::move(queue_.front());
+                queue_.pop_front();
+            }
+        }
+        if (group.empty()) {
+            other.operation(this, nullptr);
+        } else {
+            CommitGroup(group);
+        }
+        Checkpoint();
+    }
+}
+
+void Writer::CommitGroup(std::vector<Write>& group) {
+    std::vector<Result<void>> results(group.size());
+    bool committing = false;
+    try {
+        if (broken_) throw SqliteError(SQLITE_IOERR, broken_->detail);
+        connection_.Run("BEGIN IMMEDIATE");
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            results[i] = ApplyOne(*group[i].batch, group.size() == 1);
+        }
+        committing = true;
+        if (connection_.in_transaction()) connection_.Run("COMMIT");
+    } catch (const SqliteError& error) {
+        Rollback();
+        const Error verdict = broken_ ? *broken_ : Judge(error, committing);
+        // A batch that was refused stays refused; the others share the fate of the transaction.
+        for (Result<void>& result : results) {
+            if (result) result = std::unexpected(verdict);
+        }
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) group[i].done(std::move(results[i]));
+}
+
+Result<void> Writer::ApplyOne(const Batch& batch, bool alone) {
+    const auto undo = [&] { alone ? Rollback() : connection_.Run("ROLLBACK TO batch"); };
+    // Savepoints copy every page they may have to restore; a batch of its own needs none.
+    if (!alone) connection_.Run("SAVEPOINT batch");
+    Result<void> result;
+    try {
+        result = applier_.Apply(batch);
+    } catch (const SqliteError& error) {
+        if (error.code() != SQLITE_CONSTRAINT && error.code() != SQLITE_TOOBIG) throw;
+        result = Fail(ErrorCode::kInvalid,
+                      fmt::format("the batch contradicts the stored rows: {}", error.what()));
+    }
+    if (!result && result.error().code == ErrorCode::kInvalid) undo();
+    if (!alone) connection_.Run("RELEASE batch");
+    return result;
+}
+
+void Writer::Checkpoint() {
+    if (broken_) return;
+    if (frames_ < frames_checkpointed_) frames_checkpointed_ = 0;  // The log started over.
+    if (frames_ - frames_checkpointed_ < kCheckpointFrames) return;
+    frames_checkpointed_ = frames_;
+    const int mode =
+        frames_ > kLogFramesMax ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+    const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, mode, nullptr, nullptr);
+    // Busy: a reader is in the way, the next checkpoint will do it. Full: nothing is lost, it stays
+    // in the log, and the next commit tells the caller if there is no room for it.
+    if (code == SQLITE_OK || (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_FULL) return;
+    Judge(SqliteError(code, sqlite3_errmsg(connection_.get())), false);
+}
+
+void Writer::Rollback() {
+    // After some errors SQLite has rolled back already.
+    if (!connection_.in_transaction()) return;
+    sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+Error Writer::Judge(const SqliteError& error, bool committing) {
+    // The shared-memory file cannot grow on a full disk either.
+    if (error.code() == SQLITE_FULL || error.extended_code() == SQLITE_IOERR_SHMSIZE) {
+        return {ErrorCode::kUnavailable,
+                fmt::format("the disk of {} is full; free some space there, Takt goes on by itself",
+                            directory_),
+                {}};
+    }
+    if (error.code() == SQLITE_IOERR || error.code() == SQLITE_CORRUPT ||
+        error.code() == SQLITE_NOTADB) {
+        // A failed sync may have thrown away what it was to write, and the next one would not say
+        // so. Only what a fresh start reads from the disk can be trusted.
+        broken_ = Error{ErrorCode::kUnavailable,
+                        fmt::format("writing to {} failed ({}); check the disk, then restart Takt",
+                                    directory_, error.what()),
+                        {}};
+        return committing ? Error{ErrorCode::kUnknown, broken_->detail, {}} : *broken_;
+    }
+    return {ErrorCode::kUnavailable,
+            fmt::format("cannot write to {} at the moment: {}", directory_, error.what()),
+            {}};
+}
+
+}  // namespace takt::embedded

@@ -1,0 +1,86 @@
+// Writer: the one thread that writes. Commits that wait are applied in one transaction, so one sync
+// of the disk serves them all.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "store/embedded/applier.h"
+#include "store/embedded/sqlite.h"
+#include "store/operation_queue.h"
+#include "store/store.h"
+
+namespace takt::embedded {
+
+class Writer {
+  public:
+    // `directory` is for messages.
+    Writer(Connection connection, std::string directory);
+    // Waits for the transaction under way; what is queued ends with kCancelled.
+    ~Writer();
+
+    void Commit(BatchPtr batch, Done<void> done);
+    // `operation` runs in a transaction of its own; it may throw SqliteError only through Guard.
+    void Run(Operation<Writer> operation);
+
+    // For operations given to Run: calls `work` with the connection inside a transaction, which is
+    // committed if it succeeds.
+    template <typename T, typename Work>
+    Result<T> Transact(Work work);
+
+  private:
+    // Either a batch to commit or an operation of another kind.
+    struct Write {
+        BatchPtr batch;
+        Done<void> done;
+        Operation<Writer> operation;
+    };
+
+    void Loop();
+    void CommitGroup(std::vector<Write>& group);
+    Result<void> ApplyOne(const Batch& batch, bool alone);
+    void Checkpoint();
+    void Rollback();
+    // What a failure means for the caller. After one that leaves the file in doubt nothing is
+    // written any more.
+    Error Judge(const SqliteError& error, bool committing);
+
+    Connection connection_;
+    const std::string directory_;
+    Applier applier_;
+    std::optional<Error> broken_;
+    int frames_ = 0;               // In the log, as of the last commit.
+    int frames_checkpointed_ = 0;  // How long the log was at the last checkpoint.
+
+    std::mutex mutex_;
+    std::condition_variable ready_;
+    std::deque<Write> queue_;
+    bool closed_ = false;
+    std::thread thread_;
+};
+
+template <typename T, typename Work>
+Result<T> Writer::Transact(Work work) {
+    if (broken_) return std::unexpected(*broken_);
+    bool committing = false;
+    try {
+        connection_.Run("BEGIN IMMEDIATE");
+        Result<T> result = work(connection_);
+        if (!result) {
+            Rollback();
+            return result;
+        }
+        committing = true;
+        connection_.Run("COMMIT");
+        return result;
+    } catch (const SqliteError& error) {
+        Rollback();
+        return std::unexpected(Judge(error, committing));
+    }
+}
+
+}  // namespace takt::embedded

@@ -1,0 +1,84 @@
+#include "store/open.h"
+
+#include <array>
+#include <string>
+
+#include "store/embedded/embedded_store.h"
+#include "store/memory/memory_store.h"
+#include "store/redis/redis_store.h"
+
+namespace takt {
+namespace {
+
+using Opened = Result<std::unique_ptr<Store>>;
+
+Opened OpenFile(std::string_view url, const StoreOptions& options) {
+    // file:dir, file:./dir, file:/dir and file:///dir all name a directory.
+    std::string_view path = url.substr(url.find(':') + 1);
+    if (path.starts_with("//")) {
+        path.remove_prefix(2);
+        if (!path.starts_with('/')) {
+            return Fail(ErrorCode::kInvalid,
+                        "a file: store is a directory of this machine, without a host; write "
+                        "file:./takt-data or file:/var/lib/takt",
+                        "store");
+        }
+    }
+    if (path.empty()) {
+        return Fail(ErrorCode::kInvalid, "the store's directory is missing; write file:./takt-data",
+                    "store");
+    }
+    return OpenEmbedded({.directory = std::string(path), .cache_bytes = options.cache_bytes});
+}
+
+Opened OpenMemory(std::string_view, const StoreOptions&) {
+    return std::make_unique<MemoryStore>(std::make_shared<MemoryDatabase>());
+}
+
+Opened OpenRedisUrl(std::string_view url, const StoreOptions&) {
+    return RedisStore::Open(url);
+}
+
+Opened NotBuilt(std::string_view url, const StoreOptions&) {
+    return Fail(ErrorCode::kInvalid,
+                "this build of Takt has no " + std::string(url.substr(0, url.find(':'))) +
+                    ": store; use file:./takt-data",
+                "store");
+}
+
+struct Scheme {
+    std::string_view name;
+    Opened (*open)(std::string_view url, const StoreOptions& options);
+};
+
+constexpr std::array kSchemes = {
+    Scheme{"file", OpenFile},
+    Scheme{"memory", OpenMemory},
+    Scheme{"redis", OpenRedisUrl},
+    Scheme{"rediss", OpenRedisUrl},
+    Scheme{"redis+sentinel", OpenRedisUrl},
+    Scheme{"rediss+sentinel", OpenRedisUrl},
+    Scheme{"etcd", NotBuilt},
+    Scheme{"mysql", NotBuilt},
+};
+
+}  // namespace
+
+Opened OpenStore(std::string_view url, const StoreOptions& options) {
+    const std::string_view name = url.substr(0, url.find(':'));
+    for (const Scheme& scheme : kSchemes) {
+        if (scheme.name == name && name.size() < url.size()) return scheme.open(url, options);
+    }
+    std::string known;
+    for (const Scheme& scheme : kSchemes) {
+        if (scheme.open != NotBuilt)
+            known += (known.empty() ? "" : ", ") + std::string(scheme.name) + ":";
+    }
+    // Only the scheme: the rest may hold a password.
+    return Fail(
+        ErrorCode::kInvalid,
+        "'" + std::string(name.substr(0, 20)) + "' names no kind of store; known are " + known,
+        "store");
+}
+
+}  // namespace takt

@@ -1,0 +1,23 @@
+// Opens a store by its URL. The one place that knows which backends there are.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "store/store.h"
+
+namespace takt {
+
+struct StoreOptions {
+    std::size_t cache_bytes = 64u << 20;  // embedded: of pages, for each connection.
+};
+
+// file:./takt-data   a directory of this machine, for one process
+// memory:            nothing outlives the process; for trying out and for tests
+// redis://host:port  Redis; also rediss, redis+sentinel, rediss+sentinel: docs/stores/redis.md
+//
+// kInvalid if the URL names no backend of ours; else what the backend's own opening says.
+Result<std::unique_ptr<Store>> OpenStore(std::string_view url, const StoreOptions& options = {});
+
+}  // namespace takt

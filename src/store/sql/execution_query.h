@@ -1,0 +1,27 @@
+// Lists of executions as SQL: which queries together answer a filter.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "store/sql/dialect.h"
+#include "store/store.h"
+
+namespace takt::sql {
+
+using Parameter = std::variant<std::int64_t, Text>;
+
+struct Query {
+    std::string sql;
+    std::vector<Parameter> parameters;
+};
+
+// Queries whose rows (kExecutionColumns), sorted by falling serial and cut to the filter's limit,
+// are the answer. Each reads one index from the cursor on and stops at the limit, so a page costs
+// the same however far down the list it is. They must see the same state: run them in one
+// transaction.
+std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& filter);
+
+}  // namespace takt::sql
