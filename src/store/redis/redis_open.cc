@@ -82,8 +82,12 @@ Result<void> RedisStore::Check() {
     const Result<Replies> probed = Ask(std::move(call));
     if (probed) return {};
     Error error = probed.error();
-    const bool denied = error.detail.find("NOPERM") != std::string::npos ||
-                        error.detail.find("ermission") != std::string::npos;
+    // As the versions spell it, for a command and for a key.
+    const auto says = [&](std::string_view words) {
+        return error.detail.find(words) != std::string::npos;
+    };
+    const bool denied = says("NOPERM") || says("can't run this command") || says("can't access") ||
+                        says("No permissions");
     if (denied) {
         error.detail += fmt::format(
             "; the user needs the rights ~{0}* ~{{{1}:*}}:* &{{{1}:*}}:* "

@@ -22,6 +22,11 @@ Result<std::unique_ptr<RedisServer>> RedisServer::Start(std::vector<std::string>
                                         "",
                                         "--dir",
                                         server->directory_->path().string()};
+    // Redis waits 5 s for more replicas before it serves the first.
+    command.insert(command.end(), {"--repl-diskless-sync-delay", "0"});
+    for (std::string& argument : arguments) {
+        if (argument == "{port}") argument = std::to_string(server->port_);
+    }
     command.insert(command.end(), arguments.begin(), arguments.end());
     // A restarted server listens while it still loads its data; LOADING is an answer too.
     auto process =

@@ -13,7 +13,8 @@ namespace takt {
 
 class RedisServer {
   public:
-    // Durable unless `arguments` say otherwise: every write is on disk before it is answered.
+    // "{port}" among the arguments stands for the port. Durable unless `arguments` say otherwise:
+    // every write is on disk before it is answered.
     static Result<std::unique_ptr<RedisServer>> Start(std::vector<std::string> arguments = {});
 
     std::uint16_t port() const { return port_; }
