@@ -1,7 +1,9 @@
 // How fast executions live through Redis: lifecycles per second (inserted, running, succeeded:
 // three changes each) through the store, and for the same commands sent plainly, in the same run.
 //
-//   redis_bench [SECONDS_PER_CELL] [everysec|always|no]
+//   redis_bench [SECONDS_PER_CELL] [everysec|always|no] [events]
+//
+// With `events`, the store (not the plain commands) also writes and publishes one for each change.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -81,6 +83,19 @@ class Lives {
     Execution row_;
 };
 
+void AddEvents(std::vector<Change>& changes, Serial& serial) {
+    const std::size_t count = changes.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const Execution& row = std::get<ExecutionChange>(changes[i]).row;
+        Event event{.serial = ++serial, .type = EventType::kTaskStarted, .at = TimeOf(serial)};
+        event.execution = row.id;
+        event.task = row.task->id;
+        event.worker = row.worker;
+        event.attempt = row.attempt;
+        changes.push_back(EventAppend{event});
+    }
+}
+
 // Processor time of the server in microseconds. Where others use the machine too, it says more than
 // the time that passed.
 double ServerMicroseconds(pid_t pid) {
@@ -148,7 +163,7 @@ redis::Call Plain(const redis::Call& commit) {
     redis::Call call{.lane = redis::Lane::kCommit, .repeatable = false};
     call.replies = 0;
     std::size_t key = 1;
-    for (std::size_t i = 6; i < args.size();) {  // After the fence's arguments.
+    for (std::size_t i = 5; i < args.size();) {  // After the fence's arguments.
         std::size_t count = 0;
         std::from_chars(args[i + 1].data(), args[i + 1].data() + args[i + 1].size(), count);
         redis::RespWriter command;
@@ -162,7 +177,7 @@ redis::Call Plain(const redis::Call& commit) {
     return call;
 }
 
-void Run(double seconds, const std::string& sync) {
+void Run(double seconds, const std::string& sync, bool events) {
     auto server = RedisServer::Start({"--appendfsync", sync});
     if (!server) throw std::runtime_error(server.error().detail);
     auto store = RedisStore::Open((*server)->url());
@@ -181,6 +196,7 @@ void Run(double seconds, const std::string& sync) {
                "server us", "store", "server us", "fraction");
     const pid_t pid = (*server)->process().pid();
     std::uint64_t sequence = 0;
+    Serial event_serial = SerialAt(ReadClocks().wall);
     Lives lives(SerialAt(ReadClocks().wall));
     Lives raw_lives(SerialAt(ReadClocks().wall));
     for (const std::size_t depth : {std::size_t{1}, (*store)->limits().pipeline_max}) {
@@ -202,6 +218,7 @@ void Run(double seconds, const std::string& sync) {
                     batch->term = term;
                     batch->sequence = ++sequence;
                     batch->changes = lives.Next(size);
+                    if (events) AddEvents(batch->changes, event_serial);
                     batch->last_serial = lives.last();
                     (*store)->Commit(batch, [end](Result<void> done) { end(done.has_value()); });
                 });
@@ -218,7 +235,7 @@ void Run(double seconds, const std::string& sync) {
 int main(int argc, char** argv) {
     const double seconds = argc > 1 ? std::atof(argv[1]) : 2.0;
     try {
-        takt::Run(seconds > 0 ? seconds : 2.0, argc > 2 ? argv[2] : "everysec");
+        takt::Run(seconds > 0 ? seconds : 2.0, argc > 2 ? argv[2] : "everysec", argc > 3);
     } catch (const std::exception& error) {
         fmt::print(stderr, "redis_bench: {}\n", error.what());
         return 1;

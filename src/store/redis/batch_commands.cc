@@ -84,7 +84,7 @@ class BatchWriter {
                   .script = &kCommit};
         call.keys.Arg(keys_.Of("fence"));
         call.args.Arg(batch.term.epoch).Arg(batch.term.nonce).Arg(batch.sequence);
-        call.args.Arg(SerialDigits(batch.last_serial)).Arg(keys_.prefix).Arg(options_.events_max);
+        call.args.Arg(SerialDigits(batch.last_serial)).Arg(keys_.prefix);
         call.args.Append(first_.args);
         call.keys.Append(rows_.keys);
         call.args.Append(rows_.args);
@@ -148,6 +148,10 @@ class BatchWriter {
             if (!message.empty()) message += '\n';
             AppendEventJson(message, *event);
         }
+        if (events_.empty()) return;
+        fields_.Clear();
+        fields_.Arg("MAXLEN").Arg("~").Arg(options_.events_max);
+        to.Command("XTRIM", keys_.Of("events"), fields_);
         if (!message.empty()) to.Own("publish", keys_.Of("events"), message);
     }
 

@@ -50,9 +50,9 @@ return 1
 )");
 
 // KEYS fence, then the key of each command in turn.
-// ARGV epoch, nonce, sequence, last serial, prefix of the keys, bound on events, then commands: a
-// name, the number of its arguments, its arguments. Names in small letters are ours and have no
-// key, except `event` and `log`, which have the key of their stream.
+// ARGV epoch, nonce, sequence, last serial, prefix of the keys, then commands: a name, the number
+// of its arguments, its arguments. Names in small letters are ours and have no key, except `event`
+// and `log`, which have the key of their stream.
 //   redrive id member              takes a finished row out of its indexes
 //   purge before events_end count  what retention no longer keeps
 //   event id values…, log id fields…, publish channel message
@@ -68,8 +68,7 @@ if want > have + 1 then return {'gap', fence[3]} end
 call('HSET', KEYS[1], 'sequence', fence[3])
 if want <= have then return {'applied', fence[3]} end
 
-local prefix, events_max = ARGV[5], ARGV[6]
-local k = 1
+local prefix, k = ARGV[5], 1
 
 -- Calls with many members, in parts that fit Lua's stack.
 local function many(name, key, members)
@@ -126,33 +125,29 @@ function own.purge(first)
 end
 
 -- An id that is not above the last one is refused. Nothing may be lost for that: it goes to the end.
-local function append(add, id)
-  local added = add(pcall, id)
-  if type(added) == 'table' and added.err then add(call, '*') end
-end
-
 function own.event(first)
   k = k + 1
-  local v, key = ARGV, KEYS[k]
-  append(function(how, id)
-    return how('XADD', key, 'MAXLEN', '~', events_max, id, 'type', v[first + 1],
-               'execution', v[first + 2], 'task', v[first + 3], 'worker', v[first + 4],
-               'attempt', v[first + 5], 'at', v[first + 6], 'detail', v[first + 7])
-  end, v[first])
+  local v, id = ARGV, ARGV[first]
+  local how = pcall
+  for _ = 1, 2 do
+    local added = how('XADD', KEYS[k], id, 'type', v[first + 1], 'execution', v[first + 2],
+                      'task', v[first + 3], 'worker', v[first + 4], 'attempt', v[first + 5],
+                      'at', v[first + 6], 'detail', v[first + 7])
+    if type(added) ~= 'table' then return end
+    id, how = '*', call
+  end
 end
 
 function own.log(first, last)
   k = k + 1
-  local key = KEYS[k]
-  append(function(how, id)
-    return how('XADD', key, id, unpack(ARGV, first + 1, last))
-  end, ARGV[first])
+  local added = pcall('XADD', KEYS[k], unpack(ARGV, first, last))
+  if type(added) == 'table' then call('XADD', KEYS[k], '*', unpack(ARGV, first + 1, last)) end
 end
 
 -- A user without the right to the channel, or nobody who listens, is no reason to fail.
 function own.publish(first) pcall('PUBLISH', ARGV[first], ARGV[first + 1]) end
 
-local i, n = 7, #ARGV
+local i, n = 6, #ARGV
 while i < n do
   local name, last = ARGV[i], i + 1 + ARGV[i + 1]
   local ours = own[name]
@@ -189,7 +184,8 @@ call('ZREM', sorted, 'a')
 call('SADD', set, 'a')
 call('SMEMBERS', set)
 call('SREM', set, 'a')
-call('XADD', stream, 'MAXLEN', '~', '10', '1-1', 'a', '1')
+call('XADD', stream, '1-1', 'a', '1')
+call('XTRIM', stream, 'MAXLEN', '~', '10')
 call('XRANGE', stream, '-', '+', 'COUNT', 1)
 call('XDEL', stream, '1-1')
 call('SET', text, '1', 'PX', '1000')

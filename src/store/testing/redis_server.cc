@@ -6,7 +6,14 @@
 
 namespace takt {
 
-Result<std::unique_ptr<RedisServer>> RedisServer::Start(std::vector<std::string> arguments) {
+Result<std::unique_ptr<RedisServer>> RedisServer::Start(const std::vector<std::string>& arguments) {
+    Result<std::unique_ptr<RedisServer>> server = StartOnce(arguments);
+    // Another test may have taken the port in the meantime.
+    for (int again = 0; again < 2 && !server; ++again) server = StartOnce(arguments);
+    return server;
+}
+
+Result<std::unique_ptr<RedisServer>> RedisServer::StartOnce(std::vector<std::string> arguments) {
     std::unique_ptr<RedisServer> server(new RedisServer);
     server->port_ = FreePort();
     std::vector<std::string> command = {"redis-server",

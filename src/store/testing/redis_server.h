@@ -15,7 +15,8 @@ class RedisServer {
   public:
     // "{port}" among the arguments stands for the port. Durable unless `arguments` say otherwise:
     // every write is on disk before it is answered.
-    static Result<std::unique_ptr<RedisServer>> Start(std::vector<std::string> arguments = {});
+    static Result<std::unique_ptr<RedisServer>> Start(
+        const std::vector<std::string>& arguments = {});
 
     std::uint16_t port() const { return port_; }
     std::string url(const std::string& rest = {}) const {
@@ -31,6 +32,7 @@ class RedisServer {
 
   private:
     RedisServer() = default;
+    static Result<std::unique_ptr<RedisServer>> StartOnce(std::vector<std::string> arguments);
 
     std::unique_ptr<TempDirectory> directory_ = std::make_unique<TempDirectory>();
     std::uint16_t port_ = 0;
