@@ -1,0 +1,194 @@
+#include "api/access.h"
+
+#include <openssl/evp.h>
+
+#include <utility>
+#include <vector>
+
+#include "api/json_view.h"
+#include "base/check.h"
+
+namespace takt {
+namespace {
+
+constexpr std::array<std::string_view, 5> kRoles = {"viewer", "operator", "admin", "worker",
+                                                    "executor"};
+constexpr std::array<std::string_view, 6> kPermissions = {"none",  "viewer", "operator",
+                                                          "admin", "worker", "executor"};
+
+std::string Base64Url(const std::vector<std::uint8_t>& bytes) {
+    static constexpr std::string_view kLetters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::string out;
+    unsigned bits = 0;
+    unsigned held = 0;
+    for (const std::uint8_t byte : bytes) {
+        bits = bits << 8 | byte;
+        held += 8;
+        while (held >= 6) {
+            held -= 6;
+            out += kLetters[bits >> held & 63];
+        }
+    }
+    if (held > 0) out += kLetters[bits << (6 - held) & 63];
+    return out;
+}
+
+std::optional<Sha256> ParseHash(std::string_view hex) {
+    Sha256 hash{};
+    if (hex.size() != 2 * hash.size()) return std::nullopt;
+    const auto digit = [](char c) {
+        if (c >= '0' && c <= '9') return c - '0';
+        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    };
+    for (std::size_t i = 0; i < hash.size(); ++i) {
+        const int high = digit(hex[2 * i]);
+        const int low = digit(hex[2 * i + 1]);
+        if (high < 0 || low < 0) return std::nullopt;
+        hash[i] = static_cast<std::uint8_t>(high << 4 | low);
+    }
+    return hash;
+}
+
+std::string_view View(const Sha256& hash) {
+    return {reinterpret_cast<const char*>(hash.data()), hash.size()};
+}
+
+}  // namespace
+
+std::string_view Name(AccessRole role) {
+    return kRoles[static_cast<std::size_t>(role)];
+}
+
+std::optional<AccessRole> ParseAccessRole(std::string_view name) {
+    for (std::size_t i = 0; i < kRoles.size(); ++i) {
+        if (kRoles[i] == name) return static_cast<AccessRole>(i);
+    }
+    return std::nullopt;
+}
+
+std::string_view Name(Permission permission) {
+    return kPermissions[static_cast<std::size_t>(permission)];
+}
+
+bool Allows(AccessRole role, Permission permission) {
+    if (permission == Permission::kNone || role == AccessRole::kAdmin) return true;
+    switch (permission) {
+        case Permission::kViewer:
+            return role == AccessRole::kViewer || role == AccessRole::kOperator;
+        case Permission::kOperator:
+            return role == AccessRole::kOperator;
+        case Permission::kWorker:
+            return role == AccessRole::kWorker;
+        case Permission::kExecutor:
+            return role == AccessRole::kExecutor;
+        case Permission::kNone:
+        case Permission::kAdmin:
+            break;
+    }
+    return false;
+}
+
+Sha256 Sha256Of(std::string_view text) {
+    Sha256 hash{};
+    unsigned size = 0;
+    TAKT_CHECK(EVP_Digest(text.data(), text.size(), hash.data(), &size, EVP_sha256(), nullptr) ==
+                   1 &&
+               size == hash.size());
+    return hash;
+}
+
+std::string HexText(std::string_view bytes) {
+    static constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string out;
+    out.reserve(2 * bytes.size());
+    for (const char c : bytes) {
+        out += kDigits[static_cast<std::uint8_t>(c) >> 4];
+        out += kDigits[static_cast<std::uint8_t>(c) & 15];
+    }
+    return out;
+}
+
+std::string EncodeToken(const AccessToken& token) {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject();
+    json.Field("hash", std::string_view(HexText(View(token.hash))));
+    json.Field("role", Name(token.role)).Field("name", std::string_view(token.name));
+    json.Field("created_at", token.created_at).Field("expires_at", token.expires_at).EndObject();
+    return out;
+}
+
+Result<AccessToken> DecodeToken(std::string_view id, std::string_view value) {
+    const auto broken = [&] {
+        return Fail(ErrorCode::kInvalid,
+                    "the setting token/" + std::string(id) + " is not a token; remove it");
+    };
+    if (!CheckJson(value)) return broken();
+    const JsonView view(value);
+    if (view.kind() != JsonView::Kind::kObject) return broken();
+    AccessToken token{.id = std::string(id)};
+    bool has_hash = false;
+    bool has_role = false;
+    std::string scratch;
+    JsonView::Members members(view);
+    while (members.Next()) {
+        if (!members.value().is_string()) continue;
+        const std::string_view text = members.value().AsString(scratch);
+        if (members.key() == "hash") {
+            const auto hash = ParseHash(text);
+            if (!hash) return broken();
+            token.hash = *hash;
+            has_hash = true;
+        } else if (members.key() == "role") {
+            const auto role = ParseAccessRole(text);
+            if (!role) return broken();
+            token.role = *role;
+            has_role = true;
+        } else if (members.key() == "name") {
+            token.name = text;
+        } else if (const auto time = ParseTime(text); !time) {
+            return broken();
+        } else if (members.key() == "created_at") {
+            token.created_at = *time;
+        } else if (members.key() == "expires_at") {
+            token.expires_at = *time;
+        }
+    }
+    if (!has_hash || !has_role) return broken();
+    return token;
+}
+
+NewToken MakeToken(AccessRole role, std::string name, Time now, Time expires_at, Random& random) {
+    std::vector<std::uint8_t> secret(32);
+    random.Fill(secret);
+    std::array<std::uint8_t, 6> id{};
+    random.Fill(id);
+    NewToken made;
+    made.text = "takt_" + std::string(Name(role)) + "_" + Base64Url(secret);
+    made.token = {.id = HexText({reinterpret_cast<const char*>(id.data()), id.size()}),
+                  .name = std::move(name),
+                  .role = role,
+                  .hash = Sha256Of(made.text),
+                  .created_at = now,
+                  .expires_at = expires_at};
+    return made;
+}
+
+bool IsLoopback(std::string_view host) {
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    // A name may begin like a number: 127.example.com is anywhere.
+    return host == "localhost" || host == "::1" ||
+           (host.starts_with("127.") &&
+            host.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
+Result<void> CheckListenAddress(std::string_view host, std::size_t tokens, bool insecure) {
+    if (insecure || tokens > 0 || IsLoopback(host)) return {};
+    return Fail(ErrorCode::kInvalid,
+                "listening on " + std::string(host) +
+                    " would let anybody on the network run tasks: create a token first (takt token "
+                    "create --role admin), or say --insecure if that is what you want");
+}
+
+}  // namespace takt

@@ -1,0 +1,73 @@
+// Access: who may do what.
+//
+// Tokens are `takt_<role>_<256 random bits>`; only their SHA-256 is stored, under the setting
+// `token/<id>`. While there is no token at all and the server listens on loopback only, everything
+// is open; else every route needs the permission that the route table names.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/time.h"
+
+namespace takt {
+
+enum class AccessRole : std::uint8_t {
+    kViewer,    // Reads.
+    kOperator,  // Reads, and changes tasks, executions, workers and queues.
+    kAdmin,     // Everything.
+    kWorker,    // Attaches as a worker.
+    kExecutor,  // Registers as an executor.
+};
+std::string_view Name(AccessRole role);
+std::optional<AccessRole> ParseAccessRole(std::string_view name);
+
+enum class Permission : std::uint8_t { kNone, kViewer, kOperator, kAdmin, kWorker, kExecutor };
+std::string_view Name(Permission permission);
+
+bool Allows(AccessRole role, Permission permission);
+
+using Sha256 = std::array<std::uint8_t, 32>;
+Sha256 Sha256Of(std::string_view text);
+std::string HexText(std::string_view bytes);
+
+constexpr std::string_view kTokenSettingPrefix = "token/";
+// Behind a token's key: when it was last used. A setting of its own, so that writing it down late
+// never brings a revoked token back.
+constexpr std::string_view kTokenUsedSuffix = "/used";
+
+// A token as it is stored.
+struct AccessToken {
+    std::string id;
+    std::string name;  // What its owner calls it.
+    AccessRole role{};
+    Sha256 hash{};
+    Time created_at{};
+    Time expires_at{};    // 0 is never.
+    Time last_used_at{};  // Not part of the record.
+};
+
+std::string EncodeToken(const AccessToken& token);
+Result<AccessToken> DecodeToken(std::string_view id, std::string_view value);
+
+// Makes a token. `text` is the secret, which nobody can read again later.
+struct NewToken {
+    AccessToken token;
+    std::string text;
+};
+NewToken MakeToken(AccessRole role, std::string name, Time now, Time expires_at, Random& random);
+
+// Whether an address, as given to listen on, is reachable from this machine only.
+bool IsLoopback(std::string_view host);
+
+// Whether serving on `host` is safe without being told so explicitly: kInvalid, saying what to do,
+// for any address but loopback while there is no token.
+Result<void> CheckListenAddress(std::string_view host, std::size_t tokens, bool insecure);
+
+}  // namespace takt

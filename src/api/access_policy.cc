@@ -1,0 +1,163 @@
+#include "api/access_policy.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace takt {
+namespace {
+
+constexpr auto kFailureWindow = std::chrono::seconds(60);
+// Addresses that are remembered for their failures; an attacker with more of them than this gains
+// as many tries, each against 256 random bits.
+constexpr std::size_t kAddressesMax = 10'000;
+constexpr auto kUseWritten = std::chrono::hours(1);
+
+std::string_view HostOf(std::string_view authority) {
+    if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
+    return authority.substr(0, authority.find(':'));
+}
+
+// A page of another site that makes the user's browser call us.
+bool IsForeignPage(const HttpRequest& request) {
+    const auto origin = request.headers.Find("Origin");
+    if (!origin) return false;
+    const std::size_t scheme = origin->find("://");
+    const auto host = request.headers.Find("Host");
+    return scheme == origin->npos || !host ||
+           !EqualsIgnoringCase(origin->substr(scheme + 3), *host);
+}
+
+std::string_view BearerOf(const HttpRequest& request) {
+    constexpr std::string_view kScheme = "Bearer ";
+    const auto header = request.headers.Find("Authorization");
+    if (!header || header->size() <= kScheme.size() ||
+        !EqualsIgnoringCase(header->substr(0, kScheme.size()), kScheme)) {
+        return {};
+    }
+    return header->substr(kScheme.size());
+}
+
+Problem Forbidden(std::string detail) {
+    return {403, "forbidden", std::move(detail)};
+}
+
+}  // namespace
+
+void AccessPolicy::EndLoad(Result<std::vector<SettingPut>> settings, Steady now) {
+    loading_ = false;
+    if (!settings) {
+        Log(LogLevel::kWarning, "api", "cannot read the access tokens",
+            {{"error", settings.error().detail}});
+        return;
+    }
+    std::map<std::string, AccessToken> tokens;
+    for (const SettingPut& setting : *settings) {
+        const std::string_view id = setting.key.view().substr(kTokenSettingPrefix.size());
+        if (id.ends_with(kTokenUsedSuffix)) continue;
+        auto token = DecodeToken(id, setting.value);
+        if (!token) {
+            Log(LogLevel::kError, "api", "a token cannot be read",
+                {{"error", token.error().detail}});
+            // It still counts: a broken record must not open the door that it was to guard.
+            token = AccessToken{.id = std::string(id), .expires_at = Time(Duration(1))};
+        }
+        tokens.emplace(id, std::move(*token));
+    }
+    for (const SettingPut& setting : *settings) {
+        std::string_view id = setting.key.view().substr(kTokenSettingPrefix.size());
+        if (!id.ends_with(kTokenUsedSuffix)) continue;
+        id.remove_suffix(kTokenUsedSuffix.size());
+        const auto token = tokens.find(std::string(id));
+        const auto used = ParseTime(setting.value);
+        if (token != tokens.end() && used) token->second.last_used_at = *used;
+    }
+    // Uses since the last reading are not in the store yet.
+    for (auto& [id, token] : tokens) {
+        const auto known = tokens_.find(id);
+        if (known == tokens_.end()) continue;
+        token.last_used_at = std::max(token.last_used_at, known->second.last_used_at);
+    }
+    tokens_ = std::move(tokens);
+    loaded_ = true;
+    loaded_at_ = now;
+}
+
+AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permission permission,
+                                           Instant now) {
+    if (permission == Permission::kNone) return Principal{};
+    if (IsForeignPage(request)) return Forbidden("pages of other sites may not use this API");
+    if (open()) {
+        // A name that some site makes point here gives itself away by not being one of ours.
+        const auto host = request.headers.Find("Host");
+        if (!config_.insecure && host && !IsLoopback(HostOf(*host))) {
+            return Forbidden("without tokens only calls to localhost are answered, not to '" +
+                             std::string(host->substr(0, 100)) + "'");
+        }
+        return Principal{};
+    }
+    const std::string_view text = BearerOf(request);
+    if (text.empty()) {
+        return Problem{401, "unauthorized", "send a token: Authorization: Bearer takt_…"};
+    }
+    AccessToken* token = FindByText(text);
+    if (!token || (token->expires_at != Time{} && token->expires_at <= now.wall)) {
+        if (CountFailure(request.remote_address, now.steady) > config_.failures_max) {
+            return Problem{.status = 429,
+                           .code = "rate_limited",
+                           .detail = "too many wrong tokens came from this address",
+                           .retry_after_seconds = kFailureWindow.count()};
+        }
+        return Problem{401, "unauthorized",
+                       token ? "the token has expired" : "the token is not known"};
+    }
+    if (now.wall - token->last_used_at >= kUseWritten) used_.push_back(token->id);
+    token->last_used_at = now.wall;
+    if (!Allows(token->role, permission)) {
+        return Forbidden("a token with the role " + std::string(Name(token->role)) +
+                         " may not do this; it needs " + std::string(Name(permission)));
+    }
+    return Principal{.token_id = token->id, .name = token->name};
+}
+
+const AccessToken* AccessPolicy::Find(std::string_view id) const {
+    const auto found = tokens_.find(std::string(id));
+    return found == tokens_.end() ? nullptr : &found->second;
+}
+
+const AccessToken* AccessPolicy::TakeUsed() {
+    while (!used_.empty()) {
+        const std::string id = std::move(used_.back());
+        used_.pop_back();
+        if (const AccessToken* token = Find(id)) return token;
+    }
+    return nullptr;
+}
+
+// Looks at every token and at every byte of it, so that how long it takes tells nothing.
+AccessToken* AccessPolicy::FindByText(std::string_view text) {
+    const Sha256 hash = Sha256Of(text);
+    AccessToken* found = nullptr;
+    for (auto& [id, token] : tokens_) {
+        if (CRYPTO_memcmp(token.hash.data(), hash.data(), hash.size()) == 0) found = &token;
+    }
+    return found;
+}
+
+// A right token is never refused for the wrong ones of its neighbours: guessing 256 bits is
+// hopeless anyway. The limit is there to make it quiet.
+std::uint32_t AccessPolicy::CountFailure(const std::string& address, Steady now) {
+    if (failures_.size() >= kAddressesMax) {
+        std::erase_if(failures_, [&](const auto& entry) {
+            return now - entry.second.since >= kFailureWindow;
+        });
+        if (failures_.size() >= kAddressesMax) failures_.clear();
+    }
+    Failures& failures = failures_[address];
+    if (now - failures.since >= kFailureWindow) failures = {.since = now};
+    return ++failures.count;
+}
+
+}  // namespace takt

@@ -1,0 +1,79 @@
+// AccessPolicy: decides whether a request may use a route.
+//
+// Keeps a copy of the tokens. It is read again when it is older than a few seconds and somebody
+// asks, so a token that was revoked on another node stops working here soon after.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "api/access.h"
+#include "api/problem.h"
+#include "http/message.h"
+#include "store/store.h"
+
+namespace takt {
+
+struct AccessConfig {
+    bool loopback_only = true;  // The server can be reached from this machine only.
+    bool insecure = false;      // The operator wants it open, whatever the address.
+    Duration refresh_interval{2'000};
+    // Wrong tokens from one address in a minute; more of them are answered 429.
+    std::uint32_t failures_max = 20;
+};
+
+// Who asks. Anonymous while everything is open, and where no token is needed.
+struct Principal {
+    std::string token_id;  // Empty: anonymous.
+    std::string name = "anonymous";
+};
+
+class AccessPolicy {
+  public:
+    explicit AccessPolicy(AccessConfig config) : config_(config) {}
+
+    // On the server's thread, all of them.
+
+    // Whether the tokens have to be read before a decision is possible, or should be read again.
+    bool must_load() const { return !loaded_; }
+    bool should_load(Steady now) const {
+        return !loading_ && (!loaded_ || now - loaded_at_ >= config_.refresh_interval);
+    }
+    void BeginLoad() { loading_ = true; }
+    // What the store answered. If it could not, what was known before goes on to hold.
+    void EndLoad(Result<std::vector<SettingPut>> settings, Steady now);
+
+    using Verdict = std::variant<Principal, Problem>;
+    Verdict Decide(const HttpRequest& request, Permission permission, Instant now);
+
+    const AccessToken* Find(std::string_view id) const;
+    const std::map<std::string, AccessToken>& tokens() const { return tokens_; }
+    // A token whose time of last use is worth writing down: at most once an hour for each.
+    const AccessToken* TakeUsed();
+
+  private:
+    struct Failures {
+        std::uint32_t count = 0;
+        Steady since{};
+    };
+
+    bool open() const { return config_.insecure || (config_.loopback_only && tokens_.empty()); }
+    AccessToken* FindByText(std::string_view text);
+    std::uint32_t CountFailure(const std::string& address, Steady now);
+
+    const AccessConfig config_;
+    bool loaded_ = false;
+    bool loading_ = false;
+    Steady loaded_at_{};
+    std::map<std::string, AccessToken> tokens_;           // By id.
+    std::unordered_map<std::string, Failures> failures_;  // By address.
+    std::vector<std::string> used_;
+};
+
+}  // namespace takt

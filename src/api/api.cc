@@ -1,0 +1,223 @@
+#include "api/api.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/json_read.h"
+#include "api/openapi.h"
+#include "base/log.h"
+
+namespace takt {
+namespace {
+
+// Set by a node that passes a call on; a call is passed on once only.
+constexpr std::string_view kForwarded = "X-Takt-Forwarded";
+
+// For addresses that nobody has.
+constexpr std::size_t kStrangerBytesMax = 4096;
+
+void LogRefusal(const HttpRequest& request, const Problem& problem) {
+    Log(LogLevel::kWarning, "audit", "refused",
+        {{"method", Name(request.method)},
+         {"path", request.path},
+         {"status", problem.status},
+         {"why", problem.detail},
+         {"ip", request.remote_address},
+         {"request_id", request.request_id}});
+}
+
+Problem NoLeader() {
+    return {.status = 503,
+            .code = "no_leader",
+            .detail = "no scheduler leads at the moment; try again in a second",
+            .retry_after_seconds = 1};
+}
+
+HttpResponse NoRoute(const HttpRequest& request, const RouteTable::Match& match) {
+    if (match.allowed.empty()) {
+        return ProblemResponse({404, "no_route", "there is nothing at this address; see /docs"},
+                               request.request_id);
+    }
+    const bool asks = request.method == HttpMethod::kOptions;
+    HttpResponse response =
+        asks ? HttpResponse{.status = 204}
+             : ProblemResponse({405, "method_not_allowed", "this address takes " + match.allowed},
+                               request.request_id);
+    response.headers.emplace_back("Allow", match.allowed);
+    return response;
+}
+
+std::optional<Problem> CheckQuery(const Route& route, const HttpRequest& request) {
+    if (request.raw_query.empty()) return std::nullopt;
+    std::vector<std::string_view> known;
+    for (const RouteQuery& query : route.query) known.push_back(query.name);
+    std::vector<std::string> seen;
+    for (const auto& [name, value] : request.QueryAll()) {
+        if (std::ranges::find(known, name) == known.end()) {
+            Error error = UnknownField(name, known).error();
+            error.detail = "in the query: " + error.detail;
+            return ProblemOfRequest(error);
+        }
+        if (std::ranges::find(seen, name) != seen.end()) {
+            return Problem{400, "invalid", name + " comes twice in the query", name};
+        }
+        seen.push_back(name);
+    }
+    return std::nullopt;
+}
+
+// Browsers send forms to anybody without asking; JSON they do not.
+std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request) {
+    if (request.body.empty()) return std::nullopt;
+    if (route.takes.empty()) {
+        return Problem{400, "invalid", "this address takes no body"};
+    }
+    const auto header = request.headers.Find("Content-Type");
+    if (!header) return std::nullopt;
+    std::string_view type = header->substr(0, header->find(';'));
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    static constexpr std::array<std::string_view, 5> kTypes = {
+        "application/json", "application/merge-patch+json", "application/x-ndjson",
+        "application/ndjson", "application/jsonl"};
+    const auto taken = std::span(kTypes).first(route.takes_lines ? 5 : 2);
+    if (std::ranges::any_of(taken, [&](auto known) { return EqualsIgnoringCase(known, type); })) {
+        return std::nullopt;
+    }
+    return Problem{415, "unsupported_media_type",
+                   "send JSON, with the header Content-Type: application/json"};
+}
+
+}  // namespace
+
+std::shared_ptr<Api> Api::Make(ApiParts parts) {
+    std::vector<Route> routes = ApiRoutes();
+    for (Route& route : parts.more_routes) routes.push_back(std::move(route));
+    auto services = std::shared_ptr<Services>(new Services{
+        .node = parts.node,
+        .store = parts.store,
+        .events = parts.events,
+        .meters = parts.meters,
+        .config = parts.config,
+        .post = std::move(parts.post),
+        .forward = std::move(parts.forward),
+        .access = AccessPolicy(parts.config.access),
+        .texts = {},
+        .random = Random(NewRandomSeed()),
+        .routes = RouteTable(std::move(routes)),
+        .openapi = {},
+    });
+    services->openapi = OpenApiOf(services->routes, services->config.version);
+    return std::shared_ptr<Api>(new Api(std::move(services)));
+}
+
+void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done) {
+    services->access.BeginLoad();
+    services->store.ListSettings(
+        Text(kTokenSettingPrefix), [services, done = std::move(done)](auto settings) mutable {
+            services->post(
+                [services, done = std::move(done), settings = std::move(settings)]() mutable {
+                    services->access.EndLoad(std::move(settings), SteadyClock::now());
+                    done();
+                });
+        });
+}
+
+void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
+    const RouteTable::Match match = services_->routes.Find(request.method, request.raw_path);
+    if (!match.route) {
+        verdict.body_bytes_max = kStrangerBytesMax;
+        return;
+    }
+    verdict.body_bytes_max = match.route->body_bytes_max;
+    // Who may not come in need not send a body first.
+    if (match.route->permission == Permission::kNone || services_->access.must_load()) return;
+    auto decision = services_->access.Decide(request, match.route->permission, ReadClocks());
+    if (const auto* problem = std::get_if<Problem>(&decision)) {
+        LogRefusal(request, *problem);
+        verdict.refusal =
+            std::make_unique<HttpResponse>(ProblemResponse(*problem, request.request_id));
+        if (problem->status == 401) {
+            verdict.refusal->headers.emplace_back("WWW-Authenticate", "Bearer");
+        }
+    }
+}
+
+void Api::Handle(HttpRequest request, HttpReply reply) {
+    RouteTable::Match match = services_->routes.Find(request.method, request.raw_path);
+    if (!match.route) {
+        HttpResponse response = NoRoute(request, match);
+        services_->meters.CountRequest(response.status);
+        return reply(std::move(response));
+    }
+    request.parameters = std::move(match.parameters);
+    const Route& route = *match.route;
+    const bool needs_access = route.permission != Permission::kNone;
+    if (needs_access && services_->access.must_load()) {
+        return LoadAccess(services_, [this, self = services_, &route, request = std::move(request),
+                                      reply = std::move(reply)]() mutable {
+            Continue(route, std::move(request), std::move(reply));
+        });
+    }
+    if (needs_access && services_->access.should_load(SteadyClock::now())) {
+        LoadAccess(services_, [] {});
+    }
+    Continue(route, std::move(request), std::move(reply));
+}
+
+void Api::Continue(const Route& route, HttpRequest request, HttpReply reply) {
+    std::optional<Problem> problem;
+    Principal who;
+    if (route.permission != Permission::kNone) {
+        if (services_->access.must_load()) {
+            problem = Problem{.status = 503,
+                              .code = "unavailable",
+                              .detail = "the store cannot say who may do this; try again shortly",
+                              .retry_after_seconds = 1};
+        } else {
+            auto decision = services_->access.Decide(request, route.permission, ReadClocks());
+            if (auto* refused = std::get_if<Problem>(&decision)) {
+                problem = std::move(*refused);
+            } else {
+                who = std::move(std::get<Principal>(decision));
+            }
+        }
+        if (problem) LogRefusal(request, *problem);
+    }
+    if (!problem) problem = CheckQuery(route, request);
+    if (!problem) problem = CheckBody(route, request);
+    if (problem) {
+        services_->meters.CountRequest(problem->status);
+        HttpResponse response = ProblemResponse(*problem, request.request_id);
+        if (problem->status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+        return reply(std::move(response));
+    }
+    Dispatch(Call(services_, route, std::move(request), std::move(reply), std::move(who)));
+}
+
+// Tokens that are used are told from those that can go. Only the leader writes it down; what others
+// see counts when they see it again.
+void Api::NoteUse() {
+    while (const AccessToken* token = services_->access.TakeUsed()) {
+        const std::string key =
+            std::string(kTokenSettingPrefix) + token->id + std::string(kTokenUsedSuffix);
+        services_->node.Tell(
+            SetSetting{.key = Text(key), .value = Text(FormatTime(token->last_used_at))});
+    }
+}
+
+void Api::Dispatch(Call call) {
+    NoteUse();
+    const Route& route = call.route();
+    if (route.where == Where::kAnyNode) return route.handler(std::move(call));
+    const NodeStatus status = services_->node.status();
+    if (status.role == Role::kLeader) return route.handler(std::move(call));
+    const bool can_forward =
+        services_->forward && status.leader && status.leader->node != status.node &&
+        !status.leader->address.empty() && !call.request().headers.Find(kForwarded);
+    if (!can_forward) return call.Refuse(NoLeader());
+    HttpRequest request = std::move(call.request());
+    request.headers.Add(kForwarded, status.node.view());
+    services_->forward(std::move(request), status.leader->address, call.TakeReply());
+}
+
+}  // namespace takt

@@ -1,0 +1,64 @@
+// Api: the REST API of a scheduler, as the handler of an HTTP server.
+//
+//     auto api = Api::Make({.node = node, .store = store, .events = hub, .meters = meters,
+//                           .post = …, .forward = …, .config = …});
+//     auto server = HttpServer::Listen(io, options, api);
+//
+// Every node answers reads from the store; changes and live views are passed on to the leader. The
+// hub and the meters must be told what the node releases: they are Sinks.
+//
+// Stop the server and then the node before the node, store, hub or meters are destroyed; answers
+// that come after that find nobody.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "api/event_hub.h"
+#include "api/meters.h"
+#include "api/route.h"
+#include "api/services.h"
+#include "http/message.h"
+
+namespace takt {
+
+struct ApiParts {
+    Node& node;
+    Store& store;
+    EventHub& events;
+    Meters& meters;
+    // Runs something on the server's thread, later.
+    std::function<void(std::move_only_function<void()>)> post;
+    Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.
+    ApiConfig config;
+    std::vector<Route> more_routes = {};  // Those of other parts of the program.
+};
+
+class Api final : public HttpHandler {
+  public:
+    static std::shared_ptr<Api> Make(ApiParts parts);
+
+    // HttpHandler. On the server's thread.
+    void OnHead(HttpRequest& request, HttpHeadVerdict& verdict) override;
+    void Handle(HttpRequest request, HttpReply reply) override;
+
+    const RouteTable& routes() const { return services_->routes; }
+
+  private:
+    explicit Api(std::shared_ptr<Services> services) : services_(std::move(services)) {}
+
+    void Continue(const Route& route, HttpRequest request, HttpReply reply);
+    void Dispatch(Call call);
+    void NoteUse();
+
+    const std::shared_ptr<Services> services_;
+};
+
+// The routes of this folder.
+std::vector<Route> ApiRoutes();
+
+// Reads the access tokens again, then calls `done` on the server's thread.
+void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done);
+
+}  // namespace takt

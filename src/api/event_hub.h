@@ -1,0 +1,77 @@
+// EventHub: shows what happens to who watches, as it happens.
+//
+// Keeps the last events in memory, so that a watcher whose connection broke goes on where it was.
+// If what it missed is not there any more, it is told so by an event `reset`.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "http/event_stream.h"
+#include "model/event.h"
+#include "node/sink.h"
+
+namespace takt {
+
+void WriteEvent(JsonWriter& json, const Event& event);
+
+// Filters combine with AND; an empty one does not filter.
+struct EventFilter {
+    std::uint32_t types = ~0u;  // Bits by EventType.
+    TaskId task;
+    WorkerId worker;
+
+    bool Fits(const Event& event) const;
+};
+
+// "task.failed,worker" and so on: names of types, or of their groups. Nothing if one is unknown.
+std::optional<std::uint32_t> ParseEventTypes(std::string_view list);
+
+class EventHub final : public Sink {
+  public:
+    struct Config {
+        std::size_t events_max = 10'000;    // Kept; some 150 bytes each.
+        std::size_t watchers_max = 10'000;  // Each costs a comparison per event.
+    };
+
+    explicit EventHub(Config config) : config_(config) {}
+    EventHub() : EventHub(Config{}) {}
+
+    // Sink. On the node's thread.
+    void Release(const Effects& effects) override;
+    // A node that does not lead sees no events: its watchers are sent away, to the leader.
+    void OnRole(Role role) override;
+
+    // From any thread. Writes what came after `last` (if given), then everything new, until the
+    // stream ends. The number is for Unwatch; 0 if there are too many watchers already.
+    std::uint64_t Watch(EventFilter filter, std::optional<Serial> last,
+                        std::shared_ptr<EventStream> stream);
+    void Unwatch(std::uint64_t number);
+
+    std::size_t watchers() const;
+
+  private:
+    struct Watcher {
+        EventFilter filter;
+        std::shared_ptr<EventStream> stream;
+    };
+
+    void Replay(const Watcher& watcher, Serial last);
+
+    const Config config_;
+    mutable std::mutex mutex_;
+    std::deque<Event> events_;
+    Serial dropped_ = 0;  // The last event that is not kept any more.
+    std::map<std::uint64_t, Watcher> watchers_;
+    std::uint64_t last_number_ = 0;
+    bool leading_ = false;
+};
+
+}  // namespace takt

@@ -1,0 +1,197 @@
+#include "api/json_read.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace takt {
+namespace {
+
+// A field's name may come from a stranger: enough of it to recognise is shown.
+constexpr std::size_t kShownBytesMax = 64;
+// Names longer than any of ours are near to none of them.
+constexpr std::size_t kNameBytesMax = 40;
+
+bool HasControl(std::string_view text) {
+    return std::ranges::any_of(
+        text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+// How many insertions, deletions and replacements turn one into the other.
+std::size_t Distance(std::string_view a, std::string_view b) {
+    std::array<std::size_t, kNameBytesMax + 1> row{};
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+}  // namespace
+
+std::unexpected<Error> BadField(std::string_view field, std::string_view why) {
+    return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::string(why),
+                std::string(field));
+}
+
+Result<std::int64_t> ReadInteger(const JsonView& value, std::string_view field,
+                                 IntegerRange range) {
+    const auto number = value.AsInteger();
+    if (!number || *number < range.min || *number > range.max) {
+        return BadField(field, "must be a whole number from " + std::to_string(range.min) + " to " +
+                                   std::to_string(range.max));
+    }
+    return *number;
+}
+
+Result<double> ReadNumber(const JsonView& value, std::string_view field, NumberRange range) {
+    const auto number = value.AsDouble();
+    if (!number || !(*number >= range.min && *number <= range.max)) {
+        std::string why = "must be a number from ";
+        JsonWriter(why).Value(range.min);
+        why += " to ";
+        JsonWriter(why).Value(range.max);
+        return BadField(field, why);
+    }
+    return *number;
+}
+
+Result<bool> ReadBool(const JsonView& value, std::string_view field) {
+    const auto truth = value.AsBool();
+    if (!truth) return BadField(field, "must be true or false");
+    return *truth;
+}
+
+Result<Duration> ReadDuration(const JsonView& value, std::string_view field, Duration min) {
+    Duration duration{-1};
+    if (const auto seconds = value.AsDouble()) {
+        const double most = static_cast<double>(kDurationMax.count()) / 1000;
+        if (*seconds >= 0 && *seconds <= most) duration = Duration(std::llround(*seconds * 1000));
+    } else if (value.is_string()) {
+        std::string scratch;
+        const auto parsed = ParseDuration(value.AsString(scratch));
+        if (parsed) duration = *parsed;
+    }
+    if (duration < min) {
+        return BadField(field,
+                        "must be a number of seconds or a text such as \"90s\" or \"1h30m\", "
+                        "from " +
+                            FormatDuration(min) + " to 100 years");
+    }
+    return duration;
+}
+
+Result<Time> ReadTime(const JsonView& value, std::string_view field) {
+    std::string scratch;
+    if (value.is_string()) {
+        const auto time = ParseTime(value.AsString(scratch));
+        if (time) return *time;
+    }
+    return BadField(field, "must be a time such as \"2026-11-15T02:00:00Z\"");
+}
+
+Result<std::string_view> ReadText(const JsonView& value, std::string_view field,
+                                  std::size_t bytes_max, std::string& scratch) {
+    if (value.is_string()) {
+        const std::string_view text = value.AsString(scratch);
+        if (!text.empty() && text.size() <= bytes_max && !HasControl(text)) return text;
+    }
+    return BadField(field, "must be a text of 1 to " + std::to_string(bytes_max) +
+                               " bytes without control characters");
+}
+
+Result<Pairs> ReadPairs(const JsonView& value, std::string_view field, const PairLimits& limits) {
+    if (value.kind() != JsonView::Kind::kObject) {
+        return BadField(field, "must be an object of names and texts");
+    }
+    Pairs pairs;
+    JsonView::Members members(value);
+    std::string scratch;
+    while (members.Next()) {
+        const std::string_view key = members.key();
+        const std::string name =
+            std::string(field) + "." + std::string(CutUtf8(key, kShownBytesMax));
+        if (pairs.size() == limits.count_max) {
+            return BadField(field,
+                            "has more than " + std::to_string(limits.count_max) + " entries");
+        }
+        if (key.empty() || key.size() > limits.key_bytes_max || HasControl(key)) {
+            return BadField(name, "has a name that is empty, longer than " +
+                                      std::to_string(limits.key_bytes_max) +
+                                      " bytes or holds control characters");
+        }
+        if (!members.value().is_string()) return BadField(name, "must be a text");
+        const std::string_view text = members.value().AsString(scratch);
+        if (text.size() > limits.value_bytes_max) {
+            return BadField(name,
+                            "is longer than " + std::to_string(limits.value_bytes_max) + " bytes");
+        }
+        pairs.emplace_back(Text(key), Text(text));
+    }
+    std::ranges::sort(pairs, {}, [](const auto& pair) { return pair.first.view(); });
+    return pairs;
+}
+
+std::string_view NearestName(std::string_view unknown, std::span<const std::string_view> known) {
+    if (unknown.size() > kNameBytesMax) return {};
+    std::string_view nearest;
+    // A third of the letters wrong is still a slip; more is another word.
+    std::size_t least = std::max<std::size_t>(unknown.size() / 3, 1) + 1;
+    for (const std::string_view name : known) {
+        const std::size_t distance = Distance(unknown, name);
+        if (distance >= least) continue;
+        least = distance;
+        nearest = name;
+    }
+    return nearest;
+}
+
+std::unexpected<Error> UnknownField(std::string_view unknown,
+                                    std::span<const std::string_view> known,
+                                    std::string_view prefix) {
+    const std::string_view nearest = NearestName(unknown, known);
+    const std::string shown(CutUtf8(unknown, kShownBytesMax));
+    std::string detail = "there is no field '" + std::string(prefix) + shown + "'";
+    if (!nearest.empty()) detail += "; did you mean '" + std::string(nearest) + "'?";
+    return Fail(ErrorCode::kInvalid, std::move(detail), std::string(prefix) + shown);
+}
+
+Result<JsonView> ReadObject(std::string_view text, std::size_t bytes_max) {
+    if (text.empty()) return Fail(ErrorCode::kInvalid, "the body is empty; send a JSON object");
+    if (auto checked = CheckJson(text, {.bytes_max = bytes_max}); !checked) {
+        return std::unexpected(std::move(checked.error()));
+    }
+    const JsonView view(text);
+    if (view.kind() != JsonView::Kind::kObject) {
+        return Fail(ErrorCode::kInvalid, "the body must be a JSON object");
+    }
+    return view;
+}
+
+Result<Text> ReadReason(std::string_view body) {
+    static constexpr std::array<std::string_view, 1> kNames = {"reason"};
+    Text reason;
+    if (body.empty()) return reason;
+    const auto object = ReadObject(body, body.size());
+    if (!object) return std::unexpected(object.error());
+    JsonView::Members members(*object);
+    std::string scratch;
+    while (members.Next()) {
+        if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
+        const auto text = ReadText(members.value(), kNames[0], kReasonBytesMax, scratch);
+        if (!text) return std::unexpected(text.error());
+        reason = Text(*text);
+    }
+    return reason;
+}
+
+}  // namespace takt

@@ -1,0 +1,85 @@
+#include "api/problem.h"
+
+#include <array>
+#include <utility>
+
+namespace takt {
+namespace {
+
+// A leader is found within a few seconds, and a full queue does not empty faster.
+constexpr int kRetryAfterSeconds = 1;
+
+std::string_view TitleOf(std::string_view code) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kTitles = {{
+        {"invalid", "The request cannot be understood"},
+        {"too_large", "The request is too large"},
+        {"not_found", "There is no such thing"},
+        {"no_route", "There is no such address"},
+        {"method_not_allowed", "This address does not take that method"},
+        {"unsupported_media_type", "The body is of a type that is not taken here"},
+        {"conflict", "What is there does not allow it"},
+        {"precondition_failed", "It has changed meanwhile"},
+        {"exhausted", "A limit is reached"},
+        {"unauthorized", "A valid token is needed"},
+        {"forbidden", "The token does not allow this"},
+        {"rate_limited", "Too many failed attempts"},
+        {"no_leader", "No scheduler leads at the moment"},
+        {"unavailable", "It cannot be done at the moment"},
+        {"unknown", "Whether it was done is not known"},
+    }};
+    for (const auto& [known, title] : kTitles) {
+        if (known == code) return title;
+    }
+    return "Something is wrong on our side";
+}
+
+}  // namespace
+
+Problem ProblemOfRequest(const Error& error) {
+    if (error.code == ErrorCode::kExhausted) return {413, "too_large", error.detail, error.field};
+    return ProblemOfAnswer(error);
+}
+
+Problem ProblemOfAnswer(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::kInvalid:
+            return {400, "invalid", error.detail, error.field};
+        case ErrorCode::kNotFound:
+            return {404, "not_found", error.detail, error.field};
+        case ErrorCode::kConflict:
+            return {409, "conflict", error.detail, error.field};
+        case ErrorCode::kExhausted:
+            return {429, "exhausted", error.detail, error.field, kRetryAfterSeconds};
+        case ErrorCode::kUnknown:
+            return {503, "unknown", error.detail, error.field, kRetryAfterSeconds};
+        case ErrorCode::kFenced:
+        case ErrorCode::kUnavailable:
+        case ErrorCode::kCancelled:
+            break;
+    }
+    return {503, "unavailable", error.detail, error.field, kRetryAfterSeconds};
+}
+
+void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id) {
+    json.BeginObject();
+    json.Field("type", std::string_view("/docs#" + std::string(problem.code)));
+    json.Field("title", TitleOf(problem.code)).Field("status", problem.status);
+    json.Field("code", problem.code).Field("detail", std::string_view(problem.detail));
+    if (!problem.field.empty()) json.Field("field", std::string_view(problem.field));
+    if (!request_id.empty()) json.Field("request_id", request_id);
+    json.EndObject();
+}
+
+HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id) {
+    HttpResponse response;
+    response.status = problem.status;
+    response.content_type = "application/problem+json";
+    JsonWriter json(response.body);
+    WriteProblem(json, problem, request_id);
+    if (problem.retry_after_seconds > 0) {
+        response.headers.emplace_back("Retry-After", std::to_string(problem.retry_after_seconds));
+    }
+    return response;
+}
+
+}  // namespace takt

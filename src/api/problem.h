@@ -1,0 +1,32 @@
+// Problems: how the API says no (RFC 9457, application/problem+json).
+//
+// `code` is stable and for programs, `detail` is for people and names what to do about it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "http/message.h"
+
+namespace takt {
+
+struct Problem {
+    int status = 500;
+    std::string_view code;  // A literal.
+    std::string detail;
+    std::string field = {};       // Empty: no single field is at fault.
+    int retry_after_seconds = 0;  // 0: repeating it would not help.
+};
+
+// What reading a request found wrong: 400, and 413 for what is too large.
+Problem ProblemOfRequest(const Error& error);
+
+// What the engine or the store answered: 400, 404, 409, 429, 503.
+Problem ProblemOfAnswer(const Error& error);
+
+void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id);
+HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id);
+
+}  // namespace takt

@@ -1,0 +1,226 @@
+// Queues: what waits in them, pause, resume, limits.
+#include <array>
+
+#include "api/json_read.h"
+#include "api/resources.h"
+#include "api/services.h"
+
+namespace takt {
+namespace {
+
+constexpr std::int64_t kLimitMax = 1'000'000;
+
+Error LeaderChanged() {
+    return {ErrorCode::kUnavailable, "the leader has just changed", ""};
+}
+
+// Of the executions that may start now, when the one that has waited longest became ready.
+Time OldestReady(const Queue& queue) {
+    Time oldest{};
+    for (const Lane* lane : queue.lanes) {
+        for (const LiveList& list : lane->waiting) {
+            if (list.empty()) continue;
+            const Time ready = list.front()->row.ready_at;
+            if (oldest == Time{} || ready < oldest) oldest = ready;
+        }
+    }
+    return oldest;
+}
+
+void WriteQueue(JsonWriter& json, const Queue& queue, Time now) {
+    json.BeginObject().Field("name", queue.name.view());
+    json.Field("paused", queue.limits.paused);
+    json.Field("waiting", queue.waiting).Field("working", queue.working);
+    json.Field("finished", queue.finished);
+    const Time oldest = OldestReady(queue);
+    json.Key("oldest_wait_seconds");
+    if (oldest == Time{}) {
+        json.Null();
+    } else {
+        json.Value(static_cast<double>(std::max(now - oldest, Duration(0)).count()) / 1000);
+    }
+    json.Key("concurrency_max");
+    queue.limits.working_max > 0 ? json.Value(queue.limits.working_max) : json.Null();
+    json.Key("rate_limit");
+    if (queue.limits.rate.count > 0) {
+        json.BeginObject().Field("count", queue.limits.rate.count);
+        json.Field("per", std::string_view(FormatDuration(queue.limits.rate.per))).EndObject();
+    } else {
+        json.Null();
+    }
+    json.EndObject();
+}
+
+void ListQueues(Call call) {
+    Node& node = call.services().node;
+    node.Look([call = std::move(call)](const Engine* engine) mutable {
+        if (!engine) return call.RefuseAnswer(LeaderChanged());
+        const Time now = ReadClocks().wall;
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Key("items").BeginArray();
+        for (const auto& [name, queue] : engine->lanes().queues()) WriteQueue(json, *queue, now);
+        json.EndArray().Key("next_cursor").Null().EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+std::optional<Text> QueueName(Call& call) {
+    const std::string_view name = call.request().Parameter("name");
+    if (IsValidId(name)) return Text(name);
+    call.RefuseRequest(BadField("name", "is not the name of a queue").error());
+    return std::nullopt;
+}
+
+void SendQueue(Call call, Text name) {
+    Node& node = call.services().node;
+    node.Look([call = std::move(call), name = std::move(name)](const Engine* engine) mutable {
+        if (!engine) return call.RefuseAnswer(LeaderChanged());
+        const auto found = engine->lanes().queues().find(name);
+        if (found == engine->lanes().queues().end()) {
+            return call.RefuseAnswer({ErrorCode::kNotFound,
+                                      "nothing was ever put into queue '" + name.str() + "'",
+                                      "name"});
+        }
+        std::string body;
+        JsonWriter json(body);
+        WriteQueue(json, *found->second, ReadClocks().wall);
+        call.Json(200, std::move(body));
+    });
+}
+
+void GetQueue(Call call) {
+    auto name = QueueName(call);
+    if (name) SendQueue(std::move(call), std::move(*name));
+}
+
+void AskLimits(Call call, Text name, const QueueLimits& limits) {
+    Node& node = call.services().node;
+    node.Ask(SetQueue{.queue = name, .limits = limits},
+             [call = std::move(call), name](Result<Answer> answer) mutable {
+                 if (!answer) return call.RefuseAnswer(answer.error());
+                 SendQueue(std::move(call), std::move(name));
+             });
+}
+
+Result<RateLimit> ReadRateLimit(const JsonView& value) {
+    static constexpr std::array<std::string_view, 2> kNames = {"count", "per"};
+    RateLimit rate{.per = Duration(1'000)};
+    if (value.is_null()) return RateLimit{};
+    if (value.kind() != JsonView::Kind::kObject) {
+        return BadField("rate_limit", "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
+    }
+    JsonView::Members members(value);
+    while (members.Next()) {
+        if (members.key() == kNames[0]) {
+            const auto count = ReadInteger(members.value(), "rate_limit.count", {1, kLimitMax});
+            if (!count) return std::unexpected(count.error());
+            rate.count = static_cast<std::uint32_t>(*count);
+        } else if (members.key() == kNames[1]) {
+            const auto per = ReadDuration(members.value(), "rate_limit.per", Duration(1));
+            if (!per) return std::unexpected(per.error());
+            rate.per = *per;
+        } else {
+            return UnknownField(members.key(), kNames, "rate_limit.");
+        }
+    }
+    if (rate.count == 0) return BadField("rate_limit.count", "is missing");
+    return rate;
+}
+
+// What the body says; what it leaves out has no limit.
+Result<QueueLimits> ReadLimits(const Call& call) {
+    static constexpr std::array<std::string_view, 3> kNames = {"paused", "concurrency_max",
+                                                               "rate_limit"};
+    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
+    if (!object) return std::unexpected(object.error());
+    QueueLimits limits;
+    JsonView::Members members(*object);
+    while (members.Next()) {
+        const JsonView value = members.value();
+        if (members.key() == kNames[0]) {
+            const auto paused = ReadBool(value, kNames[0]);
+            if (!paused) return std::unexpected(paused.error());
+            limits.paused = *paused;
+        } else if (members.key() == kNames[1]) {
+            if (value.is_null()) continue;
+            const auto most = ReadInteger(value, kNames[1], {1, kLimitMax});
+            if (!most) return std::unexpected(most.error());
+            limits.working_max = static_cast<std::uint32_t>(*most);
+        } else if (members.key() == kNames[2]) {
+            const auto rate = ReadRateLimit(value);
+            if (!rate) return std::unexpected(rate.error());
+            limits.rate = *rate;
+        } else {
+            return UnknownField(members.key(), kNames);
+        }
+    }
+    return limits;
+}
+
+void PutQueue(Call call) {
+    auto name = QueueName(call);
+    if (!name) return;
+    const auto limits = ReadLimits(call);
+    if (!limits) return call.RefuseRequest(limits.error());
+    AskLimits(std::move(call), std::move(*name), *limits);
+}
+
+// Pausing keeps the limits that there are.
+void SetPaused(Call call, bool paused) {
+    auto name = QueueName(call);
+    if (!name) return;
+    Node& node = call.services().node;
+    node.Look(
+        [call = std::move(call), name = std::move(*name), paused](const Engine* engine) mutable {
+            if (!engine) return call.RefuseAnswer(LeaderChanged());
+            QueueLimits limits;
+            const auto found = engine->lanes().queues().find(name);
+            if (found != engine->lanes().queues().end()) limits = found->second->limits;
+            limits.paused = paused;
+            AskLimits(std::move(call), std::move(name), limits);
+        });
+}
+
+}  // namespace
+
+void AddQueueRoutes(std::vector<Route>& routes) {
+    const auto add = [&](Route route) {
+        route.where = Where::kLeader;
+        route.tag = "queues";
+        routes.push_back(std::move(route));
+    };
+    add({.method = HttpMethod::kGet,
+         .path = "/api/v1/queues",
+         .permission = Permission::kViewer,
+         .handler = ListQueues,
+         .summary = "List queues: depth, oldest wait, limits",
+         .gives = "QueueList"});
+    add({.method = HttpMethod::kGet,
+         .path = "/api/v1/queues/{name}",
+         .permission = Permission::kViewer,
+         .handler = GetQueue,
+         .summary = "Get a queue",
+         .gives = "Queue"});
+    add({.method = HttpMethod::kPut,
+         .path = "/api/v1/queues/{name}",
+         .permission = Permission::kOperator,
+         .handler = PutQueue,
+         .summary = "Set the limits of a queue",
+         .takes = "QueueLimits",
+         .gives = "Queue"});
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/queues/{name}/pause",
+         .permission = Permission::kOperator,
+         .handler = [](Call call) { SetPaused(std::move(call), true); },
+         .summary = "Start nothing more of this queue",
+         .gives = "Queue"});
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/queues/{name}/resume",
+         .permission = Permission::kOperator,
+         .handler = [](Call call) { SetPaused(std::move(call), false); },
+         .summary = "Start what waits in this queue again",
+         .gives = "Queue"});
+}
+
+}  // namespace takt

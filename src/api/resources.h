@@ -1,0 +1,23 @@
+// The routes of each resource. Together they are the route table.
+#pragma once
+
+#include <vector>
+
+#include "api/route.h"
+
+namespace takt {
+
+void AddTaskRoutes(std::vector<Route>& routes);
+void AddTaskActionRoutes(std::vector<Route>& routes);
+void AddBulkRoutes(std::vector<Route>& routes);
+void AddExecutionRoutes(std::vector<Route>& routes);
+void AddExecutionActionRoutes(std::vector<Route>& routes);
+void AddWorkerRoutes(std::vector<Route>& routes);
+void AddQueueRoutes(std::vector<Route>& routes);
+void AddSchedulerRoutes(std::vector<Route>& routes);
+void AddMetricsRoutes(std::vector<Route>& routes);
+void AddEventRoutes(std::vector<Route>& routes);
+void AddTokenRoutes(std::vector<Route>& routes);
+void AddDocsRoutes(std::vector<Route>& routes);
+
+}  // namespace takt

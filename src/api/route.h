@@ -1,0 +1,85 @@
+// Route: one address of the API. The table of all routes is the one place that says what exists,
+// who may use it, and how it is described; dispatch, access, OpenAPI and tests come from it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/access.h"
+#include "http/message.h"
+
+namespace takt {
+
+class Call;
+
+// Answers a call, now or later. Called on the server's thread.
+using RouteHandler = std::function<void(Call call)>;
+
+// Which node can answer.
+enum class Where : std::uint8_t {
+    kAnyNode,  // From the store, or about this node itself.
+    kLeader,   // Changes and live views: other nodes pass the call on.
+};
+
+struct RouteQuery {
+    std::string_view name;
+    std::string_view about;
+};
+
+struct Route {
+    HttpMethod method{};
+    std::string_view path;  // "/api/v1/tasks/{id}"; a name in braces matches one segment.
+    Permission permission{};
+    Where where = Where::kAnyNode;
+    RouteHandler handler;
+
+    std::string_view tag;
+    std::string_view summary;
+    std::vector<RouteQuery> query = {};
+    std::string_view takes = {};  // The schema of the body; empty: none.
+    bool body_optional = false;
+    bool takes_lines = false;     // NDJSON too.
+    std::string_view gives = {};  // The schema of the answer; empty: no JSON.
+    std::string_view gives_type = "application/json";
+    int success = 200;
+
+    // A MiB of payload and what is around it.
+    std::size_t body_bytes_max = (1 << 20) + (64 << 10);
+};
+
+// GET changes nothing; everything else is written to the audit log.
+inline bool IsChange(const Route& route) {
+    return route.method != HttpMethod::kGet;
+}
+
+class RouteTable {
+  public:
+    // REQUIRES: no two routes have the same method and path.
+    explicit RouteTable(std::vector<Route> routes);
+
+    struct Match {
+        const Route* route = nullptr;  // Null: nothing has this address, or not this method.
+        std::vector<std::pair<std::string, std::string>> parameters;
+        std::string allowed;  // If only the method is wrong: those that are right.
+    };
+    // By the path as received, segment by segment, so that an encoded slash stays inside its
+    // segment. Literal segments go before parameters. HEAD finds GET.
+    Match Find(HttpMethod method, std::string_view raw_path) const;
+
+    const std::vector<Route>& routes() const { return routes_; }
+
+  private:
+    struct Pattern {
+        std::size_t route;
+        std::vector<std::string_view> segments;
+    };
+    std::vector<Route> routes_;
+    std::vector<std::vector<Pattern>> by_length_;  // By the number of segments.
+};
+
+}  // namespace takt

@@ -1,0 +1,25 @@
+// The route table. Executors and the workers' WebSocket are added by the links, through
+// ApiParts::more_routes.
+#include "api/api.h"
+#include "api/resources.h"
+
+namespace takt {
+
+std::vector<Route> ApiRoutes() {
+    std::vector<Route> routes;
+    AddTaskRoutes(routes);
+    AddTaskActionRoutes(routes);
+    AddBulkRoutes(routes);
+    AddExecutionRoutes(routes);
+    AddExecutionActionRoutes(routes);
+    AddWorkerRoutes(routes);
+    AddQueueRoutes(routes);
+    AddSchedulerRoutes(routes);
+    AddMetricsRoutes(routes);
+    AddEventRoutes(routes);
+    AddTokenRoutes(routes);
+    AddDocsRoutes(routes);
+    return routes;
+}
+
+}  // namespace takt

@@ -1,0 +1,222 @@
+// The scheduler itself: status, strategy, health, version.
+#include <array>
+
+#include "api/json_read.h"
+#include "api/resources.h"
+#include "api/services.h"
+
+namespace takt {
+namespace {
+
+void WriteLeader(JsonWriter& json, const std::optional<LeaderRow>& leader) {
+    json.Key("leader");
+    if (!leader) {
+        json.Null();
+        return;
+    }
+    json.BeginObject().Field("node_id", leader->node.view());
+    json.Field("address", leader->address.view()).Field("epoch", leader->epoch).EndObject();
+}
+
+void WriteNodes(JsonWriter& json, const std::vector<NodeRow>& nodes) {
+    json.Key("nodes").BeginArray();
+    for (const NodeRow& row : nodes) {
+        json.BeginObject().Field("node_id", row.node.view());
+        json.Field("address", row.address.view()).Field("version", row.version.view());
+        json.Field("started_at", row.started_at).EndObject();
+    }
+    json.EndArray();
+}
+
+void GetStatus(Call call) {
+    Store& store = call.services().store;
+    store.Nodes([call = std::move(call)](Result<std::vector<NodeRow>> nodes) mutable {
+        Services& services = call.services();
+        const NodeStatus status = services.node.status();
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject();
+        json.Field("node_id", status.node.view()).Field("role", Name(status.role));
+        json.Field("is_leader", status.role == Role::kLeader);
+        WriteLeader(json, status.leader);
+        // The term of whoever leads, so that it reads the same on every node.
+        const std::uint64_t epoch = status.epoch != 0 ? status.epoch
+                                    : status.leader   ? status.leader->epoch
+                                                      : 0;
+        json.Field("epoch", epoch).Field("elections", status.elections);
+        json.Field("version", std::string_view(services.config.version));
+        json.Field("started_at", status.started_at);
+        const Duration uptime = ReadClocks().wall - status.started_at;
+        json.Field("uptime_seconds", uptime.count() / 1000);
+        json.Key("store").BeginObject();
+        json.Field("description", std::string_view(services.store.Describe()));
+        json.Field("reachable", nodes.has_value());
+        json.Field("trouble", std::string_view(nodes ? status.trouble : nodes.error().detail));
+        json.Field("commits", status.commits).Field("changes", status.changes).EndObject();
+        if (nodes) WriteNodes(json, *nodes);
+        json.EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+// --- Strategy -----------------------------------------------------------------------------------
+
+void SendStrategy(Call call) {
+    Node& node = call.services().node;
+    node.Look([call = std::move(call)](const Engine* engine) mutable {
+        if (!engine) {
+            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
+        }
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Field("strategy", Name(engine->strategy()));
+        json.Key("available").BeginArray();
+        for (int i = 0; i < static_cast<int>(Strategy::kCustom); ++i) {
+            json.Value(Name(static_cast<Strategy>(i)));
+        }
+        json.EndArray().EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+void AskStrategy(Call call, Strategy strategy, bool reset) {
+    Node& node = call.services().node;
+    node.Ask(SetStrategy{.strategy = strategy, .reset = reset},
+             [call = std::move(call)](Result<Answer> answer) mutable {
+                 if (!answer) return call.RefuseAnswer(answer.error());
+                 SendStrategy(std::move(call));
+             });
+}
+
+Result<Strategy> ReadStrategy(const Call& call) {
+    static constexpr std::array<std::string_view, 1> kNames = {"strategy"};
+    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
+    if (!object) return std::unexpected(object.error());
+    JsonView::Members members(*object);
+    std::optional<Strategy> strategy;
+    std::string scratch;
+    while (members.Next()) {
+        if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
+        if (members.value().is_string()) {
+            strategy = ParseStrategy(members.value().AsString(scratch));
+        }
+    }
+    if (!strategy || *strategy == Strategy::kCustom) {
+        return BadField("strategy", "must be one that GET /api/v1/scheduler/strategy lists");
+    }
+    return *strategy;
+}
+
+void SetOne(Call call) {
+    const auto strategy = ReadStrategy(call);
+    if (!strategy) return call.RefuseRequest(strategy.error());
+    AskStrategy(std::move(call), *strategy, false);
+}
+
+// Forgets what the balancer has learned; the strategy stays.
+void ResetStrategy(Call call) {
+    Node& node = call.services().node;
+    node.Look([call = std::move(call)](const Engine* engine) mutable {
+        if (!engine) {
+            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
+        }
+        const Strategy strategy = engine->strategy();
+        AskStrategy(std::move(call), strategy, true);
+    });
+}
+
+// --- Health -------------------------------------------------------------------------------------
+
+void Healthz(Call call) {
+    call.Json(200, R"({"status":"ok"})");
+}
+
+void Readyz(Call call) {
+    Store& store = call.services().store;
+    store.Leader(0, [call = std::move(call)](Result<std::optional<LeaderRow>> leader) mutable {
+        const NodeStatus status = call.services().node.status();
+        std::string why;
+        if (!leader) {
+            why = "the store cannot be read: " + leader.error().detail;
+        } else if (!status.trouble.empty()) {
+            why = "the store cannot be written to: " + status.trouble;
+        } else if (!*leader) {
+            why = "no scheduler leads";
+        } else if (status.role == Role::kLoading || status.role == Role::kStopped) {
+            why = "this scheduler is " + std::string(Name(status.role));
+        }
+        if (why.empty()) return call.Json(200, R"({"status":"ready"})");
+        call.Refuse({.status = 503,
+                     .code = leader && !*leader ? "no_leader" : "unavailable",
+                     .detail = std::move(why),
+                     .retry_after_seconds = 1});
+    });
+}
+
+void Version(Call call) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject().Field("name", "takt");
+    json.Field("version", std::string_view(call.services().config.version)).EndObject();
+    call.Json(200, std::move(body));
+}
+
+}  // namespace
+
+void AddSchedulerRoutes(std::vector<Route>& routes) {
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/scheduler/status",
+                      .permission = Permission::kViewer,
+                      .handler = GetStatus,
+                      .tag = "scheduler",
+                      .summary = "This node, who leads, and the nodes there are",
+                      .gives = "SchedulerStatus"});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/scheduler/strategy",
+                      .permission = Permission::kViewer,
+                      .where = Where::kLeader,
+                      .handler = SendStrategy,
+                      .tag = "scheduler",
+                      .summary = "How workers are chosen for tasks that name no strategy",
+                      .gives = "Strategy"});
+    routes.push_back({.method = HttpMethod::kPut,
+                      .path = "/api/v1/scheduler/strategy",
+                      .permission = Permission::kOperator,
+                      .where = Where::kLeader,
+                      .handler = SetOne,
+                      .tag = "scheduler",
+                      .summary = "Change that; remembered by the next leader",
+                      .takes = "StrategyChoice",
+                      .gives = "Strategy"});
+    routes.push_back({.method = HttpMethod::kPost,
+                      .path = "/api/v1/scheduler/strategy/reset",
+                      .permission = Permission::kOperator,
+                      .where = Where::kLeader,
+                      .handler = ResetStrategy,
+                      .tag = "scheduler",
+                      .summary = "Forget what the strategy has learned",
+                      .gives = "Strategy"});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/healthz",
+                      .permission = Permission::kNone,
+                      .handler = Healthz,
+                      .tag = "health",
+                      .summary = "The process is alive",
+                      .gives = "Health"});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/readyz",
+                      .permission = Permission::kNone,
+                      .handler = Readyz,
+                      .tag = "health",
+                      .summary = "The store can be used and a scheduler leads",
+                      .gives = "Health"});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/version",
+                      .permission = Permission::kNone,
+                      .handler = Version,
+                      .tag = "health",
+                      .summary = "Name and version",
+                      .gives = "Version"});
+}
+
+}  // namespace takt

@@ -1,0 +1,141 @@
+#include "api/schemas.h"
+
+#include <array>
+
+namespace takt {
+namespace {
+
+#define TAKT_LIST(item)                                                                        \
+    R"({"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/)" \
+    R"(schemas/)" item R"("}},"next_cursor":{"type":["string","null"]}}})"
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kSchemas = {{
+    {"Problem",
+     R"({"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},
+"status":{"type":"integer"},"code":{"type":"string"},"detail":{"type":"string"},
+"field":{"type":"string"},"request_id":{"type":"string"}}})"},
+    {"TaskList", TAKT_LIST("Task")},
+    {"Trigger",
+     R"({"type":"object","properties":{"parameters":{"description":"Instead of the task's."},
+"payload":{"description":"The same as parameters."},"force":{"type":"boolean",
+"description":"Whatever the execution mode says."}},"additionalProperties":false})"},
+    {"Preview",
+     R"({"type":"object","description":"The fields of a task that say when it fires.","properties":{
+"cron_expression":{"type":"string"},"timezone":{"type":"string"},"interval":{"type":["string",
+"number"]},"start_at":{"type":"string","format":"date-time"},"end_at":{"type":"string",
+"format":"date-time"},"count":{"type":"integer","minimum":1,"maximum":1000},"after":{"type":
+"string","format":"date-time"}}})"},
+    {"Fires",
+     R"({"type":"object","properties":{"task_id":{"type":"string"},"description":{"type":"string"},
+"description_zh":{"type":"string"},"fires":{"type":"array","items":{"type":"string",
+"format":"date-time"}}}})"},
+    {"Bulk",
+     R"({"oneOf":[{"type":"array","maxItems":10000,"items":{"$ref":"#/components/schemas/Task"}},
+{"type":"object","properties":{"tasks":{"type":"array","items":{"$ref":
+"#/components/schemas/Task"}}},"required":["tasks"]}]})"},
+    {"BulkAnswer",
+     R"({"type":"object","properties":{"created":{"type":"integer"},"existing":{"type":"integer"},
+"failed":{"type":"integer"},"items":{"type":"array","items":{"type":"object","properties":{
+"id":{"type":"string"},"status":{"type":"integer"},"problem":{"$ref":
+"#/components/schemas/Problem"}}}}}})"},
+    {"Execution",
+     R"({"type":"object","properties":{"id":{"type":"string"},"task_id":{"type":"string"},
+"task_name":{"type":"string"},"type":{"type":"string"},"queue":{"type":"string"},
+"priority":{"type":"integer"},"status":{"enum":["pending","scheduled","running","retrying",
+"success","failed","cancelled","skipped"]},"origin":{"enum":["once","fire","trigger"]},
+"attempt":{"type":"integer"},"failures":{"type":"integer"},"losses":{"type":"integer"},
+"worker_id":{"type":["string","null"]},"created_at":{"type":"string","format":"date-time"},
+"scheduled_at":{"type":"string","format":"date-time"},"ready_at":{"type":"string",
+"format":"date-time"},"started_at":{"type":["string","null"],"format":"date-time"},
+"finished_at":{"type":["string","null"],"format":"date-time"},"result":{},"error":{"type":
+["object","null"],"properties":{"code":{"type":"string"},"message":{"type":"string"},
+"handler_code":{"type":"integer"}}},"parameters":{}}})"},
+    {"ExecutionList", TAKT_LIST("Execution")},
+    {"ExecutionFilter",
+     R"({"type":"object","properties":{"task_id":{"type":"string"},"status":{"type":"string"},
+"worker_id":{"type":"string"},"type":{"type":"string"},"queue":{"type":"string"},
+"from":{"type":"string","format":"date-time"},"to":{"type":"string","format":"date-time"},
+"limit":{"type":"integer","minimum":1,"maximum":1000}},"additionalProperties":false})"},
+    {"SweepAnswer",
+     R"({"type":"object","properties":{"matched":{"type":"integer"},"changed":{"type":"integer"},
+"more":{"type":"boolean"},"items":{"type":"array","items":{"type":"object","properties":{
+"id":{"type":"string"},"status":{"type":"integer"},"problem":{"$ref":
+"#/components/schemas/Problem"}}}}}})"},
+    {"Reason",
+     R"({"type":"object","properties":{"reason":{"type":"string","maxLength":1000}},
+"additionalProperties":false})"},
+    {"Conclusion",
+     R"({"type":"object","required":["status"],"properties":{"status":{"enum":["success","failed",
+"cancelled"]},"message":{"type":"string"},"result":{}},"additionalProperties":false})"},
+    {"LogChunk",
+     R"({"type":"object","properties":{"attempt":{"type":"integer"},"at":{"type":"string",
+"format":"date-time"},"lines":{"type":"string"}}})"},
+    {"Log", TAKT_LIST("LogChunk")},
+    {"Explanation",
+     R"({"type":"object","properties":{"execution_id":{"type":"string"},"code":{"type":"string"},
+"explanation":{"type":"string"}}})"},
+    {"Worker",
+     R"({"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},
+"status":{"enum":["online","offline","draining","maintenance"]},"status_reason":{"type":"string"},
+"link":{"enum":["stream","push"]},"connected":{"type":"boolean"},"group":{"type":"string"},
+"types":{"type":"array","items":{"type":"string"}},"queues":{"type":"array","items":{"type":
+"string"}},"labels":{"type":"object"},"capacity":{"type":"integer"},"weight":{"type":"integer"},
+"running":{"type":"integer"},"address":{"type":"string"},"version":{"type":"string"},
+"joined_at":{"type":"string","format":"date-time"},"seen_at":{"type":"string",
+"format":"date-time"},"load":{"type":"object"}}})"},
+    {"WorkerList", TAKT_LIST("Worker")},
+    {"Queue",
+     R"({"type":"object","properties":{"name":{"type":"string"},"paused":{"type":"boolean"},
+"waiting":{"type":"integer"},"working":{"type":"integer"},"finished":{"type":"integer"},
+"oldest_wait_seconds":{"type":["number","null"]},"concurrency_max":{"type":["integer","null"]},
+"rate_limit":{"type":["object","null"]}}})"},
+    {"QueueList", TAKT_LIST("Queue")},
+    {"QueueLimits",
+     R"({"type":"object","properties":{"paused":{"type":"boolean"},"concurrency_max":{"type":
+["integer","null"]},"rate_limit":{"type":["object","null"],"properties":{"count":{"type":
+"integer"},"per":{"type":["string","number"]}}}},"additionalProperties":false})"},
+    {"SchedulerStatus",
+     R"({"type":"object","properties":{"node_id":{"type":"string"},"role":{"enum":["follower",
+"loading","leader","stopped"]},"is_leader":{"type":"boolean"},"leader":{"type":["object","null"],
+"properties":{"node_id":{"type":"string"},"address":{"type":"string"},"epoch":{"type":
+"integer"}}},"epoch":{"type":"integer"},"elections":{"type":"integer"},"version":{"type":
+"string"},"started_at":{"type":"string","format":"date-time"},"uptime_seconds":{"type":"integer"},
+"store":{"type":"object"},"nodes":{"type":"array","items":{"type":"object"}}}})"},
+    {"Strategy",
+     R"({"type":"object","properties":{"strategy":{"type":"string"},"available":{"type":"array",
+"items":{"type":"string"}}}})"},
+    {"StrategyChoice",
+     R"({"type":"object","required":["strategy"],"properties":{"strategy":{"type":"string"}},
+"additionalProperties":false})"},
+    {"Health", R"({"type":"object","properties":{"status":{"type":"string"}}})"},
+    {"Version",
+     R"({"type":"object","properties":{"name":{"type":"string"},"version":{"type":"string"}}})"},
+    {"Metrics",
+     R"({"type":"object","properties":{"tasks_total":{"type":"integer"},"tasks_pending":{"type":
+"integer"},"tasks_scheduled":{"type":"integer"},"tasks_running":{"type":"integer"},
+"tasks_retrying":{"type":"integer"},"tasks_completed":{"type":"integer"},"tasks_failed":{"type":
+"integer"},"tasks_cancelled":{"type":"integer"},"workers_online":{"type":"integer"},
+"workers_offline":{"type":"integer"},"worker_utilization":{"type":"number"},"task_throughput":{
+"type":"number"},"scheduler_uptime":{"type":"integer"}}})"},
+    {"TokenRequest",
+     R"({"type":"object","required":["name","role"],"properties":{"name":{"type":"string"},
+"role":{"enum":["viewer","operator","admin","worker","executor"]},"expires_in":{"type":["string",
+"number"]}},"additionalProperties":false})"},
+    {"Token",
+     R"({"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},
+"role":{"type":"string"},"created_at":{"type":"string"},"expires_at":{"type":["string","null"]},
+"last_used_at":{"type":["string","null"]}}})"},
+    {"NewToken",
+     R"({"allOf":[{"$ref":"#/components/schemas/Token"},{"type":"object","properties":{
+"token":{"type":"string"}}}]})"},
+    {"TokenList", TAKT_LIST("Token")},
+    {"OpenApi", R"({"type":"object"})"},
+}};
+
+}  // namespace
+
+std::span<const std::pair<std::string_view, std::string_view>> Schemas() {
+    return kSchemas;
+}
+
+}  // namespace takt

@@ -1,0 +1,97 @@
+// Services: what the handlers of the API work with, and the call that they answer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/access_policy.h"
+#include "api/problem.h"
+#include "api/route.h"
+#include "api/task_json.h"
+#include "http/message.h"
+#include "node/node.h"
+#include "store/store.h"
+
+namespace takt {
+
+class EventHub;
+class Meters;
+struct Services;
+
+// Passes a request on to another node and its answer back.
+using Forward = std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
+
+struct ApiConfig {
+    std::string version = "0.1.0";
+    AccessConfig access;
+    TaskLimits task_limits;
+    // Bodies of this size take about a second to read; larger sets are better sent in parts.
+    std::size_t bulk_bytes_max = 32 << 20;
+    std::size_t bulk_tasks_max = 10'000;
+};
+
+// A request that has found its route and may use it. Answers once, from any thread.
+class Call {
+  public:
+    Call(std::shared_ptr<Services> services, const Route& route, HttpRequest request,
+         HttpReply reply, Principal who)
+        : services_(std::move(services)),
+          route_(&route),
+          request_(std::move(request)),
+          reply_(std::move(reply)),
+          who_(std::move(who)) {}
+
+    Services& services() const { return *services_; }
+    const std::shared_ptr<Services>& shared_services() const { return services_; }
+    const Route& route() const { return *route_; }
+    const HttpRequest& request() const { return request_; }
+    HttpRequest& request() { return request_; }
+    const Principal& who() const { return who_; }
+
+    void Send(HttpResponse response);
+    // For an answer that somebody else gives. Nothing may be sent after it.
+    HttpReply TakeReply() { return std::move(reply_); }
+    void Json(int status, std::string body) { Send(HttpResponse::Json(status, std::move(body))); }
+    void Refuse(const Problem& problem) { Send(ProblemResponse(problem, request_.request_id)); }
+    // What reading the request found wrong.
+    void RefuseRequest(const Error& error) { Refuse(ProblemOfRequest(error)); }
+    // What the engine or the store answered.
+    void RefuseAnswer(const Error& error) { Refuse(ProblemOfAnswer(error)); }
+
+  private:
+    std::shared_ptr<Services> services_;
+    const Route* route_;
+    HttpRequest request_;
+    HttpReply reply_;
+    Principal who_;
+};
+
+// Everything here may be used on the server's thread; node, store, events and meters on any.
+struct Services {
+    Node& node;
+    Store& store;
+    EventHub& events;
+    Meters& meters;
+    const ApiConfig config;
+    // Runs something on the server's thread.
+    const std::function<void(std::move_only_function<void()>)> post;
+    const Forward forward;
+    AccessPolicy access;
+    TextPool texts;
+    Random random;
+    const RouteTable routes;
+    std::string openapi;  // Made once from the routes.
+};
+
+// The id in the path. Answers the call and gives nothing if it is none.
+template <typename Id>
+std::optional<Id> PathId(Call& call) {
+    auto id = Id::Parse(call.request().Parameter("id"), "id");
+    if (id) return std::move(*id);
+    call.RefuseRequest(id.error());
+    return std::nullopt;
+}
+
+}  // namespace takt

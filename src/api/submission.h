@@ -1,0 +1,40 @@
+// Submission: a task that was read from a request, on its way to the engine and back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "api/services.h"
+#include "api/task_json.h"
+
+namespace takt {
+
+// The task in the body. On the server's thread.
+Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options);
+
+// Gives a task without an id the one that the Idempotency-Key stands for, if there is one. kInvalid
+// for a key that cannot be one.
+Result<void> NameByKey(const Call& call, Task& task);
+
+// The condition of an If-Match header: the version that the task must have; 0 is any.
+struct IfMatch {
+    std::uint32_t version = 0;
+};
+Result<IfMatch> ReadIfMatch(const HttpRequest& request);
+
+struct CreateRule {
+    bool create_only = false;
+    std::uint32_t if_version = 0;
+};
+// Hands the task to the engine and answers the call. On the server's thread.
+void Create(Call call, TaskRequest request, CreateRule rule);
+
+// Answers a call with what PutTask said, after pausing or resuming the task if asked.
+void FinishPut(Call call, Result<Answer> answer, std::optional<bool> enabled);
+
+void SendTask(Call& call, const TaskRow& row, int status);
+void SendOnceTask(Call& call, const Execution& execution, int status);
+// 412 if a version was asked for that the task does not have; else as usual.
+void RefuseChange(Call& call, const Error& error);
+
+}  // namespace takt

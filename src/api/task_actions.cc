@@ -1,0 +1,228 @@
+// Tasks: pause, resume, trigger, and when they fire next.
+#include <array>
+
+#include "api/execution_json.h"
+#include "api/json_read.h"
+#include "api/query.h"
+#include "api/resources.h"
+#include "api/services.h"
+#include "api/submission.h"
+#include "model/fire_plan.h"
+
+namespace takt {
+namespace {
+
+constexpr CountRange kFireCount = {1, 1000, 10};
+
+void SetPaused(Call call, bool paused) {
+    auto id = PathId<TaskId>(call);
+    if (!id) return;
+    Node& node = call.services().node;
+    const PauseTask pause{.task = std::move(*id), .paused = paused};
+    node.Ask(pause, [call = std::move(call)](Result<Answer> answer) mutable {
+        if (!answer) return call.RefuseAnswer(answer.error());
+        SendTask(call, answer->task, 200);
+    });
+}
+
+// {"parameters": …, "force": true}; an empty body is allowed.
+Result<Trigger> ReadTrigger(const Call& call) {
+    static constexpr std::array<std::string_view, 3> kNames = {"parameters", "payload", "force"};
+    Trigger trigger;
+    const std::string& body = call.request().body;
+    if (body.empty()) return trigger;
+    const auto object = ReadObject(body, call.route().body_bytes_max);
+    if (!object) return std::unexpected(object.error());
+    const std::size_t payload_max = call.services().config.task_limits.payload_bytes_max;
+    JsonView::Members members(*object);
+    while (members.Next()) {
+        if (members.key() == kNames[0] || members.key() == kNames[1]) {
+            if (!trigger.payload.empty()) {
+                return BadField("payload", "and parameters are the same; give one of them");
+            }
+            if (members.value().raw().size() > payload_max) {
+                return Fail(ErrorCode::kExhausted,
+                            "parameters have more than " + std::to_string(payload_max) + " bytes",
+                            std::string(members.key()));
+            }
+            if (!members.value().is_null()) trigger.payload = Text(members.value().raw());
+        } else if (members.key() == kNames[2]) {
+            const auto force = ReadBool(members.value(), kNames[2]);
+            if (!force) return std::unexpected(force.error());
+            trigger.force = *force;
+        } else {
+            return UnknownField(members.key(), kNames);
+        }
+    }
+    return trigger;
+}
+
+void TriggerTask(Call call) {
+    auto id = PathId<TaskId>(call);
+    if (!id) return;
+    auto trigger = ReadTrigger(call);
+    if (!trigger) return call.RefuseRequest(trigger.error());
+    trigger->task = std::move(*id);
+    Node& node = call.services().node;
+    node.Ask(std::move(*trigger), [call = std::move(call)](Result<Answer> answer) mutable {
+        if (!answer) return call.RefuseAnswer(answer.error());
+        std::string body;
+        JsonWriter json(body);
+        WriteExecution(json, answer->execution, ExecutionDetail::kFull);
+        call.Json(201, std::move(body));
+    });
+}
+
+std::vector<Time> NextFires(const FirePlan& plan, Time after, std::size_t count) {
+    std::vector<Time> fires;
+    while (fires.size() < count) {
+        const auto next = plan.Next(fires.empty() ? after : fires.back());
+        if (!next) break;
+        fires.push_back(*next);
+        // What follows depends on how long the run takes.
+        if (plan.after_end()) break;
+    }
+    return fires;
+}
+
+void WriteFires(JsonWriter& json, const std::vector<Time>& fires) {
+    json.Key("fires").BeginArray();
+    for (const Time fire : fires) json.Value(fire);
+    json.EndArray();
+}
+
+void WriteDescription(JsonWriter& json, const Recurrence& recurrence) {
+    if (recurrence.cron.empty()) return;
+    const auto cron =
+        Cron::Parse(recurrence.cron, {.timezone = recurrence.timezone, .dst = recurrence.dst});
+    if (!cron) return;  // The plan was made from it, so there is one.
+    json.Field("description", std::string_view(cron->Describe()));
+    json.Field("description_zh", std::string_view(cron->DescribeZh()));
+}
+
+void GetFires(Call call) {
+    auto id = PathId<TaskId>(call);
+    if (!id) return;
+    const auto count = QueryCount(call.request(), "count", kFireCount);
+    if (!count) return call.RefuseRequest(count.error());
+    Store& store = call.services().store;
+    store.FindTask(*id, [call = std::move(call), count = *count](Result<TaskRow> row) mutable {
+        if (!row) return call.RefuseAnswer(row.error());
+        const Recurrence& recurrence = *row->task->opt().recurrence;
+        std::vector<Time> fires;
+        const auto plan = FirePlan::Make(recurrence, row->task->created_at);
+        // The stored next time is the truth for the first one; the plan goes on from there.
+        if (plan && !row->state.paused && row->state.next_at != Time{}) {
+            fires = NextFires(*plan, row->state.next_at, count - 1);
+            if (plan->after_end()) fires.clear();
+            fires.insert(fires.begin(), row->state.next_at);
+        }
+        if (recurrence.fires_max > 0) {
+            const std::uint64_t left =
+                recurrence.fires_max - std::min(recurrence.fires_max, row->state.fires);
+            if (fires.size() > left) fires.resize(left);
+        }
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Field("task_id", row->task->id.view());
+        WriteDescription(json, recurrence);
+        WriteFires(json, fires);
+        json.EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+struct PreviewRequest {
+    Recurrence recurrence;
+    std::size_t count = kFireCount.standard;
+    Time after{};
+};
+
+Result<PreviewRequest> ReadPreview(Call& call) {
+    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
+    if (!object) return std::unexpected(object.error());
+    PreviewRequest preview;
+    preview.after = ReadClocks().wall;
+    auto recurrence =
+        ReadRecurrence(*object, call.services().config.task_limits, call.services().texts,
+                       [&](std::string_view name, const JsonView& value) -> Result<bool> {
+                           if (name == "count") {
+                               const auto count = ReadInteger(value, name, {1, 1000});
+                               if (!count) return std::unexpected(count.error());
+                               preview.count = static_cast<std::size_t>(*count);
+                               return true;
+                           }
+                           if (name != "after") return false;
+                           const auto after = ReadTime(value, name);
+                           if (!after) return std::unexpected(after.error());
+                           preview.after = *after;
+                           return true;
+                       });
+    if (!recurrence) return std::unexpected(std::move(recurrence.error()));
+    preview.recurrence = std::move(*recurrence);
+    return preview;
+}
+
+void Preview(Call call) {
+    const auto preview = ReadPreview(call);
+    if (!preview) return call.RefuseRequest(preview.error());
+    const auto plan = FirePlan::Make(preview->recurrence, preview->after);
+    if (!plan) return call.RefuseRequest(plan.error());
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject();
+    WriteDescription(json, preview->recurrence);
+    WriteFires(json, NextFires(*plan, preview->after, preview->count));
+    json.EndObject();
+    call.Json(200, std::move(body));
+}
+
+}  // namespace
+
+void AddTaskActionRoutes(std::vector<Route>& routes) {
+    routes.push_back({.method = HttpMethod::kPost,
+                      .path = "/api/v1/tasks/{id}/pause",
+                      .permission = Permission::kOperator,
+                      .where = Where::kLeader,
+                      .handler = [](Call call) { SetPaused(std::move(call), true); },
+                      .tag = "tasks",
+                      .summary = "Stop the fires of a recurring task",
+                      .gives = "Task"});
+    routes.push_back({.method = HttpMethod::kPost,
+                      .path = "/api/v1/tasks/{id}/resume",
+                      .permission = Permission::kOperator,
+                      .where = Where::kLeader,
+                      .handler = [](Call call) { SetPaused(std::move(call), false); },
+                      .tag = "tasks",
+                      .summary = "Resume the fires of a recurring task",
+                      .gives = "Task"});
+    routes.push_back({.method = HttpMethod::kPost,
+                      .path = "/api/v1/tasks/{id}/trigger",
+                      .permission = Permission::kOperator,
+                      .where = Where::kLeader,
+                      .handler = TriggerTask,
+                      .tag = "tasks",
+                      .summary = "Run a recurring task now, with other parameters if given",
+                      .takes = "Trigger",
+                      .body_optional = true,
+                      .gives = "Execution",
+                      .success = 201});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/tasks/{id}/fires",
+                      .permission = Permission::kViewer,
+                      .handler = GetFires,
+                      .tag = "tasks",
+                      .summary = "When a recurring task fires next",
+                      .query = {{"count", "1 to 1000, 10 unless given."}},
+                      .gives = "Fires"});
+    routes.push_back({.method = HttpMethod::kPost,
+                      .path = "/api/v1/tasks/preview",
+                      .permission = Permission::kViewer,
+                      .handler = Preview,
+                      .tag = "tasks",
+                      .summary = "When a task with these fields would fire; creates nothing",
+                      .takes = "Preview",
+                      .gives = "Fires"});
+}
+
+}  // namespace takt

@@ -1,0 +1,202 @@
+#include "api/task_json.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "api/json_read.h"
+#include "model/fire_plan.h"
+
+namespace takt {
+namespace {
+
+constexpr std::string_view kDefaultQueue = "default";
+
+// Fields by name, for finding them fast.
+struct Index {
+    std::vector<std::string_view> names;  // In order.
+    std::vector<std::uint8_t> numbers;    // Of kFields, in the order of names.
+    std::vector<std::uint8_t> canonical;  // By number: the field that it is another name for.
+
+    Index() {
+        const auto fields = TaskFields();
+        numbers.resize(fields.size());
+        for (std::size_t i = 0; i < fields.size(); ++i) numbers[i] = static_cast<std::uint8_t>(i);
+        std::ranges::sort(numbers, {}, [&](std::uint8_t i) { return fields[i].name; });
+        for (const std::uint8_t i : numbers) names.push_back(fields[i].name);
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+            canonical.push_back(static_cast<std::uint8_t>(
+                fields[i].same_as.empty() ? i : *Find(fields[i].same_as)));
+        }
+    }
+
+    std::optional<std::size_t> Find(std::string_view name) const {
+        const auto found = std::ranges::lower_bound(names, name);
+        if (found == names.end() || *found != name) return std::nullopt;
+        return numbers[static_cast<std::size_t>(found - names.begin())];
+    }
+};
+
+const Index& TheIndex() {
+    static const Index index;
+    return index;
+}
+
+Result<void> ReadField(TaskDraft& draft, std::string_view name, const JsonView& value,
+                       bool accept_read_only) {
+    const auto number = TheIndex().Find(name);
+    if (!number) return UnknownField(name, TheIndex().names);
+    const TaskField& field = TaskFields()[*number];
+    if (field.kind == TaskField::Kind::kReadOnly) {
+        if (accept_read_only) return {};
+        return BadField(field.name, "is set by the scheduler; leave it out");
+    }
+    if (value.is_null()) {
+        field.clear(draft);
+        return {};
+    }
+    const std::size_t canonical = TheIndex().canonical[*number];
+    if (draft.seen[canonical]) {
+        return BadField(field.name, "is given twice: it is the same as " +
+                                        std::string(TaskFields()[canonical].name) +
+                                        " under another name");
+    }
+    draft.seen.set(canonical);
+    return field.read(draft, value, field.name);
+}
+
+// The first field of that kind that the caller gave.
+std::string_view FirstSeen(const TaskDraft& draft, TaskField::Kind kind) {
+    const auto fields = TaskFields();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (draft.seen[i] && fields[i].kind == kind) return fields[i].name;
+    }
+    return {};
+}
+
+bool HasSchedule(const TaskDraft& draft) {
+    if (!draft.options || !draft.options->recurrence) return false;
+    const Recurrence& recurrence = *draft.options->recurrence;
+    return !recurrence.cron.empty() || recurrence.every > Duration(0) ||
+           recurrence.every_after_end > Duration(0);
+}
+
+Result<void> CheckRecurring(const TaskDraft& draft, Time now) {
+    if (const std::string_view once = FirstSeen(draft, TaskField::Kind::kOnce); !once.empty()) {
+        return BadField(once, "is for one-off tasks; a recurring task has start_at");
+    }
+    const Recurrence& recurrence = *draft.options->recurrence;
+    // The zone is looked for first, so that a misspelt one is not blamed on the expression.
+    if (const auto zone = TimeZone::Find(recurrence.timezone); !zone) {
+        return Fail(zone.error().code, zone.error().detail, "timezone");
+    }
+    auto plan = FirePlan::Make(recurrence, now);
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    return {};
+}
+
+Result<void> CheckOnce(const TaskDraft& draft) {
+    if (const std::string_view recurring = FirstSeen(draft, TaskField::Kind::kRecurring);
+        !recurring.empty()) {
+        return BadField(
+            recurring,
+            "is for recurring tasks; add cron_expression, interval or interval_after_end, or leave "
+            "it out");
+    }
+    if (draft.options && draft.options->delay > Duration(0) && draft.task->run_at != Time{}) {
+        return BadField("delay", "and run_at exclude each other; give one of them");
+    }
+    return {};
+}
+
+Result<void> CheckTogether(const TaskDraft& draft, Time now) {
+    if (draft.task->name.empty()) return BadField("name", "is missing");
+    if (draft.options) {
+        const TaskOptions& options = *draft.options;
+        if (options.unique_for > Duration(0) && options.unique_key.empty()) {
+            return BadField("unique_for", "needs unique_key");
+        }
+        if (!options.concurrency_key.empty() && options.concurrency_max == 0) {
+            return BadField("concurrency_key", "needs concurrency_max");
+        }
+    }
+    return HasSchedule(draft) ? CheckRecurring(draft, now) : CheckOnce(draft);
+}
+
+void FillDefaults(TaskDraft& draft) {
+    Task& task = *draft.task;
+    if (task.type.empty()) task.type = task.name;
+    if (task.queue.empty()) task.queue = draft.pool->Get(kDefaultQueue);
+    if (!HasSchedule(draft) && draft.options) draft.options->recurrence.reset();
+    if (draft.retries_max) {
+        RetryPolicy policy = draft.opt().retry.value_or(draft.limits->retry_default);
+        policy.retries_max = *draft.retries_max;
+        draft.opt().retry = policy;
+    }
+    // A task that asks for nothing special has no options, and equals another without.
+    if (draft.options && !(*draft.options == TaskOptions())) {
+        task.options = std::move(draft.options);
+    }
+}
+
+}  // namespace
+
+const Text& TextPool::Get(std::string_view text) {
+    Text& slot = texts_[TextHash{}(text) % texts_.size()];
+    if (!(slot == text)) slot = Text(text);
+    return slot;
+}
+
+TaskOptions& TaskDraft::opt() {
+    if (!options) options = std::make_unique<TaskOptions>();
+    return *options;
+}
+
+Recurrence& TaskDraft::recur() {
+    TaskOptions& made = opt();
+    if (!made.recurrence) made.recurrence.emplace();
+    return *made.recurrence;
+}
+
+Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, TextPool& pool,
+                             const ReadTaskOptions& options) {
+    if (object.kind() != JsonView::Kind::kObject) {
+        return Fail(ErrorCode::kInvalid, "a task must be a JSON object");
+    }
+    TaskDraft draft{.task = NewTaskPtr(options.base ? new Task(*options.base) : new Task),
+                    .limits = &limits,
+                    .pool = &pool};
+    if (draft.task->options) {
+        draft.options = std::make_unique<TaskOptions>(*draft.task->options);
+        draft.task->options.reset();
+    }
+    JsonView::Members members(object);
+    while (members.Next()) {
+        auto read = ReadField(draft, members.key(), members.value(), options.accept_read_only);
+        if (!read) return std::unexpected(std::move(read.error()));
+    }
+    if (auto fits = CheckTogether(draft, options.now); !fits) {
+        return std::unexpected(std::move(fits.error()));
+    }
+    FillDefaults(draft);
+    return TaskRequest{std::move(draft.task), draft.enabled};
+}
+
+Result<Recurrence> ReadRecurrence(const JsonView& object, const TaskLimits& limits, TextPool& pool,
+                                  const OtherField& other) {
+    TaskDraft draft{.task = NewTaskPtr(new Task), .limits = &limits, .pool = &pool};
+    JsonView::Members members(object);
+    while (members.Next()) {
+        const auto known = other(members.key(), members.value());
+        if (!known) return std::unexpected(known.error());
+        if (*known) continue;
+        const auto number = TheIndex().Find(members.key());
+        if (number && TaskFields()[*number].kind != TaskField::Kind::kRecurring) {
+            return BadField(members.key(), "does not say when a task fires; leave it out");
+        }
+        auto read = ReadField(draft, members.key(), members.value(), false);
+        if (!read) return std::unexpected(std::move(read.error()));
+    }
+    return draft.recur();
+}
+
+}  // namespace takt

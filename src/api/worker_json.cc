@@ -1,0 +1,48 @@
+#include "api/worker_json.h"
+
+namespace takt {
+namespace {
+
+void WriteNames(JsonWriter& json, std::string_view key, const std::vector<Text>& names) {
+    json.Key(key).BeginArray();
+    for (const Text& name : names) json.Value(name.view());
+    json.EndArray();
+}
+
+void WriteLabels(JsonWriter& json, const Pairs& labels) {
+    json.Key("labels").BeginObject();
+    std::string key;
+    for (const auto& [name, value] : labels) {
+        key.clear();
+        AppendJsonString(key, name);
+        json.Key(std::string_view(key).substr(1, key.size() - 2)).Value(value.view());
+    }
+    json.EndObject();
+}
+
+}  // namespace
+
+void WriteWorker(JsonWriter& json, const Slot& slot) {
+    const Worker& worker = slot.row;
+    json.BeginObject();
+    json.Field("id", worker.id.view()).Field("name", worker.name.view());
+    json.Field("status", Name(worker.status));
+    json.Field("status_reason", worker.status_reason.view());
+    json.Field("link", Name(worker.link)).Field("connected", slot.session != 0);
+    json.Field("group", worker.group.view());
+    WriteNames(json, "types", worker.types);
+    WriteNames(json, "queues", worker.queues);
+    WriteLabels(json, worker.labels);
+    json.Field("capacity", worker.capacity).Field("weight", worker.weight);
+    json.Field("running", slot.busy());
+    json.Field("address", worker.address.view()).Field("version", worker.version.view());
+    json.Field("joined_at", worker.joined_at).Field("seen_at", worker.seen_at);
+    json.Key("load").BeginObject();
+    json.Field("cpu", static_cast<double>(slot.load.cpu));
+    json.Field("memory", static_cast<double>(slot.load.memory));
+    json.Field("network_in", slot.load.network_in).Field("network_out", slot.load.network_out);
+    json.Field("connections", slot.load.connections).EndObject();
+    json.EndObject();
+}
+
+}  // namespace takt

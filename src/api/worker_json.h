@@ -1,0 +1,11 @@
+// Workers as the REST API spells them.
+#pragma once
+
+#include "base/json.h"
+#include "engine/slot.h"
+
+namespace takt {
+
+void WriteWorker(JsonWriter& json, const Slot& slot);
+
+}  // namespace takt

@@ -1,0 +1,116 @@
+// Workers: list, get, drain, resume, remove.
+#include "api/json_read.h"
+#include "api/resources.h"
+#include "api/services.h"
+#include "api/worker_json.h"
+
+namespace takt {
+namespace {
+
+Error NoSuchWorker(const WorkerId& id) {
+    return {ErrorCode::kNotFound, "there is no worker '" + id.text().str() + "'", "id"};
+}
+
+void ListWorkers(Call call) {
+    Node& node = call.services().node;
+    node.Look([call = std::move(call)](const Engine* engine) mutable {
+        if (!engine) {
+            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
+        }
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Key("items").BeginArray();
+        for (const auto& [id, slot] : engine->workers()) WriteWorker(json, *slot);
+        // All of them: there are as many as connections, and the console wants to see every one.
+        json.EndArray().Key("next_cursor").Null().EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+// After a change too, so that the caller sees what became of it.
+void SendWorker(Call call, WorkerId id) {
+    Node& node = call.services().node;
+    node.Look([call = std::move(call), id = std::move(id)](const Engine* engine) mutable {
+        const Slot* slot = engine ? engine->FindWorker(id) : nullptr;
+        if (!slot) return call.RefuseAnswer(NoSuchWorker(id));
+        std::string body;
+        JsonWriter json(body);
+        WriteWorker(json, *slot);
+        call.Json(200, std::move(body));
+    });
+}
+
+void GetWorker(Call call) {
+    auto id = PathId<WorkerId>(call);
+    if (id) SendWorker(std::move(call), std::move(*id));
+}
+
+void SetStatus(Call call, WorkerStatus status) {
+    auto id = PathId<WorkerId>(call);
+    if (!id) return;
+    auto reason = ReadReason(call.request().body);
+    if (!reason) return call.RefuseRequest(reason.error());
+    Node& node = call.services().node;
+    const SetWorkerStatus set{.worker = *id, .status = status, .reason = std::move(*reason)};
+    node.Ask(set, [call = std::move(call), id = *id](Result<Answer> answer) mutable {
+        if (!answer) return call.RefuseAnswer(answer.error());
+        SendWorker(std::move(call), std::move(id));
+    });
+}
+
+void RemoveOne(Call call) {
+    auto id = PathId<WorkerId>(call);
+    if (!id) return;
+    Node& node = call.services().node;
+    node.Ask(RemoveWorker{.worker = std::move(*id)},
+             [call = std::move(call)](Result<Answer> answer) mutable {
+                 if (!answer) return call.RefuseAnswer(answer.error());
+                 call.Send({.status = 204});
+             });
+}
+
+}  // namespace
+
+void AddWorkerRoutes(std::vector<Route>& routes) {
+    const auto add = [&](Route route) {
+        route.where = Where::kLeader;
+        route.tag = "workers";
+        routes.push_back(std::move(route));
+    };
+    add({.method = HttpMethod::kGet,
+         .path = "/api/v1/workers",
+         .permission = Permission::kViewer,
+         .handler = ListWorkers,
+         .summary = "List workers",
+         .gives = "WorkerList"});
+    add({.method = HttpMethod::kGet,
+         .path = "/api/v1/workers/{id}",
+         .permission = Permission::kViewer,
+         .handler = GetWorker,
+         .summary = "Get a worker",
+         .gives = "Worker"});
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/workers/{id}/drain",
+         .permission = Permission::kOperator,
+         .handler = [](Call call) { SetStatus(std::move(call), WorkerStatus::kDraining); },
+         .summary = "Give a worker nothing new; it finishes what it has",
+         .takes = "Reason",
+         .body_optional = true,
+         .gives = "Worker"});
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/workers/{id}/resume",
+         .permission = Permission::kOperator,
+         .handler = [](Call call) { SetStatus(std::move(call), WorkerStatus::kOnline); },
+         .summary = "Put a worker back into rotation",
+         .takes = "Reason",
+         .body_optional = true,
+         .gives = "Worker"});
+    add({.method = HttpMethod::kDelete,
+         .path = "/api/v1/workers/{id}",
+         .permission = Permission::kOperator,
+         .handler = RemoveOne,
+         .summary = "Remove a worker; what it runs is given to others",
+         .success = 204});
+}
+
+}  // namespace takt
