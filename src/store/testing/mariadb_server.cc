@@ -8,7 +8,7 @@
 
 namespace takt {
 
-Result<std::unique_ptr<MariadbServer>> MariadbServer::Start() {
+Result<std::unique_ptr<MariadbServer>> MariadbServer::Start(std::vector<std::string> arguments) {
     std::unique_ptr<MariadbServer> server(new MariadbServer);
     const TempDirectory& directory = *server->directory_;
     server->port_ = FreePort();
@@ -46,6 +46,7 @@ Result<std::unique_ptr<MariadbServer>> MariadbServer::Start() {
                                         "--ssl-cert=" + directory.File("server.pem"),
                                         "--ssl-key=" + directory.File("server.key")};
     command.insert(command.end(), user.begin(), user.end());
+    command.insert(command.end(), arguments.begin(), arguments.end());
     auto process = ServerProcess::Start({.command = std::move(command),
                                          .directory = directory.path(),
                                          .ready = [port = server->port_] { return Accepts(port); },

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "store/testing/server_process.h"
@@ -12,8 +13,9 @@ namespace takt {
 
 class MariadbServer {
   public:
-    // Takes some seconds, so the tests of a program share one and use a database each.
-    static Result<std::unique_ptr<MariadbServer>> Start();
+    // Takes some seconds, so the tests of a program share one and use a database each. `arguments`
+    // are mariadbd's, after ours.
+    static Result<std::unique_ptr<MariadbServer>> Start(std::vector<std::string> arguments = {});
 
     // Only by the socket; the user root has no password there.
     std::string socket() const { return directory_->File("socket"); }
