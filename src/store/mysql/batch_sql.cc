@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+
 #include "base/check.h"
 #include "model/record.h"
 #include "store/mysql/values.h"
@@ -13,7 +18,7 @@ namespace {
 // More rows in one statement gain nothing measurable. MariaDB turns an IN list of 1000 into a
 // subquery, whose plan may be a scan.
 constexpr std::size_t kRowsMax = 500;
-constexpr std::size_t kStatementBytesMax = 1 << 20;
+constexpr std::size_t kStatementBytesMax = 256 << 10;
 
 // Puts statements into packets.
 class Packets {
@@ -92,6 +97,124 @@ class Statement {
     std::size_t rows_ = 0;
 };
 
+constexpr std::size_t kExecutionColumnCount = 29;
+
+// Executions that enter a table. Parsing is half of the server's work, so columns in which all rows
+// have their default (0 or NULL) are left out.
+class ExecutionInsert {
+  public:
+    ExecutionInsert(Packets& packets, std::string table)
+        : packets_(packets), table_(std::move(table)) {}
+
+    void Add(const Execution& row) {
+        if (grid_.rows() == kRowsMax || grid_.bytes() > kStatementBytesMax) Flush();
+        sql::BindExecution(grid_, row);
+    }
+
+    void Flush() {
+        if (grid_.rows() == 0) return;
+        static const std::vector<std::string_view> names = ColumnNames();
+        std::vector<std::size_t> columns;
+        std::string text = "INSERT INTO " + table_ + " (";
+        for (std::size_t c = 0; c < grid_.columns(); ++c) {
+            const std::string_view first = grid_.At(0, c);
+            if ((first == "0" || first == "NULL") && grid_.IsSame(c)) continue;
+            if (!columns.empty()) text += ',';
+            text += names[c];
+            columns.push_back(c);
+        }
+        text += ") VALUES ";
+        for (std::size_t row = 0; row < grid_.rows(); ++row) {
+            text += row == 0 ? "(" : "),(";
+            for (const std::size_t c : columns) {
+                if (c != columns.front()) text += ',';
+                text += grid_.At(row, c);
+            }
+        }
+        packets_.Add(text + ")");
+        grid_.Clear();
+    }
+
+  private:
+    static std::vector<std::string_view> ColumnNames() {
+        std::vector<std::string_view> names;
+        std::string_view rest = sql::kExecutionColumns;
+        while (!rest.empty()) {
+            const std::size_t end = std::min(rest.find(", "), rest.size());
+            names.push_back(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 2, rest.size()));
+        }
+        TAKT_CHECK(names.size() == kExecutionColumnCount);
+        return names;
+    }
+
+    Packets& packets_;
+    const std::string table_;
+    Grid grid_{kExecutionColumnCount};
+};
+
+// Executions that stay live. What is the same in all rows, most of it as a rule, is written once.
+class StateUpdate {
+  public:
+    StateUpdate(Packets& packets, std::string table)
+        : packets_(packets), table_(std::move(table)) {}
+
+    void Add(const Execution& row) {
+        if (grid_.rows() == kRowsMax || grid_.bytes() > kStatementBytesMax) Flush();
+        grid_.Int(static_cast<std::int64_t>(row.serial));
+        sql::BindState(grid_, row);
+    }
+
+    void Flush() {
+        const std::size_t rows = grid_.rows();
+        if (rows == 0) return;
+        std::vector<std::size_t> columns = {0};  // Those that differ; serials always do.
+        std::string set;
+        for (std::size_t c = 1; c < kNames.size(); ++c) {
+            const bool same = grid_.IsSame(c);
+            if (!same) columns.push_back(c);
+            set += fmt::format("{} l.{} = ", set.empty() ? " SET" : ",", kNames[c]);
+            set += same ? std::string(grid_.At(0, c)) : fmt::format("news.{}", kNames[c]);
+        }
+        const auto append_rows = [&](std::string& text, std::string_view separator) {
+            for (std::size_t row = 0; row < rows; ++row) {
+                if (row > 0) text += separator;
+                for (const std::size_t c : columns) {
+                    if (c != 0) text += ',';
+                    text += grid_.At(row, c);
+                    if (row == 0 && columns.size() > 1)
+                        fmt::format_to(std::back_inserter(text), " AS {}", kNames[c]);
+                }
+            }
+        };
+        std::string text = "UPDATE ";
+        if (columns.size() == 1) {
+            text += table_ + " AS l" + set + " WHERE serial IN (";
+            append_rows(text, ",");
+            text += ")";
+        } else {
+            // The order of the join is fixed: a plan that goes through the table would lock all of
+            // it.
+            text += "(SELECT ";
+            append_rows(text, " UNION ALL SELECT ");
+            text += ") AS news STRAIGHT_JOIN " + table_ +
+                    " AS l FORCE INDEX (PRIMARY) ON l.serial = news.serial" + set;
+        }
+        packets_.Add(text, rows);
+        grid_.Clear();
+    }
+
+  private:
+    // The order of sql::kStateAssignments.
+    static constexpr std::array<std::string_view, 12> kNames = {
+        "serial", "status", "attempt",     "failures",      "losses",         "epoch",
+        "token",  "worker", "ready_at_ms", "started_at_ms", "finished_at_ms", "outcome"};
+
+    Packets& packets_;
+    const std::string table_;
+    Grid grid_{kNames.size()};
+};
+
 // Collects the changes of a batch by kind, and writes them kind by kind: no two of them are of one
 // row, so their order does not matter, but rows must leave a table before others may have their
 // ids.
@@ -103,9 +226,9 @@ class Composer {
           partition_(partition),
           delete_live_(packets, Delete("live", "serial", true)),
           delete_history_(packets, Delete("history", "serial", true)),
-          insert_live_(packets, Insert("live", sql::kExecutionColumns)),
-          insert_history_(packets, Insert("history", sql::kExecutionColumns)),
-          update_live_(packets, Update()),
+          insert_live_(packets, prefix + "live"),
+          insert_history_(packets, prefix + "history"),
+          update_live_(packets, prefix + "live"),
           put_tasks_(packets, Insert("tasks", "id, partition_id, name, record",
                                      ") ON DUPLICATE KEY UPDATE name = VALUES(name), "
                                      "record = VALUES(record)")),
@@ -122,21 +245,13 @@ class Composer {
     void operator()(const ExecutionChange& change) {
         const Execution& row = change.row;
         if (change.before == Place::kLive && change.after == Place::kLive) {
-            return update_live_.Add([&](std::string& to) {
-                Values values(to);
-                values.Int(static_cast<std::int64_t>(row.serial));
-                sql::BindState(values, row);
-            });
+            return update_live_.Add(row);
         }
         if (change.before != Place::kNone) {
             Statement& leave = change.before == Place::kLive ? delete_live_ : delete_history_;
             leave.Add([&](std::string& to) { AppendUnsigned(to, row.serial); });
         }
-        Statement& enter = change.after == Place::kLive ? insert_live_ : insert_history_;
-        enter.Add([&](std::string& to) {
-            Values values(to);
-            sql::BindExecution(values, row);
-        });
+        (change.after == Place::kLive ? insert_live_ : insert_history_).Add(row);
     }
 
     void operator()(const TaskPut& change) {
@@ -193,9 +308,13 @@ class Composer {
     void operator()(const Purge& change) { purges_.push_back(&change); }
 
     void Finish() {
+        delete_live_.Flush();
+        delete_history_.Flush();
+        insert_live_.Flush();
+        insert_history_.Flush();
+        update_live_.Flush();
         for (Statement* statement :
-             {&delete_live_, &delete_history_, &insert_live_, &insert_history_, &update_live_,
-              &delete_tasks_, &put_tasks_, &delete_workers_, &put_workers_, &delete_settings_,
+             {&delete_tasks_, &put_tasks_, &delete_workers_, &put_workers_, &delete_settings_,
               &put_settings_, &append_events_, &append_logs_}) {
             statement->Flush();
         }
@@ -211,25 +330,6 @@ class Composer {
     Frame Delete(std::string_view table, std::string_view key, bool checked = false) {
         return {fmt::format("DELETE FROM {}{} WHERE ({}) IN (", prefix_, table, key), ",", ")",
                 checked};
-    }
-
-    // The first SELECT only names the columns. The order of the join is fixed: a plan that goes
-    // through the table would lock all of it.
-    Frame Update() {
-        return {
-            "UPDATE (SELECT 0 AS serial, '' AS status, 0 AS attempt, 0 AS failures, "
-            "0 AS losses, 0 AS epoch, NULL AS token, NULL AS worker, 0 AS ready_at_ms, "
-            "0 AS started_at_ms, 0 AS finished_at_ms, NULL AS outcome FROM DUAL "
-            "WHERE 1 = 0 UNION ALL SELECT ",
-            " UNION ALL SELECT ",
-            fmt::format(") AS news STRAIGHT_JOIN {}live AS l FORCE INDEX (PRIMARY) ON l.serial = "
-                        "news.serial SET l.status = news.status, l.attempt = news.attempt, "
-                        "l.failures = news.failures, l.losses = news.losses, l.epoch = news.epoch, "
-                        "l.token = news.token, l.worker = news.worker, "
-                        "l.ready_at_ms = news.ready_at_ms, l.started_at_ms = news.started_at_ms, "
-                        "l.finished_at_ms = news.finished_at_ms, l.outcome = news.outcome",
-                        prefix_),
-            true};
     }
 
     void AddKey(Statement& statement, std::string_view key) {
@@ -266,7 +366,9 @@ class Composer {
     Packets& packets_;
     const std::string& prefix_;
     const Partition partition_;
-    Statement delete_live_, delete_history_, insert_live_, insert_history_, update_live_;
+    Statement delete_live_, delete_history_;
+    ExecutionInsert insert_live_, insert_history_;
+    StateUpdate update_live_;
     Statement put_tasks_, delete_tasks_, put_workers_, delete_workers_;
     Statement put_settings_, delete_settings_, append_events_, append_logs_;
     std::vector<const Purge*> purges_;

@@ -16,9 +16,9 @@ namespace takt {
 namespace mysql {
 namespace {
 
-// What stands around values in a packet, at the very most; and values double when each of their
-// bytes must be escaped.
-constexpr std::size_t kPacketOverhead = 64 << 10;
+// What a packet may hold beside one large value, at the very most: a statement's other rows. And
+// values double when each of their bytes must be escaped.
+constexpr std::size_t kPacketOverhead = 512 << 10;
 
 StoreLimits LimitsOf(const Server& server) {
     const std::size_t bytes = (server.packet_bytes_max - kPacketOverhead) / 2;

@@ -65,4 +65,18 @@ void AppendUnsigned(std::string& to, std::uint64_t number) {
     AppendNumber(to, number);
 }
 
+std::string_view Grid::At(std::size_t row, std::size_t column) const {
+    const std::size_t index = row * columns_ + column;
+    const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
+    return std::string_view(text_).substr(begin, ends_[index] - begin);
+}
+
+bool Grid::IsSame(std::size_t column) const {
+    const std::string_view first = At(0, column);
+    for (std::size_t row = 1; row < rows(); ++row) {
+        if (At(row, column) != first) return false;
+    }
+    return true;
+}
+
 }  // namespace takt::mysql

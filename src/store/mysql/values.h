@@ -2,9 +2,11 @@
 // statement.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace takt::mysql {
 
@@ -43,6 +45,35 @@ class Values {
     std::string& to_;
     std::string kept_;
     bool first_ = true;
+};
+
+// Many rows of values, which can be looked at by column before they are written.
+class Grid {
+  public:
+    explicit Grid(std::size_t columns) : columns_(columns) {}
+
+    // The next value of the row; rows follow each other.
+    void Int(std::int64_t number) { AppendInt(text_, number), End(); }
+    void Text(std::string_view text) { AppendText(text_, text), End(); }
+    void Blob(std::string_view bytes) { AppendBinary(text_, bytes), End(); }
+    void Null() { text_ += "NULL", End(); }
+    std::string_view Keep(std::string bytes) { return kept_ = std::move(bytes); }
+
+    std::size_t rows() const { return ends_.size() / columns_; }
+    std::size_t columns() const { return columns_; }
+    std::size_t bytes() const { return text_.size(); }
+    std::string_view At(std::size_t row, std::size_t column) const;
+    // Whether all rows have the same value there. REQUIRES: rows() > 0.
+    bool IsSame(std::size_t column) const;
+    void Clear() { text_.clear(), ends_.clear(); }
+
+  private:
+    void End() { ends_.push_back(text_.size()); }
+
+    const std::size_t columns_;
+    std::string text_;
+    std::vector<std::size_t> ends_;  // Of each value in text_.
+    std::string kept_;
 };
 
 }  // namespace takt::mysql
