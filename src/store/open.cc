@@ -5,6 +5,7 @@
 
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
+#include "store/mysql/mysql_store.h"
 
 namespace takt {
 namespace {
@@ -47,9 +48,13 @@ struct Scheme {
 };
 
 constexpr std::array kSchemes = {
-    Scheme{"file", OpenFile},   Scheme{"memory", OpenMemory},       Scheme{"redis", NotBuilt},
-    Scheme{"rediss", NotBuilt}, Scheme{"redis+sentinel", NotBuilt}, Scheme{"etcd", NotBuilt},
-    Scheme{"mysql", NotBuilt},
+    Scheme{"file", OpenFile},
+    Scheme{"memory", OpenMemory},
+    Scheme{"redis", NotBuilt},
+    Scheme{"rediss", NotBuilt},
+    Scheme{"redis+sentinel", NotBuilt},
+    Scheme{"etcd", NotBuilt},
+    Scheme{"mysql", [](std::string_view url, const StoreOptions&) { return OpenMysql(url); }},
 };
 
 }  // namespace
