@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"
@@ -24,7 +25,7 @@ struct Options {
 
 void PrintWelcome(const Server& server, bool with_worker) {
     const std::string& url = server.url();
-    std::printf("takt %s listens on %s\n", TAKT_VERSION, url.c_str());
+    std::printf("takt %s listens on %s\n", kVersion, url.c_str());
     std::printf("  store  %s\n", server.store_name().c_str());
     if (with_worker) std::printf("  worker in this process, with the demonstration handlers\n");
     std::printf(
