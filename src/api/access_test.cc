@@ -20,7 +20,8 @@ std::string MakeTokenOf(TestScheduler& scheduler, std::string_view role,
 
 // A role that is not enough for a permission; nothing if every role is.
 std::optional<AccessRole> TooLittleFor(Permission permission) {
-    for (const AccessRole role : {AccessRole::kViewer, AccessRole::kWorker, AccessRole::kOperator}) {
+    for (const AccessRole role :
+         {AccessRole::kViewer, AccessRole::kWorker, AccessRole::kOperator}) {
         if (!Allows(role, permission)) return role;
     }
     return std::nullopt;
@@ -88,8 +89,7 @@ TEST(Access, OpenOnLoopbackUntilThereIsAToken) {
     EXPECT_EQ(scheduler.Get("/api/v1/tasks").status, 200);
     EXPECT_EQ(scheduler.Post("/api/v1/tokens", R"({"name": "x", "role": "viewer"})").status, 400)
         << "nobody could make further ones";
-    const Answered made =
-        scheduler.Post("/api/v1/tokens", R"({"name": "me", "role": "admin"})");
+    const Answered made = scheduler.Post("/api/v1/tokens", R"({"name": "me", "role": "admin"})");
     ASSERT_EQ(made.status, 201) << made.body;
     const std::string token = made.Text("token");
     EXPECT_TRUE(token.starts_with("takt_admin_"));
@@ -107,8 +107,7 @@ TEST(Access, OpenOnLoopbackUntilThereIsAToken) {
 
 TEST(Access, RevokedTokenStopsWorkingAndTheLastAdminStays) {
     TestScheduler scheduler;
-    const Answered admin =
-        scheduler.Post("/api/v1/tokens", R"({"name": "root", "role": "admin"})");
+    const Answered admin = scheduler.Post("/api/v1/tokens", R"({"name": "root", "role": "admin"})");
     const HttpHeaderList as_admin = Bearer(admin.Text("token"));
     const Answered viewer = scheduler.Post(
         "/api/v1/tokens", R"({"name": "screen", "role": "viewer", "expires_in": "30d"})", as_admin);
@@ -141,8 +140,8 @@ TEST(Access, PagesOfOtherSitesAreRefused) {
         scheduler.Post("/api/v1/tasks", R"({"name": "n"})", {{"Origin", "http://evil.example"}});
     EXPECT_EQ(page.status, 403);
     EXPECT_EQ(scheduler.Get("/api/v1/tasks", {{"Origin", scheduler.address()}}).status, 200);
-    const Answered form = scheduler.Post("/api/v1/tasks", R"({"name": "n"})",
-                                         {{"Content-Type", "text/plain"}});
+    const Answered form =
+        scheduler.Post("/api/v1/tasks", R"({"name": "n"})", {{"Content-Type", "text/plain"}});
     EXPECT_EQ(form.status, 415);
     // A name that the page's owner points at 127.0.0.1.
     RawClient rebound(scheduler.port());
@@ -225,8 +224,8 @@ TEST(OpenApi, DescribesEveryRouteAndNothingElse) {
         }
     }
     // Every reference leads somewhere.
-    for (std::size_t at = description.body.find("#/components/schemas/");
-         at != std::string::npos; at = description.body.find("#/components/schemas/", at + 1)) {
+    for (std::size_t at = description.body.find("#/components/schemas/"); at != std::string::npos;
+         at = description.body.find("#/components/schemas/", at + 1)) {
         const std::size_t start = at + 21;
         const std::string name =
             description.body.substr(start, description.body.find('"', start) - start);

@@ -32,9 +32,9 @@ TEST(SchedulerApi, WorkersAreListedDrainedAndRemoved) {
 TEST(SchedulerApi, PausedQueueStartsNothingAndKeepsItsLimits) {
     TestScheduler scheduler;
     scheduler.AttachWorker("w");
-    const Answered limited = scheduler.Put(
-        "/api/v1/queues/reports",
-        R"({"concurrency_max": 2, "rate_limit": {"count": 10, "per": "1m"}})");
+    const Answered limited =
+        scheduler.Put("/api/v1/queues/reports",
+                      R"({"concurrency_max": 2, "rate_limit": {"count": 10, "per": "1m"}})");
     ASSERT_EQ(limited.status, 200) << limited.body;
     EXPECT_EQ(limited.json.at("concurrency_max").as_int64(), 2);
     const Answered paused = scheduler.Post("/api/v1/queues/reports/pause");
@@ -58,9 +58,9 @@ TEST(SchedulerApi, PausedQueueStartsNothingAndKeepsItsLimits) {
 TEST(SchedulerApi, StrategyIsSwitchedAtRunTime) {
     TestScheduler scheduler;
     EXPECT_EQ(scheduler.Get("/api/v1/scheduler/strategy").Text("strategy"), "least_tasks");
-    EXPECT_EQ(scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "weighted"})")
-                  .Text("strategy"),
-              "weighted_round_robin");
+    EXPECT_EQ(
+        scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "weighted"})").Text("strategy"),
+        "weighted_round_robin");
     EXPECT_EQ(scheduler.Post("/api/v1/scheduler/strategy/reset").Text("strategy"),
               "weighted_round_robin");
     const Answered bad = scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "best"})");
