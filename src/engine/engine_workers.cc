@@ -41,6 +41,7 @@ void Engine::On(Attach& attach) {
     slot.row.status = set_aside ? before.status : WorkerStatus::kOnline;
     slot.row.status_reason = set_aside ? before.status_reason : Text();
     slot.session = attach.session;
+    slot.load = {};
     slot.leaving = false;
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
@@ -195,7 +196,7 @@ void Engine::LeaveLanes(Slot& slot) {
 // Keeps the lanes' count of workers with room in step.
 void Engine::Refresh(Slot& slot) {
     const bool can_take = slot.session != 0 && slot.row.status == WorkerStatus::kOnline &&
-                          slot.busy() < slot.row.capacity;
+                          !slot.load.draining && slot.busy() < slot.row.capacity;
     if (can_take == slot.can_take) return;
     slot.can_take = can_take;
     for (Lane* lane : slot.lanes) lane->free += can_take ? 1 : -1;
@@ -207,6 +208,8 @@ void Engine::On(Heartbeat& heartbeat) {
     slot->load = heartbeat.load;
     slot->row.seen_at = now_.wall;
     leases_.Set(*slot, now_.steady + config_.worker_lease, slot->order);
+    Refresh(*slot);
+    Feed(*slot);
 }
 
 void Engine::On(Detach& detach) {

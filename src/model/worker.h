@@ -61,6 +61,7 @@ struct WorkerLoad {
     double network_in = 0;          // Bytes per second.
     double network_out = 0;         // Bytes per second.
     std::uint32_t connections = 0;  // What the worker itself has open, for least_connections.
+    bool draining = false;          // The worker itself says that it takes nothing new.
 };
 
 }  // namespace takt

@@ -119,7 +119,7 @@ class EmbeddedStore final : public Store {
              std::move(done));
     }
 
-    void ReadLog(const ExecutionId& execution, std::uint32_t after, std::size_t limit,
+    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override {
         Read([execution, after,
               limit](Reader& reader) { return reader.ReadLog(execution, after, limit); },

@@ -252,7 +252,7 @@ Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
     return found;
 }
 
-Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, std::uint32_t after,
+Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Serial after,
                                               std::size_t limit) {
     read_log_.Text(execution.view());
     read_log_.Int(after);

@@ -25,7 +25,7 @@ class Reader {
     Result<std::vector<TaskRow>> ListTasks(const TaskFilter& filter);
     Result<std::vector<Worker>> ListWorkers();
     Result<std::vector<SettingPut>> ListSettings(const Text& key_prefix);
-    Result<std::vector<LogChunk>> ReadLog(const ExecutionId& execution, std::uint32_t after,
+    Result<std::vector<LogChunk>> ReadLog(const ExecutionId& execution, Serial after,
                                           std::size_t limit);
     Result<std::vector<Event>> ReadEvents(Serial after, std::size_t limit);
 

@@ -250,7 +250,7 @@ void FaultyStore::ListSettings(const Text& key_prefix, Done<std::vector<SettingP
         std::move(done));
 }
 
-void FaultyStore::ReadLog(const ExecutionId& execution, std::uint32_t after, std::size_t limit,
+void FaultyStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                           Done<std::vector<LogChunk>> done) {
     Call<std::vector<LogChunk>>(
         StoreCall::kRead,

@@ -72,7 +72,7 @@ class FaultyStore final : public Store {
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override;
     void ListWorkers(Done<std::vector<Worker>> done) override;
     void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override;
-    void ReadLog(const ExecutionId& execution, std::uint32_t after, std::size_t limit,
+    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override;
     void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override;
 

@@ -1,0 +1,179 @@
+#include "links/frame_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "wire/zstd.h"
+#include "worker.pb.h"
+
+namespace takt {
+namespace {
+
+using Checked = std::expected<void, FrameFault>;
+
+std::unexpected<FrameFault> Malformed(std::string message) {
+    return std::unexpected(FrameFault{"malformed", std::move(message)});
+}
+
+class Reader {
+  public:
+    Reader(SessionId session, const FrameInputLimits& limits, std::vector<Input>& inputs)
+        : session_(session), limits_(limits), inputs_(inputs) {}
+
+    Checked Read(const worker::v1::WorkerFrame& frame) {
+        if (auto read = ReadEach(frame.started(), "started"); !read) return read;
+        if (auto read = ReadEach(frame.progress(), "progress"); !read) return read;
+        if (auto read = ReadEach(frame.logs(), "logs"); !read) return read;
+        if (auto read = ReadEach(frame.results(), "results"); !read) return read;
+        if (frame.has_heartbeat()) Take(frame.heartbeat());
+        if (frame.has_bye()) inputs_.emplace_back(Goodbye{session_});
+        return {};
+    }
+
+  private:
+    template <typename List>
+    Checked ReadEach(const List& list, std::string_view field) {
+        for (int i = 0; i < list.size(); ++i) {
+            auto attempt = ReadAttempt(list[i].attempt(), field);
+            if (!attempt) {
+                // Looked at again only for the fault: the index is for the author of the worker.
+                attempt = ReadAttempt(list[i].attempt(), fmt::format("{}[{}].attempt", field, i));
+                return std::unexpected(attempt.error());
+            }
+            if (auto taken = Take(list[i], std::move(*attempt)); !taken) return taken;
+        }
+        return {};
+    }
+
+    Checked Take(const worker::v1::Started&, AttemptRef attempt) {
+        inputs_.emplace_back(Started{session_, std::move(attempt)});
+        return {};
+    }
+
+    Checked Take(const worker::v1::Progress& progress, AttemptRef attempt) {
+        if (!std::isfinite(progress.fraction())) {
+            return Malformed("progress.fraction must be a number from 0 to 1");
+        }
+        inputs_.emplace_back(Progress{session_, std::move(attempt),
+                                      std::clamp(progress.fraction(), 0.0, 1.0),
+                                      CutUtf8(progress.message(), limits_.message_bytes_max)});
+        return {};
+    }
+
+    Checked Take(const worker::v1::Log& log, AttemptRef attempt) {
+        std::string lines;
+        for (const std::string& whole : log.lines()) {
+            const std::string_view line = CutUtf8(whole, limits_.log_line_bytes_max);
+            if (!lines.empty() && lines.size() + line.size() + 1 > limits_.log_piece_bytes_max) {
+                inputs_.emplace_back(LogLines{session_, attempt, lines});
+                lines.clear();
+            }
+            lines.append(line).push_back('\n');
+        }
+        if (!lines.empty()) inputs_.emplace_back(LogLines{session_, std::move(attempt), lines});
+        return {};
+    }
+
+    Checked Take(const worker::v1::Result& result, AttemptRef attempt) {
+        Report report{.session = session_,
+                      .attempt = std::move(attempt),
+                      .success = result.success(),
+                      .retryable = !result.final()};
+        auto reason = result.success() ? Reason::kNone : Reason::kHandlerFailed;
+        if (!result.success() && !result.reason().empty()) {
+            const auto named = ParseReason(result.reason());
+            if (!named || !IsWorkers(*named)) {
+                return Malformed(
+                    fmt::format("results.reason must be handler_failed, timeout, rejected or "
+                                "cancelled, but is '{}'",
+                                CutUtf8(result.reason(), 64)));
+            }
+            reason = *named;
+        }
+        auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+        outcome->reason = reason;
+        outcome->code = result.code();
+        outcome->message = CutUtf8(result.message(), limits_.message_bytes_max);
+        auto data = ReadData(result);
+        if (!data) {
+            if (data.error().code != ErrorCode::kExhausted) {
+                return Malformed("results.data_zstd is " + data.error().detail);
+            }
+            // The work was done, but its result cannot be kept; doing it again would not mend that.
+            report.success = false;
+            report.retryable = false;
+            outcome->reason = Reason::kHandlerFailed;
+            outcome->message = data.error().detail;
+        } else {
+            outcome->data = *data;
+        }
+        const bool empty = report.success && outcome->code == 0 && outcome->message.empty() &&
+                           outcome->data.empty();
+        if (!empty) report.outcome = std::move(outcome);
+        inputs_.emplace_back(std::move(report));
+        return {};
+    }
+
+    // Whether a worker may give it as its reason.
+    static bool IsWorkers(Reason reason) {
+        return reason == Reason::kHandlerFailed || reason == Reason::kTimeout ||
+               reason == Reason::kRejected || reason == Reason::kCancelled;
+    }
+
+    // The result's JSON. What is no JSON is kept as a JSON string: it is shown inside other JSON.
+    takt::Result<Text> ReadData(const worker::v1::Result& result) {
+        std::string unpacked;
+        std::string_view data = result.data();
+        if (!result.data_zstd().empty()) {
+            auto text = Unzstd(result.data_zstd(), limits_.result_bytes_max);
+            if (!text) {
+                if (text.error().code != ErrorCode::kExhausted) return std::unexpected(text.error());
+                return Fail(ErrorCode::kExhausted, "the result " + text.error().detail);
+            }
+            unpacked = std::move(*text);
+            data = unpacked;
+        }
+        if (data.size() > limits_.result_bytes_max) {
+            return Fail(ErrorCode::kExhausted,
+                        fmt::format("the result has {} bytes, which is more than the limit of {}",
+                                    data.size(), limits_.result_bytes_max));
+        }
+        if (data.empty() || CheckJson(data, {.bytes_max = data.size()})) return Text(data);
+        std::string quoted;
+        AppendJsonString(quoted, data);
+        return Text(quoted);
+    }
+
+    void Take(const worker::v1::Heartbeat& beat) {
+        // Not a number is what a division by no time gives; it must not reach the balancers.
+        const auto sane = [](auto value, auto most) {
+            return std::isfinite(value) ? std::clamp(value, decltype(value){0}, most)
+                                        : decltype(value){0};
+        };
+        inputs_.emplace_back(Heartbeat{session_,
+                                       {.cpu = sane(beat.cpu(), 1.0F),
+                                        .memory = sane(beat.memory(), 1.0F),
+                                        .network_in = sane(beat.network_in(), 1e15),
+                                        .network_out = sane(beat.network_out(), 1e15),
+                                        .connections = beat.connections(),
+                                        .draining = beat.draining()}});
+    }
+
+    const SessionId session_;
+    const FrameInputLimits& limits_;
+    std::vector<Input>& inputs_;
+};
+
+}  // namespace
+
+std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame, SessionId session,
+                                           const FrameInputLimits& limits,
+                                           std::vector<Input>& inputs) {
+    return Reader(session, limits, inputs).Read(frame);
+}
+
+}  // namespace takt

@@ -1,0 +1,39 @@
+// What a worker says of itself, checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "engine/input.h"
+
+namespace takt::worker::v1 {
+class Hello;
+class Attempt;
+}  // namespace takt::worker::v1
+
+namespace takt {
+
+// The only one so far. A worker of another is refused: neither side would know what the other means.
+constexpr std::uint32_t kWorkerProtocol = 1;
+
+// Bounds on a Hello. Generous for people, and small enough that ten thousand workers fit in memory.
+constexpr std::size_t kHelloListMax = 1'000;         // Types, queues, labels: each.
+constexpr std::size_t kHelloNameBytesMax = 256;      // Of any one text in it.
+constexpr std::uint64_t kEpochSeenMax = 1ull << 62;  // Epochs must be able to go on rising.
+
+// Why a frame is refused: the code that the worker gets, and a sentence for its author.
+struct FrameFault {
+    std::string code;
+    std::string message;
+};
+
+// The engine's input for a Hello. `address`: where the worker connected from.
+std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, SessionId session,
+                                            std::string_view address);
+
+// `where` names the message in the fault: "results[3].attempt".
+std::expected<AttemptRef, FrameFault> ReadAttempt(const worker::v1::Attempt& attempt,
+                                                  std::string_view where);
+
+}  // namespace takt

@@ -1,0 +1,119 @@
+#include "links/outgoing.h"
+
+#include "wire/zstd.h"
+#include "worker.pb.h"
+
+namespace takt {
+namespace {
+
+// More spare frames than any release fills are memory for nothing.
+constexpr std::size_t kSpareMax = 256;
+// A frame keeps its memory for the next release, unless it grew beyond this.
+constexpr std::size_t kKeptBytesMax = 256 << 10;
+
+void Fill(worker::v1::Attempt& out, const ExecutionId& execution, std::uint32_t attempt,
+          const Token& token) {
+    const std::string_view id = execution.view();
+    out.set_execution_id(id.data(), id.size());
+    out.set_attempt(attempt);
+    out.set_token(TokenText(token));
+}
+
+void Fill(worker::v1::Attempt& out, const AttemptRef& attempt) {
+    Fill(out, attempt.execution, attempt.attempt, attempt.token);
+}
+
+std::string Str(const Text& text) {
+    return text.str();
+}
+
+}  // namespace
+
+Outgoing::Outgoing(std::size_t compress_bytes_min) : compress_bytes_min_(compress_bytes_min) {}
+
+Outgoing::~Outgoing() = default;
+
+Outgoing::Frame* Outgoing::Find(SessionId session) {
+    // Most releases speak to few workers, and to one several times in a row.
+    if (used_ > 0 && frames_[used_ - 1].session == session) return &frames_[used_ - 1];
+    const auto found = index_.find(session);
+    return found == index_.end() ? nullptr : &frames_[found->second];
+}
+
+Outgoing::Frame& Outgoing::For(SessionId session, const OutgoingPeer& peer) {
+    if (Frame* found = Find(session)) return *found;
+    if (used_ == frames_.size()) {
+        frames_.emplace_back().message = std::make_unique<worker::v1::SchedulerFrame>();
+    }
+    Frame& frame = frames_[used_];
+    frame.session = session;
+    frame.peer = peer;
+    frame.payload_bytes = 0;
+    index_.emplace(session, used_++);
+    return frame;
+}
+
+void Outgoing::Add(Frame& frame, const Assign& assign) {
+    const Execution& execution = assign.execution;
+    const Task& task = *execution.task;
+    worker::v1::Assign& out = *frame.message->add_assigns();
+    Fill(*out.mutable_attempt(), execution.id, execution.attempt, execution.token);
+    out.set_epoch(execution.epoch);
+    out.set_task_id(Str(task.id.text()));
+    out.set_task_name(Str(task.name));
+    out.set_type(Str(task.type));
+    out.set_queue(Str(task.queue));
+    out.set_priority(task.priority);
+    const std::string_view payload = execution.input();
+    if (frame.peer.accepts_zstd && compress_bytes_min_ > 0 &&
+        payload.size() >= compress_bytes_min_) {
+        AppendZstd(*out.mutable_payload_zstd(), payload);
+    } else {
+        out.set_payload(payload.data(), payload.size());
+    }
+    frame.payload_bytes += payload.size();
+    if (task.options) {
+        for (const auto& [key, value] : task.options->metadata) {
+            (*out.mutable_metadata())[Str(key)] = Str(value);
+        }
+        out.set_traceparent(Str(task.options->trace));
+    }
+    out.set_timeout_ms(static_cast<std::uint64_t>(assign.timeout.count()));
+    out.set_scheduled_at_ms(
+        static_cast<std::uint64_t>(execution.scheduled_at.time_since_epoch().count()));
+    out.set_failures(execution.failures);
+}
+
+void Outgoing::Add(Frame& frame, const StopAttempt& stop) {
+    worker::v1::Cancel& out = *frame.message->add_cancels();
+    Fill(*out.mutable_attempt(), stop.attempt);
+    out.set_reason(std::string(Name(stop.reason)));
+}
+
+void Outgoing::Add(Frame& frame, const Verdict& verdict) {
+    worker::v1::Ack& out = *frame.message->add_acks();
+    Fill(*out.mutable_attempt(), verdict.attempt);
+    out.set_accepted(verdict.accepted);
+}
+
+void Outgoing::Add(Frame& frame, const DrainNotice& drain) {
+    frame.message->mutable_drain()->set_draining(drain.draining);
+}
+
+void Outgoing::Empty(Frame& frame) {
+    if (frame.payload_bytes > kKeptBytesMax) {
+        frame.message = std::make_unique<worker::v1::SchedulerFrame>();
+    } else {
+        frame.message->Clear();
+    }
+    frame.payload_bytes = 0;
+}
+
+void Outgoing::Clear() {
+    for (std::size_t i = 0; i < used_; ++i) Empty(frames_[i]);
+    if (frames_.size() > kSpareMax) frames_.resize(kSpareMax);
+    used_ = 0;
+    index_.clear();
+}
+
+}  // namespace takt

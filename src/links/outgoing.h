@@ -1,0 +1,65 @@
+// Outgoing: what one release has for the workers, gathered into one frame for each session.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/effects.h"
+
+namespace takt::worker::v1 {
+class SchedulerFrame;
+}
+
+namespace takt {
+
+struct OutgoingPeer {
+    bool accepts_zstd = false;
+};
+
+// Keeps its frames and their memory from one release to the next. Not for concurrent use.
+class Outgoing {
+  public:
+    struct Frame {
+        SessionId session = 0;
+        OutgoingPeer peer;
+        std::size_t payload_bytes = 0;  // Of the assigns, as they were before compression.
+        std::unique_ptr<worker::v1::SchedulerFrame> message;
+    };
+
+    // `compress_bytes_min`: payloads from this size on are compressed for workers that accept it;
+    // 0 is never.
+    explicit Outgoing(std::size_t compress_bytes_min);
+    ~Outgoing();
+
+    // The session's frame of this release; made, if it is the first time that it is asked for.
+    // `peer` is read then. The reference lives until the next call.
+    Frame& For(SessionId session, const OutgoingPeer& peer);
+    Frame* Find(SessionId session);
+
+    void Add(Frame& frame, const Assign& assign);
+    static void Add(Frame& frame, const StopAttempt& stop);
+    static void Add(Frame& frame, const Verdict& verdict);
+    static void Add(Frame& frame, const DrainNotice& drain);
+
+    // Calls `each` for every frame, in the order in which they were made, and forgets them.
+    template <typename Each>
+    void Take(Each each) {
+        for (std::size_t i = 0; i < used_; ++i) each(frames_[i]);
+        Clear();
+    }
+
+    // Empties one frame for more, as when it has grown too large and was sent.
+    static void Empty(Frame& frame);
+
+  private:
+    void Clear();
+
+    const std::size_t compress_bytes_min_;
+    std::vector<Frame> frames_;  // The first used_ are of this release, the others spare.
+    std::size_t used_ = 0;
+    std::unordered_map<SessionId, std::size_t> index_;
+};
+
+}  // namespace takt

@@ -1,0 +1,289 @@
+#include "links/stream_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "links/session_id.h"
+#include "node/node.h"
+#include "worker.pb.h"
+
+namespace takt {
+namespace {
+
+// A thread keeps its parsed frame, and the memory of its lists, for the next one; unless it grew
+// beyond this.
+constexpr std::size_t kKeptBytesMax = 256 << 10;
+
+void Count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) {
+    counter.fetch_add(more, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+StreamSession::StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened)
+    : id_(NewSessionId()), sessions_(std::move(sessions)), opened_(opened) {}
+
+void StreamSession::OnOpen(std::shared_ptr<WebSocketSession> socket) {
+    socket_ = std::move(socket);
+}
+
+void StreamSession::OnMessage(const WebSocketMessage& message) {
+    if (ended_ || !sessions_->node()) return;
+    Count(sessions_->counters().frames_in);
+    const auto form = message.text ? FrameForm::kJson : FrameForm::kBinary;
+    if (!greeted_) form_ = form;
+    if (message.bytes.size() > sessions_->config().frame_bytes_max) {
+        return Refuse({"too_large", "the frame has " + std::to_string(message.bytes.size()) +
+                                        " bytes, the limit is " +
+                                        std::to_string(sessions_->config().frame_bytes_max)});
+    }
+    thread_local worker::v1::WorkerFrame frame;
+    if (auto read = ReadFrame(form, message.bytes, frame); !read) {
+        return Refuse({"malformed", read.error().detail});
+    }
+    if (greeted_) {
+        OnFrame(frame);
+    } else {
+        OnFirst(frame);
+    }
+    if (message.bytes.size() > kKeptBytesMax) worker::v1::WorkerFrame().Swap(&frame);
+}
+
+void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
+    if (!frame.has_hello()) return Refuse({"invalid_hello", "the first frame must be a hello"});
+    const worker::v1::Hello& hello = frame.hello();
+    auto attach = ReadHello(hello, id_, socket_->remote_address());
+    if (!attach) return Refuse(attach.error());
+    peer_.accepts_zstd = hello.accepts_zstd();
+    worker_ = hello.worker_id();
+    instance_ = hello.instance();
+    Node& node = *sessions_->node();
+    node.NoteEpoch(hello.epoch_seen());
+    // From here on the session is told when the role changes, so none falls between.
+    greeted_ = true;
+    const NodeStatus status = node.status();
+    // A worker that has seen a later term than this knows better: somebody else leads, or will.
+    if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
+    sessions_->Claim(*this);
+    Count(sessions_->counters().attached);
+    Welcome(status.epoch);
+    attached_ = true;
+    node.Tell(std::move(*attach));
+    Log(LogLevel::kInfo, "links", "worker attached",
+        {{"worker", worker_},
+         {"session", id_},
+         {"capacity", hello.capacity()},
+         {"holding", hello.holding_size()},
+         {"address", socket_->remote_address()}});
+}
+
+void StreamSession::Welcome(std::uint64_t epoch) {
+    const StreamLinkConfig& config = sessions_->config();
+    worker::v1::SchedulerFrame frame;
+    worker::v1::Welcome& welcome = *frame.mutable_welcome();
+    welcome.set_protocol(kWorkerProtocol);
+    welcome.set_session(id_);
+    welcome.set_epoch(epoch);
+    welcome.set_node_id(config.node.text().str());
+    welcome.set_heartbeat_ms(static_cast<std::uint32_t>(config.heartbeat.count()));
+    welcome.set_lease_ms(static_cast<std::uint32_t>(config.lease.count()));
+    Send(frame);
+}
+
+void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
+    if (frame.has_hello()) return Refuse({"invalid_hello", "a session has one hello"});
+    std::vector<Input> inputs;
+    inputs.reserve(static_cast<std::size_t>(frame.started_size() + frame.progress_size() +
+                                            frame.results_size() + frame.logs_size() + 2));
+    if (auto read = ReadInputs(frame, id_, sessions_->config().limits, inputs); !read) {
+        return Refuse(read.error());
+    }
+    Count(sessions_->counters().results, static_cast<std::uint64_t>(frame.results_size()));
+    if (frame.has_bye()) leaving_ = true;
+    if (!inputs.empty()) sessions_->node()->Tell(std::move(inputs));
+    if (frame.has_heartbeat()) {
+        worker::v1::SchedulerFrame answer;
+        answer.mutable_beat()->set_sent_at_ms(frame.heartbeat().sent_at_ms());
+        Send(answer);
+    }
+}
+
+void StreamSession::OnClose(const WebSocketClosed& closed) {
+    ended_ = true;
+    Detach();
+    sessions_->Remove(*this);
+    if (!greeted_) return;
+    Log(LogLevel::kInfo, "links", "worker's session closed",
+        {{"worker", worker_},
+         {"session", id_},
+         {"code", static_cast<std::uint16_t>(closed.code)},
+         {"reason", closed.reason}});
+}
+
+// Tells the engine, once, that the worker cannot be reached on this session.
+void StreamSession::Detach() {
+    if (!attached_.exchange(false)) return;
+    if (Node* node = sessions_->node()) node->Tell(takt::Detach{id_});
+}
+
+void StreamSession::Send(const worker::v1::SchedulerFrame& frame) {
+    // A thread's own, like the frame that it reads into.
+    thread_local std::string bytes;
+    const FrameForm form = form_;
+    WriteFrame(form, frame, bytes);
+    const bool sent =
+        form == FrameForm::kBinary ? socket_->SendBinary(bytes) : socket_->SendText(bytes);
+    const std::size_t queued = socket_->queued_bytes() + bytes.size();
+    if (bytes.capacity() > kKeptBytesMax) std::string().swap(bytes);
+    if (sent) return Count(sessions_->counters().frames_out);
+    // Else the connection is closing already, and OnClose will follow.
+    if (queued < sessions_->config().queue_bytes_max || ended_.exchange(true)) return;
+    Count(sessions_->counters().too_slow);
+    Log(LogLevel::kWarning, "links", "cut off a worker that does not read",
+        {{"worker", name()}, {"session", id_}, {"queued_bytes", queued}});
+    Detach();
+    socket_->Close(WebSocketCode::kTryLater, "too much waits to be read");
+}
+
+void StreamSession::Refuse(const FrameFault& fault) {
+    if (ended_.exchange(true)) return;
+    Count(sessions_->counters().refused);
+    Log(LogLevel::kWarning, "links", "refused a worker",
+        {{"worker", name()},
+         {"address", socket_->remote_address()},
+         {"code", fault.code},
+         {"message", fault.message}});
+    worker::v1::SchedulerFrame frame;
+    frame.mutable_refused()->set_code(fault.code);
+    frame.mutable_refused()->set_message(fault.message);
+    Send(frame);
+    Detach();
+    socket_->Close(WebSocketCode::kPolicy, fault.code);
+}
+
+void StreamSession::Move() {
+    if (ended_.exchange(true)) return;
+    Count(sessions_->counters().moved);
+    worker::v1::SchedulerFrame frame;
+    frame.mutable_moved()->set_address(sessions_->LeaderAddress());
+    Send(frame);
+    Detach();
+    socket_->Close(WebSocketCode::kGoingAway, "another scheduler leads");
+}
+
+void StreamSession::End(std::string_view reason) {
+    attached_ = false;  // The engine closed it itself.
+    if (replaced_) {
+        return Refuse({"replaced", "another process connected as worker '" + worker_ + "'"});
+    }
+    if (ended_.exchange(true)) return;
+    if (!leaving_) {
+        worker::v1::SchedulerFrame frame;
+        frame.mutable_refused()->set_code("closed");
+        frame.mutable_refused()->set_message(std::string(reason));
+        Send(frame);
+    }
+    socket_->Close(WebSocketCode::kNormal, reason);
+}
+
+// --- All of them --------------------------------------------------------------------------------
+
+StreamSessions::StreamSessions(Runtime& runtime, StreamLinkConfig config)
+    : runtime_(runtime), config_(std::move(config)) {}
+
+void StreamSessions::Add(std::shared_ptr<StreamSession> session) {
+    bool arm = false;
+    {
+        const std::scoped_lock lock(mutex_);
+        sessions_.emplace(session->id(), session);
+        arm = !std::exchange(sweeping_, true);
+    }
+    if (!arm) return;
+    runtime_.Post([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->ArmSweep();
+    });
+}
+
+void StreamSessions::Remove(const StreamSession& session) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = by_worker_.find(session.worker());
+    if (found != by_worker_.end() && found->second == session.id()) by_worker_.erase(found);
+    sessions_.erase(session.id());
+}
+
+std::shared_ptr<StreamSession> StreamSessions::Find(SessionId id) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = sessions_.find(id);
+    return found == sessions_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<StreamSession>> StreamSessions::All() const {
+    std::vector<std::shared_ptr<StreamSession>> all;
+    const std::scoped_lock lock(mutex_);
+    all.reserve(sessions_.size());
+    for (const auto& [id, session] : sessions_) all.push_back(session);
+    return all;
+}
+
+std::size_t StreamSessions::size() const {
+    const std::scoped_lock lock(mutex_);
+    return sessions_.size();
+}
+
+void StreamSessions::Drop() {
+    set_node(nullptr);
+    for (const auto& session : All()) session->Drop();
+    const std::scoped_lock lock(mutex_);
+    sessions_.clear();
+}
+
+void StreamSessions::Claim(const StreamSession& session) {
+    const std::scoped_lock lock(mutex_);
+    auto [entry, is_new] = by_worker_.try_emplace(session.worker(), session.id());
+    if (is_new) return;
+    const auto older = sessions_.find(std::exchange(entry->second, session.id()));
+    if (older != sessions_.end() && older->second->instance() != session.instance()) {
+        older->second->set_replaced();
+    }
+}
+
+std::string StreamSessions::LeaderAddress() const {
+    const NodeStatus status = node()->status();
+    if (!status.leader || status.leader->node == config_.node) return {};
+    return status.leader->address.str();
+}
+
+// On the node's thread, as long as somebody has yet to say Hello.
+void StreamSessions::ArmSweep() {
+    const Duration interval = std::clamp(config_.hello_deadline / 2, Duration(1), Duration(1'000));
+    runtime_.After(interval, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->Sweep();
+    });
+}
+
+void StreamSessions::Sweep() {
+    const Steady now = runtime_.Now().steady;
+    bool waiting = false;
+    for (const auto& session : All()) {
+        if (session->greeted()) continue;
+        if (now - session->opened() < config_.hello_deadline) {
+            waiting = true;
+        } else {
+            session->Refuse({"late_hello", "no hello came within " +
+                                               FormatDuration(config_.hello_deadline)});
+        }
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        // Who came since All() has not been looked at.
+        waiting = waiting || std::ranges::any_of(sessions_, [&](const auto& entry) {
+                      return !entry.second->greeted() && now - entry.second->opened() <
+                                                             config_.hello_deadline;
+                  });
+        sweeping_ = waiting;
+    }
+    if (waiting) ArmSweep();
+}
+
+}  // namespace takt

@@ -1,0 +1,117 @@
+// The sessions of stream workers: what comes from them, and who they are. See stream_link.h.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "http/websocket.h"
+#include "links/outgoing.h"
+#include "links/stream_link.h"
+#include "wire/frame_codec.h"
+
+namespace takt {
+
+class StreamSessions;
+
+// One connection. Methods on the thread of its server, unless they say otherwise.
+class StreamSession {
+  public:
+    StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened);
+
+    void OnOpen(std::shared_ptr<WebSocketSession> socket);
+    void OnMessage(const WebSocketMessage& message);
+    void OnClose(const WebSocketClosed& closed);
+
+    // Any thread. Frames go out in the form in which the worker said Hello. A worker that does not
+    // read is cut off: what it was sent in vain, the engine gives to others.
+    void Send(const worker::v1::SchedulerFrame& frame);
+    void Refuse(const FrameFault& fault);
+    void Move();
+    // For good, because the engine said so.
+    void End(std::string_view reason);
+    // Lets go of the socket. REQUIRES: its server is not running any more.
+    void Drop() { socket_.reset(); }
+
+    SessionId id() const { return id_; }
+    Steady opened() const { return opened_; }
+    bool greeted() const { return greeted_; }
+    const OutgoingPeer& peer() const { return peer_; }
+    const std::string& worker() const { return worker_; }
+    const std::string& instance() const { return instance_; }
+    void set_replaced() { replaced_ = true; }
+
+  private:
+    void OnFirst(const worker::v1::WorkerFrame& frame);
+    void OnFrame(const worker::v1::WorkerFrame& frame);
+    void Welcome(std::uint64_t epoch);
+    void Detach();
+    // Who it is, for the log: other threads may ask before it said so.
+    std::string_view name() const { return greeted_ ? std::string_view(worker_) : ""; }
+
+    const SessionId id_;
+    const std::shared_ptr<StreamSessions> sessions_;
+    const Steady opened_;
+    std::shared_ptr<WebSocketSession> socket_;
+
+    // Set by the first frame, before the session can be found by other threads' effects.
+    std::atomic<FrameForm> form_ = FrameForm::kBinary;
+    OutgoingPeer peer_;
+    std::string worker_;
+    std::string instance_;
+
+    std::atomic<bool> greeted_ = false;
+    std::atomic<bool> attached_ = false;  // The engine knows it.
+    std::atomic<bool> ended_ = false;     // Nothing more is taken from it.
+    std::atomic<bool> leaving_ = false;   // It said Bye.
+    std::atomic<bool> replaced_ = false;  // Another process uses its worker id now.
+};
+
+// All of them. Methods from any thread.
+class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
+  public:
+    StreamSessions(Runtime& runtime, StreamLinkConfig config);
+
+    const StreamLinkConfig& config() const { return config_; }
+    Node* node() const { return node_; }
+    void set_node(Node* node) { node_ = node; }
+
+    void Add(std::shared_ptr<StreamSession> session);
+    void Remove(const StreamSession& session);
+    std::shared_ptr<StreamSession> Find(SessionId id) const;
+    std::vector<std::shared_ptr<StreamSession>> All() const;
+    // The worker of `session` is that session's now. An older one of another process is told so when
+    // the engine closes it.
+    void Claim(const StreamSession& session);
+
+    // Where the leader is, as far as this node knows; empty if it does not, or leads itself.
+    std::string LeaderAddress() const;
+
+    struct Counters {
+        std::atomic<std::uint64_t> attached, refused, moved, too_slow, frames_in, frames_out,
+            assigns, results;
+    };
+    Counters& counters() { return counters_; }
+    std::size_t size() const;
+    void Drop();  // See StreamSession.
+
+  private:
+    void ArmSweep();
+    void Sweep();
+
+    Runtime& runtime_;
+    const StreamLinkConfig config_;
+    std::atomic<Node*> node_ = nullptr;
+
+    mutable std::mutex mutex_;
+    std::unordered_map<SessionId, std::shared_ptr<StreamSession>> sessions_;
+    std::unordered_map<std::string, SessionId> by_worker_;
+    bool sweeping_ = false;
+
+    Counters counters_{};
+};
+
+}  // namespace takt

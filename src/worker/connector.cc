@@ -1,0 +1,147 @@
+#include "worker/connector.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace takt {
+namespace {
+
+constexpr std::string_view kPath = "/api/v1/workers/attach";
+
+// A session that lasted this long was a good one: the next try need not wait for long.
+constexpr Duration kGoodSession{5'000};
+
+// Schedulers that point at each other: after so many moves in a row, wait as after a failure.
+constexpr std::uint32_t kMovesMax = 3;
+
+// Doubling further makes no difference to any backoff_max.
+constexpr std::uint32_t kDoublingsMax = 20;
+
+constexpr Duration kPing{10'000};
+
+// What the scheduler does not read; far more than one frame.
+constexpr std::size_t kQueueBytesMax = 64 << 20;
+
+}  // namespace
+
+Connector::Connector(boost::asio::io_context& loop, HttpClient& client,
+                     const WorkerOptions& options, Events events)
+    : loop_(loop),
+      client_(client),
+      options_(options),
+      events_(std::move(events)),
+      random_(NewRandomSeed()),
+      timer_(loop) {
+    // Any of them first: a fleet with one list should not all begin with the same server.
+    next_server_ = random_.Below(options_.servers.size());
+}
+
+Connector::~Connector() = default;
+
+void Connector::Start() {
+    Try();
+}
+
+bool Connector::Send(std::string_view bytes) {
+    return socket_ && socket_->SendBinary(bytes);
+}
+
+// Where to go next: where Moved pointed, else the next of the servers in turn.
+std::string Connector::TakeTarget() {
+    std::string server = std::exchange(moved_to_, {});
+    if (server.empty()) server = options_.servers[next_server_++ % options_.servers.size()];
+    if (!server.contains("://")) server = scheme_ + "://" + server;
+    scheme_ = server.substr(0, server.find("://"));
+    while (server.ends_with('/')) server.pop_back();
+    // http → ws, https → wss.
+    return "ws" + server.substr(4) + std::string(kPath);
+}
+
+void Connector::Try() {
+    if (finished_) return;
+    const std::uint64_t number = ++number_;
+    const std::weak_ptr alive = alive_;
+    const auto mine = [this, number, alive] { return !alive.expired() && number == number_; };
+    auto callbacks = std::make_shared<WebSocketCallbacks>();
+    callbacks->options = {.message_bytes_max = options_.message_bytes_max,
+                          .queue_bytes_max = kQueueBytesMax,
+                          .ping_interval = kPing,
+                          .close_timeout = std::chrono::seconds(1)};
+    callbacks->on_open = [this, mine](std::shared_ptr<WebSocketSession> socket) {
+        if (!mine()) return socket->Close(WebSocketCode::kGoingAway, "not needed any more");
+        socket_ = std::move(socket);
+        opened_at_ = SteadyClock::now();
+        events_.on_open();
+    };
+    callbacks->on_message = [this, mine](WebSocketMessage message) {
+        if (mine() && socket_) events_.on_message(message);
+    };
+    callbacks->on_close = [this, alive, number](const WebSocketClosed& closed) {
+        if (alive.expired()) return;
+        OnClosed(number, closed.reason.empty() ? "the connection was lost" : closed.reason);
+    };
+    WebSocketCall call{.url = TakeTarget(), .timeout = options_.connect_timeout};
+    if (!options_.token.empty()) {
+        call.headers.emplace_back("Authorization", "Bearer " + options_.token);
+    }
+    client_.OpenWebSocket(std::move(call), std::move(callbacks), [this, mine](const Error& error) {
+        if (!mine()) return;
+        ++failures_;
+        events_.on_failed(error.detail);
+        TryLater();
+    });
+}
+
+void Connector::TryLater() {
+    if (finished_) return;
+    const auto longest =
+        std::min(options_.backoff_max.count(),
+                 options_.backoff_min.count() << std::min(failures_, kDoublingsMax));
+    const auto delay = random_.Below(static_cast<std::uint64_t>(longest) + 1);
+    timer_.expires_after(Duration(static_cast<std::int64_t>(delay)));
+    timer_.async_wait([this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+        if (!error && !alive.expired()) Try();
+    });
+}
+
+void Connector::OnClosed(std::uint64_t number, const std::string& why) {
+    if (number != number_) return;
+    if (finished_ && closed_) return std::exchange(closed_, nullptr)();
+    Drop(why);
+}
+
+void Connector::Drop(const std::string& why) {
+    if (!socket_) return;
+    const bool good = SteadyClock::now() - opened_at_ >= kGoodSession;
+    failures_ = good ? 0 : failures_ + 1;
+    if (good) moves_ = 0;
+    ++number_;
+    std::exchange(socket_, nullptr)->Close(WebSocketCode::kNormal, "");
+    events_.on_close(why);
+    if (!moved_to_.empty() && ++moves_ <= kMovesMax) {
+        // Not from inside a callback of the session that ends.
+        return boost::asio::post(loop_, [this, alive = std::weak_ptr(alive_)] {
+            if (!alive.expired()) Try();
+        });
+    }
+    TryLater();
+}
+
+void Connector::Move(std::string_view address) {
+    moved_to_ = address;
+    Drop("another scheduler leads");
+}
+
+void Connector::Finish(std::function<void()> closed) {
+    finished_ = true;
+    timer_.cancel();
+    if (!socket_) {
+        ++number_;
+        return closed();
+    }
+    closed_ = std::move(closed);
+    std::exchange(socket_, nullptr)->Close(WebSocketCode::kNormal, "the worker stops");
+}
+
+}  // namespace takt

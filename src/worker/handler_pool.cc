@@ -1,0 +1,177 @@
+#include "worker/handler_pool.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+
+namespace takt {
+
+// Shared with the threads, since abandoned ones outlive the pool.
+struct HandlerPool::State {
+    struct Thread {
+        std::thread thread;
+        const Held* current = nullptr;
+        bool abandoned = false;
+    };
+
+    explicit State(Bounds limits, std::function<void(const HeldPtr&)> function)
+        : bounds(limits), run(std::move(function)) {}
+
+    const Bounds bounds;
+    const std::function<void(const HeldPtr&)> run;
+
+    std::mutex mutex;
+    std::condition_variable wake;  // Something is queued, or it is over.
+    std::condition_variable rest;  // A handler ended.
+    std::deque<HeldPtr> queue;
+    std::list<std::shared_ptr<Thread>> threads;  // Without the abandoned.
+    std::size_t idle = 0;
+    std::size_t busy = 0;
+    std::size_t abandoned = 0;
+    bool over = false;
+
+    std::thread stopper;
+    std::condition_variable stopper_wake;
+    std::deque<HeldPtr> stops;
+    bool stopping = false;  // In somebody's callback.
+
+    void Work(const std::shared_ptr<Thread>& self);
+    void Stop();
+};
+
+void HandlerPool::State::Work(const std::shared_ptr<Thread>& self) {
+    std::unique_lock lock(mutex);
+    while (!self->abandoned) {
+        while (queue.empty() && !over) {
+            ++idle;
+            wake.wait(lock);
+            --idle;
+        }
+        if (over) return;
+        HeldPtr held = std::move(queue.front());
+        queue.pop_front();
+        // Withdrawn ones stay in the queue until their turn.
+        auto waiting = Held::Phase::kWaiting;
+        if (!held->phase.compare_exchange_strong(waiting, Held::Phase::kRunning)) continue;
+        self->current = held.get();
+        ++busy;
+        lock.unlock();
+        run(held);
+        held.reset();
+        lock.lock();
+        self->current = nullptr;
+        if (self->abandoned) {
+            --abandoned;
+        } else {
+            --busy;
+        }
+        rest.notify_all();
+    }
+}
+
+void HandlerPool::State::Stop() {
+    std::unique_lock lock(mutex);
+    while (!over || !stops.empty()) {
+        if (stops.empty()) {
+            stopper_wake.wait(lock);
+            continue;
+        }
+        const HeldPtr held = std::move(stops.front());
+        stops.pop_front();
+        stopping = true;
+        lock.unlock();
+        held->stop.request_stop();
+        lock.lock();
+        stopping = false;
+        rest.notify_all();
+    }
+}
+
+HandlerPool::HandlerPool(Bounds bounds, std::function<void(const HeldPtr&)> run)
+    : state_(std::make_shared<State>(bounds, std::move(run))) {}
+
+HandlerPool::~HandlerPool() {
+    std::vector<std::shared_ptr<State::Thread>> idle;
+    bool stopper_free = false;
+    {
+        const std::scoped_lock lock(state_->mutex);
+        state_->over = true;
+        state_->queue.clear();
+        for (const auto& thread : state_->threads) {
+            if (thread->current) {
+                thread->thread.detach();
+            } else {
+                idle.push_back(thread);
+            }
+        }
+        stopper_free = !state_->stopping && state_->stops.empty();
+        state_->wake.notify_all();
+        state_->stopper_wake.notify_all();
+    }
+    for (const auto& thread : idle) thread->thread.join();
+    if (!state_->stopper.joinable()) return;
+    if (stopper_free) {
+        state_->stopper.join();
+    } else {
+        state_->stopper.detach();
+    }
+}
+
+void HandlerPool::Push(HeldPtr held) {
+    const std::scoped_lock lock(state_->mutex);
+    state_->queue.push_back(std::move(held));
+    if (state_->idle >= state_->queue.size() ||
+        state_->threads.size() >= state_->bounds.threads_max) {
+        return state_->wake.notify_one();
+    }
+    auto thread = std::make_shared<State::Thread>();
+    state_->threads.push_back(thread);
+    thread->thread = std::thread([state = state_, thread] { state->Work(thread); });
+}
+
+bool HandlerPool::Abandon(const Held& held) {
+    const std::scoped_lock lock(state_->mutex);
+    if (state_->abandoned >= state_->bounds.abandoned_max) return false;
+    const auto found = std::ranges::find_if(
+        state_->threads, [&](const auto& thread) { return thread->current == &held; });
+    if (found == state_->threads.end()) return true;  // It ends at this very moment.
+    (*found)->abandoned = true;
+    (*found)->thread.detach();
+    state_->threads.erase(found);
+    --state_->busy;
+    ++state_->abandoned;
+    if (state_->queue.size() > state_->idle) {
+        auto thread = std::make_shared<State::Thread>();
+        state_->threads.push_back(thread);
+        thread->thread = std::thread([state = state_, thread] { state->Work(thread); });
+    }
+    return true;
+}
+
+void HandlerPool::RequestStop(HeldPtr held) {
+    const std::scoped_lock lock(state_->mutex);
+    state_->stops.push_back(std::move(held));
+    if (!state_->stopper.joinable()) {
+        state_->stopper = std::thread([state = state_] { state->Stop(); });
+    }
+    state_->stopper_wake.notify_one();
+}
+
+bool HandlerPool::Join(Duration wait) {
+    std::unique_lock lock(state_->mutex);
+    return state_->rest.wait_for(
+        lock, wait, [&] { return state_->busy == 0 && state_->stops.empty() && !state_->stopping; });
+}
+
+std::size_t HandlerPool::abandoned() const {
+    const std::scoped_lock lock(state_->mutex);
+    return state_->abandoned;
+}
+
+}  // namespace takt

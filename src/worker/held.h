@@ -1,0 +1,62 @@
+// Held: an attempt in the worker's hand, from its assignment to the acknowledgement of its result.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "worker/task_context.h"
+
+namespace takt {
+
+class Mailbox;
+
+struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
+    enum class Phase : std::uint8_t {
+        kWaiting,
+        kRunning,
+        kWithdrawn,  // Never begun, and never will be.
+        kEnded,      // Has a result, the handler's or ours.
+    };
+
+    AssignedTask task;
+    std::string token;
+    Duration timeout{0};
+    std::shared_ptr<Mailbox> mailbox;
+    std::stop_source stop;
+    std::atomic<StopReason> reason = StopReason::kNone;
+
+    // kWaiting ends where the pool and the network thread meet: whoever changes it has it.
+    std::atomic<Phase> phase = Phase::kWaiting;
+
+    // Set by the handler's thread before it tells that it has begun.
+    std::optional<Steady> deadline;
+
+    // The mailbox's, under its lock: not yet taken by the network thread.
+    struct News {
+        bool listed = false;
+        bool progressed = false;
+        double fraction = 0;
+        std::string message;
+        std::deque<std::string> lines;
+        std::uint64_t lines_dropped = 0;
+    } news;
+
+    // The network thread's.
+    TaskResult result;
+    std::optional<StopReason> ended_by;  // It was stopped, rather than ended by itself.
+    bool started_due = false;            // To be told to the scheduler.
+    bool result_due = false;
+    std::optional<Steady> due;  // In the list of deadlines: its timeout or the end of its grace.
+
+    void OnProgress(double fraction, std::string_view message) override;
+    void OnLog(std::string_view line) override;
+    StopReason stop_reason() const override { return reason; }
+};
+
+using HeldPtr = std::shared_ptr<Held>;
+
+}  // namespace takt

@@ -1,0 +1,55 @@
+#include "worker/options.h"
+
+#include "base/id.h"
+
+namespace takt {
+namespace {
+
+// As the scheduler checks them; see model/worker.h, which this side does not otherwise need.
+constexpr std::uint32_t kCapacityMax = 100'000;
+constexpr std::uint32_t kWeightMax = 1'000;
+
+std::unexpected<Error> Invalid(const char* field, std::string detail) {
+    return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::move(detail), field);
+}
+
+bool IsServerUrl(std::string_view url) {
+    return url.starts_with("http://") || url.starts_with("https://");
+}
+
+}  // namespace
+
+Result<void> CheckWorkerOptions(const WorkerOptions& options) {
+    if (options.servers.empty()) return Invalid("servers", "must name at least one scheduler");
+    for (const std::string& server : options.servers) {
+        if (!IsServerUrl(server)) {
+            return Invalid("servers", "must be http:// or https:// URLs, not '" + server + "'");
+        }
+    }
+    if (!options.id.empty() && !IsValidId(options.id)) {
+        return Invalid("id", "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -");
+    }
+    if (options.capacity < 1 || options.capacity > kCapacityMax) {
+        return Invalid("capacity", "must be 1 to " + std::to_string(kCapacityMax));
+    }
+    if (options.weight > kWeightMax) {
+        return Invalid("weight", "must be 0 to " + std::to_string(kWeightMax));
+    }
+    if (options.buffer_size < 1) return Invalid("buffer_size", "must be at least 1");
+    if (options.backoff_min < Duration(1) || options.backoff_max < options.backoff_min) {
+        return Invalid("backoff_max", "must not be below backoff_min, which must be positive");
+    }
+    for (const auto& [duration, field] :
+         {std::pair{options.heartbeat, "heartbeat"}, std::pair{options.lease, "lease"},
+          std::pair{options.task_timeout, "task_timeout"},
+          std::pair{options.idle_timeout, "idle_timeout"},
+          std::pair{options.stop_grace, "stop_grace"},
+          std::pair{options.drain_timeout, "drain_timeout"}}) {
+        if (duration < Duration(0) || duration > kDurationMax) {
+            return Invalid(field, "must not be negative");
+        }
+    }
+    return {};
+}
+
+}  // namespace takt

@@ -1,0 +1,67 @@
+// What a worker can be told. Documented for users in docs/configuration.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+
+namespace takt {
+
+enum class WorkerEvent : std::uint8_t {
+    kAttached,      // A scheduler took it in; the detail is its node id.
+    kDisconnected,  // Work goes on; the detail says why, and the worker connects again.
+    kDraining,      // Takes nothing new.
+    kStopped,       // Everything is over; the last event.
+};
+
+struct WorkerOptions {
+    // http://host:port or https://…; any scheduler will do, the worker follows to the leader.
+    std::vector<std::string> servers;
+    std::string id;    // Empty: made from host name and a random part.
+    std::string name;  // Shown to people; empty is the id.
+    std::vector<std::string> types;   // Empty: what the executors say.
+    std::vector<std::string> queues;  // Empty: every queue.
+    std::map<std::string, std::string> labels;
+    std::uint32_t capacity = 10;  // Attempts at once.
+    std::uint32_t weight = 1;
+    std::string group;
+    std::string version;
+    std::string token;    // Sent as a bearer token; empty is none.
+    std::string ca_file;  // For https; empty is the system's certificates.
+
+    Duration heartbeat{0};     // 0: as the scheduler says. Never slower than that.
+    Duration lease{0};         // A scheduler silent for longer is left; 0: as the scheduler says.
+    Duration task_timeout{0};  // Of attempts that come without one; 0 is none.
+    Duration idle_timeout{0};  // Stops itself after this long without work; 0 is never.
+    // From being asked to stop to being abandoned. Below the scheduler's own grace (5 s), so that
+    // the worker is the one to say how it ended.
+    Duration stop_grace{3'000};
+    Duration drain_timeout{30'000};  // How long Stop waits for what runs.
+    Duration backoff_min{100};       // Reconnecting: random in [0, d), d doubling to backoff_max.
+    Duration backoff_max{10'000};
+    Duration connect_timeout{5'000};
+
+    // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.
+    std::size_t buffer_size = 10'000;
+    std::size_t log_bytes_max = 4 << 20;        // Log lines waiting for a connection; then dropped.
+    std::size_t result_bytes_max = 1 << 20;     // As the scheduler's.
+    std::size_t compress_bytes_min = 8 << 10;   // Results from this size on; 0 turns zstd off.
+    std::size_t frame_bytes_max = 1 << 20;      // Of what is sent at once, if it can be divided.
+    std::size_t message_bytes_max = 64 << 20;   // Of what is received.
+    std::string health_listen;  // host:port of /healthz, /readyz and /metrics; empty is none.
+
+    // On the worker's network thread; must not block it.
+    std::function<void(WorkerEvent event, std::string_view detail)> on_event;
+};
+
+// kInvalid, naming the field, for what cannot work.
+Result<void> CheckWorkerOptions(const WorkerOptions& options);
+
+}  // namespace takt

@@ -1,0 +1,148 @@
+// WorkerCore: what the worker's network thread does. See worker_runtime.h.
+//
+// Everything on the thread that runs its loop, but for the counters.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "worker.pb.h"
+#include "worker/connector.h"
+#include "worker/executor.h"
+#include "worker/handler_pool.h"
+#include "worker/mailbox.h"
+#include "worker/options.h"
+#include "worker/readings.h"
+
+namespace takt {
+
+class WorkerCore {
+  public:
+    struct Counters {
+        std::atomic<bool> attached = false;
+        std::atomic<bool> draining = false;
+        std::atomic<std::uint32_t> in_hand = 0;
+        std::atomic<std::uint32_t> abandoned = 0;
+        std::atomic<std::uint64_t> assigned = 0;
+        std::atomic<std::uint64_t> succeeded = 0;
+        std::atomic<std::uint64_t> failed = 0;
+        std::atomic<std::uint64_t> refused_stale = 0;
+        std::atomic<std::uint64_t> reconnects = 0;
+        std::atomic<Duration::rep> heartbeat_delay_ms = 0;
+    };
+
+    // `stopped` is called once, when nothing is left to be done; with an error if the worker was
+    // turned away for good.
+    WorkerCore(boost::asio::io_context& loop, HttpClient& client, const WorkerOptions& options,
+               std::shared_ptr<const ExecutorRegistry> executors,
+               std::function<void(Result<void>)> stopped);
+    ~WorkerCore();
+
+    void Start();
+    void Stop();
+
+    const Counters& counters() const { return counters_; }
+
+  private:
+    enum class Stage : std::uint8_t {
+        kServing,
+        kDraining,   // Finishes what it has.
+        kStopping,   // What still runs has been asked to stop.
+        kFinishing,  // Said Bye.
+        kStopped,
+    };
+
+    // The connection.
+    void OnOpen();
+    void OnMessage(const WebSocketMessage& message);
+    void OnLost(const std::string& why);
+    void OnWelcome(const worker::v1::Welcome& welcome);
+    void OnAssign(const worker::v1::Assign& assign);
+    void OnCancel(const worker::v1::Cancel& cancel);
+    void OnAck(const worker::v1::Ack& ack);
+    void OnRefused(const worker::v1::Refused& refused);
+    void Beat();
+
+    // Attempts.
+    void OnMail();
+    void OnFinished(const HeldPtr& held, TaskResult result);
+    void OnDue(const HeldPtr& held, Steady now);
+    void StopHeld(const HeldPtr& held, StopReason reason);
+    void End(const HeldPtr& held, TaskResult result, std::optional<StopReason> by);
+    void Forget(const Held& held);
+    void SetDue(Held& held, std::optional<Steady> due);
+    void FeedPool();
+    HeldPtr Find(const worker::v1::Attempt& attempt) const;
+
+    // Sending.
+    void Flush();
+    void FillNews(std::size_t& bytes);
+    void FillStarted(std::size_t& bytes);
+    void FillResults(std::size_t& bytes);
+    bool SendFrame();
+
+    // Time and stages.
+    void Arm(Steady at);
+    void ArmNext();
+    void OnTimer();
+    void Drain(const std::string& why);
+    void StopAll(Steady now);
+    void CheckDrained();
+    void Finish();
+    void Done();
+    void Tell(WorkerEvent event, std::string_view detail);
+
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    boost::asio::io_context& loop_;
+    const WorkerOptions& options_;
+    const std::function<void(Result<void>)> stopped_;
+    const std::string instance_;
+    std::vector<std::string> types_;
+    std::shared_ptr<Mailbox> mailbox_;
+    HandlerPool pool_;
+    Connector connector_;
+    Readings readings_;
+    Counters counters_;
+
+    std::unordered_map<std::string, HeldPtr> held_;  // By execution id and attempt.
+    std::deque<HeldPtr> waiting_;                    // Not given to the pool: the buffer is full.
+    std::size_t unacknowledged_ = 0;                 // Of held_, those that ended.
+    std::set<std::pair<Steady, Held*>> deadlines_;
+
+    std::vector<HeldPtr> started_due_;
+    std::deque<HeldPtr> results_due_;
+    std::deque<HeldPtr> news_due_;
+    Mailbox::Mail mail_;
+    worker::v1::WorkerFrame frame_;
+    worker::v1::SchedulerFrame received_;
+    std::string bytes_;
+
+    bool welcomed_ = false;
+    std::uint64_t epoch_seen_ = 0;
+    Duration heartbeat_{10'000};
+    Duration lease_{30'000};
+    Steady heard_at_{};
+    Steady beat_at_{};  // When the next heartbeat is due.
+
+    Stage stage_ = Stage::kServing;
+    Steady stage_until_{};
+    Steady idle_since_{};
+    std::optional<Error> failure_;
+
+    boost::asio::steady_timer timer_;
+    std::optional<Steady> armed_;
+    boost::asio::steady_timer flush_timer_;
+    bool flush_waits_ = false;
+};
+
+}  // namespace takt

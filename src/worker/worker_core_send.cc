@@ -1,0 +1,123 @@
+// What the worker has to say, gathered into frames: everything that came together since the socket
+// was last free goes out at once, and nothing waits for company.
+#include <algorithm>
+#include <utility>
+
+#include "wire/zstd.h"
+#include "worker/worker_core.h"
+
+namespace takt {
+namespace {
+
+// A socket with this much before it is busy; what is added now would only wait there, out of reach
+// of later news that could take its place.
+constexpr std::size_t kBusyBytes = 1 << 20;
+constexpr Duration kBusyWait{2};
+
+void Fill(worker::v1::Attempt& out, const Held& held) {
+    out.set_execution_id(held.task.execution_id);
+    out.set_attempt(held.task.attempt);
+    out.set_token(held.token);
+}
+
+// What an attempt's name takes in a frame, about.
+constexpr std::size_t kAttemptBytes = 100;
+
+}  // namespace
+
+bool WorkerCore::SendFrame() {
+    bytes_.clear();
+    if (!frame_.SerializeToString(&bytes_) || !connector_.Send(bytes_)) {
+        connector_.Drop("the scheduler does not take what is sent");
+        return false;
+    }
+    return true;
+}
+
+void WorkerCore::Flush() {
+    while (welcomed_ && !(started_due_.empty() && results_due_.empty() && news_due_.empty())) {
+        if (connector_.queued_bytes() > kBusyBytes) {
+            if (std::exchange(flush_waits_, true)) return;
+            flush_timer_.expires_after(kBusyWait);
+            return flush_timer_.async_wait(
+                [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+                    if (alive.expired()) return;
+                    flush_waits_ = false;
+                    if (!error) Flush();
+                });
+        }
+        frame_.Clear();
+        std::size_t bytes = 0;
+        // A result is the last that is said of an attempt: its news go first.
+        FillNews(bytes);
+        FillStarted(bytes);
+        if (news_due_.empty()) FillResults(bytes);
+        if (frame_.ByteSizeLong() > 0 && !SendFrame()) return;
+    }
+}
+
+void WorkerCore::FillNews(std::size_t& bytes) {
+    Held::News news;
+    while (!news_due_.empty() && bytes < options_.frame_bytes_max) {
+        Held& held = *news_due_.front();
+        const bool all = mailbox_->TakeNews(held, options_.frame_bytes_max - bytes, news);
+        if (news.progressed) {
+            worker::v1::Progress& out = *frame_.add_progress();
+            Fill(*out.mutable_attempt(), held);
+            out.set_fraction(news.fraction);
+            out.set_message(std::move(news.message));
+            bytes += kAttemptBytes + out.message().size();
+        }
+        if (!news.lines.empty()) {
+            worker::v1::Log& out = *frame_.add_logs();
+            Fill(*out.mutable_attempt(), held);
+            for (std::string& line : news.lines) {
+                bytes += line.size() + 4;
+                out.add_lines(std::move(line));
+            }
+            bytes += kAttemptBytes;
+        }
+        if (all) news_due_.pop_front();
+    }
+}
+
+void WorkerCore::FillStarted(std::size_t& bytes) {
+    for (const HeldPtr& held : started_due_) {
+        // The result says it as well.
+        if (!std::exchange(held->started_due, false)) continue;
+        if (held->phase != Held::Phase::kRunning) continue;
+        Fill(*frame_.add_started()->mutable_attempt(), *held);
+        bytes += kAttemptBytes;
+    }
+    started_due_.clear();
+}
+
+void WorkerCore::FillResults(std::size_t& bytes) {
+    while (!results_due_.empty() && bytes < options_.frame_bytes_max) {
+        const HeldPtr held = std::move(results_due_.front());
+        results_due_.pop_front();
+        if (!std::exchange(held->result_due, false)) continue;
+        const TaskResult& result = held->result;
+        worker::v1::Result& out = *frame_.add_results();
+        Fill(*out.mutable_attempt(), *held);
+        out.set_success(result.success());
+        out.set_final(result.final);
+        out.set_code(result.code);
+        out.set_message(result.message);
+        if (held->ended_by == StopReason::kTimeout) {
+            out.set_reason("timeout");
+        } else if (held->ended_by) {
+            out.set_reason("cancelled");
+        } else if (result.rejected) {
+            out.set_reason("rejected");
+        }
+        if (options_.compress_bytes_min > 0 && result.data.size() >= options_.compress_bytes_min) {
+            AppendZstd(*out.mutable_data_zstd(), result.data);
+        } else {
+            out.set_data(result.data);
+        }
+        bytes += kAttemptBytes + result.message.size() + result.data.size();
+    }
+}
+
+}  // namespace takt

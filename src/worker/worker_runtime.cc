@@ -1,0 +1,164 @@
+#include "worker/worker_runtime.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/check.h"
+#include "base/id.h"
+#include "base/random.h"
+#include "worker/health.h"
+#include "worker/worker_core.h"
+
+namespace takt {
+namespace {
+
+// Host name and a random part: workers of one image must not share an id.
+std::string MakeId() {
+    std::array<char, 33> host{};
+    std::string id = gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "worker";
+    for (char& letter : id) {
+        if (!IsValidId(std::string_view(&letter, 1))) letter = '-';
+    }
+    if (id.empty() || !IsValidId(id)) id = "worker";
+    Random random(NewRandomSeed());
+    return id + "-" + SerialText(random.Next() >> 20).substr(4);
+}
+
+}  // namespace
+
+struct WorkerRuntime::State {
+    WorkerOptions options;
+    std::shared_ptr<const ExecutorRegistry> executors;
+    boost::asio::io_context loop{1};
+    std::unique_ptr<HttpClient> client;
+    std::unique_ptr<WorkerCore> core;
+    std::unique_ptr<HttpServer> health;
+    std::thread thread;
+
+    mutable std::mutex mutex;
+    std::condition_variable changed;
+    bool started = false;
+    std::optional<Result<void>> outcome;
+    std::string node_id;
+    std::string trouble = "not connected yet";
+    bool joining = false;
+};
+
+WorkerRuntime::WorkerRuntime(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions options,
+                                                             ExecutorRegistry executors) {
+    if (auto fine = CheckWorkerOptions(options); !fine) return std::unexpected(fine.error());
+    if (executors.empty()) {
+        return Fail(ErrorCode::kInvalid, "a worker needs at least one executor", "executors");
+    }
+    auto state = std::make_unique<State>();
+    state->options = std::move(options);
+    if (state->options.id.empty()) state->options.id = MakeId();
+    state->executors = std::make_shared<const ExecutorRegistry>(std::move(executors));
+    auto client = HttpClient::Create(
+        state->loop, {.connect_timeout = state->options.connect_timeout,
+                      .tls = {.ca_file = state->options.ca_file},
+                      .user_agent = "takt-worker"});
+    if (!client) return std::unexpected(client.error());
+    state->client = std::move(*client);
+
+    State* raw = state.get();
+    auto user = std::move(raw->options.on_event);
+    raw->options.on_event = [raw, user](WorkerEvent event, std::string_view detail) {
+        {
+            const std::scoped_lock lock(raw->mutex);
+            if (event == WorkerEvent::kAttached) raw->node_id = detail;
+            if (event == WorkerEvent::kDisconnected) raw->trouble = detail;
+        }
+        if (user) user(event, detail);
+    };
+    raw->core = std::make_unique<WorkerCore>(
+        raw->loop, *raw->client, raw->options, raw->executors, [raw](Result<void> outcome) {
+            const std::scoped_lock lock(raw->mutex);
+            raw->outcome = std::move(outcome);
+            raw->loop.stop();
+            raw->changed.notify_all();
+        });
+    return std::unique_ptr<WorkerRuntime>(new WorkerRuntime(std::move(state)));
+}
+
+WorkerRuntime::~WorkerRuntime() {
+    if (state_->started) {
+        Stop();
+        Stop();
+        static_cast<void>(Wait());
+    }
+    state_->health.reset();
+    state_->core.reset();
+    state_->client.reset();
+}
+
+Result<void> WorkerRuntime::Start() {
+    TAKT_CHECK(!state_->started);
+    if (!state_->options.health_listen.empty()) {
+        auto health = ServeWorkerHealth(state_->loop, state_->options.health_listen,
+                                        [this] { return status(); });
+        if (!health) return std::unexpected(health.error());
+        state_->health = std::move(*health);
+    }
+    state_->started = true;
+    boost::asio::post(state_->loop, [core = state_->core.get()] { core->Start(); });
+    state_->thread = std::thread([state = state_.get()] {
+        const auto work = boost::asio::make_work_guard(state->loop);
+        state->loop.run();
+    });
+    return {};
+}
+
+void WorkerRuntime::Stop() {
+    boost::asio::post(state_->loop, [core = state_->core.get()] { core->Stop(); });
+}
+
+Result<void> WorkerRuntime::Wait() {
+    std::unique_lock lock(state_->mutex);
+    TAKT_CHECK(state_->started);
+    state_->changed.wait(lock, [&] { return state_->outcome.has_value(); });
+    if (!std::exchange(state_->joining, true)) {
+        lock.unlock();
+        state_->thread.join();
+        lock.lock();
+    }
+    return *state_->outcome;
+}
+
+WorkerRuntimeStatus WorkerRuntime::status() const {
+    const WorkerCore::Counters& counters = state_->core->counters();
+    WorkerRuntimeStatus status{.id = state_->options.id,
+                               .attached = counters.attached,
+                               .draining = counters.draining,
+                               .in_hand = counters.in_hand,
+                               .abandoned = counters.abandoned,
+                               .assigned = counters.assigned,
+                               .succeeded = counters.succeeded,
+                               .failed = counters.failed,
+                               .refused_stale = counters.refused_stale,
+                               .reconnects = counters.reconnects,
+                               .heartbeat_delay = Duration(counters.heartbeat_delay_ms)};
+    const std::scoped_lock lock(state_->mutex);
+    if (status.attached) {
+        status.node_id = state_->node_id;
+    } else {
+        status.trouble = state_->trouble;
+    }
+    return status;
+}
+
+std::uint16_t WorkerRuntime::health_port() const {
+    return state_->health ? state_->health->port() : 0;
+}
+
+}  // namespace takt
