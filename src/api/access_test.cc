@@ -186,6 +186,22 @@ TEST(Access, ExpiredTokenIsRefusedAndABrokenRecordDoesNotOpenTheDoor) {
     EXPECT_TRUE(std::holds_alternative<Problem>(closed));
 }
 
+// A token was revoked on another node while nobody asked this one.
+TEST(Access, OldTokensAreReadAgainBeforeTheyAreTrusted) {
+    AccessPolicy policy({.refresh_interval = 2s, .age_max = 5s});
+    const Steady start = SteadyClock::now();
+    EXPECT_TRUE(policy.must_load(start));
+    policy.EndLoad(std::vector<SettingPut>{}, start);
+    EXPECT_FALSE(policy.must_load(start + 3s));
+    EXPECT_TRUE(policy.should_load(start + 3s)) << "in the background";
+    EXPECT_TRUE(policy.must_load(start + 6s));
+    // The store is away: what was known goes on to hold, and is asked for now and then.
+    policy.EndLoad(Fail(ErrorCode::kUnavailable, "away"), start + 6s);
+    EXPECT_TRUE(policy.loaded());
+    EXPECT_FALSE(policy.must_load(start + 7s));
+    EXPECT_TRUE(policy.must_load(start + 8s));
+}
+
 TEST(Access, OnlyLoopbackIsServedWithoutTokens) {
     EXPECT_TRUE(CheckListenAddress("127.0.0.1", 0, false));
     EXPECT_TRUE(CheckListenAddress("::1", 0, false));

@@ -66,6 +66,9 @@ TEST(SchedulerApi, StrategyIsSwitchedAtRunTime) {
     const Answered bad = scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "best"})");
     EXPECT_EQ(bad.status, 400);
     EXPECT_EQ(bad.Text("field"), "strategy");
+    EXPECT_EQ(
+        scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "custom:unheard-of"})").status,
+        400);
 }
 
 TEST(SchedulerApi, StatusNamesNodeLeaderAndStore) {
