@@ -47,6 +47,20 @@ function(takt_proto name)
   target_link_libraries(takt_proto_${name} PUBLIC protobuf::libprotobuf)
 endfunction()
 
+# takt_grpc_proto(NAME): as takt_proto, with the client and server classes in "NAME.grpc.pb.h".
+function(takt_grpc_proto name)
+  takt_proto(${name})
+  set(out ${PROJECT_BINARY_DIR}/proto)
+  find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  add_custom_command(
+    OUTPUT ${out}/${name}.grpc.pb.cc ${out}/${name}.grpc.pb.h
+    COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}/proto --grpc_out=${out}
+            --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN} ${name}.proto
+    DEPENDS ${PROJECT_SOURCE_DIR}/proto/${name}.proto)
+  target_sources(takt_proto_${name} PRIVATE ${out}/${name}.grpc.pb.cc)
+  target_link_libraries(takt_proto_${name} PUBLIC PkgConfig::grpc)
+endfunction()
+
 # takt_fuzz(NAME DEPENDS …): the libFuzzer program NAME_fuzz of tests/fuzz/NAME_fuzz.cc. Configure with
 # TAKT_FUZZ=ON and TAKT_SANITIZE=address,undefined,fuzzer-no-link so that the libraries are watched too.
 function(takt_fuzz name)

@@ -5,6 +5,7 @@
 
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
+#include "store/redis/redis_store.h"
 
 namespace takt {
 namespace {
@@ -34,6 +35,10 @@ Opened OpenMemory(std::string_view, const StoreOptions&) {
     return std::make_unique<MemoryStore>(std::make_shared<MemoryDatabase>());
 }
 
+Opened OpenRedisUrl(std::string_view url, const StoreOptions&) {
+    return RedisStore::Open(url);
+}
+
 Opened NotBuilt(std::string_view url, const StoreOptions&) {
     return Fail(ErrorCode::kInvalid,
                 "this build of Takt has no " + std::string(url.substr(0, url.find(':'))) +
@@ -47,8 +52,13 @@ struct Scheme {
 };
 
 constexpr std::array kSchemes = {
-    Scheme{"file", OpenFile},   Scheme{"memory", OpenMemory},       Scheme{"redis", NotBuilt},
-    Scheme{"rediss", NotBuilt}, Scheme{"redis+sentinel", NotBuilt}, Scheme{"etcd", NotBuilt},
+    Scheme{"file", OpenFile},
+    Scheme{"memory", OpenMemory},
+    Scheme{"redis", OpenRedisUrl},
+    Scheme{"rediss", OpenRedisUrl},
+    Scheme{"redis+sentinel", OpenRedisUrl},
+    Scheme{"rediss+sentinel", OpenRedisUrl},
+    Scheme{"etcd", NotBuilt},
     Scheme{"mysql", NotBuilt},
 };
 
