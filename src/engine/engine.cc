@@ -38,7 +38,9 @@ void Engine::RestoreWorker(Worker worker) {
 }
 
 void Engine::RestoreExecution(Execution execution) {
-    TAKT_CHECK(!begun_ && !IsTerminal(execution.status));
+    TAKT_CHECK(!begun_);
+    // A store gives a row that it cannot read as a failed one; that is what becomes of it.
+    if (IsTerminal(execution.status)) return unreadable_.push_back(std::move(execution));
     if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
     Live& live = Insert(std::move(execution), Place::kLive);
     const auto task = tasks_.find(live.row.task->id.text());

@@ -172,6 +172,7 @@ class Engine {
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);
     Slot& LetGo(Live& live);
+    bool Withdraw(const Live& live);
     void Requeue(Live& live, bool loss);
     void Fail(Live& live, OutcomePtr outcome, bool retryable);
     Execution Finish(Live& live, Status status, OutcomePtr outcome);

@@ -5,6 +5,7 @@
 
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
+#include "store/mysql/mysql_store.h"
 #include "store/redis/redis_store.h"
 
 namespace takt {
@@ -59,7 +60,7 @@ constexpr std::array kSchemes = {
     Scheme{"redis+sentinel", OpenRedisUrl},
     Scheme{"rediss+sentinel", OpenRedisUrl},
     Scheme{"etcd", NotBuilt},
-    Scheme{"mysql", NotBuilt},
+    Scheme{"mysql", [](std::string_view url, const StoreOptions&) { return OpenMysql(url); }},
 };
 
 }  // namespace
