@@ -217,21 +217,21 @@ class Composer {
         : packets_(packets),
           prefix_(prefix),
           partition_(partition),
-          delete_live_(packets, Delete("live", "serial", true)),
-          delete_history_(packets, Delete("history", "serial", true)),
+          delete_live_(packets, Delete("live")),
+          delete_history_(packets, Delete("history")),
           insert_live_(packets, prefix + "live"),
           insert_history_(packets, prefix + "history"),
           update_live_(packets, prefix + "live"),
           put_tasks_(packets, Insert("tasks", "id, partition_id, name, record",
                                      ") ON DUPLICATE KEY UPDATE name = VALUES(name), "
                                      "record = VALUES(record)")),
-          delete_tasks_(packets, Delete("tasks", "partition_id, id")),
+          delete_tasks_(packets, DeleteOwn("tasks", "id")),
           put_workers_(packets, Insert("workers", "partition_id, id, record",
                                        ") ON DUPLICATE KEY UPDATE record = VALUES(record)")),
-          delete_workers_(packets, Delete("workers", "partition_id, id")),
+          delete_workers_(packets, DeleteOwn("workers", "id")),
           put_settings_(packets, Insert("settings", "partition_id, name, value",
                                         ") ON DUPLICATE KEY UPDATE value = VALUES(value)")),
-          delete_settings_(packets, Delete("settings", "partition_id, name")),
+          delete_settings_(packets, DeleteOwn("settings", "name")),
           append_events_(packets, Insert("events", "serial, type, record")),
           append_logs_(packets, Insert("logs", "execution, chunk, attempt, at_ms, content")) {}
 
@@ -320,19 +320,19 @@ class Composer {
                 std::move(tail)};
     }
 
-    Frame Delete(std::string_view table, std::string_view key, bool checked = false) {
-        return {fmt::format("DELETE FROM {}{} WHERE ({}) IN (", prefix_, table, key), ",", ")",
-                checked};
+    Frame Delete(std::string_view table) {
+        return {fmt::format("DELETE FROM {}{} WHERE serial IN (", prefix_, table), ",", ")", true};
+    }
+
+    // Rows of the partition, which need not be there.
+    Frame DeleteOwn(std::string_view table, std::string_view key) {
+        return {fmt::format("DELETE FROM {}{} WHERE partition_id = {} AND {} IN (", prefix_, table,
+                            partition_, key),
+                ",", ")"};
     }
 
     void AddKey(Statement& statement, std::string_view key) {
-        statement.Add([&](std::string& to) {
-            to += '(';
-            Values values(to);
-            values.Int(partition_);
-            values.Text(key);
-            to += ')';
-        });
+        statement.Add([&](std::string& to) { AppendText(to, key); });
     }
 
     // The same rows are chosen for both deletions: nobody else finishes executions of the
