@@ -30,7 +30,7 @@ void PrintWelcome(const Server& server, bool with_worker) {
     if (with_worker) std::printf("  worker in this process, with the demonstration handlers\n");
     std::printf(
         "try\n"
-        "  curl -s %s/api/v1/tasks -d '{\"name\": \"hello\", \"type\": \"echo\", \"payload\": "
+        "  curl -s %s/api/v1/tasks --json '{\"name\": \"hello\", \"type\": \"echo\", \"payload\": "
         "{\"say\": \"hello\"}}'\n"
         "  curl -s %s/api/v1/executions\n"
         "  curl -s %s/api/v1/scheduler/status\n",

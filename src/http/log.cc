@@ -4,7 +4,7 @@
 
 namespace takt {
 
-void Report(const HttpLog& log, HttpLogLevel level, std::string_view message) {
+void LogHttp(const HttpLog& log, HttpLogLevel level, std::string_view message) {
     if (log) return log(level, message);
     switch (level) {
         case HttpLogLevel::kInfo:

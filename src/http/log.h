@@ -12,6 +12,6 @@ enum class HttpLogLevel : std::uint8_t { kInfo, kWarning, kError };
 // Called on the io thread. Empty means the process's log, component "http".
 using HttpLog = std::function<void(HttpLogLevel level, std::string_view message)>;
 
-void Report(const HttpLog& log, HttpLogLevel level, std::string_view message);
+void LogHttp(const HttpLog& log, HttpLogLevel level, std::string_view message);
 
 }  // namespace takt

@@ -105,7 +105,7 @@ void ServerCore::Start() {
 }
 
 void ServerCore::Log(HttpLogLevel level, std::string_view message) const {
-    Report(options_.log, level, message);
+    LogHttp(options_.log, level, message);
 }
 
 asio::awaitable<void> ServerCore::AcceptLoop(std::shared_ptr<ServerCore> self) {

@@ -11,7 +11,7 @@ namespace takt {
 namespace {
 
 void Escaped(const HttpLog& log, const char* name, const char* what) {
-    Report(log, HttpLogLevel::kError, fmt::format("{} ended by an exception: {}", name, what));
+    LogHttp(log, HttpLogLevel::kError, fmt::format("{} ended by an exception: {}", name, what));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/access.h"
 #include "api/api.h"
 #include "api/event_hub.h"
 #include "api/forward.h"

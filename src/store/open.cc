@@ -6,6 +6,7 @@
 #include "store/embedded/embedded_store.h"
 #include "store/memory/memory_store.h"
 #include "store/mysql/mysql_store.h"
+#include "store/redis/redis_store.h"
 
 namespace takt {
 namespace {
@@ -35,6 +36,10 @@ Opened OpenMemory(std::string_view, const StoreOptions&) {
     return std::make_unique<MemoryStore>(std::make_shared<MemoryDatabase>());
 }
 
+Opened OpenRedisUrl(std::string_view url, const StoreOptions&) {
+    return RedisStore::Open(url);
+}
+
 Opened NotBuilt(std::string_view url, const StoreOptions&) {
     return Fail(ErrorCode::kInvalid,
                 "this build of Takt has no " + std::string(url.substr(0, url.find(':'))) +
@@ -50,9 +55,10 @@ struct Scheme {
 constexpr std::array kSchemes = {
     Scheme{"file", OpenFile},
     Scheme{"memory", OpenMemory},
-    Scheme{"redis", NotBuilt},
-    Scheme{"rediss", NotBuilt},
-    Scheme{"redis+sentinel", NotBuilt},
+    Scheme{"redis", OpenRedisUrl},
+    Scheme{"rediss", OpenRedisUrl},
+    Scheme{"redis+sentinel", OpenRedisUrl},
+    Scheme{"rediss+sentinel", OpenRedisUrl},
     Scheme{"etcd", NotBuilt},
     Scheme{"mysql", [](std::string_view url, const StoreOptions&) { return OpenMysql(url); }},
 };

@@ -15,6 +15,7 @@ struct StoreOptions {
 
 // file:./takt-data   a directory of this machine, for one process
 // memory:            nothing outlives the process; for trying out and for tests
+// redis://host:port  Redis; also rediss, redis+sentinel, rediss+sentinel: docs/stores/redis.md
 // mysql://…          a MySQL or MariaDB database; see ParseMysqlUrl
 //
 // kInvalid if the URL names no backend of ours; else what the backend's own opening says.

@@ -212,13 +212,13 @@ Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
 Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Serial after,
                                               std::size_t limit) {
     read_log_.Text(execution.view());
-    read_log_.Int(after);
+    read_log_.Int(static_cast<std::int64_t>(after));
     read_log_.Int(static_cast<std::int64_t>(limit));
     const Rows rows(read_log_);
     std::vector<LogChunk> found;
     while (read_log_.Step()) {
         const Row row = read_log_.row();
-        found.push_back({execution, static_cast<std::uint32_t>(row.Int(0)),
+        found.push_back({execution, static_cast<Serial>(row.Int(0)),
                          static_cast<std::uint32_t>(row.Int(1)), Time(Duration(row.Int(2))),
                          Text(row.Bytes(3))});
     }
