@@ -21,7 +21,8 @@ constexpr std::string_view kSetup = "SET SESSION TRANSACTION ISOLATION LEVEL REP
 // MariaDB turns an IN list of 1000 into a subquery, whose plan may be a scan.
 constexpr std::size_t kIdsMax = 500;
 
-// Question marks stand for parameters only: all other text of such a query is our own.
+}  // namespace
+
 std::string Render(const sql::Query& query) {
     std::string text;
     std::size_t next = 0;
@@ -39,8 +40,6 @@ std::string Render(const sql::Query& query) {
     }
     return text;
 }
-
-}  // namespace
 
 Reader::Reader(const MysqlOptions& options)
     : options_(options),

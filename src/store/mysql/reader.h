@@ -8,9 +8,14 @@
 
 #include "store/mysql/session.h"
 #include "store/sql/dialect.h"
+#include "store/sql/execution_query.h"
 #include "store/store.h"
 
 namespace takt::mysql {
+
+// The query with its parameters as literals. Question marks stand for parameters only: all other
+// text of such a query is our own.
+std::string Render(const sql::Query& query);
 
 class Reader {
   public:

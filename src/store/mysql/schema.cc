@@ -5,8 +5,9 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
+#include <map>
 
-#include "base/check.h"
 #include "base/log.h"
 #include "store/mysql/values.h"
 
@@ -108,6 +109,9 @@ constexpr std::array<std::string_view, 10> kVersion1 = {
     expires DATETIME(3) NOT NULL))",
 };
 
+// A payload of a megabyte, its result and its task's payload must fit, escaped.
+constexpr std::size_t kPacketBytesMin = 4 << 20;
+
 constexpr unsigned kReadOnlyMode = 1836;  // Only MySQL has it.
 
 constexpr std::array<std::string_view, 10> kTables = {
@@ -200,13 +204,17 @@ void CheckPrivileges(Connection& connection, const MysqlOptions& options) {
 }
 
 Result<Server> InspectServer(Connection& connection, const MysqlOptions& options) {
-    Rows row = connection.Query(
-        "SELECT @@version, @@max_allowed_packet, @@log_bin AND @@binlog_format = 'STATEMENT', "
-        "@@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1");
-    TAKT_CHECK(row.Next());
-    const Server server{.version = std::string(row.Bytes(0)),
-                        .packet_bytes_max = static_cast<std::size_t>(row.Int(1)),
-                        .statement_binlog = row.Int(2) != 0};
+    // Not as @@variables: asking for one that a version does not have would be an error.
+    std::map<std::string, std::string, std::less<>> settings;
+    Rows rows = connection.Query(
+        "SHOW VARIABLES WHERE Variable_name IN ('version', 'max_allowed_packet', 'log_bin', "
+        "'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on')");
+    while (rows.Next()) settings.emplace(rows.Bytes(0), rows.Bytes(1));
+    const Server server{
+        .version = settings["version"],
+        .packet_bytes_max = std::strtoull(settings["max_allowed_packet"].c_str(), nullptr, 10),
+        .statement_binlog =
+            settings["log_bin"] == "ON" && settings["binlog_format"] == "STATEMENT"};
     const bool mariadb = server.version.contains("MariaDB");
     if (VersionNumber(server.version) < (mariadb ? 10'006 : 8'000)) {
         return Fail(ErrorCode::kInvalid,
@@ -214,19 +222,25 @@ Result<Server> InspectServer(Connection& connection, const MysqlOptions& options
                                 Describe(options), server.version),
                     "store");
     }
-    if (row.Int(3) != 1) {
+    if (server.packet_bytes_max < kPacketBytesMin) {
+        return Fail(ErrorCode::kInvalid,
+                    fmt::format("{} takes packets of at most {} bytes; set max_allowed_packet to "
+                                "{} or more",
+                                Describe(options), server.packet_bytes_max, kPacketBytesMin),
+                    "store");
+    }
+    if (settings["innodb_flush_log_at_trx_commit"] != "1") {
         Log(LogLevel::kWarning, "store",
             "the server loses the last second of commits in a crash: "
             "innodb_flush_log_at_trx_commit is not 1",
-            {{"store", Describe(options)}, {"value", row.Int(3)}});
+            {{"store", Describe(options)}});
     }
-    if (row.Int(4) != 0) {
+    if (settings["log_bin"] == "ON" && settings["sync_binlog"] != "1") {
         Log(LogLevel::kWarning, "store",
             "a replica can miss commits after a crash of the server: sync_binlog is not 1",
             {{"store", Describe(options)}});
     }
-    Rows galera = connection.Query("SHOW VARIABLES LIKE 'wsrep_on'");
-    if (galera.Next() && galera.Bytes(1) == "ON") {
+    if (settings["wsrep_on"] == "ON") {
         Log(LogLevel::kWarning, "store",
             "Galera is not supported: its nodes do not share locks; let all schedulers use one "
             "node",

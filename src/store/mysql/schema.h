@@ -31,8 +31,8 @@ struct Server {
     bool statement_binlog = false;     // Then changes need REPEATABLE READ.
 };
 
-// kInvalid if the server is too old. Logs a warning for settings that can lose what was committed.
-// Throws MysqlError.
+// kInvalid if the server is too old or its packets too small. Logs a warning for settings that can
+// lose what was committed. Throws MysqlError.
 Result<Server> InspectServer(Connection& connection, const MysqlOptions& options);
 
 }  // namespace takt::mysql

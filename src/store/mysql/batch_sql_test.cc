@@ -1,0 +1,91 @@
+#include "store/mysql/batch_sql.h"
+
+#include <algorithm>
+
+#include "store/mysql/mysql_store_test.h"
+
+namespace takt::mysql {
+namespace {
+
+class BatchSqlTest : public MysqlStoreTest {
+  protected:
+    static std::size_t CountOf(std::string_view word, const std::string& text) {
+        std::size_t count = 0;
+        for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++count;
+        return count;
+    }
+};
+
+// A scheduler at rest: one task is submitted, one is assigned, one ends.
+TEST_F(BatchSqlTest, ABatchIsOnePacketWithOneStatementForEachKind) {
+    std::vector<Change> changes;
+    for (int i = 0; i < 3; ++i) {
+        const std::string id = std::to_string(i);
+        changes.push_back(InsertLive(make_.OneOff("new-" + id)));
+        changes.push_back(ExecutionChange{Place::kLive, Place::kLive,
+                                          conformance::Scheduled(make_.OneOff("go-" + id), "w")});
+        changes.push_back(ExecutionChange{Place::kLive, Place::kHistory,
+                                          conformance::Finished(make_.OneOff("end-" + id))});
+    }
+
+    const BatchSql sql = MakeBatchSql(*MakeBatch({0, 3, 77}, 5, changes), "p_", 1 << 20);
+
+    ASSERT_EQ(sql.packets.size(), 1u);
+    const std::string& packet = sql.packets[0];
+    EXPECT_TRUE(packet.starts_with("START TRANSACTION;UPDATE p_terms SET sequence = 5,"));
+    EXPECT_NE(packet.find("epoch = 3 AND nonce = 77 AND sequence = 4"), std::string::npos);
+    EXPECT_TRUE(packet.ends_with(";COMMIT"));
+    EXPECT_EQ(CountOf("INSERT INTO p_live", packet), 1u);
+    EXPECT_EQ(CountOf("INSERT INTO p_history", packet), 1u);
+    EXPECT_EQ(CountOf("UPDATE p_live", packet), 1u);
+    EXPECT_EQ(CountOf("DELETE FROM p_live", packet), 1u);
+    // The fence, the update and the deletion are checked.
+    EXPECT_EQ(CountOf("ROW_COUNT()=1,", packet), 1u);
+    EXPECT_EQ(CountOf("ROW_COUNT()=3,", packet), 2u);
+    EXPECT_EQ(sql.commit_statement, 9u);
+}
+
+// More than a packet takes is sent as several, still one transaction.
+TEST_F(BatchSqlTest, ALargeBatchIsCutIntoPacketsThatApplyItWhole) {
+    const auto store = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    std::vector<Execution> rows;
+    std::vector<Change> inserts;
+    std::vector<Change> moves;
+    for (int i = 0; i < 1200; ++i) {
+        rows.push_back(make_.OneOff("e-" + std::to_string(i)));
+        inserts.push_back(InsertLive(rows.back()));
+        const Execution next = conformance::Scheduled(rows.back(), "w-" + std::to_string(i % 7));
+        const Place after = i % 2 == 0 ? Place::kLive : Place::kHistory;
+        moves.push_back(ExecutionChange{
+            Place::kLive, after, after == Place::kLive ? next : conformance::Finished(next)});
+    }
+    constexpr std::size_t kPacket = 300'000;
+    Connection connection(database_.options());
+    for (const auto& [sequence, changes] : {std::pair(1, inserts), std::pair(2, moves)}) {
+        const BatchSql sql = MakeBatchSql(*MakeBatch(*term, sequence, changes), "takt_", kPacket);
+
+        ASSERT_GT(sql.packets.size(), 1u);
+        for (const std::string& packet : sql.packets) {
+            EXPECT_LE(packet.size(), kPacket);
+            EXPECT_EQ(packet.find("COMMIT") != std::string::npos, &packet == &sql.packets.back());
+            connection.Run(packet);
+        }
+    }
+
+    using Rows = std::vector<std::optional<Execution>>;
+    std::vector<ExecutionId> ids;
+    for (const Execution& row : rows) ids.push_back(row.id);
+    const auto found =
+        Await<Rows>([&](Done<Rows> done) { store->FindExecutions(ids, std::move(done)); });
+    ASSERT_TRUE(found) << found.error().detail;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        ASSERT_TRUE(found->at(i));
+        EXPECT_EQ(conformance::Show(*found->at(i)),
+                  conformance::Show(std::get<ExecutionChange>(moves[i]).row));
+    }
+}
+
+}  // namespace
+}  // namespace takt::mysql

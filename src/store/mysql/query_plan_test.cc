@@ -1,0 +1,62 @@
+// How the server answers the lists: by an index from the cursor on, whatever the table holds.
+#include "store/mysql/mysql_store_test.h"
+#include "store/mysql/reader.h"
+
+namespace takt::mysql {
+namespace {
+
+class MysqlQueryPlanTest : public MysqlStoreTest {
+  protected:
+    // Enough rows of few kinds that the server has a choice.
+    void Fill() {
+        Connection root = database_.Root();
+        for (const char* table : {"takt_live", "takt_history"}) {
+            root.Run(fmt::format(
+                "INSERT INTO {0} (serial, id, task_id, task_name, type, queue, origin, status, "
+                "worker, finished_at_ms) SELECT seq << 22, CONCAT('e-', seq), IF(seq % 2, NULL, "
+                "CONCAT('t-', seq % 5)), 'n', 'mail', 'default', 'once', ELT(seq % 3 + 1, "
+                "'failed', "
+                "'success', 'cancelled'), CONCAT('w-', seq % 4), seq FROM seq_1_to_3000;"
+                "ANALYZE TABLE {0}",
+                table));
+        }
+    }
+};
+
+// A history of a hundred million rows: a page of any list must not sort or read them all.
+TEST_F(MysqlQueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
+    ASSERT_TRUE(Open());
+    Fill();
+    Connection connection(database_.options());
+    // Every combination of the filters, as bits.
+    for (int bits = 0; bits < 64; ++bits) {
+        ExecutionFilter filter;
+        if (bits & 1) filter.task = TaskId("t-1");
+        if (bits & 2) filter.statuses = {Status::kFailed, Status::kCancelled, Status::kRunning};
+        if (bits & 4) filter.worker = WorkerId("w-1");
+        if (bits & 8) filter.type = Text("mail");
+        if (bits & 16) filter.before = Serial{1000} << 22;
+        if (bits & 32) filter.created_from = TimeOf(Serial{10} << 22);
+        for (const sql::Query& query : sql::ListQueries(sql::Mysql("takt_"), filter)) {
+            const std::string text = Render(query);
+            Rows plan = connection.Query("EXPLAIN " + text);
+            ASSERT_TRUE(plan.Next());
+            // The row of a one-off task is found by its id, or is not there.
+            if (text.find(" id = ") != std::string::npos) continue;
+            EXPECT_EQ(plan.Bytes(9).find("filesort"), std::string_view::npos) << text;
+            const bool history = text.find(" FROM takt_history") != std::string::npos;
+            std::string_view key = "PRIMARY";
+            if (filter.task)
+                key = history ? "history_task" : "live_task";
+            else if (history && filter.worker)
+                key = "history_worker";
+            else if (history && (bits & 2))
+                key = "history_status";
+            EXPECT_EQ(plan.Bytes(5), key) << text;
+            EXPECT_FALSE(plan.Next()) << text;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace takt::mysql
