@@ -4,6 +4,7 @@
 #include <string>
 
 #include "store/embedded/embedded_store.h"
+#include "store/etcd/etcd_store.h"
 #include "store/memory/memory_store.h"
 
 namespace takt {
@@ -34,6 +35,12 @@ Opened OpenMemory(std::string_view, const StoreOptions&) {
     return std::make_unique<MemoryStore>(std::make_shared<MemoryDatabase>());
 }
 
+Opened OpenEtcdUrl(std::string_view url, const StoreOptions&) {
+    const Result<EtcdOptions> parsed = ParseEtcdUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    return OpenEtcd(*parsed);
+}
+
 Opened NotBuilt(std::string_view url, const StoreOptions&) {
     return Fail(ErrorCode::kInvalid,
                 "this build of Takt has no " + std::string(url.substr(0, url.find(':'))) +
@@ -48,7 +55,7 @@ struct Scheme {
 
 constexpr std::array kSchemes = {
     Scheme{"file", OpenFile},   Scheme{"memory", OpenMemory},       Scheme{"redis", NotBuilt},
-    Scheme{"rediss", NotBuilt}, Scheme{"redis+sentinel", NotBuilt}, Scheme{"etcd", NotBuilt},
+    Scheme{"rediss", NotBuilt}, Scheme{"redis+sentinel", NotBuilt}, Scheme{"etcd", OpenEtcdUrl},
     Scheme{"mysql", NotBuilt},
 };
 
