@@ -3,6 +3,7 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/security/credentials.h>
 
 #include <fstream>

@@ -122,7 +122,7 @@ class EtcdStore final : public Store {
     template <typename T>
     void Begin(Work<T> work, Done<T> done) {
         queue_.Push([this, work = std::move(work),
-                     done = std::move(done)](const Error* refusal) mutable {
+                     done = std::move(done)](EtcdStore*, const Error* refusal) mutable {
             if (refusal) return done(std::unexpected(*refusal));
             Run<T>(std::move(work), std::move(done));
         });
@@ -175,7 +175,7 @@ class EtcdStore final : public Store {
     Compactor compactor_;
     std::mutex mutex_;
     std::array<std::unique_ptr<Committer>, 256> committers_;  // By partition.
-    OperationQueue queue_;
+    OperationQueue<EtcdStore> queue_;
     std::jthread thread_;
 };
 
@@ -187,9 +187,9 @@ EtcdStore::EtcdStore(EtcdOptions options, const Security& security)
       reads_(options_, security),
       leadership_(terms_, keys_) {
     thread_ = std::jthread([this] {
-        while (std::optional<Operation> operation = queue_.Pop()) (*operation)(nullptr);
+        while (auto operation = queue_.Pop()) (*operation)(this, nullptr);
     });
-    queue_.Push([this](const Error* refusal) {
+    queue_.Push([this](EtcdStore*, const Error* refusal) {
         if (!refusal) CheckCluster();
     });
 }
@@ -214,7 +214,7 @@ std::string EtcdStore::Describe() const {
 
 void EtcdStore::Commit(BatchPtr batch, Done<void> done) {
     queue_.Push([this, batch = std::move(batch),
-                 done = std::move(done)](const Error* refusal) mutable {
+                 done = std::move(done)](EtcdStore*, const Error* refusal) mutable {
         if (refusal) return done(std::unexpected(*refusal));
         committer(batch->term.partition).Commit(std::move(batch), std::move(done));
     });
