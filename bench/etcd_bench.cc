@@ -140,8 +140,9 @@ class StoreBench {
   public:
     explicit StoreBench(Store& store) : store_(store) {
         std::promise<Result<Term>> answer;
-        store_.Acquire({.node = NodeId("bench"), .address = "http://bench", .ttl = Duration(600'000)},
-                       [&](Result<Term> term) { answer.set_value(std::move(term)); });
+        store_.Acquire(
+            {.node = NodeId("bench"), .address = "http://bench", .ttl = Duration(600'000)},
+            [&](Result<Term> term) { answer.set_value(std::move(term)); });
         term_ = Take(answer.get_future().get());
     }
 

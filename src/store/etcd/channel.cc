@@ -122,10 +122,10 @@ Result<std::string> ReadPem(const std::string& file, const char* parameter) {
     std::ifstream in(file, std::ios::binary);
     std::string text((std::istreambuf_iterator<char>(in)), {});
     if (!in || text.empty()) {
-        return Fail(ErrorCode::kInvalid,
-                    "the etcd URL: the file of " + std::string(parameter) + " cannot be read: " +
-                        file,
-                    "store");
+        return Fail(
+            ErrorCode::kInvalid,
+            "the etcd URL: the file of " + std::string(parameter) + " cannot be read: " + file,
+            "store");
     }
     return text;
 }

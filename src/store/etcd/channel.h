@@ -18,6 +18,7 @@ namespace takt::etcd {
 enum class RpcCode : int {
     kOk = 0,
     kCancelled = 1,
+    kUnknown = 2,
     kInvalidArgument = 3,
     kDeadlineExceeded = 4,
     kNotFound = 5,

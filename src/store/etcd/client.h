@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "store/etcd/async.h"
 #include "store/etcd/channel.h"
 #include "store/etcd/etcd_options.h"
+#include "store/etcd/verdict.h"
 
 namespace takt::etcd {
 
@@ -51,9 +53,9 @@ class Client {
     };
 
     Async<Result<void>> Invoke(Rpc rpc, Effect effect);
-    // A token newer than `old`, unless there is one already.
-    Async<Result<void>> RefreshToken(Token old, Steady deadline);
-    Async<Result<void>> Authenticate(Steady deadline);
+    // Gets a token newer than `old`, unless there is one already. Nothing, or why not.
+    Async<std::optional<Verdict>> RefreshToken(Token old, Steady deadline);
+    Async<std::optional<Verdict>> Authenticate(Steady deadline);
     Token token();
     Channel& channel(std::size_t at) { return *channels_[at % channels_.size()]; }
     // Leaves member `from`, unless somebody has done so already.

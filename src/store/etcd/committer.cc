@@ -14,9 +14,8 @@ namespace {
 constexpr int kTurnsMax = 3;
 
 bool HasPurge(const Batch& batch) {
-    return std::ranges::any_of(batch.changes, [](const Change& change) {
-        return std::holds_alternative<Purge>(change);
-    });
+    return std::ranges::any_of(
+        batch.changes, [](const Change& change) { return std::holds_alternative<Purge>(change); });
 }
 
 std::size_t BytesOf(const Batch& batch) {
@@ -59,7 +58,8 @@ Committer::Group Committer::Take() {
         if (!group.empty()) {
             const Batch& last = *group.back().batch;
             const bool follows = next.term == last.term && next.sequence == last.sequence + 1;
-            if (!follows || changes > kMergedChangesMax || bytes > kBytesMax || HasPurge(next)) {
+            if (!follows || changes > kMergedChangesMax || bytes > kMergedBytesMax ||
+                HasPurge(next)) {
                 break;
             }
         }
@@ -126,14 +126,13 @@ Result<void> Committer::Explain(const pb::TxnResponse& refusal, Group& group) {
     const auto& sequence = refusal.responses(1).response_range().kvs();
     const std::optional<PackName> last =
         sequence.empty() ? std::nullopt : ParseSequenceValue(sequence[0].value());
-    const bool leads = !leader.empty() &&
-                       leader[0].create_revision() == static_cast<std::int64_t>(term.nonce);
+    const bool leads =
+        !leader.empty() && leader[0].create_revision() == static_cast<std::int64_t>(term.nonce);
     if (!leads || !last || last->epoch != term.epoch) {
         return Fail(ErrorCode::kFenced, "the term is over");
     }
-    const auto first_left = std::ranges::find_if(group, [&](const Waiting& waiting) {
-        return waiting.batch->sequence > last->sequence;
-    });
+    const auto first_left = std::ranges::find_if(
+        group, [&](const Waiting& waiting) { return waiting.batch->sequence > last->sequence; });
     Group applied(std::make_move_iterator(group.begin()), std::make_move_iterator(first_left));
     group.erase(group.begin(), first_left);
     for (Waiting& waiting : applied) waiting.done({});

@@ -81,10 +81,14 @@ Result<void> ParseParameter(std::string_view name, std::string value, EtcdOption
     if (name == "tls") return ParseFlag(name, value, options.tls);
     if (name == "compact") return ParseFlag(name, value, options.compact);
     if (name == "timeout") return ParseTimeout(value, options.timeout);
-    if (name == "ca") options.ca_file = std::move(value);
-    else if (name == "cert") options.cert_file = std::move(value);
-    else if (name == "key") options.key_file = std::move(value);
-    else return Wrong("there is no parameter '" + std::string(name) + "'");
+    if (name == "ca")
+        options.ca_file = std::move(value);
+    else if (name == "cert")
+        options.cert_file = std::move(value);
+    else if (name == "key")
+        options.key_file = std::move(value);
+    else
+        return Wrong("there is no parameter '" + std::string(name) + "'");
     return {};
 }
 

@@ -19,8 +19,8 @@ struct EtcdOptions {
     std::string ca_file;    // PEM. Empty: the system's authorities.
     std::string cert_file;  // PEM of a client certificate, together with key_file.
     std::string key_file;
-    Duration timeout{5000};    // Of one operation, all its attempts together.
-    bool compact = true;       // Whether the leader discards old revisions; see docs/stores/etcd.md.
+    Duration timeout{5000};  // Of one operation, all its attempts together.
+    bool compact = true;     // Whether the leader discards old revisions; see docs/stores/etcd.md.
     std::size_t load_page_rows = 1000;  // Executions in one page of Load.
 };
 

@@ -30,9 +30,7 @@ class EtcdStore final : public Store {
     ~EtcdStore() override;
 
     StoreLimits limits() const override {
-        return {.changes_max = kChangesMax,
-                .bytes_max = kBytesMax,
-                .pipeline_max = kPipelineMax};
+        return {.changes_max = kChangesMax, .bytes_max = kBytesMax, .pipeline_max = kPipelineMax};
     }
     std::string Describe() const override;
 
@@ -46,12 +44,11 @@ class EtcdStore final : public Store {
         Begin<void>([this, term] { return leadership_.Resign(term); }, std::move(done));
     }
     void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        Begin<std::optional<LeaderRow>>(
-            [this, partition] { return leadership_.Leader(partition); }, std::move(done));
+        Begin<std::optional<LeaderRow>>([this, partition] { return leadership_.Leader(partition); },
+                                        std::move(done));
     }
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
-        Begin<void>([this, node, ttl] { return leadership_.Announce(node, ttl); },
-                    std::move(done));
+        Begin<void>([this, node, ttl] { return leadership_.Announce(node, ttl); }, std::move(done));
     }
     void Nodes(Done<std::vector<NodeRow>> done) override {
         Begin<std::vector<NodeRow>>([this] { return leadership_.Nodes(); }, std::move(done));
@@ -83,8 +80,7 @@ class EtcdStore final : public Store {
             std::move(done));
     }
     void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        ReadRows<TaskRow>([id](RowReader& reader) { return reader.FindTask(id); },
-                          std::move(done));
+        ReadRows<TaskRow>([id](RowReader& reader) { return reader.FindTask(id); }, std::move(done));
     }
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
         ReadRows<std::vector<TaskRow>>(
@@ -121,8 +117,8 @@ class EtcdStore final : public Store {
     // the operation.
     template <typename T>
     void Begin(Work<T> work, Done<T> done) {
-        queue_.Push([this, work = std::move(work),
-                     done = std::move(done)](EtcdStore*, const Error* refusal) mutable {
+        queue_.Push([this, work = std::move(work), done = std::move(done)](
+                        EtcdStore*, const Error* refusal) mutable {
             if (refusal) return done(std::unexpected(*refusal));
             Run<T>(std::move(work), std::move(done));
         });
@@ -213,8 +209,8 @@ std::string EtcdStore::Describe() const {
 }
 
 void EtcdStore::Commit(BatchPtr batch, Done<void> done) {
-    queue_.Push([this, batch = std::move(batch),
-                 done = std::move(done)](EtcdStore*, const Error* refusal) mutable {
+    queue_.Push([this, batch = std::move(batch), done = std::move(done)](
+                    EtcdStore*, const Error* refusal) mutable {
         if (refusal) return done(std::unexpected(*refusal));
         committer(batch->term.partition).Commit(std::move(batch), std::move(done));
     });
@@ -254,7 +250,8 @@ Detached EtcdStore::CheckCluster() {
         co_return;
     }
     Log(LogLevel::kInfo, "store", "etcd answers",
-        {{"version", status->version()}, {"bytes", status->db_size()},
+        {{"version", status->version()},
+         {"bytes", status->db_size()},
          {"bytes_in_use", status->db_size_in_use()}});
     if (status->version().starts_with("3.0.") || status->version().starts_with("3.1.") ||
         status->version().starts_with("3.2.") || status->version().starts_with("3.3.")) {

@@ -11,8 +11,8 @@
 
 namespace takt {
 
-// Does not wait for the cluster: operations say kUnavailable while it cannot be reached. kInvalid if
-// a file of the options cannot be read.
+// Does not wait for the cluster: operations say kUnavailable while it cannot be reached. kInvalid
+// if a file of the options cannot be read.
 Result<std::unique_ptr<Store>> OpenEtcd(const EtcdOptions& options);
 
 }  // namespace takt

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "store/etcd/payload.h"
 #include "store/memory/memory_database.h"
 
 namespace takt::etcd {
@@ -26,14 +27,17 @@ bool WantsPlace(const ExecutionFilter& filter, bool live) {
 ExecutionReader::Candidate ExecutionReader::FromKey(bool live, const pb::KeyValue& kv) {
     const std::optional<ExecutionKey> key = ParseExecutionKey(kv.key());
     if (!key) return {};
-    Candidate candidate{key->serial, std::string(key->id), std::nullopt, std::nullopt};
+    Candidate candidate{key->serial, std::string(key->id), {}, {}, false};
     if (live) {
         candidate.row = DecodeOrShow(*key, kv.value());
+        candidate.lacks_payload = LacksPayload(kv.value());
         return candidate;
     }
     Result<Pointer> pointer = DecodePointer(kv.value());
-    if (pointer) candidate.pointer = *pointer;
-    else candidate.row = ShowUndecodable(*key, pointer.error());
+    if (pointer)
+        candidate.pointer = *pointer;
+    else
+        candidate.row = ShowUndecodable(*key, pointer.error());
     return candidate;
 }
 
@@ -66,6 +70,8 @@ Async<Result<std::vector<std::optional<Execution>>>> ExecutionReader::Find(
     }
     const Result<void> resolved = co_await Resolve(candidates);
     if (!resolved) co_return std::unexpected(resolved.error());
+    const Result<void> completed = co_await Complete(candidates);
+    if (!completed) co_return std::unexpected(completed.error());
     for (std::size_t i = 0; i < places.size(); ++i) {
         found[places[i]] = std::move(candidates[i].row);
     }
@@ -98,30 +104,42 @@ Async<Result<void>> ExecutionReader::Resolve(std::vector<Candidate>& candidates)
         for (; end < candidates.size() && missing.size() < kPacksKept; ++end) {
             const Candidate& candidate = candidates[end];
             if (candidate.row || !candidate.pointer) continue;
-            std::string key =
-                keys_.Pack(PartitionOf(candidate.serial), candidate.pointer->pack);
+            std::string key = keys_.Pack(PartitionOf(candidate.serial), candidate.pointer->pack);
             if (packs_.contains(key) || std::ranges::find(missing, key) != missing.end()) continue;
             missing.push_back(std::move(key));
         }
         const Result<void> read = co_await ReadPacks(std::move(missing));
         if (!read) co_return std::unexpected(read.error());
         for (; begin < end; ++begin) {
-            Candidate& candidate = candidates[begin];
-            if (candidate.row || !candidate.pointer) continue;
-            const ExecutionKey key{candidate.serial, candidate.id};
-            const PackRows& rows =
-                packs_.at(keys_.Pack(PartitionOf(candidate.serial), candidate.pointer->pack));
-            if (!rows) {
-                candidate.row = ShowUndecodable(key, rows.error());
-            } else if (candidate.pointer->index >= rows->size()) {
-                candidate.row = ShowUndecodable(
-                    key, {ErrorCode::kInvalid, "its pack does not hold it", {}});
-            } else {
-                candidate.row = DecodeOrShow(key, (*rows)[candidate.pointer->index]);
-            }
+            if (!candidates[begin].row && candidates[begin].pointer)
+                TakeFromPack(candidates[begin]);
         }
     }
     co_return {};
+}
+
+void ExecutionReader::TakeFromPack(Candidate& candidate) const {
+    const ExecutionKey key{candidate.serial, candidate.id};
+    const PackRows& rows =
+        packs_.at(keys_.Pack(PartitionOf(candidate.serial), candidate.pointer->pack));
+    if (!rows) {
+        candidate.row = ShowUndecodable(key, rows.error());
+    } else if (candidate.pointer->index >= rows->size()) {
+        candidate.row =
+            ShowUndecodable(key, {ErrorCode::kInvalid, "its pack does not hold it", {}});
+    } else {
+        const std::string& bytes = (*rows)[candidate.pointer->index];
+        candidate.row = DecodeOrShow(key, bytes);
+        candidate.lacks_payload = LacksPayload(bytes);
+    }
+}
+
+Async<Result<void>> ExecutionReader::Complete(std::vector<Candidate>& candidates) {
+    std::vector<Execution*> rows;
+    for (Candidate& candidate : candidates) {
+        if (candidate.row && candidate.lacks_payload) rows.push_back(&*candidate.row);
+    }
+    return RestorePayloads(snapshot_, keys_, std::move(rows));
 }
 
 Async<Result<std::vector<ExecutionReader::Source>>> ExecutionReader::Open(
@@ -196,9 +214,11 @@ Async<Result<std::vector<Execution>>> ExecutionReader::List(ExecutionFilter filt
         }
         const Result<void> resolved = co_await Resolve(candidates);
         if (!resolved) co_return std::unexpected(resolved.error());
-        for (Candidate& candidate : candidates) {
-            if (Matches(filter, *candidate.row)) list.push_back(std::move(*candidate.row));
-        }
+        std::erase_if(candidates,
+                      [&](const Candidate& candidate) { return !Matches(filter, *candidate.row); });
+        const Result<void> completed = co_await Complete(candidates);
+        if (!completed) co_return std::unexpected(completed.error());
+        for (Candidate& candidate : candidates) list.push_back(std::move(*candidate.row));
     }
     co_return list;
 }

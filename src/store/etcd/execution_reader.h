@@ -27,6 +27,7 @@ class ExecutionReader {
         std::string id;
         std::optional<Execution> row;
         std::optional<Pointer> pointer;
+        bool lacks_payload = false;
     };
     // The live keys or the pointers of one partition, newest first, a page at a time.
     struct Source {
@@ -43,6 +44,9 @@ class ExecutionReader {
                                                  const ExecutionFilter& filter);
     // Turns pointers into rows.
     Async<Result<void>> Resolve(std::vector<Candidate>& candidates);
+    void TakeFromPack(Candidate& candidate) const;
+    // Puts payloads that are kept apart back into the rows.
+    Async<Result<void>> Complete(std::vector<Candidate>& candidates);
     Async<Result<void>> ReadPacks(std::vector<std::string> packs);
     static Candidate FromKey(bool live, const pb::KeyValue& kv);
 

@@ -92,6 +92,10 @@ std::string Keys::History(Serial serial, std::string_view id) const {
     return In(PartitionOf(serial), "history/") + Newest(serial) + "/" + std::string(id);
 }
 
+std::string Keys::Payload(Serial serial, std::string_view id) const {
+    return In(PartitionOf(serial), "payloads/") + Newest(serial) + "/" + std::string(id);
+}
+
 KeyRange Keys::LiveRange(Partition p, Serial from, Serial below) const {
     return SerialRange(In(p, "live/"), from, below);
 }

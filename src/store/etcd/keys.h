@@ -10,6 +10,7 @@
 //   {prefix}/{p}/last_serial
 //   {prefix}/{p}/live/{newest}/{id}           an execution that is not finished
 //   {prefix}/{p}/history/{newest}/{id}        pointer to a finished one in its pack
+//   {prefix}/{p}/payloads/{newest}/{id}       a large payload, apart from its row
 //   {prefix}/{p}/packs/{epoch}-{sequence}     the executions that one commit finished
 //   {prefix}/{p}/events/{serial}              the events of one commit, by the last one's serial
 //   {prefix}/{p}/tasks/{id}, workers/{id}, settings/{key}
@@ -74,6 +75,7 @@ class Keys {
     // The partition of an execution is in its serial.
     std::string Live(Serial serial, std::string_view id) const;
     std::string History(Serial serial, std::string_view id) const;
+    std::string Payload(Serial serial, std::string_view id) const;
     // Serials in [from, below); below of 0 is open.
     KeyRange LiveRange(Partition p, Serial from, Serial below) const;
     KeyRange HistoryRange(Partition p, Serial from, Serial below) const;

@@ -57,7 +57,8 @@ Async<bool> Leadership::Forget(std::int64_t lease) {
     if (lease == 0) co_return true;
     const auto done = co_await client_.LeaseRevoke(lease);
     if (!done && done.error().code != ErrorCode::kNotFound) {
-        Log(LogLevel::kDebug, "store", "a lease that is not needed any more stays until it runs out",
+        Log(LogLevel::kDebug, "store",
+            "a lease that is not needed any more stays until it runs out",
             {{"error", done.error().detail}});
     }
     co_return true;
@@ -222,8 +223,7 @@ Async<Result<void>> Leadership::Announce(NodeRow node, Duration ttl) {
 }
 
 Async<Result<std::vector<NodeRow>>> Leadership::Nodes() {
-    pb::RangeRequest request =
-        std::move(*RangeOp(keys_.Nodes(), 0).mutable_request_range());
+    pb::RangeRequest request = std::move(*RangeOp(keys_.Nodes(), 0).mutable_request_range());
     const Result<pb::RangeResponse> found = co_await client_.Range(std::move(request));
     if (!found) co_return std::unexpected(found.error());
     std::vector<NodeRow> rows;

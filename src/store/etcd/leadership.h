@@ -41,8 +41,8 @@ class Leadership {
     // Ends the candidate's own earlier term. kConflict if it was not the last one any more.
     Async<Result<void>> Depose(Partition partition, pb::KeyValue leader);
     Async<Result<Term>> Campaign(Candidate candidate, Standing standing);
-    pb::TxnRequest Ballot(const Candidate& candidate, const Standing& standing,
-                          std::uint64_t epoch, std::int64_t lease) const;
+    pb::TxnRequest Ballot(const Candidate& candidate, const Standing& standing, std::uint64_t epoch,
+                          std::int64_t lease) const;
     Async<Result<pb::KeyValue>> LeaderOf(Term term);
     // Puts the leader key under a new lease of another ttl.
     Async<Result<void>> MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl);

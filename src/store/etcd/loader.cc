@@ -3,17 +3,11 @@
 #include <algorithm>
 
 #include "store/etcd/pack.h"
+#include "store/etcd/payload.h"
 #include "store/etcd/row_reader.h"
 
 namespace takt::etcd {
 namespace {
-
-void AddRows(const Rows& rows, LoadPage& page) {
-    for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend(); ++kv) {
-        const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
-        if (key) page.executions.push_back(DecodeOrShow(*key, kv->value()));
-    }
-}
 
 std::optional<std::vector<Serial>> ParseBounds(std::string_view text) {
     std::vector<Serial> bounds;
@@ -59,8 +53,7 @@ Async<Result<LoadPage>> Loader::Load(std::string cursor) {
 
 Async<Result<void>> Loader::AddBeginning(LoadPage& page) {
     const std::string settings_prefix = keys_.Setting(partition_, "");
-    const Result<Rows> settings =
-        co_await snapshot_.Range(WithPrefix(settings_prefix), kAllRows);
+    const Result<Rows> settings = co_await snapshot_.Range(WithPrefix(settings_prefix), kAllRows);
     if (!settings) co_return std::unexpected(settings.error());
     for (const pb::KeyValue& kv : settings->kvs) {
         page.settings.push_back({kv.key().substr(settings_prefix.size()), kv.value()});
@@ -90,8 +83,7 @@ Async<Result<void>> Loader::AddFirstExecutions(LoadPage& page) {
     const Result<Rows> rows = co_await snapshot_.Range(all, page_rows_);
     if (!rows) co_return std::unexpected(rows.error());
     if (!rows->more) {
-        AddRows(*rows, page);
-        co_return {};
+        co_return co_await AddRows(*rows, page);
     }
     const Result<Rows> names = co_await snapshot_.Names(all);
     if (!names) co_return std::unexpected(names.error());
@@ -103,11 +95,25 @@ Async<Result<void>> Loader::AddFirstExecutions(LoadPage& page) {
     co_return co_await AddExecutions(std::move(bounds), page);
 }
 
+Async<Result<void>> Loader::AddRows(const Rows& rows, LoadPage& page) {
+    std::vector<std::size_t> incomplete;
+    for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend(); ++kv) {
+        const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
+        if (!key) continue;  // Not a key of ours.
+        if (LacksPayload(kv->value())) incomplete.push_back(page.executions.size());
+        page.executions.push_back(DecodeOrShow(*key, kv->value()));
+    }
+    std::vector<Execution*> lacking;
+    for (const std::size_t i : incomplete) lacking.push_back(&page.executions[i]);
+    return RestorePayloads(snapshot_, keys_, std::move(lacking));
+}
+
 Async<Result<void>> Loader::AddExecutions(std::vector<Serial> bounds, LoadPage& page) {
     const Result<Rows> rows = co_await snapshot_.Range(
         keys_.LiveRange(partition_, bounds[0], bounds.size() > 1 ? bounds[1] : 0), kAllRows);
     if (!rows) co_return std::unexpected(rows.error());
-    AddRows(*rows, page);
+    const Result<void> added = co_await AddRows(*rows, page);
+    if (!added) co_return std::unexpected(added.error());
     for (std::size_t i = 1; i < bounds.size(); ++i) {
         page.next += (i == 1 ? "e" : ",") + Hex(bounds[i]);
     }

@@ -26,6 +26,8 @@ class Loader {
     // False if there are more tasks than fit.
     Async<Result<bool>> AddTasks(std::string after, LoadPage& page);
     Async<Result<void>> AddFirstExecutions(LoadPage& page);
+    // Turns them around: the oldest first.
+    Async<Result<void>> AddRows(const Rows& rows, LoadPage& page);
     // Rows with serials from the first bound up to the second; then the cursor names the rest.
     Async<Result<void>> AddExecutions(std::vector<Serial> bounds, LoadPage& page);
 

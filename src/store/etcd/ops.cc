@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "model/record.h"
 #include "store/etcd/pack.h"
+#include "store/etcd/payload.h"
 
 namespace takt::etcd {
 namespace {
@@ -24,15 +25,18 @@ class Writer {
         if (change.before == Place::kNone && id != SerialText(row.serial)) {
             ops_.Put(keys_.Id(id), Hex(row.serial));
         }
+        if (change.before == Place::kNone && KeepsPayloadApart(row)) {
+            ops_.Put(keys_.Payload(row.serial, id), EncodePayload(row));
+        }
         if (change.after == Place::kLive) {
             if (change.before == Place::kHistory) ops_.Delete(keys_.History(row.serial, id));
-            ops_.Put(keys_.Live(row.serial, id), EncodeExecution(row));
+            ops_.Put(keys_.Live(row.serial, id), EncodeRow(row));
             return;
         }
         if (change.before == Place::kLive) ops_.Delete(keys_.Live(row.serial, id));
         ops_.Put(keys_.History(row.serial, id),
                  EncodePointer(row, pack_, static_cast<std::uint32_t>(finished_.size())));
-        finished_.push_back(EncodeExecution(row));
+        finished_.push_back(EncodeRow(row));
     }
     void operator()(const TaskPut& change) {
         ops_.Put(keys_.Task(partition_, change.row.task->id.view()), EncodeTaskRow(change.row));

@@ -34,8 +34,7 @@ Result<Pointer> DecodePointer(std::string_view bytes);
 bool MayMatch(const ExecutionFilter& filter, const Pointer& pointer);
 
 std::string EncodeLogChunk(const LogChunk& chunk);
-Result<LogChunk> DecodeLogChunk(const ExecutionId& execution, Serial index,
-                                std::string_view bytes);
+Result<LogChunk> DecodeLogChunk(const ExecutionId& execution, Serial index, std::string_view bytes);
 
 // The execution whose record is `bytes`; if they cannot be read, a failed one that says so, under
 // the serial and id of its key.

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "model/record.h"
 #include "store/etcd/pack.h"
+#include "store/etcd/payload.h"
 
 namespace takt::etcd {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::int64_t kPacksPage = 8;
 // A purge is repeated soon; one that finds many dead packs leaves the rest to the next.
 constexpr int kPagesMax = 32;
 constexpr std::size_t kGetsMax = 100;  // Below etcd's 128 operations in one transaction.
-// Of etcd's time for one transaction, some 30 ms. A victim takes three writes at most.
+// Of etcd's time for one transaction, some 30 ms. A victim takes four writes at most.
 constexpr std::size_t kVictimsMax = 700;
 
 }  // namespace
@@ -56,8 +57,8 @@ Async<Result<bool>> Purger::IsNext() {
     const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get));
     if (!found) co_return std::unexpected(found.error());
     revision_ = found->header().revision();
-    co_return found->kvs_size() == 1 && found->kvs(0).value() ==
-                                            SequenceValue(batch_.term.epoch, batch_.sequence - 1);
+    co_return found->kvs_size() == 1 &&
+        found->kvs(0).value() == SequenceValue(batch_.term.epoch, batch_.sequence - 1);
 }
 
 Async<Result<void>> Purger::PlanExecutions(Purge purge) {
@@ -94,7 +95,8 @@ Async<Result<std::vector<Purger::Resident>>> Purger::Residents(PackName pack, st
     for (const std::string& bytes : *rows) {
         Result<Execution> row = DecodeExecution(bytes);
         const bool readable = row.has_value();
-        residents.push_back({readable ? std::move(*row) : Execution{}, readable, false});
+        residents.push_back(
+            {readable ? std::move(*row) : Execution{}, readable, LacksPayload(bytes), false});
     }
     for (std::size_t begin = 0; begin < residents.size(); begin += kGetsMax) {
         const std::size_t end = std::min(residents.size(), begin + kGetsMax);
@@ -119,8 +121,7 @@ bool Purger::DeleteOld(const std::string& pack_key, std::vector<Resident> reside
                        std::size_t& room) {
     if (residents.empty()) return true;
     // Nobody knows how old a row is that cannot be read; it keeps its pack.
-    auto kept = static_cast<std::size_t>(
-        std::ranges::count(residents, false, &Resident::readable));
+    auto kept = static_cast<std::size_t>(std::ranges::count(residents, false, &Resident::readable));
     std::erase_if(residents, [](const Resident& resident) { return !resident.lives; });
     std::ranges::sort(residents, {}, [](const Resident& resident) {
         return std::pair(resident.row.finished_at, resident.row.serial);
@@ -138,6 +139,7 @@ bool Purger::DeleteOld(const std::string& pack_key, std::vector<Resident> reside
         --room;
         ops_.Delete(keys_.History(row.serial, id));
         if (id != SerialText(row.serial)) ops_.Delete(keys_.Id(id));
+        if (resident.payload_apart) ops_.Delete(keys_.Payload(row.serial, id));
         ops_.DeleteRange(keys_.Logs(id));
     }
     if (kept == 0) ops_.Delete(pack_key);
@@ -161,8 +163,10 @@ Async<Result<void>> Purger::PlanEvents(Purge purge) {
             for (std::string& row : *rows) {
                 const Result<Event> event = DecodeEvent(row);
                 const bool old = !event || event->serial < bound;
-                if (old && room > 0) --room;
-                else kept.push_back(std::move(row));
+                if (old && room > 0)
+                    --room;
+                else
+                    kept.push_back(std::move(row));
             }
             const auto last = ParseHex(LastPart(pack.key()));
             if (kept.size() < rows->size() && !kept.empty()) ops_.Put(pack.key(), EncodePack(kept));

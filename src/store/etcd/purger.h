@@ -25,6 +25,7 @@ class Purger {
     struct Resident {
         Execution row;
         bool readable = false;
+        bool payload_apart = false;
         bool lives = false;
     };
 

@@ -25,8 +25,10 @@ void AddEvents(const pb::KeyValue& kv, Serial after, std::vector<Event>& events)
     if (!rows) return events.push_back(unreadable(rows.error()));
     for (const std::string& row : *rows) {
         Result<Event> event = DecodeEvent(row);
-        if (!event) events.push_back(unreadable(event.error()));
-        else if (event->serial > after) events.push_back(std::move(*event));
+        if (!event)
+            events.push_back(unreadable(event.error()));
+        else if (event->serial > after)
+            events.push_back(std::move(*event));
     }
 }
 
@@ -125,8 +127,8 @@ Async<Result<std::vector<SettingPut>>> RowReader::ListSettings(Text key_prefix) 
     if (!partitions) co_return std::unexpected(partitions.error());
     std::map<Text, Text> found;
     for (const Partition p : *partitions) {
-        const Result<Rows> rows = co_await snapshot_.Range(
-            WithPrefix(keys_.Setting(p, key_prefix.view())), kAllRows);
+        const Result<Rows> rows =
+            co_await snapshot_.Range(WithPrefix(keys_.Setting(p, key_prefix.view())), kAllRows);
         if (!rows) co_return std::unexpected(rows.error());
         const std::size_t skip = keys_.Setting(p, "").size();
         for (const pb::KeyValue& kv : rows->kvs) found.emplace(kv.key().substr(skip), kv.value());

@@ -2,8 +2,8 @@
 //
 // The first read is linearizable, so it sees every commit that was answered before it began; later
 // ones name its revision. A snapshot that lasts so long that its revision is compacted away ends
-// with kConflict: begin anew. One that needs more than kReadTimeMax, since its filter leaves next to
-// nothing of a long history, ends with kUnavailable.
+// with kConflict: begin anew. One that needs more than kReadTimeMax, since its filter leaves next
+// to nothing of a long history, ends with kUnavailable.
 #pragma once
 
 #include <cstdint>

@@ -21,12 +21,14 @@ struct Rule {
 
 // The first rule that fits; an empty text fits all.
 constexpr std::array kRules = {
-    Rule{RpcCode::kUnavailable, "failed to connect", Next::kMoveOn, false,
-         ErrorCode::kUnavailable, ""},
+    Rule{RpcCode::kUnavailable, "failed to connect", Next::kMoveOn, false, ErrorCode::kUnavailable,
+         ""},
     Rule{RpcCode::kUnavailable, "no leader", Next::kMoveOn, false, ErrorCode::kUnavailable,
          "; the cluster has no quorum"},
     Rule{RpcCode::kUnavailable, "", Next::kMoveOn, true, ErrorCode::kUnavailable, ""},
     Rule{RpcCode::kDeadlineExceeded, "", Next::kMoveOn, true, ErrorCode::kUnavailable, ""},
+    Rule{RpcCode::kUnknown, "raft proposal dropped", Next::kMoveOn, false, ErrorCode::kUnavailable,
+         "; the cluster has no quorum"},
     Rule{RpcCode::kCancelled, "", Next::kMoveOn, true, ErrorCode::kUnavailable, ""},
     Rule{RpcCode::kResourceExhausted, "database space exceeded", Next::kStop, false,
          ErrorCode::kUnavailable,

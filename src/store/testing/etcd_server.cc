@@ -27,24 +27,37 @@ std::string EtcdServer::url(const std::string& rest) const {
 std::vector<std::string> EtcdServer::CommandOf(std::size_t member) const {
     std::string cluster;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-        cluster += (i ? "," : "") + ("m" + std::to_string(i)) + "=http://127.0.0.1:" +
-                   std::to_string(members_[i].peer_port);
+        cluster += (i ? "," : "") + ("m" + std::to_string(i)) +
+                   "=http://127.0.0.1:" + std::to_string(members_[i].peer_port);
     }
     const std::string client = (options_.tls ? "https://" : "http://") + Endpoint(member);
-    const std::string peer =
-        "http://127.0.0.1:" + std::to_string(members_[member].peer_port);
+    const std::string peer = "http://127.0.0.1:" + std::to_string(members_[member].peer_port);
     // A lease lasts at least one and a half election timeouts, so short ones let tests be short. In
     // a cluster too short ones would elect leaders all the time on a busy machine.
     const bool alone = members_.size() == 1;
-    std::vector<std::string> command = {
-        "etcd", "--name", "m" + std::to_string(member),
-        "--data-dir", directory_.File("data" + std::to_string(member)),
-        "--listen-client-urls", client, "--advertise-client-urls", client,
-        "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-        "--initial-cluster", cluster,
-        "--heartbeat-interval", alone ? "10" : "50",
-        "--election-timeout", alone ? "100" : "500",
-        "--logger", "zap", "--log-level", "warn"};
+    std::vector<std::string> command = {"etcd",
+                                        "--name",
+                                        "m" + std::to_string(member),
+                                        "--data-dir",
+                                        directory_.File("data" + std::to_string(member)),
+                                        "--listen-client-urls",
+                                        client,
+                                        "--advertise-client-urls",
+                                        client,
+                                        "--listen-peer-urls",
+                                        peer,
+                                        "--initial-advertise-peer-urls",
+                                        peer,
+                                        "--initial-cluster",
+                                        cluster,
+                                        "--heartbeat-interval",
+                                        alone ? "10" : "50",
+                                        "--election-timeout",
+                                        alone ? "100" : "500",
+                                        "--logger",
+                                        "zap",
+                                        "--log-level",
+                                        "warn"};
     if (options_.tls) {
         for (const char* word : {"--cert-file", "server.pem", "--key-file", "server.key",
                                  "--trusted-ca-file", "ca.pem"}) {
@@ -63,15 +76,15 @@ Result<void> EtcdServer::MakeCertificates() {
         arguments.insert(arguments.begin(), "openssl");
         return RunProgram(arguments);
     };
-    Result<std::string> done = openssl(
-        {"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-days", "2", "-subj", "/CN=takt test authority", "-keyout", directory_.File("ca.key"),
-         "-out", directory_.File("ca.pem")});
+    Result<std::string> done =
+        openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                 "-nodes", "-days", "2", "-subj", "/CN=takt test authority", "-keyout",
+                 directory_.File("ca.key"), "-out", directory_.File("ca.pem")});
     for (const std::string name : {"server", "client"}) {
         if (!done) break;
         done = openssl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                        "-nodes", "-subj", "/CN=" + name, "-keyout",
-                        directory_.File(name + ".key"), "-out", directory_.File(name + ".csr")});
+                        "-nodes", "-subj", "/CN=" + name, "-keyout", directory_.File(name + ".key"),
+                        "-out", directory_.File(name + ".csr")});
         if (!done) break;
         done = openssl({"x509", "-req", "-days", "2", "-in", directory_.File(name + ".csr"), "-CA",
                         directory_.File("ca.pem"), "-CAkey", directory_.File("ca.key"),
@@ -105,6 +118,11 @@ Result<std::unique_ptr<EtcdServer>> EtcdServer::Start(Options options) {
     for (std::size_t i = 0; i < server->size(); ++i) {
         if (Result<void> up = server->AwaitMember(i); !up) return std::unexpected(up.error());
     }
+    if (server->size() > 1) {
+        if (Result<std::size_t> led = server->RaftLeader(); !led) {
+            return std::unexpected(led.error());
+        }
+    }
     return server;
 }
 
@@ -124,9 +142,9 @@ Result<std::size_t> EtcdServer::RaftLeader() const {
     while (std::chrono::steady_clock::now() < end) {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             // endpoint, id, version, size, whether it leads, …
-            const Result<std::string> status = RunProgram(
-                {"etcdctl", "--endpoints", Endpoint(i), "--command-timeout", "1s", "endpoint",
-                 "status"});
+            const Result<std::string> status =
+                RunProgram({"etcdctl", "--endpoints", Endpoint(i), "--command-timeout", "1s",
+                            "endpoint", "status"});
             if (status && status->find(", true, ") != std::string::npos) return i;
         }
         std::this_thread::sleep_for(kAskAgain);
