@@ -39,7 +39,6 @@ void Committer::Close() {
     std::deque<Waiting> left;
     {
         const std::lock_guard lock(mutex_);
-        closed_ = true;
         left.swap(waiting_);
     }
     for (Waiting& waiting : left) {

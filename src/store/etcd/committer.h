@@ -39,7 +39,7 @@ class Committer {
     };
     using Group = std::vector<Waiting>;
 
-    // Applied groups that waited, one after the other, until none is left.
+    // Applies what waits, one group after the other, until nothing is left.
     Detached Drain();
     // The next batches that go together. Empty when nothing waits; then Drain is over.
     Group Take();
@@ -56,7 +56,6 @@ class Committer {
     std::mutex mutex_;
     std::deque<Waiting> waiting_;
     bool draining_ = false;
-    bool closed_ = false;
 };
 
 }  // namespace takt::etcd

@@ -126,9 +126,10 @@ class EtcdStore final : public Store {
     template <typename T>
     Detached Run(Work<T> work, Done<T> done) {
         const Tracker::Hold hold(tracker_);
-        // Not `done(co_await …)`: what the work holds must be gone before the caller knows.
-        Result<T> result = co_await work();
-        done(std::move(result));
+        // As locals they are gone before the hold is; parameters would outlive it, and the store.
+        const Work<T> own_work = std::move(work);
+        Done<T> own_done = std::move(done);
+        own_done(co_await own_work());
     }
     // As Begin, and repeats a read whose snapshot was compacted away.
     template <typename T>
