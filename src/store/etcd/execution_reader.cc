@@ -152,26 +152,48 @@ Async<Result<std::vector<ExecutionReader::Source>>> ExecutionReader::Open(
     if (filter.before != 0) below = below == 0 ? filter.before : std::min(below, filter.before);
     std::vector<Source> sources;
     if (none || (below != 0 && from >= below)) co_return sources;
-    for (const Partition p : *partitions) {
-        if (WantsPlace(filter, true)) {
-            sources.push_back({true, keys_.LiveRange(p, from, below), {}, false});
-        }
-        if (WantsPlace(filter, false)) {
-            sources.push_back({false, keys_.HistoryRange(p, from, below), {}, false});
+    std::vector<std::string> serial_keys;
+    for (const Partition p : *partitions) serial_keys.push_back(keys_.LastSerial(p));
+    const auto serials = co_await snapshot_.Get(std::move(serial_keys));
+    if (!serials) co_return std::unexpected(serials.error());
+    for (std::size_t i = 0; i < partitions->size(); ++i) {
+        const auto& last = (*serials)[i];
+        Source source{.partition = (*partitions)[i], .from = from, .below = below};
+        source.top = (last ? ParseHex(last->value()).value_or(0) : 0) + 1;
+        for (const bool live : {true, false}) {
+            source.live = live;
+            if (WantsPlace(filter, live)) sources.push_back(source);
         }
     }
     co_return sources;
 }
 
+Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, std::size_t rows_max) {
+    const Serial top = source.below == 0 ? source.top : source.below;
+    const Serial lower = std::max(source.from, top - std::min(top, source.window));
+    Result<Rows> rows = co_await snapshot_.Range(
+        source.live ? keys_.LiveRange(source.partition, lower, source.below)
+                    : keys_.HistoryRange(source.partition, lower, source.below),
+        rows_max);
+    if (!rows) co_return rows;
+    const auto last = rows->more ? ParseExecutionKey(rows->kvs.back().key()) : std::nullopt;
+    source.below = last ? last->serial : lower;
+    source.ended = source.below <= source.from;
+    if (rows->more)
+        source.window = std::max(source.window / 2, Serial{1});
+    else if (rows->kvs.size() < rows_max / 4)
+        source.window = std::min(source.window, top) * 8;
+    co_return rows;
+}
+
 Async<Result<void>> ExecutionReader::Fill(Source& source, const ExecutionFilter& filter) {
-    // Ends: each turn but the last brings rows, of a state that does not change.
+    // Ends: each turn comes closer to the oldest serial, in steps that grow while they find
+    // nothing.
     while (source.page.empty() && !source.ended) {
         const std::size_t rows_max =
             source.live ? std::min(filter.limit, kLivePageRows) : kPointerPageRows;
-        Result<Rows> rows = co_await snapshot_.Range(source.rest, rows_max);
+        const Result<Rows> rows = co_await ReadWindow(source, rows_max);
         if (!rows) co_return std::unexpected(rows.error());
-        source.ended = !rows->more;
-        if (!rows->kvs.empty()) source.rest.begin = rows->kvs.back().key() + '\0';
         for (const pb::KeyValue& kv : rows->kvs) {
             Candidate candidate = FromKey(source.live, kv);
             if (!candidate.row && !candidate.pointer) continue;  // Not a key of ours.

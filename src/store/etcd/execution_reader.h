@@ -21,6 +21,9 @@ class ExecutionReader {
     Async<Result<std::vector<Execution>>> List(ExecutionFilter filter);
 
   private:
+    // Ten seconds of serials.
+    static constexpr Serial kWindowMin = Serial{10'000} << 22;
+
     // One row of the answer: read from its live key, or still a pointer into a pack.
     struct Candidate {
         Serial serial = 0;
@@ -29,16 +32,23 @@ class ExecutionReader {
         std::optional<Pointer> pointer;
         bool lacks_payload = false;
     };
-    // The live keys or the pointers of one partition, newest first, a page at a time.
+    // The live keys or the pointers of one partition, newest first, a page at a time. A page comes
+    // out of a window of serials, which widens while little is found: etcd walks the whole index of
+    // a range for every read of it, whatever the limit.
     struct Source {
         bool live = false;
-        KeyRange rest;
+        Partition partition = 0;
+        Serial from = 0;
+        Serial below = 0;  // 0: open.
+        Serial top = 0;    // What the window is measured from while `below` is open.
+        Serial window = kWindowMin;
         std::vector<Candidate> page;  // Newest last, so that it is taken from the end.
         bool ended = false;
     };
 
     Async<Result<std::vector<Source>>> Open(const ExecutionFilter& filter);
     Async<Result<void>> Fill(Source& source, const ExecutionFilter& filter);
+    Async<Result<Rows>> ReadWindow(Source& source, std::size_t rows_max);
     // The newest candidate of all sources that the filter may want.
     Async<Result<std::optional<Candidate>>> Next(std::vector<Source>& sources,
                                                  const ExecutionFilter& filter);

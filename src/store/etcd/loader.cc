@@ -7,20 +7,17 @@
 #include "store/etcd/row_reader.h"
 
 namespace takt::etcd {
-namespace {
-
-std::optional<std::vector<Serial>> ParseBounds(std::string_view text) {
-    std::vector<Serial> bounds;
-    for (; !text.empty(); text.remove_prefix(std::min<std::size_t>(text.size(), 17))) {
-        const std::optional<Serial> bound = ParseHex(text.substr(0, 16));
-        if (!bound) return std::nullopt;
-        bounds.push_back(*bound);
-    }
-    if (bounds.empty()) return std::nullopt;
-    return bounds;
+std::string Loader::CursorOf(const Window& window) {
+    return "e" + Hex(window.from) + "," + Hex(window.width);
 }
 
-}  // namespace
+std::optional<Loader::Window> Loader::ParseCursor(std::string_view cursor) {
+    if (cursor.size() != 34) return std::nullopt;
+    const std::optional<Serial> from = ParseHex(cursor.substr(1, 16));
+    const std::optional<Serial> width = ParseHex(cursor.substr(18));
+    if (!from || !width || *width == 0) return std::nullopt;
+    return Window{*from, *width};
+}
 
 Async<Result<LoadPage>> Loader::Load(std::string cursor) {
     LoadPage page;
@@ -29,9 +26,9 @@ Async<Result<LoadPage>> Loader::Load(std::string cursor) {
     if (last->at(0)) page.last_serial = ParseHex(last->at(0)->value()).value_or(0);
 
     if (cursor.starts_with('e')) {
-        const auto bounds = ParseBounds(std::string_view(cursor).substr(1));
-        if (!bounds) co_return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
-        const Result<void> added = co_await AddExecutions(*bounds, page);
+        const std::optional<Window> window = ParseCursor(cursor);
+        if (!window) co_return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
+        const Result<void> added = co_await AddExecutions(*window, page);
         if (!added) co_return std::unexpected(added.error());
         co_return page;
     }
@@ -45,7 +42,7 @@ Async<Result<LoadPage>> Loader::Load(std::string cursor) {
     const Result<bool> all = co_await AddTasks(cursor.empty() ? "" : cursor.substr(1), page);
     if (!all) co_return std::unexpected(all.error());
     if (*all) {
-        const Result<void> added = co_await AddFirstExecutions(page);
+        const Result<void> added = co_await AddExecutions({}, page);
         if (!added) co_return std::unexpected(added.error());
     }
     co_return page;
@@ -78,23 +75,6 @@ Async<Result<bool>> Loader::AddTasks(std::string after, LoadPage& page) {
     co_return !rows->more;
 }
 
-Async<Result<void>> Loader::AddFirstExecutions(LoadPage& page) {
-    const KeyRange all = keys_.LiveRange(partition_, 0, 0);
-    const Result<Rows> rows = co_await snapshot_.Range(all, page_rows_);
-    if (!rows) co_return std::unexpected(rows.error());
-    if (!rows->more) {
-        co_return co_await AddRows(*rows, page);
-    }
-    const Result<Rows> names = co_await snapshot_.Names(all);
-    if (!names) co_return std::unexpected(names.error());
-    std::vector<Serial> bounds;
-    for (std::size_t i = 0; i < names->kvs.size(); i += page_rows_) {
-        const auto key = ParseExecutionKey(names->kvs[names->kvs.size() - 1 - i].key());
-        if (key) bounds.push_back(key->serial);
-    }
-    co_return co_await AddExecutions(std::move(bounds), page);
-}
-
 Async<Result<void>> Loader::AddRows(const Rows& rows, LoadPage& page) {
     std::vector<std::size_t> incomplete;
     for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend(); ++kv) {
@@ -108,16 +88,33 @@ Async<Result<void>> Loader::AddRows(const Rows& rows, LoadPage& page) {
     return RestorePayloads(snapshot_, keys_, std::move(lacking));
 }
 
-Async<Result<void>> Loader::AddExecutions(std::vector<Serial> bounds, LoadPage& page) {
-    const Result<Rows> rows = co_await snapshot_.Range(
-        keys_.LiveRange(partition_, bounds[0], bounds.size() > 1 ? bounds[1] : 0), kAllRows);
-    if (!rows) co_return std::unexpected(rows.error());
-    const Result<void> added = co_await AddRows(*rows, page);
-    if (!added) co_return std::unexpected(added.error());
-    for (std::size_t i = 1; i < bounds.size(); ++i) {
-        page.next += (i == 1 ? "e" : ",") + Hex(bounds[i]);
+Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
+    Serial last = page.last_serial;
+    // Ends: each turn either narrows the window, down to one row, or moves it up.
+    for (;;) {
+        const std::size_t room = page_rows_ - page.executions.size();
+        if (room == 0) {
+            page.next = CursorOf(window);
+            co_return {};
+        }
+        const bool open = window.from > last || last - window.from < window.width;
+        const Serial below = open ? 0 : window.from + window.width;
+        const Result<Rows> rows =
+            co_await snapshot_.Range(keys_.LiveRange(partition_, window.from, below), room);
+        if (!rows) co_return std::unexpected(rows.error());
+        if (rows->more) {
+            // These are the newest of the window, and the oldest come first.
+            const auto newest = ParseExecutionKey(rows->kvs.front().key());
+            if (open && newest) last = std::max(last, newest->serial);
+            window.width = std::max((open ? last - window.from : window.width) / 8, Serial{1});
+            continue;
+        }
+        const Result<void> added = co_await AddRows(*rows, page);
+        if (!added || open) co_return added;
+        window.from = below;
+        // Twice as many next time would be a full page.
+        if (rows->kvs.size() < room / 2) window.width = std::min(window.width, Serial{1} << 60) * 2;
     }
-    co_return {};
 }
 
 }  // namespace takt::etcd

@@ -1,12 +1,12 @@
 // Loader: what a new leader needs, in pages.
 //
-// Live keys are newest first, and Load gives the oldest first. So when there are more than one page
-// of them, the first call walks their names once and puts the serials where pages begin into the
-// cursor: "e<serial>,<serial>,…", 17 bytes for each page of 1000.
+// Live keys are newest first, and Load gives the oldest first. So executions are read in windows of
+// serials, upwards; the width of a window follows what the one before held, and is in the cursor:
+// "e<from>,<width>". etcd walks the whole index of a range for every read of it, whatever the
+// limit, so reading all in pages would take longer with every row.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "store/etcd/snapshot.h"
 #include "store/store.h"
@@ -22,14 +22,19 @@ class Loader {
     Async<Result<LoadPage>> Load(std::string cursor);
 
   private:
+    struct Window {
+        Serial from = 0;
+        Serial width = Serial{1} << 63;  // At first everything: most often that is one page.
+    };
+
     Async<Result<void>> AddBeginning(LoadPage& page);
     // False if there are more tasks than fit.
     Async<Result<bool>> AddTasks(std::string after, LoadPage& page);
-    Async<Result<void>> AddFirstExecutions(LoadPage& page);
+    Async<Result<void>> AddExecutions(Window window, LoadPage& page);
     // Turns them around: the oldest first.
     Async<Result<void>> AddRows(const Rows& rows, LoadPage& page);
-    // Rows with serials from the first bound up to the second; then the cursor names the rest.
-    Async<Result<void>> AddExecutions(std::vector<Serial> bounds, LoadPage& page);
+    static std::string CursorOf(const Window& window);
+    static std::optional<Window> ParseCursor(std::string_view cursor);
 
     const Keys& keys_;
     const Partition partition_;

@@ -11,7 +11,10 @@ namespace takt::etcd {
 namespace {
 
 // Packs of one read. Most take some ten kilobytes, none more than a request.
-constexpr std::int64_t kPacksPage = 8;
+constexpr std::int64_t kPacksPage = 16;
+// How far apart the keys of one read are: sequences, and an hour of serials.
+constexpr std::uint64_t kPackSpan = 256;
+constexpr Serial kEventSpan = Serial{3'600'000} << 22;
 // A purge is repeated soon; one that finds many dead packs leaves the rest to the next.
 constexpr int kPagesMax = 32;
 constexpr std::size_t kGetsMax = 100;  // Below etcd's 128 operations in one transaction.
@@ -61,15 +64,40 @@ Async<Result<bool>> Purger::IsNext() {
         found->kvs(0).value() == SequenceValue(batch_.term.epoch, batch_.sequence - 1);
 }
 
+Async<Result<Rows>> Purger::Oldest(KeyRange range,
+                                   std::function<std::string(std::string_view)> end) {
+    const auto read = [this](KeyRange of, std::int64_t limit, bool keys_only) {
+        pb::RangeRequest request;
+        request.set_key(std::move(of.begin));
+        request.set_range_end(std::move(of.end));
+        request.set_limit(limit);
+        request.set_revision(revision_);
+        request.set_keys_only(keys_only);
+        return client_.Range(std::move(request));
+    };
+    Result<pb::RangeResponse> first = co_await read(range, 1, true);
+    if (!first) co_return std::unexpected(first.error());
+    Rows rows;
+    if (first->kvs_size() == 0) co_return rows;
+    // The second read is bounded by more than its limit: see snapshot.h.
+    std::string last = end(first->kvs(0).key());
+    Result<pb::RangeResponse> found =
+        co_await read({first->kvs(0).key(), std::move(last)}, kPacksPage, false);
+    if (!found) co_return std::unexpected(found.error());
+    for (pb::KeyValue& kv : *found->mutable_kvs()) rows.kvs.push_back(std::move(kv));
+    co_return rows;
+}
+
 Async<Result<void>> Purger::PlanExecutions(Purge purge) {
     std::size_t room = std::min<std::size_t>(purge.count_max, kVictimsMax);
     KeyRange rest = keys_.Packs(partition_);
     for (int page = 0; page < kPagesMax && room > 0; ++page) {
-        pb::RangeRequest request =
-            std::move(*RangeOp(rest, kPacksPage, revision_).mutable_request_range());
-        Result<pb::RangeResponse> packs = co_await client_.Range(std::move(request));
+        Result<Rows> packs = co_await Oldest(rest, [&](std::string_view key) {
+            const PackName name = ParsePackKey(key).value_or(PackName{});
+            return keys_.Pack(partition_, {name.epoch, name.sequence + kPackSpan});
+        });
         if (!packs) co_return std::unexpected(packs.error());
-        for (pb::KeyValue& pack : *packs->mutable_kvs()) {
+        for (pb::KeyValue& pack : packs->kvs) {
             const std::optional<PackName> name = ParsePackKey(pack.key());
             if (!name) continue;
             auto residents = co_await Residents(*name, std::move(*pack.mutable_value()));
@@ -78,8 +106,8 @@ Async<Result<void>> Purger::PlanExecutions(Purge purge) {
                 DeleteOld(pack.key(), std::move(*residents), purge.finished_before, room);
             if (!more || room == 0) co_return {};
         }
-        if (!packs->more()) break;
-        rest.begin = packs->kvs(packs->kvs_size() - 1).key() + '\0';
+        if (packs->kvs.empty()) break;
+        rest.begin = packs->kvs.back().key() + '\0';
     }
     co_return {};
 }
@@ -151,11 +179,11 @@ Async<Result<void>> Purger::PlanEvents(Purge purge) {
     std::size_t room = purge.count_max;
     KeyRange rest = keys_.EventsAfter(partition_, 0);
     for (int page = 0; page < kPagesMax && room > 0; ++page) {
-        pb::RangeRequest request =
-            std::move(*RangeOp(rest, kPacksPage, revision_).mutable_request_range());
-        const Result<pb::RangeResponse> packs = co_await client_.Range(std::move(request));
+        const Result<Rows> packs = co_await Oldest(rest, [&](std::string_view key) {
+            return keys_.Events(partition_, ParseHex(LastPart(key)).value_or(0) + kEventSpan);
+        });
         if (!packs) co_return std::unexpected(packs.error());
-        for (const pb::KeyValue& pack : packs->kvs()) {
+        for (const pb::KeyValue& pack : packs->kvs) {
             Result<std::vector<std::string>> rows = DecodePack(pack.value());
             // One that cannot be read goes once its last event is old enough.
             if (!rows) rows = std::vector<std::string>();
@@ -173,8 +201,8 @@ Async<Result<void>> Purger::PlanEvents(Purge purge) {
             if (kept.empty() && last && *last < bound) ops_.Delete(pack.key());
             if (!kept.empty()) co_return {};
         }
-        if (!packs->more()) break;
-        rest.begin = packs->kvs(packs->kvs_size() - 1).key() + '\0';
+        if (packs->kvs.empty()) break;
+        rest.begin = packs->kvs.back().key() + '\0';
     }
     co_return {};
 }

@@ -1,6 +1,7 @@
 // Purger: finds out what a Purge deletes. The only change that depends on what is stored.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "store/etcd/client.h"
 #include "store/etcd/keys.h"
 #include "store/etcd/ops.h"
+#include "store/etcd/snapshot.h"
 #include "store/store.h"
 
 namespace takt::etcd {
@@ -30,6 +32,8 @@ class Purger {
     };
 
     Async<Result<bool>> IsNext();
+    // The first packs of the range; `end` says, for the first key, up to where others may be read.
+    Async<Result<Rows>> Oldest(KeyRange range, std::function<std::string(std::string_view)> end);
     Async<Result<void>> PlanExecutions(Purge purge);
     Async<Result<void>> PlanEvents(Purge purge);
     Async<Result<std::vector<Resident>>> Residents(PackName pack, std::string value);

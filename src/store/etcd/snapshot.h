@@ -25,6 +25,8 @@ struct Rows {
 // For all reads of one snapshot together. A million pointers take some two seconds.
 constexpr std::chrono::seconds kReadTimeMax{20};
 
+// etcd collects the index of a whole range before it cuts the answer to the limit, so a read costs
+// as much as its range is long: where many keys are, ranges must be short.
 class Snapshot {
   public:
     explicit Snapshot(Client& client)
