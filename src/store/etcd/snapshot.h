@@ -22,7 +22,7 @@ struct Rows {
     bool more = false;  // There are others behind the last one.
 };
 
-// For all reads of one snapshot together. A million pointers take some two seconds.
+// For all reads of one snapshot together. A million pointers take some ten seconds.
 constexpr std::chrono::seconds kReadTimeMax{20};
 
 // etcd collects the index of a whole range before it cuts the answer to the limit, so a read costs
