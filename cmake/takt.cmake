@@ -1,7 +1,9 @@
 # takt_library(DIR DEPENDS …): the library takt_DIR of src/DIR/*.cc, and the test program DIR_test of
 # src/DIR/*_test.cc. Slashes become underscores. A folder without sources is only a set of headers.
+# TEST_WHOLE: the test program is one test of ctest's, because its tests share a server that is slow to
+# start.
 function(takt_library dir)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TEST_WHOLE" "" "DEPENDS;TEST_DEPENDS" ${ARGN})
   string(REPLACE "/" "_" name ${dir})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${dir}/*.cc)
   set(tests ${sources})
@@ -17,19 +19,29 @@ function(takt_library dir)
     target_link_libraries(takt_${name} INTERFACE ${ARG_DEPENDS})
   endif()
   if(TAKT_TESTING AND tests)
-    takt_test(${name}_test SOURCES ${tests} DEPENDS takt_${name} ${ARG_TEST_DEPENDS})
+    set(whole "")
+    if(ARG_TEST_WHOLE)
+      set(whole WHOLE TIMEOUT 300)
+    endif()
+    takt_test(${name}_test SOURCES ${tests} DEPENDS takt_${name} ${ARG_TEST_DEPENDS} ${whole})
   endif()
 endfunction()
 
-# takt_test(NAME SOURCES … DEPENDS …): a GoogleTest program; each of its tests is one of ctest's.
+# takt_test(NAME SOURCES … DEPENDS …): a GoogleTest program; each of its tests is one of ctest's, or with
+# WHOLE the program.
 function(takt_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  if(ARG_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+    return()
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()
@@ -45,6 +57,20 @@ function(takt_proto name)
   add_library(takt_proto_${name} STATIC ${out}/${name}.pb.cc)
   target_include_directories(takt_proto_${name} SYSTEM PUBLIC ${out})
   target_link_libraries(takt_proto_${name} PUBLIC protobuf::libprotobuf)
+endfunction()
+
+# takt_grpc_proto(NAME): as takt_proto, with the client and server classes in "NAME.grpc.pb.h".
+function(takt_grpc_proto name)
+  takt_proto(${name})
+  set(out ${PROJECT_BINARY_DIR}/proto)
+  find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  add_custom_command(
+    OUTPUT ${out}/${name}.grpc.pb.cc ${out}/${name}.grpc.pb.h
+    COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}/proto --grpc_out=${out}
+            --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN} ${name}.proto
+    DEPENDS ${PROJECT_SOURCE_DIR}/proto/${name}.proto)
+  target_sources(takt_proto_${name} PRIVATE ${out}/${name}.grpc.pb.cc)
+  target_link_libraries(takt_proto_${name} PUBLIC PkgConfig::grpc)
 endfunction()
 
 # takt_fuzz(NAME DEPENDS …): the libFuzzer program NAME_fuzz of tests/fuzz/NAME_fuzz.cc. Configure with

@@ -48,6 +48,7 @@ Problem Forbidden(std::string detail) {
 
 void AccessPolicy::EndLoad(Result<std::vector<SettingPut>> settings, Steady now) {
     loading_ = false;
+    tried_at_ = now;
     if (!settings) {
         Log(LogLevel::kWarning, "api", "cannot read the access tokens",
             {{"error", settings.error().detail}});

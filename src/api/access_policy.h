@@ -21,9 +21,10 @@
 namespace takt {
 
 struct AccessConfig {
-    bool loopback_only = true;  // The server can be reached from this machine only.
-    bool insecure = false;      // The operator wants it open, whatever the address.
-    Duration refresh_interval{2'000};
+    bool loopback_only = true;         // The server can be reached from this machine only.
+    bool insecure = false;             // The operator wants it open, whatever the address.
+    Duration refresh_interval{2'000};  // Tokens older than this are read again, meanwhile used.
+    Duration age_max{5'000};           // Older than this they are not used before that.
     // Wrong tokens from one address in a minute; more of them are answered 429.
     std::uint32_t failures_max = 20;
 };
@@ -40,10 +41,16 @@ class AccessPolicy {
 
     // On the server's thread, all of them.
 
-    // Whether the tokens have to be read before a decision is possible, or should be read again.
-    bool must_load() const { return !loaded_; }
+    // Whether the tokens were ever read; without that nothing can be decided.
+    bool loaded() const { return loaded_; }
+    // Whether they have to be read before a decision: never read, or so old that a token may have
+    // been revoked long ago. A store that cannot be read is not waited for again and again.
+    bool must_load(Steady now) const {
+        return (!loaded_ || now - loaded_at_ >= config_.age_max) &&
+               now - tried_at_ >= config_.refresh_interval;
+    }
     bool should_load(Steady now) const {
-        return !loading_ && (!loaded_ || now - loaded_at_ >= config_.refresh_interval);
+        return !loading_ && now - tried_at_ >= config_.refresh_interval;
     }
     void BeginLoad() { loading_ = true; }
     // What the store answered. If it could not, what was known before goes on to hold.
@@ -71,6 +78,7 @@ class AccessPolicy {
     bool loaded_ = false;
     bool loading_ = false;
     Steady loaded_at_{};
+    Steady tried_at_{};
     std::map<std::string, AccessToken> tokens_;           // By id.
     std::unordered_map<std::string, Failures> failures_;  // By address.
     std::vector<std::string> used_;

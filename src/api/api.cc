@@ -130,10 +130,13 @@ void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
     }
     verdict.body_bytes_max = match.route->body_bytes_max;
     // Who may not come in need not send a body first.
-    if (match.route->permission == Permission::kNone || services_->access.must_load()) return;
-    auto decision = services_->access.Decide(request, match.route->permission, ReadClocks());
+    const Instant now = ReadClocks();
+    const bool known = services_->access.loaded() && !services_->access.must_load(now.steady);
+    if (match.route->permission == Permission::kNone || !known) return;
+    auto decision = services_->access.Decide(request, match.route->permission, now);
     if (const auto* problem = std::get_if<Problem>(&decision)) {
         LogRefusal(request, *problem);
+        services_->meters.CountRequest(problem->status);
         verdict.refusal =
             std::make_unique<HttpResponse>(ProblemResponse(*problem, request.request_id));
         if (problem->status == 401) {
@@ -152,13 +155,14 @@ void Api::Handle(HttpRequest request, HttpReply reply) {
     request.parameters = std::move(match.parameters);
     const Route& route = *match.route;
     const bool needs_access = route.permission != Permission::kNone;
-    if (needs_access && services_->access.must_load()) {
+    const Steady now = SteadyClock::now();
+    if (needs_access && services_->access.must_load(now)) {
         return LoadAccess(services_, [this, self = services_, &route, request = std::move(request),
                                       reply = std::move(reply)]() mutable {
             Continue(route, std::move(request), std::move(reply));
         });
     }
-    if (needs_access && services_->access.should_load(SteadyClock::now())) {
+    if (needs_access && services_->access.should_load(now)) {
         LoadAccess(services_, [] {});
     }
     Continue(route, std::move(request), std::move(reply));
@@ -168,7 +172,7 @@ void Api::Continue(const Route& route, HttpRequest request, HttpReply reply) {
     std::optional<Problem> problem;
     Principal who;
     if (route.permission != Permission::kNone) {
-        if (services_->access.must_load()) {
+        if (!services_->access.loaded()) {
             problem = Problem{.status = 503,
                               .code = "unavailable",
                               .detail = "the store cannot say who may do this; try again shortly",

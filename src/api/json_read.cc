@@ -20,17 +20,23 @@ bool HasControl(std::string_view text) {
         text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-// How many insertions, deletions and replacements turn one into the other.
+// How many insertions, deletions, replacements and swaps of neighbours turn one into the other.
+// REQUIRES: neither is longer than kNameBytesMax.
 std::size_t Distance(std::string_view a, std::string_view b) {
-    std::array<std::size_t, kNameBytesMax + 1> row{};
+    using Row = std::array<std::size_t, kNameBytesMax + 1>;
+    Row before{};
+    Row last{};
+    Row row{};
     for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
+        before = last;
+        last = row;
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-            diagonal = above;
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
         }
     }
     return row[b.size()];

@@ -16,11 +16,11 @@ std::string LowerName(HttpMethod method) {
     return name;
 }
 
-// "post /api/v1/tasks/{id}/trigger" becomes "post_tasks_id_trigger".
+// "post /api/v1/tasks/{id}/trigger" becomes "post_v1_tasks_id_trigger".
 std::string OperationId(const Route& route) {
     std::string id = LowerName(route.method);
     std::string_view path = route.path;
-    if (path.starts_with("/api/v1")) path.remove_prefix(7);
+    if (path.starts_with("/api/")) path.remove_prefix(4);
     for (const char c : path) {
         if (c == '/' || c == '.') {
             id += '_';

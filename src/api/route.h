@@ -47,14 +47,17 @@ struct Route {
     std::string_view gives = {};  // The schema of the answer; empty: no JSON.
     std::string_view gives_type = "application/json";
     int success = 200;
+    // The daily work of programs, thousands a second: in the audit log only at level debug.
+    bool routine = false;
 
     // A MiB of payload and what is around it.
     std::size_t body_bytes_max = (1 << 20) + (64 << 10);
 };
 
-// GET changes nothing; everything else is written to the audit log.
+// What is written to the audit log: everything that needs more than a look.
 inline bool IsChange(const Route& route) {
-    return route.method != HttpMethod::kGet;
+    return route.method != HttpMethod::kGet && route.permission != Permission::kNone &&
+           route.permission != Permission::kViewer;
 }
 
 class RouteTable {

@@ -61,6 +61,14 @@ void GetStatus(Call call) {
 
 // --- Strategy -----------------------------------------------------------------------------------
 
+// A strategy of the user's own, added in C++, is "custom:its-name".
+constexpr std::string_view kCustomPrefix = "custom:";
+
+std::string StrategyText(const Engine& engine) {
+    if (engine.strategy() != Strategy::kCustom) return std::string(Name(engine.strategy()));
+    return std::string(kCustomPrefix) + engine.strategy_name().str();
+}
+
 void SendStrategy(Call call) {
     Node& node = call.services().node;
     node.Look([call = std::move(call)](const Engine* engine) mutable {
@@ -69,7 +77,7 @@ void SendStrategy(Call call) {
         }
         std::string body;
         JsonWriter json(body);
-        json.BeginObject().Field("strategy", Name(engine->strategy()));
+        json.BeginObject().Field("strategy", std::string_view(StrategyText(*engine)));
         json.Key("available").BeginArray();
         for (int i = 0; i < static_cast<int>(Strategy::kCustom); ++i) {
             json.Value(Name(static_cast<Strategy>(i)));
@@ -79,16 +87,16 @@ void SendStrategy(Call call) {
     });
 }
 
-void AskStrategy(Call call, Strategy strategy, bool reset) {
+void AskStrategy(Call call, SetStrategy set) {
     Node& node = call.services().node;
-    node.Ask(SetStrategy{.strategy = strategy, .reset = reset},
-             [call = std::move(call)](Result<Answer> answer) mutable {
-                 if (!answer) return call.RefuseAnswer(answer.error());
-                 SendStrategy(std::move(call));
-             });
+    node.Ask(std::move(set), [call = std::move(call)](Result<Answer> answer) mutable {
+        if (!answer) return call.RefuseAnswer(answer.error());
+        SendStrategy(std::move(call));
+    });
 }
 
-Result<Strategy> ReadStrategy(const Call& call) {
+// Whether there is a strategy of that own name, the engine knows.
+Result<SetStrategy> ReadStrategy(const Call& call) {
     static constexpr std::array<std::string_view, 1> kNames = {"strategy"};
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
     if (!object) return std::unexpected(object.error());
@@ -97,20 +105,24 @@ Result<Strategy> ReadStrategy(const Call& call) {
     std::string scratch;
     while (members.Next()) {
         if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
-        if (members.value().is_string()) {
-            strategy = ParseStrategy(members.value().AsString(scratch));
+        if (!members.value().is_string()) continue;
+        const std::string_view name = members.value().AsString(scratch);
+        if (name.starts_with(kCustomPrefix) && name.size() > kCustomPrefix.size()) {
+            return SetStrategy{.strategy = Strategy::kCustom,
+                               .name = Text(name.substr(kCustomPrefix.size()))};
         }
+        strategy = ParseStrategy(name);
     }
     if (!strategy || *strategy == Strategy::kCustom) {
         return BadField("strategy", "must be one that GET /api/v1/scheduler/strategy lists");
     }
-    return *strategy;
+    return SetStrategy{.strategy = *strategy};
 }
 
 void SetOne(Call call) {
-    const auto strategy = ReadStrategy(call);
+    auto strategy = ReadStrategy(call);
     if (!strategy) return call.RefuseRequest(strategy.error());
-    AskStrategy(std::move(call), *strategy, false);
+    AskStrategy(std::move(call), std::move(*strategy));
 }
 
 // Forgets what the balancer has learned; the strategy stays.
@@ -120,8 +132,9 @@ void ResetStrategy(Call call) {
         if (!engine) {
             return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
         }
-        const Strategy strategy = engine->strategy();
-        AskStrategy(std::move(call), strategy, true);
+        AskStrategy(
+            std::move(call),
+            {.strategy = engine->strategy(), .name = engine->strategy_name(), .reset = true});
     });
 }
 

@@ -9,7 +9,7 @@ void Call::Send(HttpResponse response) {
     services_->meters.CountRequest(response.status);
     // Changes and refusals, whoever asked: what an operator wants to read after an incident.
     if (IsChange(*route_)) {
-        Log(LogLevel::kInfo, "audit", "change",
+        Log(route_->routine ? LogLevel::kDebug : LogLevel::kInfo, "audit", "change",
             {{"who", who_.name},
              {"token", who_.token_id},
              {"method", Name(request_.method)},

@@ -182,7 +182,8 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .summary = "Create a task: one-off, delayed or recurring",
                       .takes = "Task",
                       .gives = "Task",
-                      .success = 201});
+                      .success = 201,
+                      .routine = true});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/tasks",
                       .permission = Permission::kViewer,

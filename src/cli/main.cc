@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/failpoint.h"
+#include "base/version.h"
 #include "cli/cli.h"
 
 int main(int argc, char** argv) {
@@ -14,7 +15,7 @@ int main(int argc, char** argv) {
         return cli::kUsage;
     }
     CLI::App app("Takt runs tasks now, later or by cron on a fleet of workers.", "takt");
-    app.set_version_flag("--version", std::string("takt ") + TAKT_VERSION);
+    app.set_version_flag("--version", std::string("takt ") + kVersion);
     app.require_subcommand(1);
     app.footer("takt COMMAND --help tells more about a command.");
     cli::Context context;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"
@@ -24,12 +25,12 @@ struct Options {
 
 void PrintWelcome(const Server& server, bool with_worker) {
     const std::string& url = server.url();
-    std::printf("takt %s listens on %s\n", TAKT_VERSION, url.c_str());
+    std::printf("takt %s listens on %s\n", kVersion, url.c_str());
     std::printf("  store  %s\n", server.store_name().c_str());
     if (with_worker) std::printf("  worker in this process, with the demonstration handlers\n");
     std::printf(
         "try\n"
-        "  curl -s %s/api/v1/tasks -d '{\"name\": \"hello\", \"type\": \"echo\", \"payload\": "
+        "  curl -s %s/api/v1/tasks --json '{\"name\": \"hello\", \"type\": \"echo\", \"payload\": "
         "{\"say\": \"hello\"}}'\n"
         "  curl -s %s/api/v1/executions\n"
         "  curl -s %s/api/v1/scheduler/status\n",

@@ -38,7 +38,9 @@ void Engine::RestoreWorker(Worker worker) {
 }
 
 void Engine::RestoreExecution(Execution execution) {
-    TAKT_CHECK(!begun_ && !IsTerminal(execution.status));
+    TAKT_CHECK(!begun_);
+    // A store gives a row that it cannot read as a failed one; that is what becomes of it.
+    if (IsTerminal(execution.status)) return unreadable_.push_back(std::move(execution));
     if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
     Live& live = Insert(std::move(execution), Place::kLive);
     const auto task = tasks_.find(live.row.task->id.text());
@@ -98,7 +100,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
 }
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
-    if (!unfinished_.empty()) return Duration(0);
+    if (!unfinished_.empty() || !unreadable_.empty()) return Duration(0);
     // Rounded up: a millisecond late is on time, a millisecond early is a wasted wake-up.
     const auto until = [&](Steady at) {
         return std::max(std::chrono::ceil<Duration>(at - now.steady), Duration(0));
@@ -114,6 +116,11 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
 }
 
 void Engine::RunDue() {
+    for (; !Tired() && !unreadable_.empty(); unreadable_.pop_back()) {
+        effects_->changes.emplace_back(
+            ExecutionChange{Place::kLive, Place::kHistory, unreadable_.back()});
+        effects_->urgent = true;
+    }
     while (!Tired() && !due_.empty() && due_.next_at() <= now_.wall) OnDue(*due_.next());
     while (!Tired() && !overdue_.empty() && overdue_.next_at() <= now_.steady) {
         OnOverdue(*overdue_.next());
@@ -244,8 +251,9 @@ void Engine::On(LookupDone& lookup) {
         const std::size_t events = effects_->events.size();
         for (Question& question : questions) {
             const bool outdated = effects_->events.size() != events;
-            std::visit([&](auto& known) { outdated ? On(known) : AnswerTo(known, lookup.found[i]); },
-                       question);
+            std::visit(
+                [&](auto& known) { outdated ? On(known) : AnswerTo(known, lookup.found[i]); },
+                question);
         }
     }
 }

@@ -172,6 +172,7 @@ class Engine {
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);
     Slot& LetGo(Live& live);
+    bool Withdraw(const Live& live);
     void Requeue(Live& live, bool loss);
     void Fail(Live& live, OutcomePtr outcome, bool retryable);
     Execution Finish(Live& live, Status status, OutcomePtr outcome);
@@ -271,6 +272,7 @@ class Engine {
     TimerHeap<Queue, Steady> queue_paces_;
     std::deque<Slot*> unfinished_;  // Workers with more to be done for them than one step may do.
     std::vector<Live*> restored_;   // Between RestoreExecution and Begin.
+    std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.
 
     boost::unordered_flat_map<Text, std::vector<Question>, TextHash, TextEqual> questions_;
 

@@ -187,8 +187,19 @@ Slot& Engine::LetGo(Live& live) {
     return slot;
 }
 
+// Takes back an assignment that is not sent yet: its commit is still being gathered. False if it is
+// on its way.
+bool Engine::Withdraw(const Live& live) {
+    if (live.mark.generation != effects_->generation) return false;
+    return std::erase_if(effects_->assigns, [&](const Assign& assign) {
+               return assign.execution.serial == live.row.serial &&
+                      assign.execution.attempt == live.row.attempt;
+           }) > 0;
+}
+
 // Its worker is gone, or never got it: somebody else has to run it.
 void Engine::Requeue(Live& live, bool loss) {
+    Withdraw(live);
     LetGo(live);
     if (loss) {
         ++live.row.losses;
@@ -250,10 +261,17 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
             Emit(EventType::kTaskCancelled, live, detail);
             break;
         default:
+            ++counters_.skipped;
             Emit(EventType::kTaskSkipped, live, detail);
             break;
     }
     ++finished_since_cleaning_;
+    ++live.lane->queue->finished;
+    progress_.erase(live.row.serial);
+    log_bytes_.erase(live.row.serial);
+    ReleaseKey(live.row);
+    if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
+    if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
     --live.lane->live;
     live_.erase(&live);
@@ -264,6 +282,7 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
 
 // Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.
 void Engine::Stop(Live& live, Reason reason) {
+    if (Withdraw(live)) return;
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
     if (slot.session != 0) effects_->stops.push_back({slot.session, attempt, reason});

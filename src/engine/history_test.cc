@@ -91,7 +91,8 @@ Instant History::InstantAt(Duration at) const {
 }
 
 void History::Begin(Duration at) {
-    engine_ = std::make_unique<Engine>(config, TermView{0, ++epoch_}, SeedOf(epoch_));
+    ++epoch_;
+    engine_ = std::make_unique<Engine>(config, TermView{0, epoch_}, SeedOf(epoch_));
     for (const auto& [key, value] : store.settings) engine_->RestoreSetting(key, value);
     for (const auto& [id, worker] : store.workers) engine_->RestoreWorker(worker);
     std::vector<const Execution*> rows;

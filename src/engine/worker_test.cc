@@ -141,6 +141,34 @@ TEST_F(WorkerTest, TheNewestSessionWins) {
     EXPECT_EQ(assigns[0].session, SessionOf("a"));
 }
 
+// A worker reconnects while the store is slow: what it was about to get under its old session is
+// not committed yet and must not be sent any more.
+TEST_F(WorkerTest, AnAssignmentThatIsTakenBackBeforeItsCommitIsNotSent) {
+    At(0s, Join({.id = "a"}));
+    Gather();
+    At(1s, Once({}));
+    At(1s, Join({.id = "a"}));
+    Commit();
+
+    ASSERT_EQ(assigns.size(), 1u);
+    EXPECT_EQ(assigns[0].execution.attempt, 2u);
+    EXPECT_EQ(assigns[0].session, SessionOf("a"));
+}
+
+// Submitted and regretted before the store took it: the worker hears of neither.
+TEST_F(WorkerTest, ACancelBeforeTheCommitOfTheAssignmentLeavesTheWorkerAlone) {
+    At(0s, Join({.id = "a"}));
+    Gather();
+    At(1s, Once({}));
+    const std::string id = engine().workers().begin()->second->hand.front()->row.id.text().str();
+    At(1s, CancelOf(id));
+    At(1s, Once({.id = "next"}));
+    Commit();
+
+    EXPECT_THAT(stops, IsEmpty());
+    EXPECT_THAT(AssignedIds(), ElementsAre("next"));
+}
+
 // --- A new leader -------------------------------------------------------------------------------
 
 TEST_F(WorkerTest, ALeaderChangeDoesNotDisturbWhatRuns) {

@@ -16,18 +16,18 @@ struct Range {
 
 // IANA's special-purpose registries, as far as they are not publicly reachable.
 constexpr Range kRanges[] = {
-    {"127.0.0.0", 8, AddressReach::kLoopback},   {"169.254.0.0", 16, AddressReach::kLinkLocal},
-    {"10.0.0.0", 8, AddressReach::kPrivate},     {"172.16.0.0", 12, AddressReach::kPrivate},
-    {"192.168.0.0", 16, AddressReach::kPrivate}, {"100.64.0.0", 10, AddressReach::kPrivate},
-    {"0.0.0.0", 8, AddressReach::kSpecial},      {"192.0.0.0", 24, AddressReach::kSpecial},
-    {"192.0.2.0", 24, AddressReach::kSpecial},   {"198.18.0.0", 15, AddressReach::kSpecial},
+    {"127.0.0.0", 8, AddressReach::kLoopback},    {"169.254.0.0", 16, AddressReach::kLinkLocal},
+    {"10.0.0.0", 8, AddressReach::kPrivate},      {"172.16.0.0", 12, AddressReach::kPrivate},
+    {"192.168.0.0", 16, AddressReach::kPrivate},  {"100.64.0.0", 10, AddressReach::kPrivate},
+    {"0.0.0.0", 8, AddressReach::kSpecial},       {"192.0.0.0", 24, AddressReach::kSpecial},
+    {"192.0.2.0", 24, AddressReach::kSpecial},    {"198.18.0.0", 15, AddressReach::kSpecial},
     {"198.51.100.0", 24, AddressReach::kSpecial}, {"203.0.113.0", 24, AddressReach::kSpecial},
-    {"224.0.0.0", 3, AddressReach::kSpecial},    {"::1", 128, AddressReach::kLoopback},
-    {"fe80::", 10, AddressReach::kLinkLocal},    {"fc00::", 7, AddressReach::kPrivate},
-    {"::", 128, AddressReach::kSpecial},         {"ff00::", 8, AddressReach::kSpecial},
-    {"64:ff9b::", 96, AddressReach::kSpecial},   {"64:ff9b:1::", 48, AddressReach::kSpecial},
-    {"2001:db8::", 32, AddressReach::kSpecial},  {"2001::", 23, AddressReach::kSpecial},
-    {"2002::", 16, AddressReach::kSpecial},      {"100::", 64, AddressReach::kSpecial},
+    {"224.0.0.0", 3, AddressReach::kSpecial},     {"::1", 128, AddressReach::kLoopback},
+    {"fe80::", 10, AddressReach::kLinkLocal},     {"fc00::", 7, AddressReach::kPrivate},
+    {"::", 128, AddressReach::kSpecial},          {"ff00::", 8, AddressReach::kSpecial},
+    {"64:ff9b::", 96, AddressReach::kSpecial},    {"64:ff9b:1::", 48, AddressReach::kSpecial},
+    {"2001:db8::", 32, AddressReach::kSpecial},   {"2001::", 23, AddressReach::kSpecial},
+    {"2002::", 16, AddressReach::kSpecial},       {"100::", 64, AddressReach::kSpecial},
     {"::", 96, AddressReach::kSpecial},
 };
 

@@ -28,20 +28,20 @@ struct HttpClientOptions {
     std::size_t idle_per_host_max = 16;
     std::chrono::milliseconds idle_timeout = std::chrono::seconds(30);
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);  // Per address, with TLS.
-    HttpHeadLimits head;
-    TlsClientOptions tls;
+    HttpHeadLimits head = {};
+    TlsClientOptions tls = {};
     // Sees every address that a host resolves to; if it refuses one, the call fails with kInvalid.
     // The connection goes to an address that was seen. Empty: everything is allowed.
-    std::function<bool(const IpAddress&)> allow_address;
+    std::function<bool(const IpAddress&)> allow_address = {};
     std::string user_agent = "takt";
-    HttpLog log;
+    HttpLog log = {};
 };
 
 struct HttpCall {
     HttpMethod method = HttpMethod::kGet;
     std::string url;
-    HttpHeaderList headers;
-    std::string body;
+    HttpHeaderList headers = {};
+    std::string body = {};
     std::chrono::milliseconds timeout = std::chrono::seconds(30);  // Of everything together.
     std::size_t response_bytes_max = 4 << 20;                      // kExhausted beyond.
 };
@@ -56,7 +56,7 @@ using HttpDone = std::move_only_function<void(Result<HttpAnswer>)>;
 
 struct WebSocketCall {
     std::string url;  // ws:// or wss://
-    HttpHeaderList headers;
+    HttpHeaderList headers = {};
     std::chrono::milliseconds timeout = std::chrono::seconds(10);  // Until the session is open.
 };
 
@@ -82,7 +82,8 @@ class HttpClient {
     void OpenWebSocket(WebSocketCall call, std::shared_ptr<WebSocketCallbacks> callbacks,
                        std::move_only_function<void(Error)> failed);
 
-    // Any thread. Fails what is pending and drops the pool. WebSockets that are open stay open.
+    // Any thread. Fails what is pending and drops the pool. WebSockets that are open stay
+    // open; their handshakes run to their own deadline.
     void Close();
 
   private:

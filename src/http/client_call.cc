@@ -23,8 +23,8 @@ bool IsReserved(std::string_view name) {
 
 Result<std::string> FormatRequestHead(HttpMethod method, const Url& url,
                                       const HttpHeaderList& headers, std::string_view user_agent) {
-    std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\n",
-                                   Name(method), url.target, url.Authority(), user_agent);
+    std::string head = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\n", Name(method),
+                                   url.target, url.Authority(), user_agent);
     for (const auto& [name, value] : headers) {
         if (!IsHttpHeaderName(name) || !IsHttpHeaderValue(value) || IsReserved(name)) {
             return takt::Fail(ErrorCode::kInvalid,
@@ -44,7 +44,8 @@ ClientCall::ClientCall(std::shared_ptr<ClientCore> core, HttpCall call, Url url,
       head_(std::move(head)),
       done_(std::move(done)),
       deadline_(core_->io()) {
-    const bool may_have_body = call_.method != HttpMethod::kGet && call_.method != HttpMethod::kHead;
+    const bool may_have_body =
+        call_.method != HttpMethod::kGet && call_.method != HttpMethod::kHead;
     if (may_have_body || !call_.body.empty()) {
         head_ += fmt::format("Content-Length: {}\r\n", call_.body.size());
     }
@@ -104,17 +105,18 @@ asio::awaitable<void> ClientCall::Run(std::shared_ptr<ClientCall> self) {
 asio::awaitable<bool> ClientCall::Acquire(bool fresh) {
     transport_ = fresh ? nullptr : core_->TakeIdle(origin_);
     reused_ = transport_ != nullptr;
-    sent_ = false;
     if (reused_) co_return true;
     dial_ = std::make_shared<Dial>(core_->io());
-    auto connected = co_await dial_->Connect(url_, {core_->options().connect_timeout,
-                                                    core_->options().allow_address, core_->tls()});
+    auto connected = co_await dial_->Connect(
+        url_, {core_->options().connect_timeout, core_->options().allow_address, core_->tls()});
     dial_.reset();
     if (over_) {
         if (connected) (*connected)->Close();
         co_return false;
     }
     if (!connected) {
+        // The first try over a pooled connection may have had its effect.
+        if (sent_) connected.error().code = ErrorCode::kUnknown;
         Finish(std::unexpected(connected.error()));
         co_return false;
     }
@@ -211,8 +213,8 @@ bool ClientCall::ParseReceived() {
     }
     if (!parser_->is_done()) in_.erase(0, parser_->ParseBody(in_));
     if (too_large_) {
-        Fail(ErrorCode::kExhausted, fmt::format("{} answers with more than {} bytes", origin_,
-                                                call_.response_bytes_max));
+        Fail(ErrorCode::kExhausted,
+             fmt::format("{} answers with more than {} bytes", origin_, call_.response_bytes_max));
     } else if (parser_->refusal() != 0 || (!parser_->is_done() && in_.size() > head_bytes_max)) {
         Fail(ErrorCode::kUnknown, origin_ + " sends a malformed body");
     }
@@ -237,9 +239,8 @@ bool ClientCall::TakeHead() {
         in_.erase(0, size);
         answer_.status = parser_->status();
         // No need to read what cannot be kept.
-        const auto length = parser_->content_length();
-        too_large_ = good && call_.method != HttpMethod::kHead && length &&
-                     *length > call_.response_bytes_max;
+        too_large_ = good && call_.method != HttpMethod::kHead &&
+                     parser_->content_length().value_or(0) > call_.response_bytes_max;
     }
     if (!good) Fail(ErrorCode::kUnknown, origin_ + " sends a malformed or too large head");
     return good;

@@ -20,8 +20,8 @@ constexpr auto kSweepInterval = std::chrono::seconds(1);
 // A connection that the server has closed, or on which it talks unasked, is readable.
 bool IsQuiet(Transport& transport) {
     char byte = 0;
-    const ssize_t got = ::recv(transport.socket().native_handle(), &byte, 1,
-                               MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t got =
+        ::recv(transport.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
@@ -110,9 +110,8 @@ void ClientCore::GiveBack(const std::string& origin, std::shared_ptr<Transport> 
 void ClientCore::SweepIdle(const std::string& origin, Steady now) {
     swept_ = now;
     for (auto& [name, host] : hosts_) {
-        std::erase_if(host.idle, [&](const Idle& idle) {
-            return now - idle.since >= options_.idle_timeout;
-        });
+        std::erase_if(host.idle,
+                      [&](const Idle& idle) { return now - idle.since >= options_.idle_timeout; });
     }
     std::erase_if(hosts_, [&](const auto& entry) {
         const Host& host = entry.second;
@@ -140,7 +139,9 @@ Result<std::unique_ptr<HttpClient>> HttpClient::Create(asio::io_context& io,
         new HttpClient(std::make_shared<ClientCore>(io, std::move(options), std::move(*tls))));
 }
 
-HttpClient::~HttpClient() { Close(); }
+HttpClient::~HttpClient() {
+    Close();
+}
 
 void HttpClient::Send(HttpCall call, HttpDone done) {
     asio::post(core_->io(),

@@ -31,7 +31,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     // For calls.
     boost::asio::io_context& io() { return io_; }
     const HttpClientOptions& options() const { return options_; }
-    const TlsClientContext& tls() const { return *tls_; }
+    TlsClientContext& tls() { return *tls_; }
     // An idle connection that the server has not closed; null when there is none.
     std::shared_ptr<Transport> TakeIdle(const std::string& origin);
     void GiveBack(const std::string& origin, std::shared_ptr<Transport> transport);

@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kBodyBytesPerSecond = 64 << 10;  // Slower than this is not a live client.
-constexpr std::size_t kKeptCapacity = 4096;  // Of the input buffer, between requests.
+constexpr std::size_t kKeptCapacity = 4096;            // Of the input buffer, between requests.
 constexpr std::uint32_t kRequestsPerTurn = 32;
 constexpr auto kLingerTimeout = std::chrono::seconds(2);
 
@@ -61,8 +61,8 @@ void Connection::Tick(Steady now) {
     if (now < deadline_ || expired_) return;
     expired_ = true;
     if (phase_ == Phase::kReply) {
-        core_->Log(HttpLogLevel::kError, fmt::format("request {} was not answered in time",
-                                                     current_.request_id));
+        core_->Log(HttpLogLevel::kError,
+                   fmt::format("request {} was not answered in time", current_.request_id));
         Refuse(503, "the request was not answered in time");
         ++sequence_;  // The late answer belongs to nobody.
         wake_.cancel();
@@ -216,7 +216,11 @@ void Connection::RememberHandshake() {
 
 // The head is fine: asks the handler what it thinks of it before any of the body is kept.
 void Connection::AcceptHead() {
-    core_->handler().OnHead(request_, verdict_);
+    try {
+        core_->handler().OnHead(request_, verdict_);
+    } catch (const std::exception& error) {
+        return OnHandlerThrew(error);
+    }
     if (verdict_.refusal) {
         response_ = std::move(*verdict_.refusal);
         // A body that was announced would be taken for the next request.
@@ -284,18 +288,17 @@ bool Connection::TakeBody() {
 // Waits for bytes and takes them in. False: nothing will come.
 asio::awaitable<bool> Connection::Fill() {
     unsuspended_ = 0;
+    IoState want = transport_->HasBuffered() ? IoState::kDone : IoState::kWantRead;
     for (;;) {
-        if (expired_ || aborted_) co_return false;
-        IoState want = IoState::kWantRead;
-        if (transport_->HasBuffered()) {
-            want = IoState::kDone;
-        } else {
+        if (want != IoState::kDone) {
+            if (expired_ || aborted_) co_return false;
             const auto [error] = co_await transport_->Wait(want);
             if (error) co_return false;
         }
         const IoResult result = transport_->TryRead(ReadScratch());
         if (result.state == IoState::kClosed || result.state == IoState::kFailed) co_return false;
-        if (result.state != IoState::kDone) continue;
+        want = result.state;
+        if (want != IoState::kDone) continue;
         if (in_used_ > 0) in_.erase(0, std::exchange(in_used_, 0));
         in_.append(ReadScratch().data(), result.bytes);
         if (phase_ == Phase::kIdle) Enter(Phase::kHead, core_->options().head_timeout);
@@ -337,11 +340,15 @@ void Connection::Dispatch() {
         core_->handler().Handle(std::move(request_),
                                 ReplySlot(weak_from_this(), core_->io(), sequence_));
     } catch (const std::exception& error) {
-        core_->Log(HttpLogLevel::kError, fmt::format("handler of request {} threw: {}",
-                                                     current_.request_id, error.what()));
-        response_ = HttpResponse::Text(500, "internal error\n");
+        OnHandlerThrew(error);
     }
     in_handler_ = false;
+}
+
+void Connection::OnHandlerThrew(const std::exception& error) {
+    core_->Log(HttpLogLevel::kError,
+               fmt::format("handler of request {} threw: {}", current_.request_id, error.what()));
+    Refuse(500, "internal error");
 }
 
 void Connection::OnReply(std::uint32_t sequence, HttpResponse response) {

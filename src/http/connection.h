@@ -36,7 +36,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   private:
     enum class Phase : std::uint8_t {
-        kHandshake, kIdle, kHead, kBody, kReply, kWrite, kStream, kWebSocket, kLinger
+        kHandshake,
+        kIdle,
+        kHead,
+        kBody,
+        kReply,
+        kWrite,
+        kStream,
+        kWebSocket,
+        kLinger
     };
 
     // What must be remembered of a request after the handler has taken it.
@@ -73,6 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     // Answering.
     void Dispatch();
+    void OnHandlerThrew(const std::exception& error);
     boost::asio::awaitable<void> AwaitReply();
     boost::asio::awaitable<bool> Answer();
     std::string_view PrepareBody(ResponseHead& head);
@@ -100,7 +109,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::uint32_t sequence_ = 0;
     std::uint32_t unsuspended_ = 0;  // Requests answered without giving way to others.
 
-    std::string in_;            // Received and not parsed yet, from in_used_ on.
+    std::string in_;  // Received and not parsed yet, from in_used_ on.
     std::size_t in_used_ = 0;
     HeadScanner scanner_;
     std::optional<RequestParser> parser_;

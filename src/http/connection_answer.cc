@@ -20,7 +20,9 @@ constexpr auto kLingerTimeout = std::chrono::seconds(2);
 // What a refused client may still send before we stop listening politely.
 constexpr std::size_t kLingerBytesMax = 16 << 20;
 
-bool HasNoBody(int status) { return status < 200 || status == 204 || status == 304; }
+bool HasNoBody(int status) {
+    return status < 200 || status == 204 || status == 304;
+}
 
 bool HasHeader(const HttpResponse& response, std::string_view name) {
     return std::any_of(response.headers.begin(), response.headers.end(),
@@ -78,8 +80,8 @@ asio::awaitable<bool> Connection::Answer() {
     }
     const int status = response_->status;
     const std::size_t body_bytes = body.size();
-    const bool written = body_bytes <= kJoinedBytesMax ? WriteNow(out.append(body), {})
-                                                       : WriteNow(out, body);
+    const bool written =
+        body_bytes <= kJoinedBytesMax ? WriteNow(out.append(body), {}) : WriteNow(out, body);
     if (!written && !co_await WriteRest()) co_return false;
     LogAccess(status, body_bytes);
     co_return !closing();
@@ -98,8 +100,8 @@ void Connection::LogAccess(int status, std::size_t body_bytes) {
                                  .took = took});
 }
 
-// One try, which is nearly always enough. False: WriteRest has to wait for the client. Keeps what is
-// left of `head`, which other connections use too.
+// One try, which is nearly always enough. False: WriteRest has to wait for the client. Keeps what
+// is left of `head`, which other connections use too.
 bool Connection::WriteNow(std::string& head, std::string_view body) {
     const IoResult result = transport_->TryWrite(head, body);
     const std::size_t sent = result.state == IoState::kDone ? result.bytes : 0;

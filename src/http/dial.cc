@@ -41,7 +41,7 @@ asio::awaitable<Result<std::vector<asio::ip::tcp::endpoint>>> Dial::Resolve(cons
 }
 
 asio::awaitable<Result<std::shared_ptr<Transport>>> Dial::Connect(const Url& url,
-                                                                 DialOptions options) {
+                                                                  DialOptions options) {
     const auto self = shared_from_this();
     auto endpoints = co_await Resolve(url);
     if (!endpoints) co_return std::unexpected(endpoints.error());
@@ -49,10 +49,9 @@ asio::awaitable<Result<std::shared_ptr<Transport>>> Dial::Connect(const Url& url
         for (const tcp::endpoint& endpoint : *endpoints) {
             const IpAddress address = ToIpAddress(endpoint.address());
             if (options.allow_address(address)) continue;
-            co_return Fail(ErrorCode::kInvalid,
-                           fmt::format("{} is at {}, which is not allowed", url.host,
-                                       address.Text()),
-                           "url");
+            co_return Fail(
+                ErrorCode::kInvalid,
+                fmt::format("{} is at {}, which is not allowed", url.host, address.Text()), "url");
         }
     }
     std::string problem = "it has no address";

@@ -19,7 +19,7 @@ namespace takt {
 struct DialOptions {
     std::chrono::milliseconds connect_timeout;
     const std::function<bool(const IpAddress&)>& allow_address;
-    const TlsClientContext& tls;
+    TlsClientContext& tls;
 };
 
 class Dial : public std::enable_shared_from_this<Dial> {
@@ -28,7 +28,7 @@ class Dial : public std::enable_shared_from_this<Dial> {
 
     // REQUIRES: a shared_ptr to this is kept until it returns.
     boost::asio::awaitable<Result<std::shared_ptr<Transport>>> Connect(const Url& url,
-                                                                      DialOptions options);
+                                                                       DialOptions options);
     // The io thread: makes Connect fail soon. A resolver that hangs in the system is not waited for
     // by the caller's deadline, only by Connect.
     void Cancel();

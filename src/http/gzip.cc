@@ -11,8 +11,8 @@ namespace takt {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // 32 KB window, gzip wrapper.
-// Level 2 packs JSON to about a sixth at 200 MB/s; higher levels cost the loop more than the network
-// gains.
+// Level 2 packs JSON to about a sixth at 200 MB/s; higher levels cost the loop more than the
+// network gains.
 constexpr int kLevel = 2;
 
 Bytef* Bytes(std::string_view text) {
@@ -30,7 +30,9 @@ GzipWriter::GzipWriter() : stream_(std::make_unique<Stream>()) {
                Z_OK);
 }
 
-GzipWriter::~GzipWriter() { deflateEnd(&stream_->z); }
+GzipWriter::~GzipWriter() {
+    deflateEnd(&stream_->z);
+}
 
 std::string GzipWriter::Compress(std::string_view text) {
     z_stream& z = stream_->z;

@@ -7,7 +7,13 @@ namespace {
 
 namespace http = boost::beast::http;
 
-std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
+std::string_view View(boost::beast::string_view text) {
+    return {text.data(), text.size()};
+}
+
+bool IsNumber(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 // Whether the request line ends like one of HTTP, of whatever version.
 bool NamesVersion(std::string_view head) {
@@ -85,8 +91,9 @@ void MessageParser<is_request>::on_field_impl(field name, view name_text, view v
     if (!IsHttpHeaderValue(View(value))) {
         return Refuse(400, "header value has a control character", error);
     }
-    if (name == field::content_length && ++content_lengths_ > 1) {
-        return Refuse(400, "Content-Length is given twice", error);
+    if (name == field::content_length &&
+        (++content_lengths_ > 1 || !IsNumber(View(value)))) {  // Beast takes "3, 3" for 3.
+        return Refuse(400, "Content-Length is not one number", error);
     }
     if (name == field::transfer_encoding) {
         if (++transfer_encodings_ > 1 || !EqualsIgnoringCase(View(value), "chunked")) {
@@ -188,7 +195,8 @@ bool ResponseParser::ParseHead(std::string_view head) {
 std::size_t ResponseParser::ParseBody(std::string_view bytes) {
     error_code error;
     const std::size_t used = PutBody(*this, bytes, error);
-    if (error && refusal() == 0 && !body_refused()) Refuse(400, "response body is malformed", error);
+    if (error && refusal() == 0 && !body_refused())
+        Refuse(400, "response body is malformed", error);
     return used;
 }
 

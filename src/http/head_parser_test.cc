@@ -47,7 +47,9 @@ TEST(RequestHead, ThatCouldBeReadInTwoWaysIsRefused) {
         {"Transfer-Encoding: identity\r\n", 501},
         {"Transfer-Encoding: xchunked\r\n", 501},
         {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", 400},
-        {"Transfer-Encoding:\x0b" "chunked\r\n", 400},
+        {"Transfer-Encoding:\x0b"
+         "chunked\r\n",
+         400},
         {"X: a\r\n folded\r\n", 400},
         {"X: a\r\n\tfolded\r\n", 400},
         {"X: a\nContent-Length: 3\r\n", 400},
@@ -70,8 +72,8 @@ TEST(RequestHead, ThatCouldBeReadInTwoWaysIsRefused) {
 TEST(RequestHead, ThatIsMalformedIsRefused) {
     for (const std::string_view line :
          {"GET /", "GET", "GET  / HTTP/1.1", "GET / HTTP/1.1 ", " GET / HTTP/1.1", "/ HTTP/1.1",
-          "GET / HTTP/11", "GET / http/1.1", "GET /a b HTTP/1.1", "GET / HTTP/1.1x",
-          "\x16\x03\x01", "GET /\x01 HTTP/1.1"}) {
+          "GET / HTTP/11", "GET / http/1.1", "GET /a b HTTP/1.1", "GET / HTTP/1.1x", "\x16\x03\x01",
+          "GET /\x01 HTTP/1.1"}) {
         EXPECT_EQ(Refusal(std::string(line) + "\r\nHost: a\r\n\r\n"), 400) << line;
     }
     EXPECT_EQ(Refusal("GET / HTTP/2.0\r\nHost: a\r\n\r\n"), 505);
@@ -105,8 +107,8 @@ TEST(RequestBody, IsTheSameHoweverItIsCut) {
         HttpRequest request;
         std::string text;
         RequestParser parser({}, request);
-        ASSERT_TRUE(parser.ParseHead(
-            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
+        ASSERT_TRUE(
+            parser.ParseHead("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
         parser.set_piece([&](std::string_view piece) {
             text += piece;
             return true;
@@ -123,12 +125,12 @@ TEST(RequestBody, IsTheSameHoweverItIsCut) {
 
 // A length that wraps around, a chunk without its line end: the rest would be another request.
 TEST(RequestBody, WithBrokenChunksIsRefused) {
-    for (const std::string_view body :
-         {"ffffffffffffffffff\r\nabc", "-1\r\na", "3\r\nabcX\r\n", "g\r\n", "\r\n", "3 \r\nabc\n"}) {
+    for (const std::string_view body : {"ffffffffffffffffff\r\nabc", "-1\r\na", "3\r\nabcX\r\n",
+                                        "g\r\n", "\r\n", "3 \r\nabc\n"}) {
         HttpRequest request;
         RequestParser parser({}, request);
-        ASSERT_TRUE(parser.ParseHead(
-            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
+        ASSERT_TRUE(
+            parser.ParseHead("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
         parser.ParseBody(std::string(body) + "\r\n0\r\n\r\n");
         EXPECT_EQ(parser.refusal(), 400) << body;
     }

@@ -1,4 +1,4 @@
-// How this folder reports what an operator should know, without choosing a logging library.
+// Where this folder reports what an operator should know.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@ namespace takt {
 
 enum class HttpLogLevel : std::uint8_t { kInfo, kWarning, kError };
 
-// Called on the io thread; empty means that nobody listens, except for what escapes from a
-// coroutine, which then goes to stderr.
+// Called on the io thread. Empty means the process's log, component "http".
 using HttpLog = std::function<void(HttpLogLevel level, std::string_view message)>;
+
+void LogHttp(const HttpLog& log, HttpLogLevel level, std::string_view message);
 
 }  // namespace takt

@@ -36,8 +36,8 @@ class HttpHeaders {
     void Reserve(std::size_t bytes, std::size_t count);
     void Add(std::string_view name, std::string_view value);
 
-    // The first value of that name (case does not matter), nullopt when it is absent. The view lives
-    // as long as this object is not changed.
+    // The first value of that name (case does not matter), nullopt when it is absent. The view
+    // lives as long as this object is not changed.
     std::optional<std::string_view> Find(std::string_view name) const;
 
     std::size_t size() const { return entries_.size(); }
@@ -105,11 +105,12 @@ struct HttpResponse {
     std::string content_type;  // Empty: no Content-Type header.
     HttpHeaderList headers;
     std::string body;
-    // When not empty, the body instead of `body`, in memory that outlives the server: embedded files.
+    // When not empty, the body instead of `body`, in memory that outlives the server: embedded
+    // files.
     std::string_view static_body;
 
-    // Turns the answer into an event stream (see event_stream.h): called on the server's thread once
-    // the head is sent. status and body are ignored.
+    // Turns the answer into an event stream (see event_stream.h): called on the server's thread
+    // once the head is sent. status and body are ignored.
     std::shared_ptr<EventStreamOptions> event_stream;
     // Takes the connection as a WebSocket (see websocket.h). The server answers 101, or 400/426
     // when the request is no proper handshake; status and body are ignored.

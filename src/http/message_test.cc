@@ -90,11 +90,27 @@ TEST(Urls, AreTakenApart) {
 
 // An attacker registers an executor whose URL means something else than it seems to.
 TEST(Urls, ThatHideTheirMeaningAreRefused) {
-    for (const std::string_view text :
-         {"", "a", "ftp://a/", "file:///etc/passwd", "http://", "http:///a", "http://user@a/",
-          "http://a:pass@b/", "http://a:0/", "http://a:99999/", "http://a:8x/", "http://[::1",
-          "http://[a]/", "http://a b/", "http://a/\r\nX: y", "http://a\\b/", "http://0x7f.1/",
-          "http://2130706433/", "http://127.1/", "http://a/#f", "http://[127.0.0.1]/"}) {
+    for (const std::string_view text : {"",
+                                        "a",
+                                        "ftp://a/",
+                                        "file:///etc/passwd",
+                                        "http://",
+                                        "http:///a",
+                                        "http://user@a/",
+                                        "http://a:pass@b/",
+                                        "http://a:0/",
+                                        "http://a:99999/",
+                                        "http://a:8x/",
+                                        "http://[::1",
+                                        "http://[a]/",
+                                        "http://a b/",
+                                        "http://a/\r\nX: y",
+                                        "http://a\\b/",
+                                        "http://0x7f.1/",
+                                        "http://2130706433/",
+                                        "http://127.1/",
+                                        "http://a/#f",
+                                        "http://[127.0.0.1]/"}) {
         EXPECT_FALSE(ParseUrl(text)) << text;
     }
 }

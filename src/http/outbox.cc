@@ -75,8 +75,7 @@ bool Outbox::TakePending() {
 
 void Outbox::Flush() {
     while (TakePending()) {
-        const IoResult result =
-            transport_->TryWrite(std::string_view(writing_).substr(written_));
+        const IoResult result = transport_->TryWrite(std::string_view(writing_).substr(written_));
         switch (result.state) {
             case IoState::kDone:
                 written_ += result.bytes;
@@ -84,7 +83,8 @@ void Outbox::Flush() {
                 progress_ = SteadyClock::now();
                 continue;
             case IoState::kWantRead:
-            case IoState::kWantWrite: return WaitToWrite(result.state);
+            case IoState::kWantWrite:
+                return WaitToWrite(result.state);
             case IoState::kClosed:
             case IoState::kFailed:
                 Abandon();

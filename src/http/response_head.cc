@@ -47,9 +47,14 @@ bool FormatHead(const HttpResponse& response, const ResponseHead& head, std::str
     if (head.vary_encoding) out.append("Vary: Accept-Encoding\r\n");
     for (const auto& [name, value] : response.headers) add(name, value);
     switch (head.connection) {
-        case ConnectionHeader::kNone: break;
-        case ConnectionHeader::kClose: out.append("Connection: close\r\n"); break;
-        case ConnectionHeader::kKeepAlive: out.append("Connection: keep-alive\r\n"); break;
+        case ConnectionHeader::kNone:
+            break;
+        case ConnectionHeader::kClose:
+            out.append("Connection: close\r\n");
+            break;
+        case ConnectionHeader::kKeepAlive:
+            out.append("Connection: keep-alive\r\n");
+            break;
     }
     out.append("\r\n");
     return clean;

@@ -14,7 +14,7 @@ struct ResponseHead {
     std::string_view date = {};
     std::string_view request_id = {};
     std::string_view content_encoding = {};  // Empty: none.
-    bool vary_encoding = false;         // The body would differ for another Accept-Encoding.
+    bool vary_encoding = false;              // The body would differ for another Accept-Encoding.
     std::size_t body_bytes = 0;
     bool has_length = true;  // False for streams, 101 and statuses that have no body.
     ConnectionHeader connection = ConnectionHeader::kNone;

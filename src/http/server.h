@@ -37,7 +37,7 @@ struct HttpAccess {
     std::string_view remote_address;
     std::string_view request_id;
     int status;
-    std::size_t body_bytes;  // Of the answer, as sent.
+    std::size_t body_bytes;          // Of the answer, as sent.
     std::chrono::microseconds took;  // From the complete head to the written answer.
 };
 
@@ -45,8 +45,8 @@ struct HttpServerOptions {
     std::string host = "127.0.0.1";  // An IP address, or a name that has one.
     std::uint16_t port = 0;          // 0: any free port, see HttpServer::port().
 
-    HttpHeadLimits head;                          // 431 beyond.
-    std::size_t body_bytes_max = 1 << 20;         // 413 beyond, unless OnHead allows more.
+    HttpHeadLimits head = {};                      // 431 beyond.
+    std::size_t body_bytes_max = 1 << 20;          // 413 beyond, unless OnHead allows more.
     std::size_t body_bytes_total_max = 256 << 20;  // Held by all requests together; 503 beyond.
 
     // A head that is not complete after this long is a slow attack or a dead client: 408.
@@ -66,11 +66,11 @@ struct HttpServerOptions {
 
     std::size_t gzip_bytes_min = 1024;  // Smaller bodies do not fit fewer packets.
 
-    std::optional<TlsServerFiles> tls;
+    std::optional<TlsServerFiles> tls = {};
     std::chrono::milliseconds tls_reload_interval = std::chrono::seconds(10);
 
-    HttpLog log;
-    std::function<void(const HttpAccess&)> access_log;
+    HttpLog log = {};
+    std::function<void(const HttpAccess&)> access_log = {};
 };
 
 class ServerCore;

@@ -79,8 +79,8 @@ Result<void> ServerCore::Open() {
     const auto found = resolver.resolve(options_.host, std::to_string(options_.port),
                                         tcp::resolver::passive, error);
     if (error || found.empty()) {
-        return Fail(ErrorCode::kInvalid, fmt::format("cannot listen on '{}': {}", options_.host,
-                                                     error.message()));
+        return Fail(ErrorCode::kInvalid,
+                    fmt::format("cannot listen on '{}': {}", options_.host, error.message()));
     }
     const tcp::endpoint endpoint = found.begin()->endpoint();
     acceptor_.open(endpoint.protocol(), error);
@@ -105,13 +105,13 @@ void ServerCore::Start() {
 }
 
 void ServerCore::Log(HttpLogLevel level, std::string_view message) const {
-    if (options_.log) options_.log(level, message);
+    LogHttp(options_.log, level, message);
 }
 
 asio::awaitable<void> ServerCore::AcceptLoop(std::shared_ptr<ServerCore> self) {
     while (!stopping_) {
-        const auto [error] = co_await acceptor_.async_wait(
-            asio::socket_base::wait_read, asio::as_tuple(asio::use_awaitable));
+        const auto [error] = co_await acceptor_.async_wait(asio::socket_base::wait_read,
+                                                           asio::as_tuple(asio::use_awaitable));
         if (error) break;  // Closed by Stop.
         for (int i = 0; i < kAcceptsPerTurn && !stopping_; ++i) {
             const Accepted accepted = AcceptOne();
@@ -130,25 +130,28 @@ asio::awaitable<void> ServerCore::AcceptLoop(std::shared_ptr<ServerCore> self) {
 ServerCore::Accepted ServerCore::AcceptOne() {
     tcp::endpoint remote;
     socklen_t size = static_cast<socklen_t>(remote.capacity());
-    const int descriptor = ::accept4(acceptor_.native_handle(), remote.data(), &size,
-                                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int descriptor =
+        ::accept4(acceptor_.native_handle(), remote.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor >= 0) {
         remote.resize(size);
         Admit(descriptor, remote);
         return Accepted::kOne;
     }
     switch (errno) {
-        case EAGAIN: return Accepted::kNone;
+        case EAGAIN:
+            return Accepted::kNone;
         case EMFILE:
         case ENFILE:
         case ENOMEM:
-        case ENOBUFS: return Accepted::kNoDescriptor;
-        default: return Accepted::kOne;  // That connection died in the queue; the next may not.
+        case ENOBUFS:
+            return Accepted::kNoDescriptor;
+        default:
+            return Accepted::kOne;  // That connection died in the queue; the next may not.
     }
 }
 
-// Without a free descriptor the kernel's queue fills with clients that wait for nothing. The reserve
-// gives each of them a quick refusal instead.
+// Without a free descriptor the kernel's queue fills with clients that wait for nothing. The
+// reserve gives each of them a quick refusal instead.
 bool ServerCore::ShedOne() {
     if (const Steady now = SteadyClock::now(); now - shed_logged_ > kShedLogInterval) {
         shed_logged_ = now;
@@ -161,8 +164,8 @@ bool ServerCore::ShedOne() {
         if (reserve_descriptor_ < 0) return false;
     }
     ::close(reserve_descriptor_);
-    const int descriptor = ::accept4(acceptor_.native_handle(), nullptr, nullptr,
-                                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int descriptor =
+        ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor >= 0) Refuse(descriptor);
     reserve_descriptor_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     return reserve_descriptor_ >= 0 && descriptor >= 0;
@@ -173,8 +176,7 @@ void ServerCore::Refuse(int descriptor) {
     ++refused_;
     if (!tls_) {
         std::array<char, 4096> unread{};
-        static_cast<void>(
-            ::send(descriptor, kOverloaded.data(), kOverloaded.size(), MSG_NOSIGNAL));
+        static_cast<void>(::send(descriptor, kOverloaded.data(), kOverloaded.size(), MSG_NOSIGNAL));
         ::shutdown(descriptor, SHUT_WR);
         // Unread bytes would turn the close into a reset and could lose the answer.
         static_cast<void>(::recv(descriptor, unread.data(), unread.size(), 0));
@@ -204,8 +206,8 @@ void ServerCore::Admit(int descriptor, const tcp::endpoint& remote) {
     ++per_address_[key];
     const auto connection = std::make_shared<Connection>(
         shared_from_this(),
-        std::make_shared<Transport>(std::move(socket), tls_ ? tls_->NewSession() : nullptr),
-        remote, key);
+        std::make_shared<Transport>(std::move(socket), tls_ ? tls_->NewSession() : nullptr), remote,
+        key);
     Add(connection.get());
     Spawn(io_.get_executor(), connection->Run(connection), "http connection", options_.log);
 }
@@ -325,7 +327,9 @@ HttpServer::~HttpServer() {
     asio::post(core_->io(), [core = core_] { core->Abort(); });
 }
 
-std::uint16_t HttpServer::port() const { return core_->port(); }
+std::uint16_t HttpServer::port() const {
+    return core_->port();
+}
 
 void HttpServer::Stop(std::chrono::milliseconds drain, std::move_only_function<void()> stopped) {
     asio::post(core_->io(), [core = core_, drain, stopped = std::move(stopped)]() mutable {
@@ -337,8 +341,14 @@ void HttpServer::ReloadTls() {
     asio::post(core_->io(), [core = core_] { core->ReloadTls(); });
 }
 
-std::size_t HttpServer::connections() const { return core_->connections(); }
-std::uint64_t HttpServer::requests() const { return core_->requests(); }
-std::uint64_t HttpServer::refused_connections() const { return core_->refused(); }
+std::size_t HttpServer::connections() const {
+    return core_->connections();
+}
+std::uint64_t HttpServer::requests() const {
+    return core_->requests();
+}
+std::uint64_t HttpServer::refused_connections() const {
+    return core_->refused();
+}
 
 }  // namespace takt

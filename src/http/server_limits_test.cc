@@ -37,10 +37,11 @@ TEST_F(ServerTest, BodyOverTheLimitIsRefusedBeforeItIsRead) {
     Serve();
     const std::string body(3000, 'x');
     const std::string sized = " HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n";
-    const std::string chunked = " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nbb8\r\n" +
-                                body + "\r\n0\r\n\r\n";
-    EXPECT_TRUE(Exchange(server_->port(), "POST /" + sized + "\r\n" + body)
-                    .starts_with("HTTP/1.1 413 "));
+    const std::string chunked =
+        " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nbb8\r\n" + body +
+        "\r\n0\r\n\r\n";
+    EXPECT_TRUE(
+        Exchange(server_->port(), "POST /" + sized + "\r\n" + body).starts_with("HTTP/1.1 413 "));
     EXPECT_TRUE(Exchange(server_->port(), "POST /" + chunked).starts_with("HTTP/1.1 413 "));
     // Not even asked for.
     EXPECT_TRUE(Exchange(server_->port(), "POST /" + sized + "Expect: 100-continue\r\n\r\n")
@@ -74,13 +75,13 @@ TEST_F(ServerTest, HeadAndChunkHeaderAreBounded) {
     Serve();
     const std::string filler(20'000, 'a');
     EXPECT_TRUE(Exchange(server_->port(), "GET /" + filler).starts_with("HTTP/1.1 431 "));
-    EXPECT_TRUE(Exchange(server_->port(),
-                         "GET / HTTP/1.1\r\nHost: x\r\nCookie: " + filler + "\r\n\r\n")
-                    .starts_with("HTTP/1.1 431 "));
-    EXPECT_TRUE(Exchange(server_->port(),
-                         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;" +
-                             filler)
-                    .starts_with("HTTP/1.1 400 "));
+    EXPECT_TRUE(
+        Exchange(server_->port(), "GET / HTTP/1.1\r\nHost: x\r\nCookie: " + filler + "\r\n\r\n")
+            .starts_with("HTTP/1.1 431 "));
+    EXPECT_TRUE(
+        Exchange(server_->port(),
+                 "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;" + filler)
+            .starts_with("HTTP/1.1 400 "));
 }
 
 // Slowloris: heads and bodies that never become complete, connections that ask nothing.
@@ -88,9 +89,9 @@ TEST_F(ServerTest, SlowClientsAreTurnedAway) {
     options_.head_timeout = options_.body_timeout = options_.idle_timeout = 80ms;
     Serve();
     EXPECT_TRUE(Exchange(server_->port(), "GET / HTTP/1.1\r\nHost:").starts_with("HTTP/1.1 408 "));
-    EXPECT_TRUE(Exchange(server_->port(),
-                         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
-                    .starts_with("HTTP/1.1 408 "));
+    EXPECT_TRUE(
+        Exchange(server_->port(), "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+            .starts_with("HTTP/1.1 408 "));
     EXPECT_EQ(Exchange(server_->port(), ""), "");
     RawClient idle(server_->port());
     idle.Send(Get("/"));

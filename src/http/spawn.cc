@@ -10,13 +10,8 @@
 namespace takt {
 namespace {
 
-void Report(const HttpLog& log, const char* name, const char* what) {
-    const std::string message = fmt::format("{}: {}", name, what);
-    if (log) {
-        log(HttpLogLevel::kError, message);
-    } else {
-        fmt::print(stderr, "{}\n", message);
-    }
+void Escaped(const HttpLog& log, const char* name, const char* what) {
+    LogHttp(log, HttpLogLevel::kError, fmt::format("{} ended by an exception: {}", name, what));
 }
 
 }  // namespace
@@ -29,11 +24,11 @@ void Spawn(const boost::asio::any_io_executor& executor, boost::asio::awaitable<
             std::rethrow_exception(escaped);
         } catch (const boost::system::system_error& error) {
             if (error.code() == boost::asio::error::operation_aborted) return;
-            Report(log, name, error.what());
+            Escaped(log, name, error.what());
         } catch (const std::exception& error) {
-            Report(log, name, error.what());
+            Escaped(log, name, error.what());
         } catch (...) {
-            Report(log, name, "an exception of unknown type");
+            Escaped(log, name, "an exception of unknown type");
         }
     };
     boost::asio::co_spawn(executor, std::move(task),

@@ -9,9 +9,9 @@
 
 namespace takt {
 
-// Runs `task` on `executor`. An exception that escapes from it is logged under `name`, which must be
-// a literal; a cancelled operation is the expected end of a task and is not. Cancellation emitted
-// on `cancel` reaches whatever the task is waiting for.
+// Runs `task` on `executor`. An exception that escapes from it is logged under `name`, which must
+// be a literal; a cancelled operation is the expected end of a task and is not. Cancellation
+// emitted on `cancel` reaches whatever the task is waiting for.
 void Spawn(const boost::asio::any_io_executor& executor, boost::asio::awaitable<void> task,
            const char* name, HttpLog log = {}, boost::asio::cancellation_slot cancel = {});
 

@@ -93,8 +93,9 @@ class LoopThread {
 
 class ServerTest : public testing::Test {
   protected:
-    ~ServerTest() override {
-        if (server_) server_.reset();  // Posts its abort before the loop may end.
+    // Not in the destructor: callbacks use members of derived fixtures, which die before it.
+    void TearDown() override {
+        server_.reset();  // Posts its abort before the loop may end.
         loop_.Join();
     }
 
@@ -131,8 +132,8 @@ class RawClient {
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        connected_ = ::connect(descriptor_, reinterpret_cast<sockaddr*>(&address),
-                               sizeof address) == 0;
+        connected_ =
+            ::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     }
     ~RawClient() { Close(); }
     RawClient(RawClient&& other) noexcept

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/check.h"
 
@@ -89,8 +90,12 @@ Result<void> UseCertificate(SSL_CTX* context, const std::string& certificate,
 
 }  // namespace
 
-void SslDelete::operator()(SSL* ssl) const { SSL_free(ssl); }
-void SslDelete::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+void SslDelete::operator()(SSL* ssl) const {
+    SSL_free(ssl);
+}
+void SslDelete::operator()(SSL_CTX* context) const {
+    SSL_CTX_free(context);
+}
 
 void AttachSocket(SSL* ssl, int descriptor) {
     BIO* bio = BIO_new(SocketMethod());
@@ -138,8 +143,7 @@ Result<void> TlsServerContext::Reload() {
     std::unique_ptr<SSL_CTX, SslDelete> context(SSL_CTX_new(TLS_server_method()));
     TAKT_CHECK(context != nullptr);
     Harden(context.get());
-    if (const auto used =
-            UseCertificate(context.get(), files_.certificate_file, files_.key_file);
+    if (const auto used = UseCertificate(context.get(), files_.certificate_file, files_.key_file);
         !used) {
         return used;
     }
@@ -176,10 +180,9 @@ Result<std::unique_ptr<TlsClientContext>> TlsClientContext::Load(const TlsClient
     Harden(context);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     ERR_clear_error();
-    const bool trusted = options.ca_file.empty()
-                             ? SSL_CTX_set_default_verify_paths(context) == 1
-                             : SSL_CTX_load_verify_file(context, options.ca_file.c_str()) == 1;
-    if (!trusted) {
+    made->wants_system_trust_ = options.ca_file.empty();
+    if (!options.ca_file.empty() &&
+        SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1) {
         return Fail(ErrorCode::kInvalid,
                     fmt::format("CA file {} cannot be used: {}", options.ca_file, QueuedError()));
     }
@@ -190,7 +193,10 @@ Result<std::unique_ptr<TlsClientContext>> TlsClientContext::Load(const TlsClient
     return made;
 }
 
-SslPointer TlsClientContext::NewSession(const std::string& host) const {
+SslPointer TlsClientContext::NewSession(const std::string& host) {
+    // Reading all of the system's certificates takes 20 ms, which most command lines never need.
+    // Without them every server is refused, which is what the caller then sees.
+    if (std::exchange(wants_system_trust_, false)) SSL_CTX_set_default_verify_paths(context_.get());
     SslPointer ssl(SSL_new(context_.get()));
     TAKT_CHECK(ssl != nullptr);
     SSL_set_connect_state(ssl.get());

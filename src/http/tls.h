@@ -52,10 +52,10 @@ class TlsServerContext {
 };
 
 struct TlsClientOptions {
-    std::string ca_file;  // Empty: the system's certificates.
+    std::string ca_file = {};  // Empty: the system's certificates.
     // Shown to servers that ask; both or neither.
-    std::string certificate_file;
-    std::string key_file;
+    std::string certificate_file = {};
+    std::string key_file = {};
 };
 
 class TlsClientContext {
@@ -63,10 +63,11 @@ class TlsClientContext {
     static Result<std::unique_ptr<TlsClientContext>> Load(const TlsClientOptions& options);
 
     // A session that accepts only a certificate valid for `host`, a name or an IP address.
-    SslPointer NewSession(const std::string& host) const;
+    SslPointer NewSession(const std::string& host);
 
   private:
     std::unique_ptr<SSL_CTX, SslDelete> context_;
+    bool wants_system_trust_ = false;
 };
 
 }  // namespace takt

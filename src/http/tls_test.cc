@@ -139,8 +139,7 @@ TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsDropped) {
 TEST_F(TlsTest, BadFilesAreReportedAtTheStart) {
     WriteCertificate(File("b.pem"), File("b.key"), "other");
     options_.tls = TlsServerFiles{File("a.pem"), File("b.key"), ""};
-    EXPECT_EQ(HttpServer::Listen(loop_.io(), options_, handler_).error().code,
-              ErrorCode::kInvalid);
+    EXPECT_EQ(HttpServer::Listen(loop_.io(), options_, handler_).error().code, ErrorCode::kInvalid);
     EXPECT_FALSE(BlockingHttpClient::Create({.tls = {.ca_file = File("none.pem")}}));
 }
 
@@ -159,8 +158,7 @@ TEST_F(TlsTest, WebSocketsWorkOverTls) {
         reply(std::move(response));
     };
     Serve();
-    const auto client =
-        HttpClient::Create(loop_.io(), {.tls = {.ca_file = File("a.pem")}}).value();
+    const auto client = HttpClient::Create(loop_.io(), {.tls = {.ca_file = File("a.pem")}}).value();
     Mailbox<std::string> received;
     const auto callbacks = std::make_shared<WebSocketCallbacks>();
     callbacks->on_open = [&](std::shared_ptr<WebSocketSession> session) {

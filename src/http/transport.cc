@@ -63,14 +63,21 @@ IoResult Transport::TryHandshake() {
 IoResult Transport::TlsOutcome(int returned, std::size_t bytes) {
     if (returned == 1) return {IoState::kDone, bytes};
     switch (SSL_get_error(ssl_.get(), returned)) {
-        case SSL_ERROR_WANT_READ: return {IoState::kWantRead};
-        case SSL_ERROR_WANT_WRITE: return {IoState::kWantWrite};
-        case SSL_ERROR_ZERO_RETURN: return {IoState::kClosed};
-        default: tls_error_ = TlsErrorText(ssl_.get()); return {IoState::kFailed};
+        case SSL_ERROR_WANT_READ:
+            return {IoState::kWantRead};
+        case SSL_ERROR_WANT_WRITE:
+            return {IoState::kWantWrite};
+        case SSL_ERROR_ZERO_RETURN:
+            return {IoState::kClosed};
+        default:
+            tls_error_ = TlsErrorText(ssl_.get());
+            return {IoState::kFailed};
     }
 }
 
-bool Transport::HasBuffered() const { return ssl_ && SSL_has_pending(ssl_.get()) == 1; }
+bool Transport::HasBuffered() const {
+    return ssl_ && SSL_has_pending(ssl_.get()) == 1;
+}
 
 void Transport::Cancel() {
     boost::system::error_code ignored;  // Fails only when the socket is closed already.

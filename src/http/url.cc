@@ -37,10 +37,10 @@ bool IsHostName(std::string_view host) {
 bool LooksLikeAddress(std::string_view host) {
     const std::size_t dot = host.rfind('.');
     const std::string_view last = dot == std::string_view::npos ? host : host.substr(dot + 1);
-    return last.empty() ? false
-                        : last.starts_with("0x") ||
-                              std::all_of(last.begin(), last.end(),
-                                          [](char c) { return c >= '0' && c <= '9'; });
+    return last.empty()
+               ? false
+               : last.starts_with("0x") || std::all_of(last.begin(), last.end(),
+                                                       [](char c) { return c >= '0' && c <= '9'; });
 }
 
 Result<void> ParseAuthority(std::string_view authority, Url& url) {
@@ -108,6 +108,8 @@ std::string Url::Authority() const {
     return text;
 }
 
-std::string Url::Origin() const { return (tls ? "https://" : "http://") + Authority(); }
+std::string Url::Origin() const {
+    return (tls ? "https://" : "http://") + Authority();
+}
 
 }  // namespace takt

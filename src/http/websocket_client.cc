@@ -70,8 +70,8 @@ class WebSocketOpening : public std::enable_shared_from_this<WebSocketOpening> {
         HeadScanner scanner;
         std::size_t size = 0;
         while (size == 0) {
-            const IoResult result = left.empty() ? transport_->TryRead(ReadScratch())
-                                                 : transport_->TryWrite(left);
+            const IoResult result =
+                left.empty() ? transport_->TryRead(ReadScratch()) : transport_->TryWrite(left);
             if (result.state == IoState::kClosed || result.state == IoState::kFailed) {
                 co_return false;
             }

@@ -4,6 +4,8 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace takt {
 namespace {
 
@@ -49,8 +51,7 @@ bool WebSocketCore::Send(FrameKind kind, std::string_view payload) {
 
 bool WebSocketCore::SendControl(FrameKind kind, std::string_view payload) {
     if (role_ == Role::kClient) return outbox_->AppendControl(Masked(kind, payload));
-    return outbox_->AppendControl(
-        FrameHeader(kind, payload.size(), std::nullopt).append(payload));
+    return outbox_->AppendControl(FrameHeader(kind, payload.size(), std::nullopt).append(payload));
 }
 
 void WebSocketCore::Close(WebSocketCode code, std::string_view reason) {
@@ -114,12 +115,15 @@ boost::asio::awaitable<void> WebSocketCore::Run(std::string received) {
         reader_.Append(received);
         received = std::string();
         HandleFrames();
+        IoState want = IoState::kWantRead;
         while (!over_) {
-            if (!transport_->HasBuffered()) {
-                const auto [error] = co_await transport_->Wait(IoState::kWantRead);
+            if (want != IoState::kDone && !transport_->HasBuffered()) {
+                const auto [error] = co_await transport_->Wait(want);
                 if (error) break;
             }
             const IoResult result = transport_->TryRead(ReadScratch());
+            // Even after bytes: plain sockets are waited for, which saves a read that finds none.
+            want = result.state == IoState::kDone ? IoState::kWantRead : result.state;
             if (result.state == IoState::kDone) {
                 heard_ = true;
                 pinged_ = false;
@@ -165,14 +169,17 @@ void WebSocketCore::OnFrame(const FrameReader::Frame& frame) {
             // Refused only when the peer floods us with pings and reads nothing.
             if (!closing_ && !SendControl(FrameKind::kPong, frame.payload)) Abort();
             break;
-        case FrameKind::kClose: OnCloseFrame(frame.payload); break;
+        case FrameKind::kClose:
+            OnCloseFrame(frame.payload);
+            break;
         case FrameKind::kPong:
-        case FrameKind::kContinuation: break;
+        case FrameKind::kContinuation:
+            break;
     }
 }
 
 void WebSocketCore::OnCloseFrame(std::string_view payload) {
-    if (payload.size() == 1 || (payload.size() > 2 && !IsUtf8(payload.substr(2)))) {
+    if (payload.size() == 1 || (payload.size() > 2 && !IsValidUtf8(payload.substr(2)))) {
         return End(WebSocketCode::kProtocolError, "malformed close frame", true);
     }
     auto code = WebSocketCode::kNormal;

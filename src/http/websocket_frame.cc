@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/utf8.h"
 
 namespace takt {
 namespace {
@@ -14,35 +15,15 @@ namespace {
 constexpr std::size_t kControlBytesMax = 125;  // RFC 6455, 5.5.
 constexpr std::size_t kKeptCapacity = 1024;    // More is given back when it is empty.
 
-bool IsControl(FrameKind kind) { return static_cast<std::uint8_t>(kind) >= 8; }
+bool IsControl(FrameKind kind) {
+    return static_cast<std::uint8_t>(kind) >= 8;
+}
 
 std::string Base64(const unsigned char* bytes, std::size_t size) {
     std::string out((size + 2) / 3 * 4 + 1, '\0');  // OpenSSL writes a NUL after it.
     out.resize(static_cast<std::size_t>(EVP_EncodeBlock(
         reinterpret_cast<unsigned char*>(out.data()), bytes, static_cast<int>(size))));
     return out;
-}
-
-// Bytes of the UTF-8 character at the start of `text`, 0 when it is not one.
-std::size_t CharacterBytes(std::string_view text) {
-    const auto at = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-    };
-    const auto next = [&](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };
-    const unsigned first = at(0);
-    if (first < 0x80) return 1;
-    if (first >= 0xc2 && first <= 0xdf) return next(1) ? 2 : 0;
-    if (first >= 0xe0 && first <= 0xef) {
-        if (first == 0xe0 && at(1) < 0xa0) return 0;  // Overlong.
-        if (first == 0xed && at(1) > 0x9f) return 0;  // Surrogate.
-        return next(1) && next(2) ? 3 : 0;
-    }
-    if (first >= 0xf0 && first <= 0xf4) {
-        if (first == 0xf0 && at(1) < 0x90) return 0;
-        if (first == 0xf4 && at(1) > 0x8f) return 0;  // Beyond U+10FFFF.
-        return next(1) && next(2) && next(3) ? 4 : 0;
-    }
-    return 0;
 }
 
 }  // namespace
@@ -74,17 +55,8 @@ std::string ClosePayload(WebSocketCode code, std::string_view reason) {
     std::string out{static_cast<char>(number >> 8), static_cast<char>(number & 0xff)};
     std::size_t size = std::min(reason.size(), kControlBytesMax - 2);
     // Not in the middle of a character: the peer must find valid UTF-8.
-    while (size > 0 && !IsUtf8(reason.substr(0, size))) --size;
+    while (size > 0 && !IsValidUtf8(reason.substr(0, size))) --size;
     return out.append(reason.substr(0, size));
-}
-
-bool IsUtf8(std::string_view text) {
-    while (!text.empty()) {
-        const std::size_t size = CharacterBytes(text);
-        if (size == 0) return false;
-        text.remove_prefix(size);
-    }
-    return true;
 }
 
 std::string WebSocketAccept(std::string_view key) {
@@ -204,7 +176,7 @@ std::optional<FrameReader::Frame> FrameReader::Assemble(const Header& header,
 }
 
 std::optional<FrameReader::Frame> FrameReader::Whole(FrameKind kind, std::string_view payload) {
-    if (kind == FrameKind::kText && !IsUtf8(payload)) return Broken(WebSocketCode::kBadText);
+    if (kind == FrameKind::kText && !IsValidUtf8(payload)) return Broken(WebSocketCode::kBadText);
     return Frame{kind, payload};
 }
 

@@ -28,8 +28,6 @@ void ApplyMask(char* bytes, std::size_t size, const MaskKey& mask);
 
 std::string ClosePayload(WebSocketCode code, std::string_view reason);
 
-bool IsUtf8(std::string_view text);
-
 // The answer to a Sec-WebSocket-Key.
 std::string WebSocketAccept(std::string_view key);
 // 16 random bytes as base 64: what a client sends as its key.
@@ -74,8 +72,8 @@ class FrameReader {
     const bool masked_;
     const std::size_t message_bytes_max_;
     std::string bytes_;
-    std::size_t used_ = 0;  // Of bytes_, by frames already given out.
-    std::string message_;   // Fragments so far.
+    std::size_t used_ = 0;                               // Of bytes_, by frames already given out.
+    std::string message_;                                // Fragments so far.
     FrameKind message_kind_ = FrameKind::kContinuation;  // kContinuation: no message is open.
     bool message_done_ = false;
     std::optional<WebSocketCode> error_;

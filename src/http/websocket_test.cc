@@ -17,14 +17,6 @@ TEST(WebSocketFrame, AcceptIsComputedAsTheRfcSays) {
     EXPECT_EQ(NewWebSocketKey().size(), 24U);
 }
 
-TEST(WebSocketFrame, Utf8IsCheckedStrictly) {
-    EXPECT_TRUE(IsUtf8("a é 中 😀"));
-    for (const std::string_view bad :
-         {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe4\xb8", "\xff"}) {
-        EXPECT_FALSE(IsUtf8(bad));
-    }
-}
-
 std::string ClientFrame(int first_byte, std::string payload) {
     const MaskKey mask = {1, 2, 3, 4};
     std::string frame = FrameHeader(FrameKind::kText, payload.size(), mask);
@@ -42,7 +34,8 @@ TEST(WebSocketFrame, FragmentsAreJoinedHoweverTheyArrive) {
     for (const char byte : bytes) {
         reader.Append({&byte, 1});
         while (const auto frame = reader.Next()) {
-            seen += std::to_string(static_cast<int>(frame->kind)) + std::string(frame->payload) + ";";
+            seen +=
+                std::to_string(static_cast<int>(frame->kind)) + std::string(frame->payload) + ";";
         }
     }
     EXPECT_EQ(seen, "9p;1Hello;2;");
@@ -60,15 +53,15 @@ TEST(WebSocketFrame, BrokenRulesAreNamed) {
     };
     using enum WebSocketCode;
     EXPECT_EQ(error(ClientFrame(0x81, std::string(101, 'a'))), kTooLarge);
-    EXPECT_EQ(error(ClientFrame(0x01, std::string(60, 'a')) +
-                    ClientFrame(0x80, std::string(60, 'a'))),
-              kTooLarge);
+    EXPECT_EQ(
+        error(ClientFrame(0x01, std::string(60, 'a')) + ClientFrame(0x80, std::string(60, 'a'))),
+        kTooLarge);
     EXPECT_EQ(error(ClientFrame(0x81, "\xff")), kBadText);
-    EXPECT_EQ(error(ClientFrame(0x80, "a")), kProtocolError);                 // Nothing to continue.
+    EXPECT_EQ(error(ClientFrame(0x80, "a")), kProtocolError);  // Nothing to continue.
     EXPECT_EQ(error(ClientFrame(0x01, "a") + ClientFrame(0x81, "b")), kProtocolError);
-    EXPECT_EQ(error(ClientFrame(0xc1, "a")), kProtocolError);                 // Compressed.
-    EXPECT_EQ(error(ClientFrame(0x83, "a")), kProtocolError);                 // Unknown kind.
-    EXPECT_EQ(error(ClientFrame(0x09, "a")), kProtocolError);                 // Cut control frame.
+    EXPECT_EQ(error(ClientFrame(0xc1, "a")), kProtocolError);  // Compressed.
+    EXPECT_EQ(error(ClientFrame(0x83, "a")), kProtocolError);  // Unknown kind.
+    EXPECT_EQ(error(ClientFrame(0x09, "a")), kProtocolError);  // Cut control frame.
     EXPECT_EQ(error(ClientFrame(0x89, std::string(126, 'a'))), kProtocolError);
     EXPECT_EQ(error(FrameHeader(FrameKind::kText, 1, std::nullopt) + "a"), kProtocolError);
     EXPECT_EQ(error(std::string("\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff", 10) + "mask"),
@@ -92,7 +85,9 @@ class WebSocketTest : public ServerTest {
                 const auto alive = session->lock();
                 message.text ? alive->SendText(message.bytes) : alive->SendBinary(message.bytes);
             };
-            callbacks->on_close = [this](WebSocketClosed closed) { closed_.Put(std::move(closed)); };
+            callbacks->on_close = [this](WebSocketClosed closed) {
+                closed_.Put(std::move(closed));
+            };
             response.websocket = callbacks;
             reply(std::move(response));
         };
@@ -189,7 +184,8 @@ TEST_F(WebSocketTest, AnsweredPingsKeepTheSession) {
     EXPECT_TRUE(closed_.empty());
     client.Send(ClientFrame(0x89, "still there"));
     std::string answer = client.ReadBytes(13);
-    if (answer.starts_with(std::string("\x89\x00", 2))) answer = answer.substr(2) + client.ReadBytes(2);
+    if (answer.starts_with(std::string("\x89\x00", 2)))
+        answer = answer.substr(2) + client.ReadBytes(2);
     EXPECT_EQ(answer, "\x8a\x0bstill there");
 }
 

@@ -131,7 +131,8 @@ class Reader {
         if (!result.data_zstd().empty()) {
             auto text = Unzstd(result.data_zstd(), limits_.result_bytes_max);
             if (!text) {
-                if (text.error().code != ErrorCode::kExhausted) return std::unexpected(text.error());
+                if (text.error().code != ErrorCode::kExhausted)
+                    return std::unexpected(text.error());
                 return Fail(ErrorCode::kExhausted, "the result " + text.error().detail);
             }
             unpacked = std::move(*text);

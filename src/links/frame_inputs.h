@@ -17,13 +17,13 @@ namespace takt {
 struct FrameInputLimits {
     // A result beyond is recorded as a failure that says so: every store can take this much.
     std::size_t result_bytes_max = 1 << 20;
-    std::size_t message_bytes_max = 4 << 10;   // Longer messages are cut.
-    std::size_t log_line_bytes_max = 16 << 10;  // Longer lines are cut.
+    std::size_t message_bytes_max = 4 << 10;     // Longer messages are cut.
+    std::size_t log_line_bytes_max = 16 << 10;   // Longer lines are cut.
     std::size_t log_piece_bytes_max = 64 << 10;  // One input; more lines make more inputs.
 };
 
-// Appends what the frame says, in this order: started, progress, logs, results, heartbeat, bye. So a
-// result is the last that is heard of an attempt. On a fault nothing of the frame counts.
+// Appends what the frame says, in this order: started, progress, logs, results, heartbeat, bye. So
+// a result is the last that is heard of an attempt. On a fault nothing of the frame counts.
 std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame, SessionId session,
                                            const FrameInputLimits& limits,
                                            std::vector<Input>& inputs);

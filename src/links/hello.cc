@@ -29,8 +29,8 @@ Checked CheckSize(std::size_t size, std::string_view field) {
 
 Checked CheckNumbers(const worker::v1::Hello& hello) {
     if (hello.capacity() < 1 || hello.capacity() > kCapacityMax) {
-        return Invalid(fmt::format("capacity must be 1 to {}, but is {}", kCapacityMax,
-                                   hello.capacity()));
+        return Invalid(
+            fmt::format("capacity must be 1 to {}, but is {}", kCapacityMax, hello.capacity()));
     }
     if (hello.weight() > kWeightMax) {
         return Invalid(
@@ -101,8 +101,8 @@ std::expected<AttemptRef, FrameFault> ReadAttempt(const worker::v1::Attempt& att
     }
     const auto token = ParseToken(attempt.token());
     if (!token) {
-        return std::unexpected(FrameFault{
-            "malformed", fmt::format("{}.token must be 32 hexadecimal digits", where)});
+        return std::unexpected(
+            FrameFault{"malformed", fmt::format("{}.token must be 32 hexadecimal digits", where)});
     }
     return AttemptRef{ExecutionId(Text(attempt.execution_id())), attempt.attempt(), *token};
 }
@@ -110,9 +110,9 @@ std::expected<AttemptRef, FrameFault> ReadAttempt(const worker::v1::Attempt& att
 std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, SessionId session,
                                             std::string_view address) {
     if (hello.protocol() != kWorkerProtocol) {
-        return std::unexpected(FrameFault{
-            "protocol", fmt::format("this scheduler speaks protocol {}, the worker {}",
-                                    kWorkerProtocol, hello.protocol())});
+        return std::unexpected(
+            FrameFault{"protocol", fmt::format("this scheduler speaks protocol {}, the worker {}",
+                                               kWorkerProtocol, hello.protocol())});
     }
     auto id = WorkerId::Parse(hello.worker_id(), "worker_id");
     if (!id) return Invalid(id.error().detail);

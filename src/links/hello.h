@@ -14,7 +14,8 @@ class Attempt;
 
 namespace takt {
 
-// The only one so far. A worker of another is refused: neither side would know what the other means.
+// The only one so far. A worker of another is refused: neither side would know what the other
+// means.
 constexpr std::uint32_t kWorkerProtocol = 1;
 
 // Bounds on a Hello. Generous for people, and small enough that ten thousand workers fit in memory.

@@ -1,5 +1,6 @@
 #include "links/outgoing.h"
 
+#include "wire/frame_codec.h"
 #include "wire/zstd.h"
 #include "worker.pb.h"
 
@@ -23,8 +24,11 @@ void Fill(worker::v1::Attempt& out, const AttemptRef& attempt) {
     Fill(out, attempt.execution, attempt.attempt, attempt.token);
 }
 
-std::string Str(const Text& text) {
-    return text.str();
+// Payloads and names are whatever was submitted; frames take UTF-8 only.
+std::string Str(std::string_view text) {
+    std::string copy(text);
+    MakeUtf8(copy);
+    return copy;
 }
 
 }  // namespace
@@ -69,7 +73,7 @@ void Outgoing::Add(Frame& frame, const Assign& assign) {
         payload.size() >= compress_bytes_min_) {
         AppendZstd(*out.mutable_payload_zstd(), payload);
     } else {
-        out.set_payload(payload.data(), payload.size());
+        out.set_payload(Str(payload));
     }
     frame.payload_bytes += payload.size();
     if (task.options) {

@@ -5,8 +5,8 @@
 
 namespace takt {
 
-// Rises; never 0. One source for every kind of link, since the engine tells sessions apart by number
-// alone and effects name nothing else. From any thread.
+// Rises; never 0. One source for every kind of link, since the engine tells sessions apart by
+// number alone and effects name nothing else. From any thread.
 SessionId NewSessionId();
 
 }  // namespace takt

@@ -13,7 +13,10 @@ namespace takt {
 // What the node's thread needs to send one frame for each session.
 struct StreamLink::Sender {
     explicit Sender(StreamSessions& all)
-        : sessions(all), outgoing(all.config().compress_bytes_min) {}
+        : sessions(all),
+          outgoing(all.config().compress_bytes_min),
+          frame_bytes_max(
+              std::min(all.config().frame_bytes_max, all.config().queue_bytes_max / 2)) {}
 
     // The session and its frame; null if the session is not ours, or gone.
     Outgoing::Frame* FrameFor(SessionId id) {
@@ -35,8 +38,7 @@ struct StreamLink::Sender {
             if (!frame) continue;
             outgoing.Add(*frame, assign);
             ++count;
-            // Large payloads must not pile up into a frame that the worker cannot read.
-            if (frame->payload_bytes < sessions.config().frame_bytes_max) continue;
+            if (frame->payload_bytes < frame_bytes_max) continue;
             Send(*frame);
             Outgoing::Empty(*frame);
         }
@@ -50,6 +52,9 @@ struct StreamLink::Sender {
 
     StreamSessions& sessions;
     Outgoing outgoing;
+    // Large payloads must not pile up into a frame that the worker cannot read, nor into one that
+    // would not fit its queue even when that is empty.
+    const std::size_t frame_bytes_max;
     std::uint64_t count = 0;
 };
 
@@ -74,14 +79,11 @@ HttpResponse StreamLink::Attach(const HttpRequest&) {
                           .queue_bytes_max = config.queue_bytes_max,
                           .ping_interval = config.ping_interval};
     auto session = std::make_shared<StreamSession>(sessions_, SteadyClock::now());
-    callbacks->on_open = [sessions = sessions_,
-                          session](std::shared_ptr<WebSocketSession> socket) {
+    callbacks->on_open = [sessions = sessions_, session](std::shared_ptr<WebSocketSession> socket) {
         session->OnOpen(std::move(socket));
         sessions->Add(session);
     };
-    callbacks->on_message = [session](WebSocketMessage message) {
-        session->OnMessage(message);
-    };
+    callbacks->on_message = [session](WebSocketMessage message) { session->OnMessage(message); };
     callbacks->on_close = [session](WebSocketClosed closed) { session->OnClose(closed); };
     HttpResponse response;
     response.websocket = std::move(callbacks);

@@ -1,5 +1,5 @@
-// StreamLink: the workers that connected to us. Turns their frames into the engine's inputs, and the
-// engine's effects into frames.
+// StreamLink: the workers that connected to us. Turns their frames into the engine's inputs, and
+// the engine's effects into frames.
 //
 //     StreamLink link(runtime, {.node = id});
 //     Node node(runtime, store, config, seed, &link);

@@ -15,6 +15,9 @@ namespace {
 // beyond this.
 constexpr std::size_t kKeptBytesMax = 256 << 10;
 
+// Of the explanation that a refused worker gets.
+constexpr std::size_t kFaultBytesMax = 1'000;
+
 void Count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) {
     counter.fetch_add(more, std::memory_order_relaxed);
 }
@@ -59,10 +62,10 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     worker_ = hello.worker_id();
     instance_ = hello.instance();
     Node& node = *sessions_->node();
-    node.NoteEpoch(hello.epoch_seen());
     // From here on the session is told when the role changes, so none falls between.
     greeted_ = true;
     const NodeStatus status = node.status();
+    if (hello.epoch_seen() > status.epoch) node.NoteEpoch(hello.epoch_seen());
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
     if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
     sessions_->Claim(*this);
@@ -99,6 +102,7 @@ void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
     if (auto read = ReadInputs(frame, id_, sessions_->config().limits, inputs); !read) {
         return Refuse(read.error());
     }
+    Renew(frame, inputs);
     Count(sessions_->counters().results, static_cast<std::uint64_t>(frame.results_size()));
     if (frame.has_bye()) leaving_ = true;
     if (!inputs.empty()) sessions_->node()->Tell(std::move(inputs));
@@ -107,6 +111,21 @@ void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
         answer.mutable_beat()->set_sent_at_ms(frame.heartbeat().sent_at_ms());
         Send(answer);
     }
+}
+
+// Whatever a worker sends is a sign of life, also if it is too busy for heartbeats.
+void StreamSession::Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs) {
+    const Steady now = SteadyClock::now();
+    if (frame.has_heartbeat()) {
+        for (const Input& input : inputs) {
+            if (const auto* beat = std::get_if<Heartbeat>(&input)) load_ = beat->load;
+        }
+    } else if (now - renewed_at_ >= sessions_->config().heartbeat / 2) {
+        inputs.emplace_back(Heartbeat{id_, load_});
+    } else {
+        return;
+    }
+    renewed_at_ = now;
 }
 
 void StreamSession::OnClose(const WebSocketClosed& closed) {
@@ -156,7 +175,10 @@ void StreamSession::Refuse(const FrameFault& fault) {
          {"message", fault.message}});
     worker::v1::SchedulerFrame frame;
     frame.mutable_refused()->set_code(fault.code);
-    frame.mutable_refused()->set_message(fault.message);
+    // It may quote what the worker sent, cut anywhere.
+    std::string message = fault.message.substr(0, kFaultBytesMax);
+    MakeUtf8(message);
+    frame.mutable_refused()->set_message(std::move(message));
     Send(frame);
     Detach();
     socket_->Close(WebSocketCode::kPolicy, fault.code);
@@ -270,16 +292,16 @@ void StreamSessions::Sweep() {
         if (now - session->opened() < config_.hello_deadline) {
             waiting = true;
         } else {
-            session->Refuse({"late_hello", "no hello came within " +
-                                               FormatDuration(config_.hello_deadline)});
+            session->Refuse(
+                {"late_hello", "no hello came within " + FormatDuration(config_.hello_deadline)});
         }
     }
     {
         const std::scoped_lock lock(mutex_);
         // Who came since All() has not been looked at.
         waiting = waiting || std::ranges::any_of(sessions_, [&](const auto& entry) {
-                      return !entry.second->greeted() && now - entry.second->opened() <
-                                                             config_.hello_deadline;
+                      return !entry.second->greeted() &&
+                             now - entry.second->opened() < config_.hello_deadline;
                   });
         sweeping_ = waiting;
     }

@@ -48,6 +48,7 @@ class StreamSession {
     void OnFirst(const worker::v1::WorkerFrame& frame);
     void OnFrame(const worker::v1::WorkerFrame& frame);
     void Welcome(std::uint64_t epoch);
+    void Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs);
     void Detach();
     // Who it is, for the log: other threads may ask before it said so.
     std::string_view name() const { return greeted_ ? std::string_view(worker_) : ""; }
@@ -62,6 +63,10 @@ class StreamSession {
     OutgoingPeer peer_;
     std::string worker_;
     std::string instance_;
+
+    // The server's thread only.
+    WorkerLoad load_;      // Of the last heartbeat.
+    Steady renewed_at_{};  // When the engine last heard that it lives.
 
     std::atomic<bool> greeted_ = false;
     std::atomic<bool> attached_ = false;  // The engine knows it.
@@ -83,8 +88,8 @@ class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
     void Remove(const StreamSession& session);
     std::shared_ptr<StreamSession> Find(SessionId id) const;
     std::vector<std::shared_ptr<StreamSession>> All() const;
-    // The worker of `session` is that session's now. An older one of another process is told so when
-    // the engine closes it.
+    // The worker of `session` is that session's now. An older one of another process is told so
+    // when the engine closes it.
     void Claim(const StreamSession& session);
 
     // Where the leader is, as far as this node knows; empty if it does not, or leads itself.

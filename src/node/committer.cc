@@ -101,10 +101,12 @@ void Committer::Send() {
         batched.sent = true;
         ++sent_;
         TAKT_FAIL_POINT("node.commit.before");
-        store_.Commit(batched.batch, [this, alive = std::weak_ptr(alive_),
+        // The answer may come after the term's end, when this object is gone: what runs on the
+        // store's thread must not touch it.
+        store_.Commit(batched.batch, [this, &runtime = runtime_, alive = std::weak_ptr(alive_),
                                       sequence = batched.batch->sequence](Result<void> result) {
             TAKT_FAIL_POINT("node.commit.done");
-            runtime_.Post([this, alive, sequence, result = std::move(result)]() mutable {
+            runtime.Post([this, alive, sequence, result = std::move(result)]() mutable {
                 if (alive.lock()) OnCommitted(sequence, std::move(result));
             });
         });

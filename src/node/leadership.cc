@@ -37,8 +37,11 @@ void Leadership::Campaign() {
                               .address = config_.address,
                               .ttl = config_.ttl,
                               .epoch_floor = epoch_floor_};
-    store_.Acquire(candidate, [this, asked, alive = std::weak_ptr(alive_)](Result<Term> term) {
-        runtime_.Post([this, asked, alive, term = std::move(term)] {
+    // Here and below: the answer may come when this object is gone, so what runs on the store's
+    // thread must not touch it.
+    store_.Acquire(candidate, [this, &runtime = runtime_, asked,
+                               alive = std::weak_ptr(alive_)](Result<Term> term) {
+        runtime.Post([this, asked, alive, term = std::move(term)] {
             if (!alive.lock()) return;
             if (stopped_) {
                 // Elected while stopping: nobody else should wait for the ttl.
@@ -74,13 +77,14 @@ void Leadership::CampaignLater() {
 }
 
 void Leadership::AskWhoLeads() {
-    store_.Leader(config_.partition, [this, alive = std::weak_ptr(alive_)](auto leader) {
-        runtime_.Post([this, alive, leader = std::move(leader)] {
-            if (!alive.lock() || term_ || !leader) return;
-            leader_ = *leader;
-            if (leader_) NoteEpoch(leader_->epoch);
-        });
-    });
+    store_.Leader(config_.partition,
+                  [this, &runtime = runtime_, alive = std::weak_ptr(alive_)](auto leader) {
+                      runtime.Post([this, alive, leader = std::move(leader)] {
+                          if (!alive.lock() || term_ || !leader) return;
+                          leader_ = *leader;
+                          if (leader_) NoteEpoch(leader_->epoch);
+                      });
+                  });
 }
 
 void Leadership::RenewLater() {
@@ -92,8 +96,9 @@ void Leadership::Renew() {
     const Steady asked = runtime_.Now().steady;
     const Term term = *term_;
     store_.Renew(
-        term, config_.ttl, [this, asked, term, alive = std::weak_ptr(alive_)](auto result) {
-            runtime_.Post([this, asked, term, alive, result = std::move(result)] {
+        term, config_.ttl,
+        [this, &runtime = runtime_, asked, term, alive = std::weak_ptr(alive_)](auto result) {
+            runtime.Post([this, asked, term, alive, result = std::move(result)] {
                 if (!alive.lock() || term_ != term) return;
                 if (!result && result.error().code == ErrorCode::kFenced) {
                     return Depose("another node leads: " + result.error().detail);
@@ -137,12 +142,12 @@ void Leadership::Resign(Action done) {
     if (!term_) return runtime_.Post(std::move(done));
     const Term term = *std::exchange(term_, std::nullopt);
     leader_.reset();
-    store_.Resign(
-        term, [this, alive = std::weak_ptr(alive_), done = std::move(done)](Result<void>) mutable {
-            runtime_.Post([alive, done = std::move(done)]() mutable {
-                if (alive.lock()) done();
-            });
+    store_.Resign(term, [&runtime = runtime_, alive = std::weak_ptr(alive_),
+                         done = std::move(done)](Result<void>) mutable {
+        runtime.Post([alive, done = std::move(done)]() mutable {
+            if (alive.lock()) done();
         });
+    });
 }
 
 }  // namespace takt

@@ -17,6 +17,10 @@ constexpr Duration kPublishInterval{1'000};
 constexpr Duration kLookupRetry{50};
 constexpr Duration kLookupRetryMax{2'000};
 
+// Ids whose answers one step takes. Each may make a row and a stored event or two, and all of them
+// must fit in half a batch of the narrowest store, 126 changes.
+constexpr std::size_t kLookupStep = 16;
+
 constexpr Duration kLoadRetry{200};
 
 }  // namespace
@@ -115,8 +119,18 @@ void Node::Drain() {
         items.swap(inbox_);
         woken_ = false;
     }
+    Trusted();
     for (Item& item : items) Take(item);
     Settle();
+}
+
+// Whether this node leads. After a pause the timer that ends the trust in a term may be late: what
+// waits in the inbox must not be decided, nor refused as stale, by a leader of the past.
+bool Node::Trusted() {
+    if (engine_ && !leadership_.trusted()) {
+        leadership_.Fenced("the lease could not be renewed in time");
+    }
+    return engine_ != nullptr;
 }
 
 void Node::Take(Item& item) {
@@ -168,8 +182,7 @@ void Node::ArmTimer() {
     const Duration next = engine_->NextDeadline(runtime_.Now()).value_or(config_.look_again);
     timer_ = runtime_.After(std::min(next, config_.look_again), [this] {
         timer_ = 0;
-        if (!engine_) return;
-        // Trust is looked at here as well: the timer that ends it may be late after a pause.
+        if (!Trusted()) return;
         if (engine_->NextDeadline(runtime_.Now()) == Duration(0)) Step(Tick{});
         Settle();
     });
@@ -191,8 +204,9 @@ void Node::OnElected(const Term& term) {
 
 void Node::LoadNext(std::string cursor) {
     store_.Load(config_.leadership.partition, cursor,
-                [this, cursor, number = term_number_, alive = std::weak_ptr(alive_)](auto page) {
-                    runtime_.Post([this, cursor, number, alive, page = std::move(page)]() mutable {
+                [this, &runtime = runtime_, cursor, number = term_number_,
+                 alive = std::weak_ptr(alive_)](auto page) {
+                    runtime.Post([this, cursor, number, alive, page = std::move(page)]() mutable {
                         if (!alive.lock() || number != term_number_ || !loading_) return;
                         if (page) return OnLoaded(std::move(*page));
                         Log(LogLevel::kWarning, "node", "cannot load, trying again",
@@ -270,14 +284,20 @@ void Node::Release(const Effects& effects) {
 
 void Node::LookUp(std::vector<ExecutionId> ids, Duration retry_delay) {
     auto copy = ids;
-    store_.FindExecutions(std::move(copy), [this, ids = std::move(ids), retry_delay,
-                                            number = term_number_,
+    store_.FindExecutions(std::move(copy), [this, &runtime = runtime_, ids = std::move(ids),
+                                            retry_delay, number = term_number_,
                                             alive = std::weak_ptr(alive_)](auto found) mutable {
-        runtime_.Post([this, ids = std::move(ids), retry_delay, number, alive,
-                       found = std::move(found)]() mutable {
+        runtime.Post([this, ids = std::move(ids), retry_delay, number, alive,
+                      found = std::move(found)]() mutable {
             if (!alive.lock() || number != term_number_ || !engine_) return;
             if (found) {
-                Step(LookupDone{std::move(ids), std::move(*found)});
+                for (std::size_t from = 0; from < ids.size(); from += kLookupStep) {
+                    const std::size_t to = std::min(ids.size(), from + kLookupStep);
+                    Step(LookupDone{
+                        {ids.begin() + std::ptrdiff_t(from), ids.begin() + std::ptrdiff_t(to)},
+                        {found->begin() + std::ptrdiff_t(from),
+                         found->begin() + std::ptrdiff_t(to)}});
+                }
                 return Settle();
             }
             runtime_.After(retry_delay,

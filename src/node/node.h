@@ -98,6 +98,7 @@ class Node {
     void Push(Item item);
     void Wake();
     void Drain();
+    bool Trusted();
     void Take(Item& item);
     void Step(Input input);
     void Settle();

@@ -26,10 +26,6 @@ Result<ListenAddress> ParseListenAddress(std::string_view text, std::string_view
     return ListenAddress{std::string(host), number};
 }
 
-bool IsLoopback(std::string_view host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 std::string Joined(std::string_view host, std::uint16_t port) {
     const bool v6 = host.find(':') != std::string_view::npos;
     return (v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);

@@ -18,9 +18,6 @@ struct ListenAddress {
 // `field`, otherwise.
 Result<ListenAddress> ParseListenAddress(std::string_view text, std::string_view field);
 
-// Whether only this machine can reach the address.
-bool IsLoopback(std::string_view host);
-
 // "127.0.0.1:8080", "[::1]:8080".
 std::string Joined(std::string_view host, std::uint16_t port);
 

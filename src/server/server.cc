@@ -12,12 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "api/access.h"
 #include "api/api.h"
 #include "api/event_hub.h"
 #include "api/forward.h"
 #include "api/meters.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/version.h"
+#include "http/client.h"
 #include "http/server.h"
 #include "links/stream_link.h"
 #include "node/asio_runtime.h"
@@ -52,7 +55,7 @@ NodeConfig NodeConfigOf(const Config& config, const NodeId& node, const std::str
                            .acquire_interval = config.scheduler.leader_acquire_interval,
                            .margin = config.scheduler.leader_ttl / 10},
             .engine = config.engine,
-            .version = TAKT_VERSION,
+            .version = kVersion,
             .inbox_max = config.scheduler.inbox_max,
             .stop_deadline = config.scheduler.stop_deadline,
             .look_again = config.scheduler.scan_interval};
@@ -97,6 +100,7 @@ struct Server::Parts {
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
     AsioRuntime runtime{loop};
     std::unique_ptr<Store> store;
+    std::unique_ptr<HttpClient> client;  // To other schedulers.
     std::unique_ptr<EventHub> events;
     std::unique_ptr<Meters> meters;
     std::unique_ptr<StreamLink> stream;
@@ -142,6 +146,9 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
     }
 
     p.work.emplace(p.loop.get_executor());
+    auto client = HttpClient::Create(p.loop, {});
+    if (!client) return std::unexpected(client.error());
+    p.client = std::move(*client);
     p.events = std::make_unique<EventHub>();
     p.meters = std::make_unique<Meters>();
     p.stream = std::make_unique<StreamLink>(
@@ -162,8 +169,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
                            .log = ToLog(),
                            .access_log = LogAccess};
     if (!p.config.server.tls_cert.empty()) {
-        http.tls = TlsServerFiles{.certificate = p.config.server.tls_cert,
-                                  .key = p.config.server.tls_key};
+        http.tls = TlsServerFiles{.certificate_file = p.config.server.tls_cert,
+                                  .key_file = p.config.server.tls_key};
     }
     auto relay = std::make_shared<HandlerRelay>();
     auto server = HttpServer::Listen(p.loop, std::move(http), relay);
@@ -183,8 +190,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
                        .post = [&loop = p.loop](auto action) {
                            boost::asio::post(loop, std::move(action));
                        },
-                       .forward = MakeForward(p.loop),
-                       .config = {.version = TAKT_VERSION,
+                       .forward = ForwardOver(*p.client),
+                       .config = {.version = kVersion,
                                   .access = {.loopback_only = loopback,
                                              .insecure = p.config.server.insecure},
                                   .bulk_bytes_max = p.config.server.bulk_bytes_max},

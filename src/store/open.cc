@@ -6,6 +6,8 @@
 #include "store/embedded/embedded_store.h"
 #include "store/etcd/etcd_store.h"
 #include "store/memory/memory_store.h"
+#include "store/mysql/mysql_store.h"
+#include "store/redis/redis_store.h"
 
 namespace takt {
 namespace {
@@ -41,11 +43,8 @@ Opened OpenEtcdUrl(std::string_view url, const StoreOptions&) {
     return OpenEtcd(*parsed);
 }
 
-Opened NotBuilt(std::string_view url, const StoreOptions&) {
-    return Fail(ErrorCode::kInvalid,
-                "this build of Takt has no " + std::string(url.substr(0, url.find(':'))) +
-                    ": store; use file:./takt-data",
-                "store");
+Opened OpenRedisUrl(std::string_view url, const StoreOptions&) {
+    return RedisStore::Open(url);
 }
 
 struct Scheme {
@@ -54,9 +53,14 @@ struct Scheme {
 };
 
 constexpr std::array kSchemes = {
-    Scheme{"file", OpenFile},   Scheme{"memory", OpenMemory},       Scheme{"redis", NotBuilt},
-    Scheme{"rediss", NotBuilt}, Scheme{"redis+sentinel", NotBuilt}, Scheme{"etcd", OpenEtcdUrl},
-    Scheme{"mysql", NotBuilt},
+    Scheme{"file", OpenFile},
+    Scheme{"memory", OpenMemory},
+    Scheme{"redis", OpenRedisUrl},
+    Scheme{"rediss", OpenRedisUrl},
+    Scheme{"redis+sentinel", OpenRedisUrl},
+    Scheme{"rediss+sentinel", OpenRedisUrl},
+    Scheme{"etcd", OpenEtcdUrl},
+    Scheme{"mysql", [](std::string_view url, const StoreOptions&) { return OpenMysql(url); }},
 };
 
 }  // namespace
@@ -68,8 +72,7 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
     }
     std::string known;
     for (const Scheme& scheme : kSchemes) {
-        if (scheme.open != NotBuilt)
-            known += (known.empty() ? "" : ", ") + std::string(scheme.name) + ":";
+        known += (known.empty() ? "" : ", ") + std::string(scheme.name) + ":";
     }
     // Only the scheme: the rest may hold a password.
     return Fail(

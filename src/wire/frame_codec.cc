@@ -4,8 +4,11 @@
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace takt {
 namespace {
@@ -39,6 +42,17 @@ Result<void> ReadFrame(FrameForm form, std::string_view bytes, google::protobuf:
     if (frame.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
     return Fail(ErrorCode::kInvalid,
                 "not a " + frame.GetTypeName() + " in protobuf's wire format, with texts in UTF-8");
+}
+
+void MakeUtf8(std::string& text) {
+    if (IsValidUtf8(text)) return;
+    std::string clean;
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::size_t length = Utf8Length(rest);
+        clean.append(length > 0 ? rest.substr(0, length) : "\xEF\xBF\xBD");
+        rest.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    text = std::move(clean);
 }
 
 void WriteFrame(FrameForm form, const google::protobuf::Message& frame, std::string& bytes) {

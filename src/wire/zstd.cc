@@ -43,8 +43,8 @@ Result<std::string> Unzstd(std::string_view bytes, std::size_t bytes_max) {
     thread_local const std::unique_ptr<ZSTD_DCtx, ContextDelete> context(ZSTD_createDCtx());
     TAKT_CHECK(context);
     std::string text(size, '\0');
-    const std::size_t written = ZSTD_decompressDCtx(context.get(), text.data(), text.size(),
-                                                    bytes.data(), bytes.size());
+    const std::size_t written =
+        ZSTD_decompressDCtx(context.get(), text.data(), text.size(), bytes.data(), bytes.size());
     if (ZSTD_isError(written) || written != size) {
         return Fail(ErrorCode::kInvalid, "a broken zstd frame");
     }

@@ -96,13 +96,14 @@ void Connector::Try() {
 void Connector::TryLater() {
     if (finished_) return;
     const auto longest =
-        std::min(options_.backoff_max.count(),
-                 options_.backoff_min.count() << std::min(failures_, kDoublingsMax));
+        std::min(options_.backoff_max.count(), options_.backoff_min.count()
+                                                   << std::min(failures_, kDoublingsMax));
     const auto delay = random_.Below(static_cast<std::uint64_t>(longest) + 1);
     timer_.expires_after(Duration(static_cast<std::int64_t>(delay)));
-    timer_.async_wait([this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-        if (!error && !alive.expired()) Try();
-    });
+    timer_.async_wait(
+        [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+            if (!error && !alive.expired()) Try();
+        });
 }
 
 void Connector::OnClosed(std::uint64_t number, const std::string& why) {

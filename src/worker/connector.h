@@ -26,7 +26,7 @@ class Connector {
     struct Events {
         std::function<void()> on_open;  // The session is there; Hello is to be said.
         std::function<void(WebSocketMessage)> on_message;
-        std::function<void(const std::string& why)> on_close;  // After on_open; will try again.
+        std::function<void(const std::string& why)> on_close;   // After on_open; will try again.
         std::function<void(const std::string& why)> on_failed;  // A try failed; will try again.
     };
 

@@ -28,11 +28,9 @@ struct HandlerPool::State {
 
     std::mutex mutex;
     std::condition_variable wake;  // Something is queued, or it is over.
-    std::condition_variable rest;  // A handler ended.
     std::deque<HeldPtr> queue;
     std::list<std::shared_ptr<Thread>> threads;  // Without the abandoned.
     std::size_t idle = 0;
-    std::size_t busy = 0;
     std::size_t abandoned = 0;
     bool over = false;
 
@@ -41,9 +39,24 @@ struct HandlerPool::State {
     std::deque<HeldPtr> stops;
     bool stopping = false;  // In somebody's callback.
 
+    void Grow(const std::shared_ptr<State>& self);
     void Work(const std::shared_ptr<Thread>& self);
     void Stop();
 };
+
+// REQUIRES: the lock is held.
+void HandlerPool::State::Grow(const std::shared_ptr<State>& self) {
+    auto thread = std::make_shared<Thread>();
+    try {
+        thread->thread = std::thread([self, thread] { self->Work(thread); });
+        threads.push_back(thread);
+    } catch (const std::system_error& error) {
+        // What is queued waits for the threads there are, or for the next time that one is asked
+        // for.
+        Log(LogLevel::kError, "worker", "cannot start another thread",
+            {{"threads", threads.size()}, {"error", error.what()}});
+    }
+}
 
 void HandlerPool::State::Work(const std::shared_ptr<Thread>& self) {
     std::unique_lock lock(mutex);
@@ -60,18 +73,12 @@ void HandlerPool::State::Work(const std::shared_ptr<Thread>& self) {
         auto waiting = Held::Phase::kWaiting;
         if (!held->phase.compare_exchange_strong(waiting, Held::Phase::kRunning)) continue;
         self->current = held.get();
-        ++busy;
         lock.unlock();
         run(held);
         held.reset();
         lock.lock();
         self->current = nullptr;
-        if (self->abandoned) {
-            --abandoned;
-        } else {
-            --busy;
-        }
-        rest.notify_all();
+        if (self->abandoned) --abandoned;
     }
 }
 
@@ -89,7 +96,6 @@ void HandlerPool::State::Stop() {
         held->stop.request_stop();
         lock.lock();
         stopping = false;
-        rest.notify_all();
     }
 }
 
@@ -130,9 +136,7 @@ void HandlerPool::Push(HeldPtr held) {
         state_->threads.size() >= state_->bounds.threads_max) {
         return state_->wake.notify_one();
     }
-    auto thread = std::make_shared<State::Thread>();
-    state_->threads.push_back(thread);
-    thread->thread = std::thread([state = state_, thread] { state->Work(thread); });
+    state_->Grow(state_);
 }
 
 bool HandlerPool::Abandon(const Held& held) {
@@ -144,13 +148,8 @@ bool HandlerPool::Abandon(const Held& held) {
     (*found)->abandoned = true;
     (*found)->thread.detach();
     state_->threads.erase(found);
-    --state_->busy;
     ++state_->abandoned;
-    if (state_->queue.size() > state_->idle) {
-        auto thread = std::make_shared<State::Thread>();
-        state_->threads.push_back(thread);
-        thread->thread = std::thread([state = state_, thread] { state->Work(thread); });
-    }
+    if (state_->queue.size() > state_->idle) state_->Grow(state_);
     return true;
 }
 
@@ -161,12 +160,6 @@ void HandlerPool::RequestStop(HeldPtr held) {
         state_->stopper = std::thread([state = state_] { state->Stop(); });
     }
     state_->stopper_wake.notify_one();
-}
-
-bool HandlerPool::Join(Duration wait) {
-    std::unique_lock lock(state_->mutex);
-    return state_->rest.wait_for(
-        lock, wait, [&] { return state_->busy == 0 && state_->stops.empty() && !state_->stopping; });
 }
 
 std::size_t HandlerPool::abandoned() const {

@@ -20,7 +20,8 @@ class HandlerPool {
         std::size_t abandoned_max = 10;
     };
 
-    // `run` is called on the pool's threads, also after the pool is gone if a handler was abandoned.
+    // `run` is called on the pool's threads, also after the pool is gone if a handler was
+    // abandoned.
     HandlerPool(Bounds bounds, std::function<void(const HeldPtr&)> run);
 
     // Ends idle threads. Those that still run a handler are left to themselves.
@@ -34,9 +35,6 @@ class HandlerPool {
     // Requests the stop of `held` on a thread of its own: callbacks that handlers registered run
     // there, and may block.
     void RequestStop(HeldPtr held);
-
-    // Waits up to `wait` for all handlers to end; false if some have not. For the very end.
-    bool Join(Duration wait);
 
     std::size_t abandoned() const;
 

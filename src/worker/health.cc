@@ -53,9 +53,9 @@ class HealthHandler final : public HttpHandler {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> ServeWorkerHealth(
-    boost::asio::io_context& loop, const std::string& listen,
-    std::function<WorkerRuntimeStatus()> status) {
+Result<std::unique_ptr<HttpServer>> ServeWorkerHealth(boost::asio::io_context& loop,
+                                                      const std::string& listen,
+                                                      std::function<WorkerRuntimeStatus()> status) {
     const std::size_t colon = listen.rfind(':');
     std::uint16_t port = 0;
     const char* end = listen.data() + listen.size();

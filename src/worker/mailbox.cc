@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "wire/frame_codec.h"
 
 namespace takt {
 namespace {
@@ -12,17 +13,6 @@ constexpr std::size_t kLineBytesMax = 16 << 10;
 constexpr std::size_t kMessageBytesMax = 4 << 10;
 
 }  // namespace
-
-void MakeUtf8(std::string& text) {
-    if (IsValidUtf8(text)) return;
-    std::string clean;
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::size_t length = Utf8Length(rest);
-        clean.append(length > 0 ? rest.substr(0, length) : "\xEF\xBF\xBD");
-        rest.remove_prefix(std::max<std::size_t>(length, 1));
-    }
-    text = std::move(clean);
-}
 
 void Held::OnProgress(double fraction, std::string_view message) {
     mailbox->Progress(*this, fraction, message);

@@ -14,9 +14,6 @@
 
 namespace takt {
 
-// Replaces what is not UTF-8: the scheduler would refuse the frame and with it everything in it.
-void MakeUtf8(std::string& text);
-
 // Outlives the worker when abandoned handlers do. All methods from any thread.
 class Mailbox {
   public:

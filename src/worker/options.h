@@ -24,8 +24,8 @@ enum class WorkerEvent : std::uint8_t {
 struct WorkerOptions {
     // http://host:port or https://…; any scheduler will do, the worker follows to the leader.
     std::vector<std::string> servers;
-    std::string id;    // Empty: made from host name and a random part.
-    std::string name;  // Shown to people; empty is the id.
+    std::string id;                   // Empty: made from host name and a random part.
+    std::string name;                 // Shown to people; empty is the id.
     std::vector<std::string> types;   // Empty: what the executors say.
     std::vector<std::string> queues;  // Empty: every queue.
     std::map<std::string, std::string> labels;
@@ -50,11 +50,11 @@ struct WorkerOptions {
 
     // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.
     std::size_t buffer_size = 10'000;
-    std::size_t log_bytes_max = 4 << 20;        // Log lines waiting for a connection; then dropped.
-    std::size_t result_bytes_max = 1 << 20;     // As the scheduler's.
-    std::size_t compress_bytes_min = 8 << 10;   // Results from this size on; 0 turns zstd off.
-    std::size_t frame_bytes_max = 1 << 20;      // Of what is sent at once, if it can be divided.
-    std::size_t message_bytes_max = 64 << 20;   // Of what is received.
+    std::size_t log_bytes_max = 4 << 20;       // Log lines waiting for a connection; then dropped.
+    std::size_t result_bytes_max = 1 << 20;    // As the scheduler's.
+    std::size_t compress_bytes_min = 8 << 10;  // Results from this size on; 0 turns zstd off.
+    std::size_t frame_bytes_max = 1 << 20;     // Of what is sent at once, if it can be divided.
+    std::size_t message_bytes_max = 64 << 20;  // Of what is received.
     std::string health_listen;  // host:port of /healthz, /readyz and /metrics; empty is none.
 
     // On the worker's network thread; must not block it.

@@ -63,8 +63,7 @@ std::uint32_t CountSockets(const std::string& proc) {
     std::uint32_t looked_at = 0;
     std::error_code error;
     for (auto entry = std::filesystem::directory_iterator(proc + "/self/fd", error);
-         !error && entry != std::filesystem::directory_iterator() &&
-         looked_at < kFilesLookedAtMax;
+         !error && entry != std::filesystem::directory_iterator() && looked_at < kFilesLookedAtMax;
          entry.increment(error), ++looked_at) {
         std::error_code gone;
         const auto target = std::filesystem::read_symlink(entry->path(), gone);

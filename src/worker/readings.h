@@ -9,9 +9,9 @@
 namespace takt {
 
 struct Reading {
-    float cpu = 0;                  // Fraction of all cores since the reading before, 0 to 1.
-    float memory = 0;               // Fraction that is not available, 0 to 1.
-    double network_in = 0;          // Bytes per second since the reading before, without loopback.
+    float cpu = 0;          // Fraction of all cores since the reading before, 0 to 1.
+    float memory = 0;       // Fraction that is not available, 0 to 1.
+    double network_in = 0;  // Bytes per second since the reading before, without loopback.
     double network_out = 0;
     std::uint32_t connections = 0;  // Sockets of this process.
 };

@@ -46,8 +46,8 @@ void RunHandler(const ExecutorRegistry& executors, const HeldPtr& held) {
         }
     } else {
         // Another worker may know it: not final.
-        result = TaskResult::Rejected("this worker has no executor for type '" + held->task.type +
-                                      "'");
+        result =
+            TaskResult::Rejected("this worker has no executor for type '" + held->task.type + "'");
         result.final = false;
     }
     held->mailbox->Finished(held, std::move(result));
@@ -64,13 +64,12 @@ WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
       stopped_(std::move(stopped)),
       instance_(NewInstance()),
       types_(options.types.empty() ? executors->Types() : options.types),
-      mailbox_(std::make_shared<Mailbox>(
-          options.log_bytes_max,
-          [this, &loop, alive = std::weak_ptr(alive_)] {
-              boost::asio::post(loop, [this, alive] {
-                  if (!alive.expired()) OnMail();
-              });
-          })),
+      mailbox_(std::make_shared<Mailbox>(options.log_bytes_max,
+                                         [this, &loop, alive = std::weak_ptr(alive_)] {
+                                             boost::asio::post(loop, [this, alive] {
+                                                 if (!alive.expired()) OnMail();
+                                             });
+                                         })),
       pool_({.threads_max = options.capacity, .abandoned_max = options.capacity},
             [executors](const HeldPtr& held) { RunHandler(*executors, held); }),
       connector_(loop, client, options_,
@@ -226,7 +225,7 @@ void WorkerCore::Beat() {
 HeldPtr WorkerCore::Find(const worker::v1::Attempt& attempt) const {
     const auto found = held_.find(KeyOf(attempt.execution_id(), attempt.attempt()));
     return found != held_.end() && found->second->token == attempt.token() ? found->second
-                                                                            : nullptr;
+                                                                           : nullptr;
 }
 
 void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
@@ -254,10 +253,10 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
     task.scheduled_at = Time(Duration(static_cast<Duration::rep>(assign.scheduled_at_ms())));
     task.traceparent = assign.traceparent();
     held->token = assign.attempt().token();
-    held->timeout = assign.timeout_ms() > 0
-                        ? std::min(kDurationMax,
-                                   Duration(static_cast<Duration::rep>(assign.timeout_ms())))
-                        : options_.task_timeout;
+    held->timeout =
+        assign.timeout_ms() > 0
+            ? std::min(kDurationMax, Duration(static_cast<Duration::rep>(assign.timeout_ms())))
+            : options_.task_timeout;
     held->mailbox = mailbox_;
     held_.emplace(std::move(key), held);
     counters_.in_hand = static_cast<std::uint32_t>(held_.size());
@@ -354,9 +353,9 @@ void WorkerCore::End(const HeldPtr& held, TaskResult result, std::optional<StopR
     SetDue(*held, std::nullopt);
     held->phase = Held::Phase::kEnded;
     if (result.data.size() > options_.result_bytes_max) {
-        result = TaskResult::FinalFailure(
-            "the result has " + std::to_string(result.data.size()) +
-            " bytes, which is more than the limit of " + std::to_string(options_.result_bytes_max));
+        result = TaskResult::FinalFailure("the result has " + std::to_string(result.data.size()) +
+                                          " bytes, which is more than the limit of " +
+                                          std::to_string(options_.result_bytes_max));
     }
     MakeUtf8(result.message);
     MakeUtf8(result.data);
@@ -405,11 +404,12 @@ void WorkerCore::Arm(Steady at) {
     if (stage_ == Stage::kStopped || (armed_ && *armed_ <= at)) return;
     armed_ = at;
     timer_.expires_after(std::max(SteadyClock::duration(0), at - SteadyClock::now()));
-    timer_.async_wait([this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-        if (error || alive.expired()) return;
-        armed_.reset();
-        OnTimer();
-    });
+    timer_.async_wait(
+        [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+            if (error || alive.expired()) return;
+            armed_.reset();
+            OnTimer();
+        });
 }
 
 void WorkerCore::ArmNext() {

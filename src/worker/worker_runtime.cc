@@ -64,10 +64,10 @@ Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions optio
     state->options = std::move(options);
     if (state->options.id.empty()) state->options.id = MakeId();
     state->executors = std::make_shared<const ExecutorRegistry>(std::move(executors));
-    auto client = HttpClient::Create(
-        state->loop, {.connect_timeout = state->options.connect_timeout,
-                      .tls = {.ca_file = state->options.ca_file},
-                      .user_agent = "takt-worker"});
+    auto client =
+        HttpClient::Create(state->loop, {.connect_timeout = state->options.connect_timeout,
+                                         .tls = {.ca_file = state->options.ca_file},
+                                         .user_agent = "takt-worker"});
     if (!client) return std::unexpected(client.error());
     state->client = std::move(*client);
 
@@ -81,13 +81,13 @@ Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions optio
         }
         if (user) user(event, detail);
     };
-    raw->core = std::make_unique<WorkerCore>(
-        raw->loop, *raw->client, raw->options, raw->executors, [raw](Result<void> outcome) {
-            const std::scoped_lock lock(raw->mutex);
-            raw->outcome = std::move(outcome);
-            raw->loop.stop();
-            raw->changed.notify_all();
-        });
+    raw->core = std::make_unique<WorkerCore>(raw->loop, *raw->client, raw->options, raw->executors,
+                                             [raw](Result<void> outcome) {
+                                                 const std::scoped_lock lock(raw->mutex);
+                                                 raw->outcome = std::move(outcome);
+                                                 raw->loop.stop();
+                                                 raw->changed.notify_all();
+                                             });
     return std::unique_ptr<WorkerRuntime>(new WorkerRuntime(std::move(state)));
 }
 

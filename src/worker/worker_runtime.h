@@ -1,16 +1,16 @@
 // WorkerRuntime: a stream worker. Connects to the schedulers, runs what it is assigned, reports.
 //
 //     ExecutorRegistry executors;
-//     executors.AddFunction("thumbnail", [](TaskContext& context) { … return TaskResult::Success(); });
-//     auto worker = WorkerRuntime::Create({.servers = {"http://127.0.0.1:8080"}}, executors);
+//     executors.AddFunction("thumbnail", [](TaskContext& context) { … return TaskResult::Success();
+//     }); auto worker = WorkerRuntime::Create({.servers = {"http://127.0.0.1:8080"}}, executors);
 //     if (!worker) …
 //     (*worker)->Start();
 //     … (*worker)->Stop();
 //     (*worker)->Wait();
 //
-// Heartbeats and everything else on the network come from a thread of its own, which handlers cannot
-// block. A lost connection disturbs nothing: what runs goes on, results are kept until a scheduler
-// has acknowledged them.
+// Heartbeats and everything else on the network come from a thread of its own, which handlers
+// cannot block. A lost connection disturbs nothing: what runs goes on, results are kept until a
+// scheduler has acknowledged them.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ namespace takt {
 struct WorkerRuntimeStatus {
     std::string id;
     bool attached = false;
-    std::string node_id;   // Of the scheduler that it is attached to.
-    std::string trouble;   // Why it is not attached.
+    std::string node_id;  // Of the scheduler that it is attached to.
+    std::string trouble;  // Why it is not attached.
     bool draining = false;
-    std::uint32_t in_hand = 0;  // Attempts, with those whose results are not acknowledged yet.
+    std::uint32_t in_hand = 0;    // Attempts, with those whose results are not acknowledged yet.
     std::uint32_t abandoned = 0;  // Handlers that did not stop and still run.
     std::uint64_t assigned = 0;
     std::uint64_t succeeded = 0;
@@ -56,8 +56,8 @@ class WorkerRuntime {
     // rest to stop, says Bye. Again: stops everything now.
     void Stop();
 
-    // Until everything is over. kConflict: a scheduler turned the worker away for good (its Hello is
-    // not valid, or another process uses its id).
+    // Until everything is over. kConflict: a scheduler turned the worker away for good (its Hello
+    // is not valid, or another process uses its id).
     Result<void> Wait();
 
     // From any thread.

@@ -160,7 +160,7 @@ Result<void> Applier::Apply(Partition, const EventAppend& change) {
 
 Result<void> Applier::Apply(Partition, const LogAppend& change) {
     append_log_.Text(change.row.execution.view());
-    append_log_.Int(change.row.index);
+    append_log_.Int(static_cast<std::int64_t>(change.row.index));
     append_log_.Int(change.row.attempt);
     append_log_.Int(sql::Ms(change.row.at));
     append_log_.Blob(change.row.lines);

@@ -1,47 +1,16 @@
 #include "store/embedded/reader.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <charconv>
 
-#include "model/record.h"
 #include "store/sql/execution_query.h"
 #include "store/sql/execution_row.h"
+#include "store/sql/record_row.h"
 
 namespace takt::embedded {
 namespace {
 
 std::string SelectExecutions(std::string_view rest) {
     return "SELECT " + std::string(sql::kExecutionColumns) + " FROM " + std::string(rest);
-}
-
-Error Undecodable(std::string_view what, std::string_view id, const Error& error) {
-    return {ErrorCode::kInvalid,
-            fmt::format("the stored record of {} {} cannot be read: {}", what, id, error.detail),
-            {}};
-}
-
-// A worker's row is written anew when it attaches; until then it is one that is not there.
-Worker ReadWorker(const Row& row) {
-    Result<Worker> worker = DecodeWorker(row.Bytes(1));
-    if (worker) return std::move(*worker);
-    Worker unreadable;
-    unreadable.id = WorkerId(Text(row.Bytes(0)));
-    unreadable.name = unreadable.id.text();
-    unreadable.status = WorkerStatus::kOffline;
-    unreadable.status_reason = Text(Undecodable("worker", row.Bytes(0), worker.error()).detail);
-    return unreadable;
-}
-
-Event ReadEvent(const Row& row) {
-    Result<Event> event = DecodeEvent(row.Bytes(1));
-    if (event) return std::move(*event);
-    const auto serial = static_cast<Serial>(row.Int(0));
-    return {.serial = serial,
-            .type = EventType::kAlert,
-            .at = TimeOf(serial),
-            .detail = Text(Undecodable("event", std::to_string(serial), event.error()).detail)};
 }
 
 }  // namespace
@@ -92,24 +61,15 @@ Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
     if (const Rows rows(last_serial_); last_serial_.Step()) {
         page.last_serial = static_cast<Serial>(last_serial_.row().Int(0));
     }
-    // A cursor is "t" and the last task's id, or "e" and the last execution's serial.
-    Serial after = 0;
-    if (cursor.starts_with('e')) {
-        const char* end = cursor.data() + cursor.size();
-        const auto [stop, error] = std::from_chars(cursor.data() + 1, end, after);
-        if (error != std::errc() || stop != end) {
-            return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
-        }
-    } else if (cursor.empty() || cursor.starts_with('t')) {
-        const std::string last = cursor.empty() ? std::string() : cursor.substr(1);
-        if (Result<void> tasks = LoadTasks(partition, last, page); !tasks) {
+    const Result<sql::LoadCursor> at = sql::ParseLoadCursor(cursor);
+    if (!at) return std::unexpected(at.error());
+    if (!at->executions) {
+        if (Result<void> tasks = LoadTasks(partition, std::string(at->task), page); !tasks) {
             return std::unexpected(tasks.error());
         }
         if (!page.next.empty()) return page;
-    } else {
-        return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
     }
-    LoadExecutions(partition, after, page);
+    LoadExecutions(partition, at->serial, page);
     return page;
 }
 
@@ -125,7 +85,7 @@ Result<void> Reader::LoadTasks(Partition partition, const std::string& after, Lo
         const Rows workers(load_workers_);
         while (load_workers_.Step()) {
             const Row row = load_workers_.row();
-            page.workers.push_back(ReadWorker(row));
+            page.workers.push_back(sql::ReadWorker(row.Bytes(0), row.Bytes(1)));
         }
     }
     load_tasks_.Text(after);
@@ -138,9 +98,8 @@ Result<void> Reader::LoadTasks(Partition partition, const std::string& after, Lo
             page.next = "t" + page.tasks.back().task->id.text().str();
             break;
         }
-        Result<TaskRow> task = DecodeTaskRow(row.Bytes(1));
-        // Leaving it out would silently stop its fires for good, so the leader must not start.
-        if (!task) return std::unexpected(Undecodable("task", row.Bytes(0), task.error()));
+        Result<TaskRow> task = sql::ReadTask(row.Bytes(0), row.Bytes(1));
+        if (!task) return std::unexpected(task.error());
         page.tasks.push_back(std::move(*task));
     }
     return {};
@@ -207,9 +166,7 @@ Result<TaskRow> Reader::FindTask(const TaskId& id) {
     if (!find_task_.Step()) {
         return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
     }
-    Result<TaskRow> task = DecodeTaskRow(find_task_.row().Bytes(1));
-    if (!task) return std::unexpected(Undecodable("task", id.view(), task.error()));
-    return task;
+    return sql::ReadTask(id.view(), find_task_.row().Bytes(1));
 }
 
 Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
@@ -220,8 +177,8 @@ Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
     std::vector<TaskRow> found;
     while (list_tasks_.Step()) {
         const Row row = list_tasks_.row();
-        Result<TaskRow> task = DecodeTaskRow(row.Bytes(1));
-        if (!task) return std::unexpected(Undecodable("task", row.Bytes(0), task.error()));
+        Result<TaskRow> task = sql::ReadTask(row.Bytes(0), row.Bytes(1));
+        if (!task) return std::unexpected(task.error());
         found.push_back(std::move(*task));
     }
     return found;
@@ -233,7 +190,7 @@ Result<std::vector<Worker>> Reader::ListWorkers() {
     while (list_workers_.Step()) {
         const Row row = list_workers_.row();
         if (!found.empty() && found.back().id.view() == row.Bytes(0)) continue;
-        found.push_back(ReadWorker(row));
+        found.push_back(sql::ReadWorker(row.Bytes(0), row.Bytes(1)));
     }
     return found;
 }
@@ -255,13 +212,13 @@ Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
 Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Serial after,
                                               std::size_t limit) {
     read_log_.Text(execution.view());
-    read_log_.Int(after);
+    read_log_.Int(static_cast<std::int64_t>(after));
     read_log_.Int(static_cast<std::int64_t>(limit));
     const Rows rows(read_log_);
     std::vector<LogChunk> found;
     while (read_log_.Step()) {
         const Row row = read_log_.row();
-        found.push_back({execution, static_cast<std::uint32_t>(row.Int(0)),
+        found.push_back({execution, static_cast<Serial>(row.Int(0)),
                          static_cast<std::uint32_t>(row.Int(1)), Time(Duration(row.Int(2))),
                          Text(row.Bytes(3))});
     }
@@ -274,7 +231,8 @@ Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
     const Rows rows(read_events_);
     std::vector<Event> found;
     while (read_events_.Step()) {
-        found.push_back(ReadEvent(read_events_.row()));
+        const Row row = read_events_.row();
+        found.push_back(sql::ReadEvent(static_cast<Serial>(row.Int(0)), row.Bytes(1)));
     }
     return found;
 }

@@ -188,7 +188,7 @@ void MemoryDatabase::Apply(PartitionRows& rows, const Purge& change) {
     for (const auto& [finished_at, serial] : old) {
         const auto found = history_.find(serial);
         const ExecutionId id = found->second.id;
-        logs_.erase(logs_.lower_bound({id, 0}), logs_.upper_bound({id, UINT32_MAX}));
+        logs_.erase(logs_.lower_bound({id, 0}), logs_.upper_bound({id, UINT64_MAX}));
         serials_.erase(id.text());
         history_.erase(found);
     }

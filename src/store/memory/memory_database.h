@@ -88,7 +88,7 @@ class MemoryDatabase {
     std::map<Partition, PartitionRows> partitions_;
     Rows history_;
     std::unordered_map<Text, Serial, TextHash, TextEqual> serials_;  // By execution id.
-    std::map<std::pair<ExecutionId, std::uint32_t>, LogChunk> logs_;
+    std::map<std::pair<ExecutionId, Serial>, LogChunk> logs_;
     std::map<Serial, Event> events_;
     std::map<NodeId, std::pair<NodeRow, Steady>> nodes_;
     std::uint64_t terms_ = 0;

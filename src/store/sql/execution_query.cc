@@ -10,9 +10,8 @@ namespace {
 // Puts one SELECT together; conditions and their parameters stay side by side.
 class Select {
   public:
-    Select(std::string_view table, const std::string& hint) {
-        query_.sql =
-            "SELECT " + std::string(kExecutionColumns) + " FROM " + std::string(table) + hint;
+    Select(const std::string& table, const std::string& hint) {
+        query_.sql = "SELECT " + std::string(kExecutionColumns) + " FROM " + table + hint;
     }
 
     Select& Where(std::string_view condition) {
@@ -80,7 +79,7 @@ std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& fi
         const std::string table = history ? "history" : "live";
         const auto add = [&](const std::string& hint, auto&& conditions,
                              const std::vector<Status>& of) {
-            Select select(table, hint);
+            Select select(std::string(dialect.table_prefix) + table, hint);
             conditions(select);
             WhereStatus(select, of);
             queries.push_back(select.WhereRest(filter).Newest(filter.limit));

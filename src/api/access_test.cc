@@ -1,0 +1,258 @@
+#include "api/access.h"
+
+#include "api/openapi.h"
+#include "api/test_scheduler.h"
+
+namespace takt {
+namespace {
+
+HttpHeaderList Bearer(std::string_view token) {
+    return {{"Authorization", "Bearer " + std::string(token)}};
+}
+
+std::string MakeTokenOf(TestScheduler& scheduler, std::string_view role,
+                        const HttpHeaderList& headers) {
+    const Answered made = scheduler.Post(
+        "/api/v1/tokens", R"({"name": "t", "role": ")" + std::string(role) + "\"}", headers);
+    EXPECT_EQ(made.status, 201) << made.body;
+    return made.Text("token");
+}
+
+// A role that is not enough for a permission; nothing if every role is.
+std::optional<AccessRole> TooLittleFor(Permission permission) {
+    for (const AccessRole role :
+         {AccessRole::kViewer, AccessRole::kWorker, AccessRole::kOperator}) {
+        if (!Allows(role, permission)) return role;
+    }
+    return std::nullopt;
+}
+
+AccessRole EnoughFor(Permission permission) {
+    for (const AccessRole role : {AccessRole::kViewer, AccessRole::kWorker, AccessRole::kExecutor,
+                                  AccessRole::kOperator, AccessRole::kAdmin}) {
+        if (Allows(role, permission)) return role;
+    }
+    return AccessRole::kAdmin;
+}
+
+std::string Filled(std::string_view path) {
+    std::string filled(path);
+    for (std::size_t at = filled.find('{'); at != filled.npos; at = filled.find('{')) {
+        filled.replace(at, filled.find('}') - at + 1, "nobody");
+    }
+    return filled;
+}
+
+// Every address is tried by strangers, by people with too little, and by those who may.
+TEST(Access, EveryRouteAsksForItsPermission) {
+    TestScheduler scheduler({.config = {.access = {.failures_max = 1'000'000}}});
+    const HttpHeaderList admin = Bearer(MakeTokenOf(scheduler, "admin", {}));
+    std::map<AccessRole, std::string> tokens;
+    for (const AccessRole role : {AccessRole::kViewer, AccessRole::kOperator, AccessRole::kAdmin,
+                                  AccessRole::kWorker, AccessRole::kExecutor}) {
+        tokens[role] = MakeTokenOf(scheduler, Name(role), admin);
+    }
+    std::string wrong = tokens[AccessRole::kAdmin];
+    wrong.back() = wrong.back() == 'A' ? 'B' : 'A';
+
+    for (const Route& route : scheduler.api().routes().routes()) {
+        if (route.gives_type == "text/event-stream") continue;  // Never ends; see below.
+        SCOPED_TRACE(std::string(Name(route.method)) + " " + std::string(route.path));
+        const std::string target = Filled(route.path);
+        const auto status = [&](const HttpHeaderList& headers) {
+            return scheduler.Send(route.method, target, {}, headers).status;
+        };
+        if (route.permission == Permission::kNone) {
+            EXPECT_EQ(status({}), 200);
+            continue;
+        }
+        EXPECT_EQ(status({}), 401);
+        EXPECT_EQ(status(Bearer(wrong)), 401);
+        EXPECT_EQ(status(Bearer("")), 401);
+        EXPECT_EQ(status({{"Authorization", "Basic YTpi"}}), 401);
+        const auto lower = TooLittleFor(route.permission);
+        ASSERT_TRUE(lower);
+        EXPECT_EQ(status(Bearer(tokens[*lower])), 403);
+        const int right = status(Bearer(tokens[EnoughFor(route.permission)]));
+        EXPECT_TRUE(right != 401 && right != 403) << right;
+    }
+    EXPECT_EQ(scheduler.Get("/api/v1/events").status, 401);
+    EXPECT_EQ(scheduler.Get("/api/v1/events", Bearer(tokens[AccessRole::kWorker])).status, 403);
+    const Answered refused = scheduler.Get("/api/v1/tasks");
+    EXPECT_EQ(refused.Header("WWW-Authenticate"), "Bearer");
+    EXPECT_EQ(refused.Text("code"), "unauthorized");
+}
+
+// On one's own machine everything works at once; the first token shuts the door.
+TEST(Access, OpenOnLoopbackUntilThereIsAToken) {
+    TestScheduler scheduler;
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks").status, 200);
+    EXPECT_EQ(scheduler.Post("/api/v1/tokens", R"({"name": "x", "role": "viewer"})").status, 400)
+        << "nobody could make further ones";
+    const Answered made = scheduler.Post("/api/v1/tokens", R"({"name": "me", "role": "admin"})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    const std::string token = made.Text("token");
+    EXPECT_TRUE(token.starts_with("takt_admin_"));
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks").status, 401);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks", Bearer(token)).status, 200);
+
+    const Answered list = scheduler.Get("/api/v1/tokens", Bearer(token));
+    EXPECT_EQ(list.body.find(token), std::string::npos) << "a secret is shown once";
+    ASSERT_EQ(list.json.at("items").as_array().size(), 1u);
+    EXPECT_FALSE(list.json.at("items").at(0).at("last_used_at").is_null());
+    // The last one out may open the door again.
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + made.Text("id"), Bearer(token)).status, 204);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks").status, 200);
+}
+
+TEST(Access, RevokedTokenStopsWorkingAndTheLastAdminStays) {
+    TestScheduler scheduler;
+    const Answered admin = scheduler.Post("/api/v1/tokens", R"({"name": "root", "role": "admin"})");
+    const HttpHeaderList as_admin = Bearer(admin.Text("token"));
+    const Answered viewer = scheduler.Post(
+        "/api/v1/tokens", R"({"name": "screen", "role": "viewer", "expires_in": "30d"})", as_admin);
+    const HttpHeaderList as_viewer = Bearer(viewer.Text("token"));
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks", as_viewer).status, 200);
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + admin.Text("id"), as_admin).status, 409);
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + viewer.Text("id"), as_admin).status, 204);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks", as_viewer).status, 401);
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/none", as_admin).status, 404);
+}
+
+// Whoever tries tokens is told to slow down; whoever has the right one is not.
+TEST(Access, WrongTokensAreLimitedAndTheRightOneIsNot) {
+    TestScheduler scheduler({.config = {.access = {.failures_max = 3}}});
+    const std::string token =
+        scheduler.Post("/api/v1/tokens", R"({"name": "a", "role": "admin"})").Text("token");
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(scheduler.Get("/api/v1/tasks", Bearer("takt_admin_guess")).status, 401);
+    }
+    const Answered limited = scheduler.Get("/api/v1/tasks", Bearer("takt_admin_guess"));
+    EXPECT_EQ(limited.status, 429);
+    EXPECT_EQ(limited.Header("Retry-After"), "60");
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks", Bearer(token)).status, 200);
+}
+
+// A page on the internet makes the browser of a developer call the scheduler on his machine.
+TEST(Access, PagesOfOtherSitesAreRefused) {
+    TestScheduler scheduler;
+    const Answered page =
+        scheduler.Post("/api/v1/tasks", R"({"name": "n"})", {{"Origin", "http://evil.example"}});
+    EXPECT_EQ(page.status, 403);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks", {{"Origin", scheduler.address()}}).status, 200);
+    const Answered form =
+        scheduler.Post("/api/v1/tasks", R"({"name": "n"})", {{"Content-Type", "text/plain"}});
+    EXPECT_EQ(form.status, 415);
+    // A name that the page's owner points at 127.0.0.1.
+    RawClient rebound(scheduler.port());
+    rebound.Send("GET /api/v1/tasks HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    EXPECT_TRUE(rebound.ReadAnswer().starts_with("HTTP/1.1 403"));
+}
+
+TEST(Access, TokenIsKeptAsItsHashAndReadBack) {
+    Random random(SeedOf(1));
+    const Time now = *ParseTime("2026-11-15T02:00:00Z");
+    const NewToken made = MakeToken(AccessRole::kOperator, "ci \"x\"", now, now + 1h, random);
+    const std::string kept = EncodeToken(made.token);
+    EXPECT_EQ(kept.find(made.text), std::string::npos);
+    const auto read = DecodeToken(made.token.id, kept);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->hash, Sha256Of(made.text));
+    EXPECT_EQ(read->name, "ci \"x\"");
+    EXPECT_EQ(read->role, AccessRole::kOperator);
+    EXPECT_EQ(read->expires_at, now + 1h);
+    EXPECT_FALSE(DecodeToken("x", "{}"));
+    EXPECT_FALSE(DecodeToken("x", "nonsense"));
+}
+
+TEST(Access, ExpiredTokenIsRefusedAndABrokenRecordDoesNotOpenTheDoor) {
+    AccessPolicy policy({});
+    Random random(SeedOf(2));
+    const Instant now = ReadClocks();
+    const NewToken made =
+        MakeToken(AccessRole::kAdmin, "old", now.wall - 2h, now.wall - 1h, random);
+    std::vector<SettingPut> settings = {
+        {Text("token/" + made.token.id), Text(EncodeToken(made.token))},
+        {Text("token/broken"), Text("garbage")}};
+    policy.EndLoad(settings, now.steady);
+    HttpRequest request;
+    request.headers.Add("Authorization", "Bearer " + made.text);
+    const auto expired = policy.Decide(request, Permission::kViewer, now);
+    ASSERT_TRUE(std::holds_alternative<Problem>(expired));
+    EXPECT_EQ(std::get<Problem>(expired).status, 401);
+
+    policy.EndLoad(std::vector<SettingPut>{settings[1]}, now.steady);
+    const auto closed = policy.Decide(HttpRequest(), Permission::kViewer, now);
+    EXPECT_TRUE(std::holds_alternative<Problem>(closed));
+}
+
+// A token was revoked on another node while nobody asked this one.
+TEST(Access, OldTokensAreReadAgainBeforeTheyAreTrusted) {
+    AccessPolicy policy({.refresh_interval = 2s, .age_max = 5s});
+    const Steady start = SteadyClock::now();
+    EXPECT_TRUE(policy.must_load(start));
+    policy.EndLoad(std::vector<SettingPut>{}, start);
+    EXPECT_FALSE(policy.must_load(start + 3s));
+    EXPECT_TRUE(policy.should_load(start + 3s)) << "in the background";
+    EXPECT_TRUE(policy.must_load(start + 6s));
+    // The store is away: what was known goes on to hold, and is asked for now and then.
+    policy.EndLoad(Fail(ErrorCode::kUnavailable, "away"), start + 6s);
+    EXPECT_TRUE(policy.loaded());
+    EXPECT_FALSE(policy.must_load(start + 7s));
+    EXPECT_TRUE(policy.must_load(start + 8s));
+}
+
+TEST(Access, OnlyLoopbackIsServedWithoutTokens) {
+    EXPECT_TRUE(CheckListenAddress("127.0.0.1", 0, false));
+    EXPECT_TRUE(CheckListenAddress("::1", 0, false));
+    EXPECT_TRUE(CheckListenAddress("localhost", 0, false));
+    EXPECT_FALSE(CheckListenAddress("0.0.0.0", 0, false));
+    EXPECT_FALSE(CheckListenAddress("127.0.0.1.example.com", 0, false));
+    EXPECT_TRUE(CheckListenAddress("0.0.0.0", 1, false));
+    EXPECT_TRUE(CheckListenAddress("0.0.0.0", 0, true));
+}
+
+// The description is made from the route table, and must say everything that the table has.
+TEST(OpenApi, DescribesEveryRouteAndNothingElse) {
+    TestScheduler scheduler;
+    const Answered description = scheduler.Get("/openapi.json");
+    ASSERT_EQ(description.status, 200);
+    EXPECT_EQ(description.Text("openapi"), "3.1.0");
+    const auto& schemas = description.json.at("components").at("schemas").as_object();
+    const auto& paths = description.json.at("paths").as_object();
+    std::size_t described = 0;
+    for (const auto& path : paths) described += path.value().as_object().size();
+    EXPECT_EQ(described, scheduler.api().routes().routes().size());
+    std::set<std::string> ids;
+    for (const Route& route : scheduler.api().routes().routes()) {
+        SCOPED_TRACE(std::string(route.path));
+        std::string method(Name(route.method));
+        for (char& c : method) c = static_cast<char>(c | 0x20);
+        const auto& operation = paths.at(route.path).at(method);
+        EXPECT_EQ(operation.at("x-permission").as_string(), Name(route.permission));
+        EXPECT_FALSE(operation.at("summary").as_string().empty());
+        EXPECT_TRUE(ids.insert(std::string(operation.at("operationId").as_string())).second);
+        if (!route.takes.empty()) {
+            EXPECT_TRUE(schemas.contains(route.takes)) << route.takes;
+        }
+        if (!route.gives.empty()) {
+            EXPECT_TRUE(schemas.contains(route.gives)) << route.gives;
+        }
+    }
+    // Every reference leads somewhere.
+    for (std::size_t at = description.body.find("#/components/schemas/"); at != std::string::npos;
+         at = description.body.find("#/components/schemas/", at + 1)) {
+        const std::size_t start = at + 21;
+        const std::string name =
+            description.body.substr(start, description.body.find('"', start) - start);
+        EXPECT_TRUE(schemas.contains(name)) << name;
+    }
+    for (const TaskField& field : TaskFields()) {
+        EXPECT_TRUE(schemas.at("Task").at("properties").as_object().contains(field.name));
+    }
+    EXPECT_EQ(scheduler.Get("/docs").status, 200);
+    EXPECT_EQ(scheduler.Get("/docs").body.find("//cdn"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace takt

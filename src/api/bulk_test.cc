@@ -1,0 +1,87 @@
+#include "api/test_scheduler.h"
+
+namespace takt {
+namespace {
+
+// An importer sends a file of jobs; some of its lines are wrong.
+TEST(Bulk, EachTaskGetsItsAnswerInOrder) {
+    TestScheduler scheduler;
+    const Answered answer = scheduler.Post("/api/v1/tasks/bulk", R"([
+        {"id": "b1", "name": "n", "delay": "1h"},
+        {"name": "n", "priority": 77},
+        {"id": "b1", "name": "n", "delay": "1h"},
+        {"id": "b1", "name": "other"},
+        {"id": "c1", "name": "n", "cron": "@daily"},
+        5])");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const auto& items = answer.json.at("items").as_array();
+    ASSERT_EQ(items.size(), 6u);
+    const int expected[] = {201, 400, 200, 409, 201, 400};
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        EXPECT_EQ(items[i].at("status").as_int64(), expected[i]) << i << answer.body;
+    }
+    EXPECT_EQ(items[1].at("problem").at("field").as_string(), "priority");
+    EXPECT_EQ(answer.json.at("created").as_int64(), 2);
+    EXPECT_EQ(answer.json.at("existing").as_int64(), 1);
+    EXPECT_EQ(answer.json.at("failed").as_int64(), 3);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks/c1").status, 200);
+}
+
+TEST(Bulk, TenThousandTasksInOneRequest) {
+    TestScheduler scheduler;
+    std::string body = R"({"tasks": [)";
+    for (int i = 0; i < 10'000; ++i) {
+        if (i > 0) body += ',';
+        body += R"({"id":"t)" + std::to_string(i) + R"(","name":"n","delay":"1h"})";
+    }
+    const Answered answer = scheduler.Post("/api/v1/tasks/bulk", body + "]}");
+    ASSERT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.json.at("created").as_int64(), 10'000);
+    EXPECT_EQ(answer.json.at("items").at(9'999).at("id").as_string(), "t9999");
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/t5000").status, 200);
+
+    const Answered more =
+        scheduler.Post("/api/v1/tasks/bulk", body + R"(,{"id": "one-more", "name": "n"}]})");
+    EXPECT_EQ(more.status, 413);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/one-more").status, 404) << "nothing of it";
+}
+
+TEST(Bulk, LinesAreTakenToo) {
+    TestScheduler scheduler;
+    const Answered answer = scheduler.Post(
+        "/api/v1/tasks/bulk",
+        "{\"id\": \"l1\", \"name\": \"n\"}\r\n\n{broken\n{\"id\": \"l2\", \"name\": \"n\"}",
+        {{"Content-Type", "application/x-ndjson"}});
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const auto& items = answer.json.at("items").as_array();
+    ASSERT_EQ(items.size(), 3u);
+    EXPECT_EQ(items[0].at("status").as_int64(), 201);
+    EXPECT_EQ(items[1].at("status").as_int64(), 400);
+    EXPECT_EQ(items[2].at("id").as_string(), "l2");
+}
+
+// A body that is no JSON as a whole creates nothing at all.
+TEST(Bulk, BrokenBodyCreatesNothing) {
+    TestScheduler scheduler;
+    for (const char* body : {R"([{"id": "h1", "name": "n"}, )", R"([{"id": "h1", "name": "n"}] x)",
+                             "[]", R"({"task": []})", R"({"tasks": 5})", "5", "{}"}) {
+        const Answered answer = scheduler.Post("/api/v1/tasks/bulk", body);
+        EXPECT_EQ(answer.status, 400) << body << answer.body;
+    }
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/h1").status, 404);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/bulk").status, 400);
+}
+
+// More than a megabyte belongs into bulk, more than its limit nowhere.
+TEST(Bulk, TenMegabytesAreRefusedWhereOneTaskBelongs) {
+    TestScheduler scheduler;
+    const std::string large = R"({"name": "n", "payload": ")" + std::string(10 << 20, 'x') + "\"}";
+    const Answered answer = scheduler.Post("/api/v1/tasks", large);
+    EXPECT_EQ(answer.status, 413);
+    const Answered item = scheduler.Post("/api/v1/tasks/bulk", "[" + large + "]");
+    ASSERT_EQ(item.status, 200) << item.body.substr(0, 500);
+    EXPECT_EQ(item.json.at("items").at(0).at("status").as_int64(), 413);
+}
+
+}  // namespace
+}  // namespace takt

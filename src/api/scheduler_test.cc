@@ -1,0 +1,156 @@
+// Workers, queues, the scheduler itself, metrics and what is there without a leader.
+#include "api/test_scheduler.h"
+
+namespace takt {
+namespace {
+
+TEST(SchedulerApi, WorkersAreListedDrainedAndRemoved) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w-1", true);
+    scheduler.Post("/api/v1/tasks", R"({"id": "held", "name": "n"})");
+    scheduler.sink().Await(EventType::kTaskStarted, "held");
+
+    const Answered list = scheduler.Get("/api/v1/workers");
+    ASSERT_EQ(list.json.at("items").as_array().size(), 1u) << list.body;
+    const Answered one = scheduler.Get("/api/v1/workers/w-1");
+    EXPECT_EQ(one.Text("status"), "online");
+    EXPECT_EQ(one.json.at("running").as_int64(), 1);
+    EXPECT_EQ(one.json.at("capacity").as_int64(), 100);
+    EXPECT_EQ(scheduler.Get("/api/v1/workers/none").status, 404);
+
+    const Answered drained =
+        scheduler.Post("/api/v1/workers/w-1/drain", R"({"reason": "kernel update"})");
+    EXPECT_EQ(drained.Text("status"), "draining") << drained.body;
+    EXPECT_EQ(drained.Text("status_reason"), "kernel update");
+    EXPECT_EQ(scheduler.Post("/api/v1/workers/w-1/resume").Text("status"), "online");
+    EXPECT_EQ(scheduler.Post("/api/v1/workers/none/drain").status, 404);
+    EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1").status, 204);
+    EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1").status, 404);
+}
+
+// A queue is stopped while its database is repaired, without touching the others.
+TEST(SchedulerApi, PausedQueueStartsNothingAndKeepsItsLimits) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w");
+    const Answered limited =
+        scheduler.Put("/api/v1/queues/reports",
+                      R"({"concurrency_max": 2, "rate_limit": {"count": 10, "per": "1m"}})");
+    ASSERT_EQ(limited.status, 200) << limited.body;
+    EXPECT_EQ(limited.json.at("concurrency_max").as_int64(), 2);
+    const Answered paused = scheduler.Post("/api/v1/queues/reports/pause");
+    EXPECT_TRUE(paused.json.at("paused").as_bool());
+    EXPECT_EQ(paused.json.at("concurrency_max").as_int64(), 2);
+
+    scheduler.Post("/api/v1/tasks", R"({"id": "r", "name": "n", "queue": "reports"})");
+    scheduler.Post("/api/v1/tasks", R"({"id": "d", "name": "n"})");
+    scheduler.sink().Await(EventType::kTaskCompleted, "d");
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/r").Text("status"), "pending");
+    EXPECT_EQ(scheduler.Get("/api/v1/queues/reports").json.at("waiting").as_int64(), 1);
+    scheduler.Post("/api/v1/queues/reports/resume");
+    scheduler.sink().Await(EventType::kTaskCompleted, "r");
+    EXPECT_EQ(scheduler.Get("/api/v1/queues").json.at("items").as_array().size(), 2u);
+    EXPECT_EQ(scheduler.Get("/api/v1/queues/none").status, 404);
+    const Answered bad = scheduler.Put("/api/v1/queues/q", R"({"concurrency_max": -1})");
+    EXPECT_EQ(bad.status, 400);
+    EXPECT_EQ(bad.Text("field"), "concurrency_max");
+}
+
+TEST(SchedulerApi, StrategyIsSwitchedAtRunTime) {
+    TestScheduler scheduler;
+    EXPECT_EQ(scheduler.Get("/api/v1/scheduler/strategy").Text("strategy"), "least_tasks");
+    EXPECT_EQ(
+        scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "weighted"})").Text("strategy"),
+        "weighted_round_robin");
+    EXPECT_EQ(scheduler.Post("/api/v1/scheduler/strategy/reset").Text("strategy"),
+              "weighted_round_robin");
+    const Answered bad = scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "best"})");
+    EXPECT_EQ(bad.status, 400);
+    EXPECT_EQ(bad.Text("field"), "strategy");
+    EXPECT_EQ(
+        scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "custom:unheard-of"})").status,
+        400);
+}
+
+TEST(SchedulerApi, StatusNamesNodeLeaderAndStore) {
+    TestScheduler scheduler;
+    const Answered status = scheduler.Get("/api/v1/scheduler/status");
+    ASSERT_EQ(status.status, 200);
+    EXPECT_EQ(status.Text("node_id"), "node-a");
+    EXPECT_EQ(status.Text("role"), "leader");
+    EXPECT_EQ(status.json.at("leader").at("node_id").as_string(), "node-a") << status.body;
+    EXPECT_EQ(status.json.at("leader").at("address").as_string(), scheduler.address());
+    EXPECT_EQ(status.json.at("epoch").as_int64(), 1);
+    EXPECT_EQ(status.json.at("store").at("description").as_string(), "memory");
+    EXPECT_EQ(scheduler.Get("/healthz").status, 200);
+    EXPECT_EQ(scheduler.Get("/readyz").status, 200);
+    EXPECT_EQ(scheduler.Get("/version").Text("name"), "takt");
+}
+
+TEST(SchedulerApi, MetricsCountWhatHappened) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w");
+    scheduler.Post("/api/v1/tasks", R"({"id": "m", "name": "n"})");
+    scheduler.sink().Await(EventType::kTaskCompleted, "m");
+    const Answered json = scheduler.Get("/api/v1/metrics");
+    EXPECT_EQ(json.json.at("tasks_total").as_int64(), 1) << json.body;
+    EXPECT_EQ(json.json.at("tasks_completed").as_int64(), 1);
+    EXPECT_EQ(json.json.at("workers_online").as_int64(), 1);
+    EXPECT_GT(json.json.at("task_throughput").as_double(), 0);
+    const Answered text = scheduler.Get("/metrics");
+    for (const char* line :
+         {"tasks_submitted_total 1", "tasks_completed_total 1", "tasks_failed_total 0",
+          "tasks_pending 0", "tasks_running 0", "workers_online 1", "scheduler_is_leader 1",
+          "task_execution_duration_seconds_count 1", "worker_utilization 0"}) {
+        EXPECT_NE(text.body.find(line), std::string::npos) << line << "\n" << text.body;
+    }
+}
+
+// A load balancer sends requests to every scheduler; only one of them leads.
+TEST(SchedulerApi, FollowerReadsItselfAndPassesChangesOn) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    TestScheduler leader({.database = database});
+    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
+    leader.AttachWorker("w");
+
+    // It knows who leads from its first look at the store on; until then it says to come back.
+    Answered made;
+    for (int i = 0; i < 200; ++i) {
+        made = follower.Post("/api/v1/tasks", R"({"id": "f", "name": "n"})");
+        if (made.status != 503) break;
+        EXPECT_EQ(made.Text("code"), "no_leader");
+        EXPECT_EQ(made.Header("Retry-After"), "1");
+        std::this_thread::sleep_for(10ms);
+    }
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.Header("Location"), "/api/v1/tasks/f");
+    leader.sink().Await(EventType::kTaskCompleted, "f");
+    EXPECT_EQ(follower.Get("/api/v1/executions/f").Text("status"), "success");
+    EXPECT_EQ(follower.Get("/api/v1/workers").json.at("items").as_array().size(), 1u);
+    EXPECT_EQ(follower.Post("/api/v1/tasks", R"({"nme": 1})").status, 400);
+    const Answered status = follower.Get("/api/v1/scheduler/status");
+    EXPECT_EQ(status.Text("role"), "follower");
+    EXPECT_EQ(status.json.at("leader").at("node_id").as_string(), "node-a");
+    EXPECT_EQ(status.json.at("nodes").as_array().size(), 2u);
+    // A call that was passed on once is not passed on again.
+    EXPECT_EQ(follower.Get("/api/v1/workers", {{"X-Takt-Forwarded", "node-z"}}).status, 503);
+    const Answered events = follower.Get("/api/v1/events");
+    EXPECT_EQ(events.status, 307);
+    EXPECT_EQ(events.Header("Location"), leader.address() + "/api/v1/events");
+}
+
+// The only scheduler is being stopped: what it cannot do any more it says at once.
+TEST(SchedulerApi, WithoutALeaderChangesAreRefusedAndReadsGoOn) {
+    TestScheduler scheduler;
+    scheduler.Post("/api/v1/tasks", R"({"id": "kept", "name": "n", "delay": "1h"})");
+    scheduler.StopNode();
+    const Answered refused = scheduler.Post("/api/v1/tasks", R"({"name": "n"})");
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.Text("code"), "no_leader");
+    EXPECT_EQ(refused.Header("Retry-After"), "1");
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/kept").status, 200);
+    EXPECT_EQ(scheduler.Get("/readyz").status, 503);
+    EXPECT_EQ(scheduler.Get("/healthz").status, 200);
+}
+
+}  // namespace
+}  // namespace takt

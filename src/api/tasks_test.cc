@@ -1,0 +1,190 @@
+#include "api/test_scheduler.h"
+
+namespace takt {
+namespace {
+
+// Somebody submits a job with curl and looks whether it ran.
+TEST(Tasks, OneOffTaskRunsAndShowsItsResult) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w-1");
+
+    const Answered made =
+        scheduler.Post("/api/v1/tasks", R"({"name": "hello", "payload": {"b": 1, "a": 2.50}})");
+
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_TRUE(made.body.starts_with("{\"id\":")) << made.body;
+    const std::string id = made.Text("id");
+    EXPECT_EQ(made.Header("Location"), "/api/v1/tasks/" + id);
+    EXPECT_EQ(made.Text("type"), "hello");
+    EXPECT_EQ(made.Text("queue"), "default");
+    // As it was sent, letter by letter.
+    EXPECT_NE(made.body.find(R"({"b": 1, "a": 2.50})"), std::string::npos);
+    scheduler.sink().Await(EventType::kTaskCompleted, id);
+    const Answered ran = scheduler.Get("/api/v1/executions/" + id);
+    EXPECT_EQ(ran.status, 200);
+    EXPECT_EQ(ran.Text("status"), "success");
+    EXPECT_EQ(ran.Text("worker_id"), "w-1");
+    EXPECT_NE(ran.body.find(R"("result":{"rows": 3})"), std::string::npos) << ran.body;
+    const Answered task = scheduler.Get("/api/v1/tasks/" + id);
+    EXPECT_EQ(task.Text("status"), "success");
+}
+
+// The lines of seed 003, as written there.
+TEST(Tasks, CurlLinesOfTheSeedWork) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w-1");
+    const Answered made = scheduler.Post("/api/v1/tasks", R"({
+    "name": "hourly_sync",
+    "cron_expression": "0 0 * * * *",
+    "execution_mode": "parallel",
+    "load_balance_strategy": "least_loaded",
+    "max_retry": 3,
+    "timeout_seconds": 600,
+    "parameters": {
+      "source": "database_a",
+      "target": "database_b"
+    }
+  })");
+    ASSERT_EQ(made.status, 201) << made.body;
+    const std::string id = made.Text("id");
+    EXPECT_EQ(made.json.at("timeout_seconds").as_int64(), 600);
+    EXPECT_EQ(made.json.at("max_retry").as_int64(), 3);
+    EXPECT_EQ(made.Text("load_balance_strategy"), "least_tasks");
+
+    const Answered run = scheduler.Post("/api/v1/tasks/" + id + "/trigger", R"({
+    "parameters": {
+      "force": true
+    }
+  })");
+    ASSERT_EQ(run.status, 201) << run.body;
+    EXPECT_EQ(run.Text("task_id"), id);
+    scheduler.sink().Await(EventType::kTaskCompleted, run.Text("id"));
+
+    const Answered history =
+        scheduler.Get("/api/v1/executions?task_id=" + id + "&status=success&limit=10");
+    ASSERT_EQ(history.status, 200) << history.body;
+    EXPECT_EQ(history.json.at("items").as_array().size(), 1u);
+    EXPECT_TRUE(history.json.at("next_cursor").is_null());
+    const Answered status = scheduler.Get("/api/v1/scheduler/status");
+    EXPECT_EQ(status.Text("role"), "leader");
+}
+
+// A client that got no answer sends the same request again.
+TEST(Tasks, SameRequestTwiceMakesOneTask) {
+    TestScheduler scheduler;
+    const std::string body = R"({"id": "report-1", "name": "report", "delay": "1h"})";
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks", body).status, 201);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks", body).status, 200);
+    const Answered other =
+        scheduler.Post("/api/v1/tasks", R"({"id": "report-1", "name": "another"})");
+    EXPECT_EQ(other.status, 409);
+    EXPECT_EQ(other.Text("code"), "conflict");
+    EXPECT_EQ(other.Text("field"), "id");
+    EXPECT_EQ(other.Header("Content-Type"), "application/problem+json");
+
+    const HttpHeaderList key = {{"Idempotency-Key", "order 4711 / mail"}};
+    const Answered first = scheduler.Post("/api/v1/tasks", R"({"name": "m", "delay": 60})", key);
+    const Answered again = scheduler.Post("/api/v1/tasks", R"({"name": "m", "delay": 60})", key);
+    EXPECT_EQ(first.status, 201);
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(first.Text("id"), again.Text("id"));
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "x"})", key).status, 409);
+}
+
+// Two operators edit the same task at the same time: the second must not undo the first unseen.
+TEST(Tasks, ChangeOfAnOldVersionIsRefused) {
+    TestScheduler scheduler;
+    const Answered made = scheduler.Put("/api/v1/tasks/nightly",
+                                        R"({"name": "nightly", "cron_expression": "0 2 * * *"})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.Header("ETag"), "\"1\"");
+
+    const Answered changed = scheduler.Patch("/api/v1/tasks/nightly", R"({"priority": "high"})",
+                                             {{"If-Match", "\"1\""}});
+    ASSERT_EQ(changed.status, 200) << changed.body;
+    EXPECT_EQ(changed.Header("ETag"), "\"2\"");
+    EXPECT_EQ(changed.json.at("priority").as_int64(), 7);
+    EXPECT_EQ(changed.Text("cron_expression"), "0 2 * * *");
+    const Answered late =
+        scheduler.Patch("/api/v1/tasks/nightly", R"({"priority": 1})", {{"If-Match", "\"1\""}});
+    EXPECT_EQ(late.status, 412) << late.body;
+    EXPECT_EQ(scheduler.Delete("/api/v1/tasks/nightly", {{"If-Match", "\"1\""}}).status, 412);
+
+    const Answered read = scheduler.Get("/api/v1/tasks/nightly");
+    EXPECT_EQ(scheduler.Put("/api/v1/tasks/nightly", read.body).status, 200) << "sent back as read";
+    EXPECT_EQ(scheduler.Delete("/api/v1/tasks/nightly").status, 200);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks/nightly").status, 404);
+}
+
+// Null takes a field back to its default; what is not named stays.
+TEST(Tasks, PatchWithNullIsTheDefault) {
+    TestScheduler scheduler;
+    scheduler.Put("/api/v1/tasks/t", R"({"name": "t", "interval": "1h", "max_retry": 9,
+        "metadata": {"team": "a\"b"}})");
+    const Answered changed =
+        scheduler.Patch("/api/v1/tasks/t", R"({"max_retry": null, "timezone": "Asia/Shanghai"})");
+    ASSERT_EQ(changed.status, 200) << changed.body;
+    EXPECT_EQ(changed.Text("max_retry"), "(absent)");
+    EXPECT_EQ(changed.Text("interval"), "1h");
+    EXPECT_EQ(changed.json.at("metadata").at("team").as_string(), "a\"b");
+}
+
+TEST(Tasks, PausedTaskHasNoNextFire) {
+    TestScheduler scheduler;
+    const Answered made = scheduler.Post(
+        "/api/v1/tasks", R"({"id": "p", "name": "p", "cron": "@hourly", "enabled": false})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_FALSE(made.json.at("enabled").as_bool());
+    EXPECT_TRUE(made.json.at("next_fire_at").is_null());
+    const Answered fires = scheduler.Get("/api/v1/tasks/p/fires");
+    EXPECT_EQ(fires.json.at("fires").as_array().size(), 0u);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/p/resume").json.at("enabled").as_bool(), true);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks/p/fires?count=3").json.at("fires").as_array().size(),
+              3u);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/p/pause").json.at("enabled").as_bool(), false);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/none/pause").status, 404);
+}
+
+// Somebody writes a cron expression and wants to see what it means before using it.
+TEST(Tasks, PreviewShowsTheNextFiresAndTheFault) {
+    TestScheduler scheduler;
+    const Answered shown = scheduler.Post("/api/v1/tasks/preview", R"({"cron_expression":
+        "0 2 * * *", "timezone": "Asia/Shanghai", "count": 2, "after": "2026-11-15T00:00:00Z"})");
+    ASSERT_EQ(shown.status, 200) << shown.body;
+    EXPECT_EQ(shown.json.at("fires").at(0).as_string(), "2026-11-15T18:00:00.000Z");
+    EXPECT_EQ(shown.json.at("fires").as_array().size(), 2u);
+    EXPECT_NE(shown.Text("description"), "(absent)");
+
+    const Answered bad =
+        scheduler.Post("/api/v1/tasks/preview", R"({"cron_expression": "0 61 * * *"})");
+    EXPECT_EQ(bad.status, 400);
+    EXPECT_EQ(bad.Text("field"), "cron_expression");
+    EXPECT_NE(bad.Text("detail").find("column"), std::string::npos) << bad.body;
+}
+
+TEST(Tasks, ListGoesOnWhereThePageEnded) {
+    TestScheduler scheduler;
+    for (const char* id : {"a", "b", "c"}) {
+        scheduler.Put("/api/v1/tasks/" + std::string(id), R"({"name": "job", "interval": "1h"})");
+    }
+    const Answered first = scheduler.Get("/api/v1/tasks?limit=2");
+    ASSERT_EQ(first.json.at("items").as_array().size(), 2u) << first.body;
+    const Answered second =
+        scheduler.Get("/api/v1/tasks?limit=2&cursor=" + first.Text("next_cursor"));
+    ASSERT_EQ(second.json.at("items").as_array().size(), 1u);
+    EXPECT_EQ(second.json.at("items").at(0).at("id").as_string(), "c");
+    EXPECT_TRUE(second.json.at("next_cursor").is_null());
+}
+
+TEST(Tasks, DeletingAOneOffTaskCancelsIt) {
+    TestScheduler scheduler;
+    scheduler.Post("/api/v1/tasks", R"({"id": "later", "name": "n", "delay": "1h"})");
+    const Answered gone = scheduler.Delete("/api/v1/tasks/later");
+    EXPECT_EQ(gone.status, 200) << gone.body;
+    EXPECT_EQ(gone.Text("status"), "cancelled");
+    EXPECT_EQ(scheduler.Delete("/api/v1/tasks/later").status, 409);
+    EXPECT_EQ(scheduler.Delete("/api/v1/tasks/never").status, 404);
+}
+
+}  // namespace
+}  // namespace takt

@@ -1,0 +1,287 @@
+// A whole scheduler for the tests of this folder: memory store, node, API and HTTP server, each on
+// its own thread as in production, and a worker that does what the test says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "api/api.h"
+#include "api/forward.h"
+#include "http/client.h"
+#include "http/server.h"
+#include "http/test_support.h"
+#include "node/asio_runtime.h"
+#include "store/memory/memory_store.h"
+
+namespace takt {
+
+// Sees everything that the node releases, hands it on, and lets tests wait for it.
+class TestSink final : public Sink {
+  public:
+    explicit TestSink(std::vector<Sink*> others) : others_(std::move(others)) {}
+
+    void Release(const Effects& effects) override {
+        for (Sink* other : others_) other->Release(effects);
+        if (on_assign) {
+            for (const Assign& assign : effects.assigns) on_assign(assign);
+        }
+        const std::scoped_lock lock(mutex_);
+        for (const Event& event : effects.events) events_.push_back(event);
+        changed_.notify_all();
+    }
+    void OnRole(Role role) override {
+        for (Sink* other : others_) other->OnRole(role);
+        const std::scoped_lock lock(mutex_);
+        role_ = role;
+        changed_.notify_all();
+    }
+
+    void AwaitRole(Role role) {
+        std::unique_lock lock(mutex_);
+        ASSERT_TRUE(changed_.wait_for(lock, 10s, [&] { return role_ == role; }));
+    }
+    // Waits until an execution has come to this; true at once if it has.
+    void Await(EventType type, std::string_view execution) {
+        std::unique_lock lock(mutex_);
+        ASSERT_TRUE(changed_.wait_for(lock, 10s,
+                                      [&] {
+                                          for (const Event& event : events_) {
+                                              if (event.type == type &&
+                                                  event.execution.view() == execution)
+                                                  return true;
+                                          }
+                                          return false;
+                                      }))
+            << Name(type) << " of " << execution << " did not come";
+    }
+    void AwaitWorker(std::string_view worker) {
+        std::unique_lock lock(mutex_);
+        ASSERT_TRUE(changed_.wait_for(lock, 10s, [&] {
+            for (const Event& event : events_) {
+                if (event.type == EventType::kWorkerJoined && event.worker.view() == worker) {
+                    return true;
+                }
+            }
+            return false;
+        }));
+    }
+
+    std::function<void(const Assign&)> on_assign;  // On the node's thread.
+
+  private:
+    const std::vector<Sink*> others_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Event> events_;
+    Role role_ = Role::kFollower;
+};
+
+// An answer, with its body as JSON if it is some.
+struct Answered {
+    int status = 0;
+    HttpHeaders headers;
+    std::string body;
+    boost::json::value json;
+
+    std::string Text(std::string_view key) const {
+        const boost::json::value* found =
+            json.is_object() ? json.as_object().if_contains(key) : nullptr;
+        if (!found) return "(absent)";
+        return found->is_string() ? std::string(found->as_string()) : std::string("(no text)");
+    }
+    std::string Header(std::string_view name) const {
+        return std::string(headers.Find(name).value_or(""));
+    }
+};
+
+struct TestSchedulerOptions {
+    std::string node = "node-a";
+    std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>();
+    ApiConfig config;
+    EventHub::Config events;
+    NodeConfig node_config;
+    bool await_lead = true;
+    std::vector<Route> more_routes = {};
+};
+
+class TestScheduler {
+  public:
+    explicit TestScheduler(TestSchedulerOptions options = {})
+        : hub_(options.events),
+          store_(options.database),
+          sink_({&hub_, &meters_}),
+          runtime_(node_loop_.io()) {
+        StartServing(options);
+        NodeConfig config = options.node_config;
+        config.leadership.node = NodeId(takt::Text(options.node));
+        config.leadership.address = takt::Text(address());
+        config.version = "test";
+        node_ = std::make_unique<Node>(runtime_, store_, config, NewRandomSeed(), &sink_);
+        MakeApi(options);
+        node_->Start();
+        if (options.await_lead) sink_.AwaitRole(Role::kLeader);
+        auto client = BlockingHttpClient::Create({});
+        EXPECT_TRUE(client);
+        client_ = std::move(*client);
+    }
+
+    ~TestScheduler() {
+        std::promise<void> served;
+        server_->Stop(100ms, [&] { served.set_value(); });
+        served.get_future().wait();
+        StopNode();
+        std::promise<void> destroyed;
+        boost::asio::post(node_loop_.io(), [&] {
+            node_.reset();
+            destroyed.set_value();
+        });
+        destroyed.get_future().wait();
+        forward_client_->Close();
+        server_.reset();
+        http_loop_.Join();
+        node_loop_.Join();
+    }
+
+    // Gives up the lead and answers no more changes; reads go on.
+    void StopNode() {
+        if (std::exchange(stopped_, true)) return;
+        std::promise<void> stopped;
+        node_->Stop([&] { stopped.set_value(); });
+        stopped.get_future().wait();
+    }
+
+    std::string address() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
+    std::uint16_t port() const { return server_->port(); }
+    Node& node() { return *node_; }
+    Store& store() { return store_; }
+    EventHub& hub() { return hub_; }
+    TestSink& sink() { return sink_; }
+    Api& api() { return *shell_->api; }
+
+    Answered Send(HttpMethod method, std::string_view target, std::string body = {},
+                  HttpHeaderList headers = {}) {
+        HttpCall call{.method = method,
+                      .url = address() + std::string(target),
+                      .headers = std::move(headers),
+                      .body = std::move(body)};
+        if (!call.body.empty() && !HasType(call.headers)) {
+            call.headers.emplace_back("Content-Type", "application/json");
+        }
+        call.response_bytes_max = 64 << 20;
+        auto answer = client_->Send(std::move(call));
+        EXPECT_TRUE(answer) << answer.error().detail;
+        if (!answer) return {};
+        Answered answered{answer->status, std::move(answer->headers), std::move(answer->body), {}};
+        boost::system::error_code error;
+        auto json = boost::json::parse(answered.body, error);
+        if (!error) answered.json = std::move(json);
+        return answered;
+    }
+    Answered Get(std::string_view target, HttpHeaderList headers = {}) {
+        return Send(HttpMethod::kGet, target, {}, std::move(headers));
+    }
+    Answered Post(std::string_view target, std::string body = {}, HttpHeaderList headers = {}) {
+        return Send(HttpMethod::kPost, target, std::move(body), std::move(headers));
+    }
+    Answered Put(std::string_view target, std::string body = {}, HttpHeaderList headers = {}) {
+        return Send(HttpMethod::kPut, target, std::move(body), std::move(headers));
+    }
+    Answered Patch(std::string_view target, std::string body, HttpHeaderList headers = {}) {
+        return Send(HttpMethod::kPatch, target, std::move(body), std::move(headers));
+    }
+    Answered Delete(std::string_view target, HttpHeaderList headers = {}) {
+        return Send(HttpMethod::kDelete, target, {}, std::move(headers));
+    }
+
+    // A worker that takes everything and, unless `holds`, succeeds at once.
+    void AttachWorker(std::string_view id, bool holds = false) {
+        sink_.on_assign = [this, holds](const Assign& assign) {
+            const AttemptRef attempt{assign.execution.id, assign.execution.attempt,
+                                     assign.execution.token};
+            node_->Tell(Started{.session = assign.session, .attempt = attempt});
+            if (!holds) {
+                auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+                outcome->data = takt::Text(R"({"rows": 3})");
+                node_->Tell(Report{.session = assign.session,
+                                   .attempt = attempt,
+                                   .success = true,
+                                   .outcome = std::move(outcome)});
+            }
+        };
+        Worker worker;
+        worker.id = WorkerId(takt::Text(id));
+        worker.name = takt::Text(id);
+        worker.capacity = 100;
+        node_->Tell(Attach{.session = ++session_, .worker = std::move(worker)});
+        sink_.AwaitWorker(id);
+    }
+
+  private:
+    // The server is there before the node, which must know its address, and the API after it.
+    struct Shell final : HttpHandler {
+        std::shared_ptr<Api> api;
+
+        void OnHead(HttpRequest& request, HttpHeadVerdict& verdict) override {
+            api->OnHead(request, verdict);
+        }
+        void Handle(HttpRequest request, HttpReply reply) override {
+            api->Handle(std::move(request), std::move(reply));
+        }
+    };
+
+    static bool HasType(const HttpHeaderList& headers) {
+        for (const auto& [name, value] : headers) {
+            if (EqualsIgnoringCase(name, "Content-Type")) return true;
+        }
+        return false;
+    }
+
+    void StartServing(const TestSchedulerOptions&) {
+        auto server = HttpServer::Listen(http_loop_.io(), {}, shell_);
+        EXPECT_TRUE(server) << server.error().detail;
+        server_ = std::move(*server);
+        auto client = HttpClient::Create(http_loop_.io(), {});
+        EXPECT_TRUE(client);
+        forward_client_ = std::move(*client);
+    }
+    void MakeApi(TestSchedulerOptions& options) {
+        shell_->api = Api::Make({.node = *node_,
+                                 .store = store_,
+                                 .events = hub_,
+                                 .meters = meters_,
+                                 .post =
+                                     [this](std::move_only_function<void()> work) {
+                                         boost::asio::post(http_loop_.io(), std::move(work));
+                                     },
+                                 .forward = ForwardOver(*forward_client_),
+                                 .config = options.config,
+                                 .more_routes = std::move(options.more_routes)});
+    }
+
+    EventHub hub_;
+    Meters meters_;
+    MemoryStore store_;
+    TestSink sink_;
+    LoopThread node_loop_;
+    LoopThread http_loop_;
+    AsioRuntime runtime_;
+    std::shared_ptr<Shell> shell_ = std::make_shared<Shell>();
+    std::unique_ptr<HttpServer> server_;
+    std::unique_ptr<HttpClient> forward_client_;
+    std::unique_ptr<Node> node_;
+    std::unique_ptr<BlockingHttpClient> client_;
+    SessionId session_ = 0;
+    bool stopped_ = false;
+};
+
+}  // namespace takt

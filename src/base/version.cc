@@ -1,0 +1,7 @@
+#include "base/version.h"
+
+namespace takt {
+
+const char* const kVersion = TAKT_VERSION;
+
+}  // namespace takt

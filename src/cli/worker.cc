@@ -1,0 +1,87 @@
+// takt worker: runs tasks with the demonstration handlers or as processes.
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/signals.h"
+#include "cli/worker_options.h"
+
+namespace takt::cli {
+namespace {
+
+struct Options {
+    ConfigFlags config;
+    bool demo = false;
+    bool allow_shell = false;
+};
+
+int Work(const Options& options) {
+    auto config = options.config.Load();
+    if (!config) {
+        PrintError(config.error());
+        return kUsage;
+    }
+    config->worker.allow_shell |= options.allow_shell;
+    if (config->worker.servers.empty()) config->worker.servers = {"http://127.0.0.1:8080"};
+    if (auto logging = StartLogging(config->log); !logging) {
+        PrintError(logging.error());
+        return kUsage;
+    }
+    const StopSignals signals;
+    auto worker = MakeWorker(config->worker, options.demo);
+    if (worker) {
+        if (auto started = (*worker)->Start(); !started) worker = std::unexpected(started.error());
+    }
+    if (!worker) {
+        PrintError(worker.error());
+        return ExitOf(worker.error());
+    }
+    std::printf("takt worker %s looks for a scheduler at %s\n", (*worker)->status().id.c_str(),
+                config->worker.servers.front().c_str());
+    std::fflush(stdout);
+    // First signal: finish what runs. Second: quit.
+    std::thread([&] {
+        signals.Wait();
+        (*worker)->Stop();
+        signals.Wait();
+        (*worker)->Stop();
+    }).detach();
+    const auto ended = (*worker)->Wait();
+    if (ended) return kOk;
+    PrintError(ended.error());
+    return ExitOf(ended.error());
+}
+
+}  // namespace
+
+void AddWorker(CLI::App& app, Context& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* worker = app.add_subcommand("worker", "Runs a worker");
+    ConfigFlags& config = options->config;
+    config.Add(*worker);
+    config.AddShort(*worker, "--server", "worker.servers",
+                    "URL of a scheduler, or several parted by commas [http://127.0.0.1:8080]");
+    config.AddShort(*worker, "--id", "worker.id", "Name of this worker");
+    config.AddShort(*worker, "--name", "worker.name", "What people read");
+    config.AddShort(*worker, "--capacity", "worker.capacity", "Executions at once [10]");
+    config.AddShort(*worker, "--weight", "worker.weight", "Share under weighted_round_robin [1]");
+    config.AddShort(*worker, "--types", "worker.types", "Task types, parted by commas [all it can]");
+    config.AddShort(*worker, "--queues", "worker.queues", "Queues, parted by commas [all]");
+    config.AddShort(*worker, "--labels", "worker.labels", "zone=a,disk=ssd");
+    config.AddShort(*worker, "--group", "worker.group", "What a task's executor can name");
+    config.AddShort(*worker, "--token", "worker.token", "Access token with the role worker");
+    config.AddShort(*worker, "--health-listen", "worker.health_listen", "HOST:PORT for /healthz");
+    config.AddShort(*worker, "--log-level", "log.level", "trace, debug, info, warning, error");
+    config.AddShort(*worker, "--log-format", "log.format", "text or json");
+    worker->add_flag("--demo", options->demo, "Handlers noop, echo, sleep, fail and log");
+    worker->add_flag("--allow-shell", options->allow_shell,
+                     "Run tasks of the type shell as processes");
+    worker->footer("examples:\n"
+                   "  takt worker --demo\n"
+                   "  takt worker --server http://10.0.0.5:8080 --capacity 50 --demo\n");
+    worker->callback([options, &context] { context.exit = Work(*options); });
+}
+
+}  // namespace takt::cli

@@ -1,0 +1,49 @@
+#include "cli/worker_options.h"
+
+#include <utility>
+
+#include "base/version.h"
+#include "worker/demo.h"
+#include "worker/executors/shell_executor.h"
+
+namespace takt::cli {
+
+Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo) {
+    ExecutorRegistry executors;
+    if (demo) {
+        if (auto added = AddDemoHandlers(executors); !added) return std::unexpected(added.error());
+    }
+    if (config.allow_shell) {
+        auto shell = ShellExecutor::Create({.allow_shell = true});
+        if (!shell) return std::unexpected(shell.error());
+        if (auto added = executors.Add(*shell); !added) return std::unexpected(added.error());
+    }
+    if (executors.empty()) {
+        return Fail(ErrorCode::kInvalid,
+                    "this worker has nothing to run tasks with: give it --demo or --allow-shell, or "
+                    "write one with the C++ SDK or docs/worker_protocol.md");
+    }
+    WorkerOptions options{.servers = config.servers,
+                          .id = config.id,
+                          .name = config.name,
+                          .types = config.types,
+                          .queues = config.queues,
+                          .labels = config.labels,
+                          .capacity = config.capacity,
+                          .weight = config.weight,
+                          .group = config.group,
+                          .version = kVersion,
+                          .token = config.token,
+                          .ca_file = config.ca_file,
+                          .heartbeat = config.heartbeat_interval,
+                          .task_timeout = config.timeout,
+                          .idle_timeout = config.idle_timeout,
+                          .stop_grace = config.stop_grace,
+                          .drain_timeout = config.drain_timeout,
+                          .buffer_size = config.buffer_size,
+                          .health_listen = config.health_listen};
+    if (!config.compression) options.compress_bytes_min = 0;
+    return WorkerRuntime::Create(std::move(options), std::move(executors));
+}
+
+}  // namespace takt::cli

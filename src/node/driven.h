@@ -1,0 +1,134 @@
+// What the node's tests drive by hand: a runtime whose time moves when told, and a store that
+// answers when told, with what it is told.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/runtime.h"
+#include "store/store.h"
+
+namespace takt {
+
+using namespace std::chrono_literals;
+
+class DrivenRuntime final : public Runtime {
+  public:
+    Instant Now() override { return now_; }
+    void Post(Action action) override { posted_.push_back(std::move(action)); }
+    std::uint64_t After(Duration delay, Action action) override {
+        timers_.emplace(std::pair(now_.steady + delay, ++last_), std::move(action));
+        return last_;
+    }
+    void Cancel(std::uint64_t timer) override {
+        std::erase_if(timers_, [&](const auto& entry) { return entry.first.second == timer; });
+    }
+
+    // Runs what is posted, until nothing is.
+    void Run() {
+        for (int i = 0; !posted_.empty(); ++i) {
+            ASSERT_LT(i, 10'000) << "the node never rests";
+            Action action = std::move(posted_.front());
+            posted_.pop_front();
+            action();
+        }
+    }
+
+    // Lets time pass, with every timer at its time.
+    void Pass(Duration time) {
+        const Steady until = now_.steady + time;
+        Run();
+        while (!timers_.empty() && timers_.begin()->first.first <= until) {
+            auto next = timers_.extract(timers_.begin());
+            Set(std::max(now_.steady, next.key().first));
+            next.mapped()();
+            Run();
+        }
+        Set(until);
+    }
+
+    // The machine is suspended: time passes, and no timer is heard.
+    void Sleep(Duration time) { Set(now_.steady + time); }
+
+  private:
+    void Set(Steady at) {
+        now_.wall += std::chrono::floor<Duration>(at - now_.steady);
+        now_.steady = at;
+    }
+
+    Instant now_{std::chrono::sys_days(std::chrono::year(2026) / 1 / 1), Steady(1h)};
+    std::deque<Action> posted_;
+    std::map<std::pair<Steady, std::uint64_t>, Action> timers_;
+    std::uint64_t last_ = 0;
+};
+
+// Keeps every question until the test answers it.
+class DrivenStore final : public Store {
+  public:
+    StoreLimits limits_now{.changes_max = 1000, .bytes_max = 1 << 20, .pipeline_max = 1};
+    std::deque<std::pair<Candidate, Done<Term>>> acquires;
+    std::deque<std::pair<Term, Done<void>>> renews;
+    std::deque<std::pair<Term, Done<void>>> resigns;
+    std::deque<Done<std::optional<LeaderRow>>> leaders;
+    std::deque<std::pair<BatchPtr, Done<void>>> commits;
+    std::deque<Done<LoadPage>> loads;
+    std::deque<std::pair<std::vector<ExecutionId>, Done<std::vector<std::optional<Execution>>>>>
+        finds;
+
+    // Takes the oldest question off a list and answers it.
+    template <typename Questions, typename Answer>
+    static void Reply(Questions& questions, Answer answer) {
+        ASSERT_FALSE(questions.empty()) << "nothing was asked";
+        auto question = std::move(questions.front());
+        questions.pop_front();
+        if constexpr (requires { question.second; }) {
+            question.second(std::move(answer));
+        } else {
+            question(std::move(answer));
+        }
+    }
+
+    StoreLimits limits() const override { return limits_now; }
+    std::string Describe() const override { return "driven"; }
+    void Acquire(const Candidate& candidate, Done<Term> done) override {
+        acquires.emplace_back(candidate, std::move(done));
+    }
+    void Renew(const Term& term, Duration, Done<void> done) override {
+        renews.emplace_back(term, std::move(done));
+    }
+    void Resign(const Term& term, Done<void> done) override {
+        resigns.emplace_back(term, std::move(done));
+    }
+    void Leader(Partition, Done<std::optional<LeaderRow>> done) override {
+        leaders.push_back(std::move(done));
+    }
+    void Announce(const NodeRow&, Duration, Done<void>) override {}
+    void Nodes(Done<std::vector<NodeRow>>) override {}
+    void Commit(BatchPtr batch, Done<void> done) override {
+        commits.emplace_back(std::move(batch), std::move(done));
+    }
+    void Load(Partition, const std::string&, Done<LoadPage> done) override {
+        loads.push_back(std::move(done));
+    }
+    void FindExecutions(std::vector<ExecutionId> ids,
+                        Done<std::vector<std::optional<Execution>>> done) override {
+        finds.emplace_back(std::move(ids), std::move(done));
+    }
+    void ListExecutions(const ExecutionFilter&, Done<std::vector<Execution>>) override {}
+    void FindTask(const TaskId&, Done<TaskRow>) override {}
+    void ListTasks(const TaskFilter&, Done<std::vector<TaskRow>>) override {}
+    void ListWorkers(Done<std::vector<Worker>>) override {}
+    void ListSettings(const Text&, Done<std::vector<SettingPut>>) override {}
+    void ReadLog(const ExecutionId&, Serial, std::size_t, Done<std::vector<LogChunk>>) override {}
+    void ReadEvents(Serial, std::size_t, Done<std::vector<Event>>) override {}
+};
+
+}  // namespace takt

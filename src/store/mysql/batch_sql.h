@@ -1,0 +1,30 @@
+// A batch as SQL: one transaction that applies it whole, or stops with an error and changes
+// nothing.
+//
+// The server itself checks what must hold (the fence, and that each execution is where the change
+// says): a check that fails is an error, and the rest of the packet, COMMIT included, is not run.
+// So a commit is one round trip, and no client that was stopped in the middle can keep rows locked.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+namespace takt::mysql {
+
+// The error of a check that failed: ER_SUBQUERY_NO_1_ROW.
+constexpr unsigned kCheckFailed = 1242;
+// Where, in the first packet, the fence's check is.
+constexpr std::size_t kFenceStatement = 2;
+
+struct BatchSql {
+    std::vector<std::string> packets;  // At least one. Each is at most `packet_bytes_max`, unless a
+                                       // single change is larger.
+    std::size_t commit_statement = 0;  // Where, in the last packet, COMMIT is.
+};
+
+BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max);
+
+}  // namespace takt::mysql

@@ -1,0 +1,16 @@
+// What an error of the server means: a code that callers act on and a sentence that operators act
+// on.
+#pragma once
+
+#include "base/error.h"
+#include "store/mysql/connection.h"
+
+namespace takt::mysql {
+
+// Nothing was applied: kUnavailable, or kInvalid if the rows contradict what was to be written.
+Error Judge(const MysqlError& error, const MysqlOptions& options);
+
+// At the opening of a store: kInvalid for what only an operator can put right, else kUnavailable.
+Error JudgeOpening(const MysqlError& error, const MysqlOptions& options);
+
+}  // namespace takt::mysql

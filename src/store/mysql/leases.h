@@ -1,0 +1,66 @@
+// Leases: who leads each partition and which schedulers are there.
+//
+// Two things tell. The table `leases` says until when a term holds, by the server's clock, and
+// `terms` is the fence; both change in one transaction, and they are the truth. Beside them the
+// leader's session holds a named lock (GET_LOCK), which the server frees at once when the session
+// ends: a follower that finds it free need not wait for the ttl. A leader whose session ended must
+// therefore take its term for lost.
+//
+// All of it is on one connection that is used for nothing else, by one thread, so that neither
+// commits nor reads delay a renewal.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "store/mysql/session.h"
+#include "store/store.h"
+
+namespace takt::mysql {
+
+class Leases {
+  public:
+    explicit Leases(const MysqlOptions& options);
+
+    // All throw MysqlError.
+    Result<Term> Acquire(const Candidate& candidate);
+    Result<void> Renew(const Term& term, Duration ttl);
+    Result<void> Resign(const Term& term);
+    Result<std::optional<LeaderRow>> Leader(Partition partition);
+    Result<void> Announce(const NodeRow& node, Duration ttl);
+    Result<std::vector<NodeRow>> Nodes();
+
+  private:
+    // A term that began here, and the session that then held the lock; 0 if another session did.
+    struct Held {
+        Term term;
+        std::uint64_t session = 0;
+    };
+    // A row of `leases`.
+    struct Lease {
+        std::string node;
+        bool stands = false;  // Not resigned, and its ttl has not run out.
+        bool locked = false;  // Its leader had the lock.
+        std::uint64_t nonce = 0;
+    };
+
+    Result<Term> TryAcquire(Connection& connection, const Candidate& candidate);
+    std::optional<Lease> Read(Connection& connection, Partition partition, bool for_update);
+    bool HoldsLock(Partition partition) const;
+    bool TakeLock(Connection& connection, Partition partition);
+    void ReleaseLock(Connection& connection, Partition partition);
+    void Forget(Connection& connection, Partition partition);
+    void Begin(Connection& connection, const Candidate& candidate, bool locked, Term& term);
+    std::string LockName(Partition partition) const;
+    std::string TermCondition(const Term& term) const;
+
+    const MysqlOptions& options_;
+    Session session_;
+    Random random_;
+    std::map<Partition, Held> held_;
+};
+
+}  // namespace takt::mysql

@@ -1,0 +1,130 @@
+// Leadership over a real server: the lock as a hint, the lease by the server's clock, the fence.
+#include "store/mysql/mysql_store_test.h"
+
+namespace takt::mysql {
+namespace {
+
+class MysqlLeaseTest : public MysqlStoreTest {
+  protected:
+    void Expire() {
+        database_.Root().Run(
+            "UPDATE takt_leases SET expires = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+    }
+    std::string holder() const { return LockHolder(database_.name()); }
+};
+
+// An operator, or a proxy, ends the session that holds the leader's lock.
+TEST_F(MysqlLeaseTest, AKilledLockSessionEndsTheTerm) {
+    const auto store = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    ASSERT_TRUE(Renew(*store, *term));
+
+    Root().Run(fmt::format("KILL {}", Until(holder())));
+    Until("SELECT NOT (" + holder() + ")");
+    const Result<void> renewed = Renew(*store, *term);
+
+    ASSERT_FALSE(renewed);
+    EXPECT_EQ(renewed.error().code, ErrorCode::kFenced) << renewed.error().detail;
+    const Result<Term> again = Acquire(*store, "node-a");
+    ASSERT_TRUE(again) << again.error().detail;
+    EXPECT_GT(again->epoch, term->epoch);
+    EXPECT_TRUE(Renew(*store, *again));
+}
+
+// The leader's process is killed; the server notices at once that its session is gone.
+TEST_F(MysqlLeaseTest, AFollowerTakesOverAtOnceWhenTheLeadersSessionEnded) {
+    const auto follower = Open();
+    Term term;
+    {
+        const auto leader = Open();
+        term = *Acquire(*leader, "node-a");
+        EXPECT_EQ(Acquire(*follower, "node-b").error().code, ErrorCode::kConflict);
+    }
+    Until("SELECT NOT (" + holder() + ")");
+
+    const Result<Term> next = Acquire(*follower, "node-b");
+
+    ASSERT_TRUE(next) << next.error().detail;
+    EXPECT_GT(next->epoch, term.epoch);
+    EXPECT_EQ(Commit(*follower, MakeBatch(term, 1, {})).error().code, ErrorCode::kFenced);
+}
+
+// The leader is frozen: its session stands, and with it the lock. Its ttl runs out all the same.
+TEST_F(MysqlLeaseTest, ALockInTheHandsOfAFrozenLeaderDoesNotKeepOthersOut) {
+    const auto frozen = Open();
+    const auto follower = Open();
+    const Result<Term> first = Acquire(*frozen, "node-a");
+    ASSERT_TRUE(first);
+    const std::int64_t frozen_session = Until(holder());
+    Expire();
+
+    const Result<Term> second = Acquire(*follower, "node-b");
+
+    ASSERT_TRUE(second) << second.error().detail;
+    EXPECT_EQ(Until(holder()), frozen_session);
+    EXPECT_TRUE(Renew(*follower, *second)) << "leading does not need the lock";
+    EXPECT_EQ(Acquire(*frozen, "node-c").error().code, ErrorCode::kConflict);
+    // It wakes up, learns that it was replaced, and lets go of the lock.
+    EXPECT_EQ(Renew(*frozen, *first).error().code, ErrorCode::kFenced);
+    EXPECT_EQ(Commit(*frozen, MakeBatch(*first, 1, {})).error().code, ErrorCode::kFenced);
+    EXPECT_TRUE(Renew(*follower, *second));
+    EXPECT_NE(Until(holder()), frozen_session);
+    EXPECT_EQ(Acquire(*frozen, "node-a").error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(Renew(*follower, *second));
+}
+
+// A frozen leader's session must not live for the server's default of eight hours.
+TEST_F(MysqlLeaseTest, TheServerEndsASilentLockSessionAfterTwiceTheTtl) {
+    const auto store = Open();
+    ASSERT_TRUE(Acquire(*store, "node-a", Duration(1000)));
+    ASSERT_NE(Until(holder()), 0);
+
+    // Nobody renews; the session is gone within 3 s.
+    EXPECT_EQ(Until("SELECT NOT (" + holder() + ")"), 1);
+}
+
+// A commit takes long. The renewal has a connection and a row of its own.
+TEST_F(MysqlLeaseTest, ASlowCommitDoesNotDelayARenewal) {
+    const auto store = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    const Execution row = make_.OneOff("e-1");
+    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(row)})));
+    Connection other = database_.Root();
+    other.Run("START TRANSACTION;UPDATE takt_live SET losses = 7");
+    auto answer = BeginCommit(
+        *store,
+        MakeBatch(*term, 2,
+                  {ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)}}));
+    WaitingSession();
+
+    const Result<void> renewed = Renew(*store, *term);
+
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+    EXPECT_EQ(answer.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+    other.Run("ROLLBACK");
+    EXPECT_TRUE(answer.get());
+}
+
+// Three schedulers start at the same moment against an empty database.
+TEST_F(MysqlLeaseTest, OfManyCandidatesAtOnceOneLeads) {
+    constexpr int kCandidates = 6;
+    std::vector<std::unique_ptr<Store>> stores(kCandidates);
+    std::vector<std::thread> threads;
+    std::atomic<int> leaders = 0;
+    for (int i = 0; i < kCandidates; ++i) {
+        threads.emplace_back([&, i] {
+            stores[i] = Open();
+            const Result<Term> term = Acquire(*stores[i], "node-" + std::to_string(i));
+            if (term) ++leaders;
+            if (!term) EXPECT_EQ(term.error().code, ErrorCode::kConflict) << term.error().detail;
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+
+    EXPECT_EQ(leaders, 1);
+}
+
+}  // namespace
+}  // namespace takt::mysql

@@ -1,0 +1,87 @@
+// What the tests of the MySQL store share: stores on a database of their own, and a second client
+// that gets in their way.
+#pragma once
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "store/conformance/suite.h"
+#include "store/mysql/test_database.h"
+
+namespace takt::mysql {
+
+using conformance::Await;
+
+class MysqlStoreTest : public testing::Test {
+  protected:
+    static constexpr Duration kLong{3'600'000};
+
+    std::unique_ptr<Store> Open(const MysqlOptions& options) {
+        auto store = OpenMysql(options);
+        EXPECT_TRUE(store) << store.error().detail;
+        return store ? std::move(*store) : nullptr;
+    }
+    std::unique_ptr<Store> Open() { return Open(database_.options()); }
+
+    static Result<Term> Acquire(Store& store, std::string_view node, Duration ttl = kLong) {
+        return Await<Term>([&](Done<Term> done) {
+            store.Acquire({.node = NodeId(Text(node)), .address = "http://node", .ttl = ttl},
+                          std::move(done));
+        });
+    }
+    static Result<void> Renew(Store& store, const Term& term) {
+        return Await<void>([&](Done<void> done) { store.Renew(term, kLong, std::move(done)); });
+    }
+    static BatchPtr MakeBatch(const Term& term, std::uint64_t sequence,
+                              std::vector<Change> changes) {
+        return std::make_shared<const Batch>(Batch{term, sequence, 0, std::move(changes)});
+    }
+    static Result<void> Commit(Store& store, BatchPtr batch) {
+        return Await<void>([&](Done<void> done) { store.Commit(batch, std::move(done)); });
+    }
+    static std::future<Result<void>> BeginCommit(Store& store, BatchPtr batch) {
+        const auto answer = std::make_shared<std::promise<Result<void>>>();
+        store.Commit(std::move(batch),
+                     [answer](Result<void> result) { answer->set_value(std::move(result)); });
+        return answer->get_future();
+    }
+    static Result<std::vector<Execution>> List(Store& store) {
+        using Many = std::vector<Execution>;
+        return Await<Many>([&](Done<Many> done) { store.ListExecutions({}, std::move(done)); });
+    }
+
+    // Asks the server until `query` returns a number other than 0, and returns it. The server gives
+    // no signal when a session begins to wait, and renews its tables of transactions only for those
+    // who have not asked for 100 ms.
+    static std::int64_t Until(const std::string& query) {
+        Connection root = Root();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (std::chrono::steady_clock::now() < end) {
+            Rows rows = root.Query(query);
+            if (rows.Next() && rows.Int(0) != 0) return rows.Int(0);
+            std::this_thread::sleep_for(std::chrono::milliseconds(120));
+        }
+        ADD_FAILURE() << "never: " << query;
+        return 0;
+    }
+    // The session that waits for a row lock, as a commit behind another client does.
+    static std::int64_t WaitingSession() {
+        return Until(
+            "SELECT IFNULL(MAX(trx_mysql_thread_id), 0) FROM information_schema.innodb_trx WHERE "
+            "trx_state = 'LOCK WAIT'");
+    }
+    static std::string LockHolder(const std::string& database) {
+        return fmt::format(
+            "SELECT IFNULL(IS_USED_LOCK(CONCAT('takt:', LEFT(MD5('{}.takt_'), 16), ':0')), 0)",
+            database);
+    }
+
+    TestDatabase database_;
+    conformance::RowMaker make_;
+};
+
+inline Change InsertLive(const Execution& row) {
+    return ExecutionChange{Place::kNone, Place::kLive, row};
+}
+
+}  // namespace takt::mysql

@@ -1,0 +1,194 @@
+// Opening: what an operator reads when something is not as it should be, encryption, and literals.
+#include "base/log.h"
+#include "store/mysql/mysql_store_test.h"
+#include "store/mysql/schema.h"
+#include "store/mysql/values.h"
+
+namespace takt::mysql {
+namespace {
+
+class MysqlOpeningTest : public MysqlStoreTest {
+  protected:
+    // The error of opening, which must name `words` and no password.
+    static void Refused(const MysqlOptions& options, std::initializer_list<std::string_view> words,
+                        ErrorCode code = ErrorCode::kInvalid) {
+        const auto store = OpenMysql(options);
+        ASSERT_FALSE(store);
+        const std::string& detail = store.error().detail;
+        EXPECT_EQ(store.error().code, code) << detail;
+        for (const std::string_view word : words) {
+            EXPECT_NE(detail.find(word), std::string::npos) << detail;
+        }
+        EXPECT_EQ(detail.find(MariadbServer::kPassword), std::string::npos) << detail;
+    }
+
+    // A user for the test, with the rights that `grants` lists.
+    MysqlOptions MakeUser(const std::string& grants) {
+        MysqlOptions options = database_.options();
+        options.user = database_.name() + "_u";
+        Root().Run(
+            fmt::format("CREATE OR REPLACE USER {0}@'%' IDENTIFIED BY '{2}';"
+                        "GRANT {1} ON {3}.* TO {0}@'%'",
+                        options.user, grants, options.password, database_.name()));
+        return options;
+    }
+};
+
+// A typing error in the configuration.
+TEST_F(MysqlOpeningTest, WhatTheOperatorMustCorrectIsNamed) {
+    MysqlOptions options = database_.options();
+    options.password = "wrong";
+    Refused(options, {"password", "takt"});
+
+    options = database_.options();
+    options.database = "takt_test_absent";
+    Refused(options, {"takt_test_absent", "CREATE DATABASE"});
+
+    options = database_.options();
+    options.port = FreePort();
+    Refused(options, {"no connection", std::to_string(options.port)}, ErrorCode::kUnavailable);
+}
+
+// Databases are often made by other people, who grant too little.
+TEST_F(MysqlOpeningTest, AMissingPrivilegeIsNamed) {
+    Refused(MakeUser("SELECT, INSERT, UPDATE, DELETE"), {"CREATE", "GRANT"});
+    ASSERT_TRUE(Open());  // Somebody else makes the tables.
+    Refused(MakeUser("SELECT, INSERT, UPDATE"), {"DELETE", "GRANT"});
+    Refused(MakeUser("SELECT"), {"INSERT", "GRANT"});
+    Refused(MakeUser("SELECT, INSERT, DELETE"), {"UPDATE", "GRANT"});
+
+    // To make tables is needed only to make them.
+    EXPECT_TRUE(OpenMysql(MakeUser("SELECT, INSERT, UPDATE, DELETE")));
+}
+
+// An upgrade was taken back.
+TEST_F(MysqlOpeningTest, TablesOfANewerVersionAreRefused) {
+    ASSERT_TRUE(Open());
+    database_.Root().Run("UPDATE takt_schema SET version = 99");
+
+    Refused(database_.options(), {"newer", "99"});
+}
+
+// The next version adds a column; a server that died in the middle of it does it again.
+TEST_F(MysqlOpeningTest, AStepThatStoppedHalfWayIsTakenAgain) {
+    const MysqlOptions options = database_.options();
+    ASSERT_TRUE(Open());
+    auto steps = Migrations(options.prefix);
+    steps.push_back({"CREATE TABLE IF NOT EXISTS takt_new (n INT)", "not a statement"});
+    {
+        Connection dying(options);
+        EXPECT_THROW(static_cast<void>(Migrate(dying, options, steps)), MysqlError);
+    }
+    steps.back().back() = "INSERT INTO takt_new VALUES (1)";
+
+    Connection again(options);
+    const Result<void> done = Migrate(again, options, steps);
+
+    ASSERT_TRUE(done) << done.error().detail;
+    Rows version = again.Query("SELECT version FROM takt_schema");
+    ASSERT_TRUE(version.Next());
+    EXPECT_EQ(version.Int(0), static_cast<std::int64_t>(steps.size()));
+}
+
+// Two installations share a database.
+TEST_F(MysqlOpeningTest, PrefixesKeepInstallationsApart) {
+    MysqlOptions other = database_.options();
+    other.prefix = "other_";
+    const auto first = Open();
+    const auto second = Open(other);
+    const Result<Term> a = Acquire(*first, "node-a");
+    const Result<Term> b = Acquire(*second, "node-b");
+    ASSERT_TRUE(a && b);
+    ASSERT_TRUE(Commit(*first, MakeBatch(*a, 1, {InsertLive(make_.OneOff("e-1"))})));
+
+    EXPECT_EQ(List(*first)->size(), 1u);
+    EXPECT_EQ(List(*second)->size(), 0u);
+}
+
+// Schedulers and database are in different buildings.
+TEST_F(MysqlOpeningTest, TlsIsUsedAndVerified) {
+    Root().Run(
+        fmt::format("CREATE OR REPLACE USER secure@'%' IDENTIFIED BY '{}' REQUIRE X509;"
+                    "GRANT ALL ON {}.* TO secure@'%'",
+                    MariadbServer::kPassword, database_.name()));
+    MysqlOptions options = database_.options();
+    options.tls = MysqlTls::kVerified;
+    options.tls_ca = TestServer().ca();
+    {
+        Connection connection(options);
+        Rows cipher = connection.Query("SHOW STATUS LIKE 'Ssl_cipher'");
+        ASSERT_TRUE(cipher.Next());
+        EXPECT_NE(cipher.Bytes(1), "");
+    }
+    EXPECT_TRUE(OpenMysql(options));
+
+    options.user = "secure";
+    Refused(options, {"password"});  // Which is how the server says that a certificate is missing.
+    options.tls_cert = TestServer().client_cert();
+    options.tls_key = TestServer().client_key();
+    EXPECT_TRUE(OpenMysql(options));
+
+    options.tls_ca = TestServer().foreign_ca();
+    Refused(options, {"certificate"});
+    options.tls_ca.clear();  // The system's authorities do not know it either.
+    Refused(options, {"certificate"});
+    options.tls = MysqlTls::kUnverified;
+    EXPECT_TRUE(OpenMysql(options));
+}
+
+// The certificate is valid, but for another name than the one that was dialled.
+TEST_F(MysqlOpeningTest, ACertificateOfAnotherNameIsRefused) {
+    MysqlOptions options = database_.options();
+    options.host = "localhost";
+    options.tls = MysqlTls::kVerified;
+    options.tls_ca = TestServer().ca();
+
+    Refused(options, {"TLS"});
+}
+
+// Administrators often allow the socket only.
+TEST_F(MysqlOpeningTest, AUnixSocketServesToo) {
+    MysqlOptions options = database_.options();
+    options.host = "host.invalid";
+    options.socket = TestServer().socket();
+
+    EXPECT_TRUE(OpenMysql(options));
+}
+
+// A server that was made fast at the price of its last second.
+TEST_F(MysqlOpeningTest, SettingsThatLoseCommitsAreWarnedOf) {
+    Connection root = Root();
+    root.Run("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    std::string lines;
+    {
+        const LogCapture capture;
+        EXPECT_TRUE(OpenMysql(database_.options()));
+        for (const std::string& line : capture.lines()) lines += line;
+    }
+    root.Run("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+
+    EXPECT_NE(lines.find("innodb_flush_log_at_trx_commit"), std::string::npos) << lines;
+    EXPECT_EQ(lines.find(MariadbServer::kPassword), std::string::npos);
+}
+
+// Every byte that a user can choose, next to each other and in every place.
+TEST_F(MysqlOpeningTest, LiteralsComeBackByteByByte) {
+    Connection connection(database_.options());
+    std::string all;
+    for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
+    for (const std::string& text :
+         {all, std::string("';\"\\"), std::string("\\'"), std::string("\0", 1), std::string(),
+          std::string("' OR 1=1 -- "), std::string("%_?"), std::string("\xF0\x9F\x98")}) {
+        std::string sql = "SELECT CAST(";
+        AppendText(sql, text);
+        sql += " AS BINARY), ";
+        AppendBinary(sql, text);
+        Rows row = connection.Query(sql);
+        ASSERT_TRUE(row.Next());
+        EXPECT_EQ(row.Bytes(0), text);
+        EXPECT_EQ(row.Bytes(1), text);
+    }
+}
+
+}  // namespace
+}  // namespace takt::mysql

@@ -1,0 +1,266 @@
+#include "store/mysql/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "store/mysql/values.h"
+#include "store/sql/execution_query.h"
+#include "store/sql/execution_row.h"
+#include "store/sql/record_row.h"
+
+namespace takt::mysql {
+namespace {
+
+// The server's default, said again in case it was changed: it is what one state for several queries
+// needs.
+constexpr std::string_view kSetup = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+
+// MariaDB turns an IN list of 1000 into a subquery, whose plan may be a scan.
+constexpr std::size_t kIdsMax = 500;
+
+// Question marks stand for parameters only: all other text of such a query is our own.
+std::string Render(const sql::Query& query) {
+    std::string text;
+    std::size_t next = 0;
+    for (const char c : query.sql) {
+        if (c != '?') {
+            text += c;
+            continue;
+        }
+        const sql::Parameter& parameter = query.parameters.at(next++);
+        if (const auto* number = std::get_if<std::int64_t>(&parameter)) {
+            AppendInt(text, *number);
+        } else {
+            AppendText(text, std::get<takt::Text>(parameter));
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+Reader::Reader(const MysqlOptions& options)
+    : options_(options),
+      dialect_(sql::Mysql(options.prefix)),
+      session_(options, std::string(kSetup)) {}
+
+std::vector<Rows> Reader::Query(std::span<const std::string> queries) {
+    const std::string packet = fmt::format(
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{};COMMIT", fmt::join(queries, ";"));
+    return session_.Retry([&](Connection& connection) {
+        try {
+            return connection.Run(packet);
+        } catch (const MysqlError& error) {
+            // The next read must not see the state that this one was to see.
+            if (!error.lost()) session_.Drop();
+            throw;
+        }
+    });
+}
+
+Rows Reader::QueryOne(const std::string& query) {
+    return session_.Retry([&](Connection& connection) { return connection.Query(query); });
+}
+
+std::string Reader::LastSerial(Partition partition) const {
+    return fmt::format("SELECT last_serial FROM {}terms WHERE partition_id = {}", options_.prefix,
+                       partition);
+}
+
+Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
+    const Result<sql::LoadCursor> at = sql::ParseLoadCursor(cursor);
+    if (!at) return std::unexpected(at.error());
+    return at->executions ? LoadExecutions(partition, at->serial) : LoadTasks(partition, at->task);
+}
+
+Result<LoadPage> Reader::LoadTasks(Partition partition, std::string_view after) {
+    const std::string queries[] = {
+        LastSerial(partition),
+        fmt::format(
+            "SELECT id, record FROM {}tasks WHERE id > {} AND partition_id = {} ORDER BY id "
+            "LIMIT {}",
+            options_.prefix, TextLiteral(after), partition, options_.load_page_rows + 1),
+        fmt::format("SELECT name, value FROM {}settings WHERE partition_id = {} ORDER BY name",
+                    options_.prefix, partition),
+        fmt::format("SELECT id, record FROM {}workers WHERE partition_id = {} ORDER BY id",
+                    options_.prefix, partition),
+    };
+    // Settings and workers are on the first page only.
+    std::vector<Rows> rows = Query(std::span(queries, after.empty() ? 4 : 2));
+    LoadPage page;
+    if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
+    page.next = "e0";
+    while (rows[1].Next()) {
+        if (page.tasks.size() == options_.load_page_rows) {
+            page.next = "t" + page.tasks.back().task->id.text().str();
+            break;
+        }
+        Result<TaskRow> task = sql::ReadTask(rows[1].Bytes(0), rows[1].Bytes(1));
+        if (!task) return std::unexpected(task.error());
+        page.tasks.push_back(std::move(*task));
+    }
+    if (!after.empty()) return page;
+    while (rows[2].Next()) {
+        page.settings.push_back({Text(rows[2].Bytes(0)), Text(rows[2].Bytes(1))});
+    }
+    while (rows[3].Next()) {
+        page.workers.push_back(sql::ReadWorker(rows[3].Bytes(0), rows[3].Bytes(1)));
+    }
+    return page;
+}
+
+Result<LoadPage> Reader::LoadExecutions(Partition partition, Serial after) {
+    const std::string queries[] = {
+        LastSerial(partition),
+        fmt::format("SELECT {} FROM {}live FORCE INDEX (PRIMARY) WHERE serial > {} AND "
+                    "(serial >> 14) & 255 = {} ORDER BY serial LIMIT {}",
+                    sql::kExecutionColumns, options_.prefix, after, partition,
+                    options_.load_page_rows + 1),
+    };
+    std::vector<Rows> rows = Query(queries);
+    LoadPage page;
+    if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
+    sql::ExecutionReader reader;
+    page.executions.reserve(options_.load_page_rows);
+    while (rows[1].Next()) {
+        if (page.executions.size() == options_.load_page_rows) {
+            page.next = "e" + std::to_string(page.executions.back().serial);
+            break;
+        }
+        page.executions.push_back(reader.Read(rows[1]));
+    }
+    return page;
+}
+
+Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
+    const std::vector<ExecutionId>& ids) {
+    std::vector<std::string> queries;
+    std::string list;
+    const auto flush = [&] {
+        if (list.empty()) return;
+        for (const std::string_view table : {"live", "history"}) {
+            queries.push_back(fmt::format("SELECT {} FROM {}{} WHERE id IN ({})",
+                                          sql::kExecutionColumns, options_.prefix, table, list));
+        }
+        list.clear();
+    };
+    std::size_t count = 0;
+    for (const ExecutionId& id : ids) {
+        // There is none with such an id, and asking would not be by index.
+        if (!IsValidId(id.view())) continue;
+        if (!list.empty()) list += ',';
+        AppendText(list, id.view());
+        if (++count % kIdsMax == 0) flush();
+    }
+    flush();
+    std::vector<std::optional<Execution>> found(ids.size());
+    if (queries.empty()) return found;
+    std::unordered_map<Text, Execution, TextHash, TextEqual> by_id;
+    sql::ExecutionReader reader;
+    for (Rows& rows : Query(queries)) {
+        while (rows.Next()) {
+            Execution row = reader.Read(rows);
+            by_id.emplace(row.id.text(), std::move(row));
+        }
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const auto row = by_id.find(ids[i].text());
+        if (row != by_id.end()) found[i] = row->second;
+    }
+    return found;
+}
+
+Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& filter) {
+    std::vector<Execution> found;
+    if ((filter.task && !IsValidId(filter.task->view())) ||
+        (filter.worker && !IsValidId(filter.worker->view()))) {
+        return found;
+    }
+    std::vector<std::string> queries;
+    for (const sql::Query& query : sql::ListQueries(dialect_, filter)) {
+        queries.push_back(Render(query));
+    }
+    sql::ExecutionReader reader;
+    for (Rows& rows : Query(queries)) {
+        while (rows.Next()) found.push_back(reader.Read(rows));
+    }
+    std::ranges::sort(found, std::greater<>(), &Execution::serial);
+    if (found.size() > filter.limit) found.resize(filter.limit);
+    return found;
+}
+
+Result<TaskRow> Reader::FindTask(const TaskId& id) {
+    Rows row = QueryOne(fmt::format("SELECT record FROM {}tasks WHERE id = {}", options_.prefix,
+                                    TextLiteral(id.view())));
+    if (!row.Next()) {
+        return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
+    }
+    return sql::ReadTask(id.view(), row.Bytes(0));
+}
+
+Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
+    Rows rows = QueryOne(Render(
+        {fmt::format("SELECT id, record FROM {}tasks WHERE id > ? AND {} ORDER BY id LIMIT ?",
+                     options_.prefix, dialect_.contains("name")),
+         {Text(filter.after), filter.name_contains, std::int64_t(filter.limit)}}));
+    std::vector<TaskRow> found;
+    while (rows.Next()) {
+        Result<TaskRow> task = sql::ReadTask(rows.Bytes(0), rows.Bytes(1));
+        if (!task) return std::unexpected(task.error());
+        found.push_back(std::move(*task));
+    }
+    return found;
+}
+
+Result<std::vector<Worker>> Reader::ListWorkers() {
+    Rows rows = QueryOne(
+        fmt::format("SELECT id, record FROM {}workers ORDER BY id, partition_id", options_.prefix));
+    std::vector<Worker> found;
+    while (rows.Next()) {
+        if (!found.empty() && found.back().id.view() == rows.Bytes(0)) continue;
+        found.push_back(sql::ReadWorker(rows.Bytes(0), rows.Bytes(1)));
+    }
+    return found;
+}
+
+Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
+    // There are few settings: no index is worth its SQL.
+    Rows rows = QueryOne(fmt::format(
+        "SELECT name, value FROM {}settings ORDER BY name, partition_id", options_.prefix));
+    std::vector<SettingPut> found;
+    while (rows.Next()) {
+        const std::string_view key = rows.Bytes(0);
+        if (!key.starts_with(key_prefix.view())) continue;
+        if (!found.empty() && found.back().key.view() == key) continue;
+        found.push_back({Text(key), Text(rows.Bytes(1))});
+    }
+    return found;
+}
+
+Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Serial after,
+                                              std::size_t limit) {
+    Rows rows = QueryOne(
+        fmt::format("SELECT chunk, attempt, at_ms, content FROM {}logs WHERE execution = {} AND "
+                    "chunk > {} ORDER BY chunk LIMIT {}",
+                    options_.prefix, TextLiteral(execution.view()), after, limit));
+    std::vector<LogChunk> found;
+    while (rows.Next()) {
+        found.push_back({execution, rows.Unsigned(0), static_cast<std::uint32_t>(rows.Int(1)),
+                         Time(Duration(rows.Int(2))), Text(rows.Bytes(3))});
+    }
+    return found;
+}
+
+Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
+    Rows rows = QueryOne(fmt::format(
+        "SELECT serial, record FROM {}events WHERE serial > {} ORDER BY serial LIMIT {}",
+        options_.prefix, after, limit));
+    std::vector<Event> found;
+    while (rows.Next()) found.push_back(sql::ReadEvent(rows.Unsigned(0), rows.Bytes(1)));
+    return found;
+}
+
+}  // namespace takt::mysql

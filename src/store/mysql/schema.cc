@@ -1,0 +1,238 @@
+#include "store/mysql/schema.h"
+
+#include <fmt/core.h>
+#include <mysqld_error.h>
+
+#include <array>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "store/mysql/values.h"
+
+namespace takt::mysql {
+namespace {
+
+// Of live and history alike; the order is that of sql::kExecutionColumns. Ids and names of states
+// are text, so that every tool shows them; what users choose freely is bytes, because text columns
+// refuse what is no UTF-8 and take 'a' and 'a ' for equal. Defaults are what batch_sql.cc leaves
+// out.
+constexpr std::string_view kExecutionColumnsV1 = R"(
+    serial BIGINT NOT NULL PRIMARY KEY,
+    id VARCHAR(64) NOT NULL,
+    task_id VARCHAR(64),
+    task_name BLOB NOT NULL,
+    type BLOB NOT NULL,
+    queue BLOB NOT NULL,
+    priority TINYINT UNSIGNED NOT NULL DEFAULT 0,
+    task_version INT UNSIGNED NOT NULL DEFAULT 0,
+    timeout_ms BIGINT NOT NULL DEFAULT 0,
+    run_at_ms BIGINT NOT NULL DEFAULT 0,
+    task_created_at_ms BIGINT NOT NULL DEFAULT 0,
+    task_updated_at_ms BIGINT NOT NULL DEFAULT 0,
+    origin VARCHAR(16) NOT NULL,
+    created_at_ms BIGINT NOT NULL DEFAULT 0,
+    scheduled_at_ms BIGINT NOT NULL DEFAULT 0,
+    status VARCHAR(16) NOT NULL,
+    attempt INT UNSIGNED NOT NULL DEFAULT 0,
+    failures INT UNSIGNED NOT NULL DEFAULT 0,
+    losses INT UNSIGNED NOT NULL DEFAULT 0,
+    epoch BIGINT NOT NULL DEFAULT 0,
+    token VARBINARY(16),
+    worker VARCHAR(64),
+    ready_at_ms BIGINT NOT NULL DEFAULT 0,
+    started_at_ms BIGINT NOT NULL DEFAULT 0,
+    finished_at_ms BIGINT NOT NULL DEFAULT 0,
+    outcome LONGBLOB,
+    options LONGBLOB,
+    task_payload LONGBLOB,
+    payload LONGBLOB)";
+
+constexpr std::string_view kTableOptions =
+    " ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+
+// An index of InnoDB ends with the primary key, so each of these is in the order of a list.
+// `terms` is the fence, locked by every commit; `leases` is apart from it, so that a renewal never
+// waits for a commit.
+constexpr std::array<std::string_view, 10> kVersion1 = {
+    R"({0}live ({1},
+    UNIQUE KEY live_id (id), KEY live_task (task_id)))",
+    R"({0}history ({1},
+    UNIQUE KEY history_id (id), KEY history_task (task_id), KEY history_status (status),
+    KEY history_worker (worker), KEY history_finished (finished_at_ms)))",
+    R"({0}tasks (
+    id VARCHAR(64) NOT NULL PRIMARY KEY,
+    partition_id TINYINT UNSIGNED NOT NULL,
+    name BLOB NOT NULL,
+    record LONGBLOB NOT NULL))",
+    R"({0}workers (
+    partition_id TINYINT UNSIGNED NOT NULL,
+    id VARCHAR(64) NOT NULL,
+    record LONGBLOB NOT NULL,
+    PRIMARY KEY (partition_id, id)))",
+    R"({0}settings (
+    partition_id TINYINT UNSIGNED NOT NULL,
+    name VARBINARY(1024) NOT NULL,
+    value LONGBLOB NOT NULL,
+    PRIMARY KEY (partition_id, name)))",
+    R"({0}events (
+    serial BIGINT NOT NULL PRIMARY KEY,
+    type VARCHAR(32) NOT NULL,
+    record LONGBLOB NOT NULL))",
+    R"({0}logs (
+    execution VARCHAR(64) NOT NULL,
+    chunk BIGINT NOT NULL,
+    attempt INT UNSIGNED NOT NULL,
+    at_ms BIGINT NOT NULL,
+    content LONGBLOB NOT NULL,
+    PRIMARY KEY (execution, chunk)))",
+    R"({0}terms (
+    partition_id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+    epoch BIGINT UNSIGNED NOT NULL,
+    nonce BIGINT UNSIGNED NOT NULL,
+    sequence BIGINT UNSIGNED NOT NULL,
+    last_serial BIGINT NOT NULL))",
+    R"({0}leases (
+    partition_id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+    epoch BIGINT UNSIGNED NOT NULL,
+    nonce BIGINT UNSIGNED NOT NULL,
+    node VARCHAR(64) NOT NULL,
+    address VARBINARY(2048) NOT NULL,
+    expires DATETIME(3) NOT NULL,
+    locked TINYINT NOT NULL))",
+    R"({0}nodes (
+    node VARCHAR(64) NOT NULL PRIMARY KEY,
+    address VARBINARY(2048) NOT NULL,
+    version VARBINARY(255) NOT NULL,
+    started_at_ms BIGINT NOT NULL,
+    expires DATETIME(3) NOT NULL))",
+};
+
+constexpr unsigned kReadOnlyMode = 1836;  // Only MySQL has it.
+
+constexpr std::array<std::string_view, 10> kTables = {
+    "live", "history", "tasks", "workers", "settings", "events", "logs", "terms", "leases", "nodes",
+};
+
+// "10.11.19-MariaDB-…" and "8.0.36": major * 1000 + minor.
+int VersionNumber(std::string_view version) {
+    int major = 0;
+    int minor = 0;
+    const char* end = version.data() + version.size();
+    const auto dot = std::from_chars(version.data(), end, major).ptr;
+    if (dot != end) std::from_chars(dot + 1, end, minor);
+    return major * 1000 + minor;
+}
+
+std::size_t ReadVersion(Connection& connection, const std::string& prefix) {
+    Rows row = connection.Query(fmt::format("SELECT version FROM {}schema", prefix));
+    return row.Next() ? static_cast<std::size_t>(row.Int(0)) : 0;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> Migrations(const std::string& prefix) {
+    std::vector<std::string> first;
+    for (const std::string_view table : kVersion1) {
+        first.push_back("CREATE TABLE IF NOT EXISTS " +
+                        fmt::format(fmt::runtime(table), prefix, kExecutionColumnsV1) +
+                        std::string(kTableOptions));
+    }
+    return {first};
+}
+
+Result<void> Migrate(Connection& connection, const MysqlOptions& options,
+                     std::span<const std::vector<std::string>> migrations) {
+    const std::string& prefix = options.prefix;
+    // A schema that is up to date is only read: the user need not be allowed to change it.
+    std::size_t version = 0;
+    try {
+        version = ReadVersion(connection, prefix);
+    } catch (const MysqlError& error) {
+        if (error.code() != ER_NO_SUCH_TABLE) throw;
+    }
+    if (version > migrations.size()) {
+        return Fail(ErrorCode::kInvalid,
+                    fmt::format("the tables of {} are of a newer Takt (schema {}, this one knows "
+                                "{}); start that version again or choose another prefix",
+                                Describe(options), version, migrations.size()),
+                    "store");
+    }
+    if (version == migrations.size()) return {};
+
+    // One scheduler at a time; those that wait find the work done.
+    const std::string lock = TextLiteral("takt:schema:" + options.database.substr(0, 40));
+    Rows got = connection.Query(
+        fmt::format("SELECT GET_LOCK({}, {})", lock, options.timeout.count() / 2 + 1));
+    if (!got.Next() || got.Int(0) != 1) {
+        return Fail(ErrorCode::kUnavailable,
+                    "another scheduler is still creating the tables of " + Describe(options));
+    }
+    connection.Run(
+        fmt::format("CREATE TABLE IF NOT EXISTS {}schema (only_row TINYINT NOT NULL "
+                    "PRIMARY KEY, version INT UNSIGNED NOT NULL){}",
+                    prefix, kTableOptions));
+    for (version = ReadVersion(connection, prefix); version < migrations.size(); ++version) {
+        for (const std::string& statement : migrations[version]) connection.Run(statement);
+        connection.Run(fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (1, {})",
+                                   prefix, version + 1));
+    }
+    connection.Run(fmt::format("SELECT RELEASE_LOCK({})", lock));
+    return {};
+}
+
+void CheckPrivileges(Connection& connection, const MysqlOptions& options) {
+    // Privileges are checked before rows are looked for, and these find none.
+    std::string statements;
+    for (const std::string_view table : kTables) {
+        statements += fmt::format(
+            "SELECT 1 FROM {0}{1} LIMIT 0;INSERT INTO {0}{1} SELECT * FROM {0}{1} WHERE 1 = 0;"
+            "DELETE FROM {0}{1} WHERE 1 = 0;",
+            options.prefix, table);
+    }
+    statements += fmt::format("UPDATE {0}live SET attempt = 0 WHERE 1 = 0", options.prefix);
+    try {
+        connection.Run(statements);
+    } catch (const MysqlError& error) {
+        // A server that takes no writes now may take them later; commits will say so until then.
+        if (error.code() != ER_OPTION_PREVENTS_STATEMENT && error.code() != kReadOnlyMode) throw;
+    }
+}
+
+Result<Server> InspectServer(Connection& connection, const MysqlOptions& options) {
+    Rows row = connection.Query(
+        "SELECT @@version, @@max_allowed_packet, @@log_bin AND @@binlog_format = 'STATEMENT', "
+        "@@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1");
+    TAKT_CHECK(row.Next());
+    const Server server{.version = std::string(row.Bytes(0)),
+                        .packet_bytes_max = static_cast<std::size_t>(row.Int(1)),
+                        .statement_binlog = row.Int(2) != 0};
+    const bool mariadb = server.version.contains("MariaDB");
+    if (VersionNumber(server.version) < (mariadb ? 10'006 : 8'000)) {
+        return Fail(ErrorCode::kInvalid,
+                    fmt::format("{} is version {}; Takt needs MySQL 8.0 or MariaDB 10.6, or newer",
+                                Describe(options), server.version),
+                    "store");
+    }
+    if (row.Int(3) != 1) {
+        Log(LogLevel::kWarning, "store",
+            "the server loses the last second of commits in a crash: "
+            "innodb_flush_log_at_trx_commit is not 1",
+            {{"store", Describe(options)}, {"value", row.Int(3)}});
+    }
+    if (row.Int(4) != 0) {
+        Log(LogLevel::kWarning, "store",
+            "a replica can miss commits after a crash of the server: sync_binlog is not 1",
+            {{"store", Describe(options)}});
+    }
+    Rows galera = connection.Query("SHOW VARIABLES LIKE 'wsrep_on'");
+    if (galera.Next() && galera.Bytes(1) == "ON") {
+        Log(LogLevel::kWarning, "store",
+            "Galera is not supported: its nodes do not share locks; let all schedulers use one "
+            "node",
+            {{"store", Describe(options)}});
+    }
+    return server;
+}
+
+}  // namespace takt::mysql

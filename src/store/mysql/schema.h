@@ -1,0 +1,38 @@
+// The tables of a database, as a list of steps from each version to the next, and what the server
+// must be able to do.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/mysql/connection.h"
+
+namespace takt::mysql {
+
+// The statements that lead from version i to i + 1. Steps are only ever added. The server commits
+// each statement by itself, so each can be run again after a step that stopped half way.
+std::vector<std::vector<std::string>> Migrations(const std::string& prefix);
+
+// Brings the tables to the newest version; several schedulers may do so at once. kInvalid if they
+// are newer than the steps. Throws MysqlError.
+Result<void> Migrate(Connection& connection, const MysqlOptions& options,
+                     std::span<const std::vector<std::string>> migrations);
+
+// Throws the MysqlError that names the missing privilege, if the user may not do with the tables
+// what Takt does.
+void CheckPrivileges(Connection& connection, const MysqlOptions& options);
+
+struct Server {
+    std::string version;
+    std::size_t packet_bytes_max = 0;  // max_allowed_packet
+    bool statement_binlog = false;     // Then changes need REPEATABLE READ.
+};
+
+// kInvalid if the server is too old. Logs a warning for settings that can lose what was committed.
+// Throws MysqlError.
+Result<Server> InspectServer(Connection& connection, const MysqlOptions& options);
+
+}  // namespace takt::mysql

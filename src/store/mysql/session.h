@@ -1,0 +1,54 @@
+// Session: a connection that is opened when it is needed, and opened anew after it was lost; not
+// too often.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "store/mysql/connection.h"
+
+namespace takt::mysql {
+
+class Session {
+  public:
+    // `setup` is run on each new connection.
+    Session(const MysqlOptions& options, std::string setup)
+        : options_(options), setup_(std::move(setup)) {}
+
+    // An open connection that answered a moment ago. Throws MysqlError; shortly after a failed
+    // attempt the same error again, without another attempt.
+    Connection& Get();
+
+    // What was lost, or is in a state that nobody knows, is not used again.
+    void Drop() { connection_.reset(); }
+
+    // Calls `work` with the connection, and if that is lost meanwhile once more with a new one. For
+    // what may be done twice.
+    template <typename Work>
+    auto Retry(Work work) {
+        try {
+            return work(Get());
+        } catch (const MysqlError& error) {
+            if (!error.lost()) throw;
+            Drop();
+        }
+        return work(Get());
+    }
+
+    // Rises with each new connection.
+    std::uint64_t generation() const { return generation_; }
+
+  private:
+    const MysqlOptions& options_;
+    const std::string setup_;
+    std::optional<Connection> connection_;
+    std::uint64_t generation_ = 0;
+    Steady used_{};
+    Steady retry_at_{};
+    Duration backoff_{0};
+    std::optional<MysqlError> failure_;
+};
+
+}  // namespace takt::mysql

@@ -1,0 +1,105 @@
+#include "store/mysql/writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "store/mysql/batch_sql.h"
+#include "store/mysql/judge.h"
+
+namespace takt::mysql {
+namespace {
+
+// Attempts at one transaction. Deadlocks come from other clients' statements (a person in a
+// console, a backup, a leader of another partition) and are over at the next attempt as a rule;
+// lock waits take their own time first, which bounds the whole to a few of them.
+constexpr int kAttemptsMax = 4;
+constexpr Duration kRetryDelay{10};
+
+// Of one lock: a third of the time that an operation has, so that the answer still comes in time.
+std::string Setup(const MysqlOptions& options, bool read_committed) {
+    const auto seconds = std::max<std::int64_t>(1, options.timeout.count() / 3);
+    // A client that is stopped between two packets of a large batch must not keep the fence locked
+    // for the server's default of eight hours.
+    return fmt::format(
+        "SET SESSION innodb_lock_wait_timeout = {}, wait_timeout = {};"
+        "SET SESSION TRANSACTION ISOLATION LEVEL {}",
+        seconds, std::max<std::int64_t>(2, options.timeout.count() * 2),
+        read_committed ? "READ COMMITTED" : "REPEATABLE READ");
+}
+
+}  // namespace
+
+Writer::Writer(const MysqlOptions& options, std::size_t packet_bytes_max, bool read_committed)
+    : options_(options),
+      packet_bytes_max_(packet_bytes_max),
+      session_(options, Setup(options, read_committed)) {}
+
+Result<void> Writer::Commit(const Batch& batch) {
+    const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_max_);
+    const Steady deadline = SteadyClock::now() + options_.timeout;
+    for (int attempt = 1;; ++attempt) {
+        std::size_t packet = 0;
+        bool sent = false;  // Whether COMMIT was.
+        try {
+            Connection& connection = session_.Get();
+            for (; packet < sql.packets.size(); ++packet) {
+                sent = packet + 1 == sql.packets.size();
+                connection.Run(sql.packets[packet]);
+            }
+            return {};
+        } catch (const MysqlError& error) {
+            Error verdict = Judge(error, options_);
+            if (error.lost()) {
+                session_.Drop();
+                if (sent) verdict.code = ErrorCode::kUnknown;
+                return std::unexpected(std::move(verdict));
+            }
+            Rollback();
+            const bool may_repeat = attempt < kAttemptsMax && SteadyClock::now() < deadline;
+            if (error.lock_conflict() && may_repeat) {
+                std::this_thread::sleep_for(kRetryDelay * attempt);
+                continue;
+            }
+            if (error.code() == kCheckFailed) {
+                if (packet == 0 && error.statement() == kFenceStatement) {
+                    return AskTerm(batch.term, batch.sequence);
+                }
+                return Fail(ErrorCode::kInvalid,
+                            "the batch contradicts the stored rows: an execution is not where a "
+                            "change says");
+            }
+            // A COMMIT that fails for any other reason may have been written all the same.
+            if (sent && error.statement() == sql.commit_statement && !error.lock_conflict()) {
+                verdict.code = ErrorCode::kUnknown;
+            }
+            return std::unexpected(std::move(verdict));
+        }
+    }
+}
+
+Result<void> Writer::AskTerm(const Term& term, std::uint64_t sequence) {
+    try {
+        Rows row = session_.Get().Query(
+            fmt::format("SELECT sequence FROM {}terms WHERE partition_id = {} AND epoch = {} AND "
+                        "nonce = {}",
+                        options_.prefix, term.partition, term.epoch, term.nonce));
+        if (!row.Next()) return Fail(ErrorCode::kFenced, "the term is over");
+        if (row.Unsigned(0) >= sequence) return {};
+        return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
+    } catch (const MysqlError& error) {
+        if (error.lost()) session_.Drop();
+        return std::unexpected(Judge(error, options_));
+    }
+}
+
+void Writer::Rollback() {
+    try {
+        session_.Get().Run("ROLLBACK");
+    } catch (const MysqlError&) {
+        session_.Drop();  // Which rolls back as well.
+    }
+}
+
+}  // namespace takt::mysql

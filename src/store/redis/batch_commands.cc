@@ -1,0 +1,178 @@
+#include "store/redis/batch_commands.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/record.h"
+#include "store/redis/rows.h"
+#include "store/redis/scripts.h"
+
+namespace takt::redis {
+namespace {
+
+class BatchWriter {
+  public:
+    BatchWriter(const PartitionKeys& keys, const RedisOptions& options)
+        : keys_(keys), options_(options) {}
+
+    void operator()(const ExecutionChange& change) {
+        const Execution& row = change.row;
+        const std::string member = MemberOf(row.serial, row.id.view());
+        const bool live_before = change.before == Place::kLive;
+        const bool live_after = change.after == Place::kLive;
+        fields_.Clear();
+        if (live_before) {
+            WriteExecutionState(row, fields_);
+        } else {
+            WriteExecution(row, fields_);
+        }
+        rows_.Command("HSET", keys_.Execution(row.id.view()), fields_);
+        if (change.before == Place::kHistory) first_.Own("redrive", row.id.view(), member);
+        if (change.before == Place::kNone && row.task->id.view() != row.id.view()) {
+            Add(keys_.Task(row.task->id.view()), "0", member);
+        }
+        if (live_after && !live_before) Add(keys_.Of("live"), "0", member);
+        if (live_before && !live_after) Remove(keys_.Of("live"), member);
+        if (live_after) return;
+        Add(keys_.History(row.status), "0", member);
+        Add(keys_.Of("finished"), std::to_string(row.finished_at.time_since_epoch().count()),
+            member);
+        if (!row.worker.empty()) Add(keys_.Worker(row.worker.view()), "0", member);
+    }
+    void operator()(const TaskPut& change) {
+        const std::string_view id = change.row.task->id.view();
+        hash_puts_["tasks"].Arg(id).Arg(EncodeTaskRow(change.row));
+        Add(keys_.Of("task_ids"), "0", id);
+    }
+    void operator()(const TaskDelete& change) {
+        hash_deletes_["tasks"].Arg(change.id.view());
+        Remove(keys_.Of("task_ids"), change.id.view());
+    }
+    void operator()(const WorkerPut& change) {
+        const std::string_view id = change.row.id.view();
+        hash_puts_["workers"].Arg(id).Arg(EncodeWorker(change.row));
+        const bool online = change.row.status == WorkerStatus::kOnline;
+        (online ? online_ : offline_).Arg(id);
+    }
+    void operator()(const WorkerDelete& change) {
+        hash_deletes_["workers"].Arg(change.id.view());
+        offline_.Arg(change.id.view());
+    }
+    void operator()(const SettingPut& change) {
+        if (change.value.empty()) {
+            hash_deletes_["settings"].Arg(change.key.view());
+        } else {
+            hash_puts_["settings"].Arg(change.key.view()).Arg(change.value.view());
+        }
+    }
+    void operator()(const EventAppend& change) { events_.push_back(&change.row); }
+    void operator()(const LogAppend& change) { chunks_.push_back(&change.row); }
+    void operator()(const Purge& change) {
+        const Serial end = SerialAt(change.events_before);
+        first_.Own("purge", change.finished_before.time_since_epoch().count(),
+                   end == 0 ? std::string() : StreamId(end - 1), change.count_max);
+    }
+
+    Call Finish(const Batch& batch) {
+        Call call{.lane = Lane::kCommit,
+                  .slot = keys_.slot,
+                  .repeatable = false,
+                  .wait_replicas = options_.wait_replicas,
+                  .script = &kCommit};
+        call.keys.Arg(keys_.Of("fence"));
+        call.args.Arg(batch.term.epoch).Arg(batch.term.nonce).Arg(batch.sequence);
+        call.args.Arg(SerialDigits(batch.last_serial)).Arg(keys_.prefix);
+        call.args.Append(first_.args);
+        call.keys.Append(rows_.keys);
+        call.args.Append(rows_.args);
+        Commands rest;
+        for (const auto& [key, members] : removes_) rest.Command("ZREM", key, members);
+        for (const auto& [key, members] : adds_) rest.Command("ZADD", key, members);
+        for (const auto& [name, fields] : hash_deletes_) {
+            rest.Command("HDEL", keys_.Of(name), fields);
+        }
+        for (const auto& [name, fields] : hash_puts_) rest.Command("HSET", keys_.Of(name), fields);
+        if (online_.count() > 0) rest.Command("SADD", keys_.Of("workers:online"), online_);
+        if (offline_.count() > 0) rest.Command("SREM", keys_.Of("workers:online"), offline_);
+        WriteChunks(rest);
+        WriteEvents(rest);
+        call.keys.Append(rest.keys);
+        call.args.Append(rest.args);
+        return call;
+    }
+
+  private:
+    // In the form that the commit script reads.
+    struct Commands {
+        RespWriter keys, args;
+
+        void Command(std::string_view name, std::string_view key, const RespWriter& arguments) {
+            keys.Arg(key);
+            args.Arg(name).Arg(arguments.count());
+            args.Append(arguments);
+        }
+        template <typename... Args>
+        void Own(std::string_view name, const Args&... arguments) {
+            args.Arg(name).Arg(sizeof...(Args));
+            (args.Arg(arguments), ...);
+        }
+    };
+
+    void Add(std::string key, std::string_view score, std::string_view member) {
+        adds_[std::move(key)].Arg(score).Arg(member);
+    }
+    void Remove(std::string key, std::string_view member) { removes_[std::move(key)].Arg(member); }
+
+    // Streams take entries by rising id only, and a batch has no order.
+    void WriteChunks(Commands& to) {
+        std::ranges::sort(chunks_, {}, [](const LogChunk* chunk) { return chunk->index; });
+        for (const LogChunk* chunk : chunks_) {
+            fields_.Clear();
+            fields_.Arg(std::to_string(chunk->index) + "-0");
+            WriteLogChunk(*chunk, fields_);
+            to.Command("log", keys_.Log(chunk->execution.view()), fields_);
+        }
+    }
+    void WriteEvents(Commands& to) {
+        std::ranges::sort(events_, {}, [](const Event* event) { return event->serial; });
+        std::string message;
+        for (const Event* event : events_) {
+            fields_.Clear();
+            fields_.Arg(StreamId(event->serial));
+            WriteEvent(*event, fields_);
+            to.Command("event", keys_.Of("events"), fields_);
+            if (!options_.publish) continue;
+            if (!message.empty()) message += '\n';
+            AppendEventJson(message, *event);
+        }
+        if (events_.empty()) return;
+        fields_.Clear();
+        fields_.Arg("MAXLEN").Arg("~").Arg(options_.events_max);
+        to.Command("XTRIM", keys_.Of("events"), fields_);
+        if (!message.empty()) to.Own("publish", keys_.Of("events"), message);
+    }
+
+    const PartitionKeys& keys_;
+    const RedisOptions& options_;
+    RespWriter fields_;
+    Commands first_;  // What must look at rows before they change.
+    Commands rows_;
+    std::map<std::string, RespWriter, std::less<>> adds_, removes_;  // By key of the sorted set.
+    std::map<std::string_view, RespWriter> hash_puts_, hash_deletes_;
+    RespWriter online_, offline_;
+    std::vector<const Event*> events_;
+    std::vector<const LogChunk*> chunks_;
+};
+
+}  // namespace
+
+Call MakeCommit(const Batch& batch, const PartitionKeys& keys, const RedisOptions& options) {
+    BatchWriter writer(keys, options);
+    for (const Change& change : batch.changes) std::visit(writer, change);
+    return writer.Finish(batch);
+}
+
+}  // namespace takt::redis

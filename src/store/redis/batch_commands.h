@@ -1,0 +1,15 @@
+// BatchCommands: a batch as the call of the commit script.
+#pragma once
+
+#include "store/redis/client.h"
+#include "store/redis/keys.h"
+#include "store/redis/redis_options.h"
+#include "store/store.h"
+
+namespace takt::redis {
+
+// Few commands per change: one HSET for an execution, and one ZADD or ZREM per index and batch,
+// however many rows it moves.
+Call MakeCommit(const Batch& batch, const PartitionKeys& keys, const RedisOptions& options);
+
+}  // namespace takt::redis

@@ -1,0 +1,40 @@
+#include "store/redis/keys.h"
+
+#include <fmt/format.h>
+
+namespace takt::redis {
+
+// CRC-16/XMODEM, as Redis' cluster specification defines it. Few keys are hashed, at start: no
+// table.
+Slot SlotOf(std::string_view tag) {
+    std::uint16_t crc = 0;
+    for (const char c : tag) {
+        crc = static_cast<std::uint16_t>(crc ^ (static_cast<std::uint8_t>(c) << 8));
+        for (int bit = 0; bit < 8; ++bit) {
+            const bool high = (crc & 0x8000) != 0;
+            crc = static_cast<std::uint16_t>((crc << 1) ^ (high ? 0x1021 : 0));
+        }
+    }
+    return crc % kSlotCount;
+}
+
+std::string SerialDigits(Serial serial) {
+    return fmt::format("{:019}", serial);
+}
+
+std::string MemberOf(Serial serial, std::string_view id) {
+    std::string member = SerialDigits(serial);
+    member += ':';
+    member += id;
+    return member;
+}
+
+PartitionKeys::PartitionKeys(std::string_view name_space, Partition p)
+    : partition(p),
+      prefix(fmt::format("{{{}:{}}}:", name_space, p)),
+      slot(SlotOf(fmt::format("{}:{}", name_space, p))) {}
+
+GlobalKeys::GlobalKeys(std::string_view name_space)
+    : prefix(fmt::format("{{{}}}:", name_space)), slot(SlotOf(name_space)) {}
+
+}  // namespace takt::redis

@@ -1,0 +1,219 @@
+// Redis as it stands in production: behind TLS, behind Sentinel, as a cluster.
+#include <fstream>
+
+#include "store/redis/keys.h"
+#include "store/redis/redis_fixture.h"
+
+namespace takt::redis {
+namespace {
+
+// An authority, a server's certificate for 127.0.0.1 and a client's.
+class Certificates {
+  public:
+    Certificates() {
+        const auto run = [&](const std::string& arguments) {
+            const auto done = RunProgram(
+                {"sh", "-c", "cd " + directory_.path().string() + " && openssl " + arguments});
+            EXPECT_TRUE(done) << done.error().detail;
+        };
+        std::ofstream(directory_.File("ext")) << "subjectAltName=IP:127.0.0.1\n";
+        run("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem");
+        for (const std::string name : {"server", "client"}) {
+            run("req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + name +
+                ".key -out " + name + ".csr");
+            run("x509 -req -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 " +
+                "-extfile ext -out " + name + ".pem");
+        }
+    }
+    std::string File(const std::string& name) const { return directory_.File(name); }
+
+  private:
+    TempDirectory directory_;
+};
+
+// A managed Redis that takes TLS only, and wants to know its clients by certificate.
+TEST(RedisTls, CertificatesAreCheckedBothWays) {
+    const Certificates files;
+    const auto server =
+        StartServer({"--port", "0", "--tls-port", "{port}", "--tls-cert-file",
+                     files.File("server.pem"), "--tls-key-file", files.File("server.key"),
+                     "--tls-ca-cert-file", files.File("ca.pem"), "--tls-auth-clients", "yes"});
+    const std::string place = "rediss://127.0.0.1:" + std::to_string(server->port());
+    const std::string ca = "ca=" + files.File("ca.pem");
+    const std::string client =
+        "cert=" + files.File("client.pem") + "&key=" + files.File("client.key");
+
+    const auto store = OpenStoreAt(place + "?" + ca + "&" + client);
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    Execution large = make.Fire("t-1", "e-1");
+    large.payload = Text(std::string(1 << 20, 'x'));
+    ASSERT_TRUE(Commit(*store, *term, 1, Insert(large)));
+    ASSERT_EQ(List(*store)->size(), 1u);
+    EXPECT_EQ(Show(List(*store)->at(0)), Show(large));
+
+    const auto stranger = RedisStore::Open(place + "?" + client);
+    ASSERT_FALSE(stranger) << "nobody vouches for the server";
+    EXPECT_EQ(stranger.error().code, ErrorCode::kInvalid) << stranger.error().detail;
+    const auto trusting = RedisStore::Open(place + "?verify=0&" + client);
+    EXPECT_TRUE(trusting) << trusting.error().detail;
+    EXPECT_FALSE(RedisStore::Open(place + "?" + ca)) << "without a client's certificate";
+    const auto name = RedisStore::Open("rediss://localhost:" + std::to_string(server->port()) +
+                                       "?" + ca + "&" + client);
+    EXPECT_FALSE(name) << "the certificate is for 127.0.0.1";
+    const auto file = RedisStore::Open(place + "?ca=/no/such/file");
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code, ErrorCode::kInvalid);
+}
+
+// The primary dies, Sentinel promotes its replica, and the store finds it by itself.
+TEST(RedisSentinel, AFailoverIsFollowed) {
+    const auto primary = StartServer();
+    const auto replica =
+        StartServer({"--replicaof", "127.0.0.1 " + std::to_string(primary->port())});
+    ASSERT_TRUE(primary->CliUntil({"INFO", "replication"}, "state=online"));
+    const TempDirectory directory;
+    const std::uint16_t port = FreePort();
+    std::ofstream(directory.File("sentinel.conf"))
+        << "port " << port << "\nbind 127.0.0.1\ndir " << directory.path().string()
+        << "\nsentinel monitor mymaster 127.0.0.1 " << primary->port() << " 1\n"
+        << "sentinel down-after-milliseconds mymaster 500\n"
+        << "sentinel failover-timeout mymaster 5000\n";
+    const auto sentinel = ServerProcess::Start(
+        {.command = {"redis-server", directory.File("sentinel.conf"), "--sentinel"},
+         .directory = directory.path(),
+         .ready = [port] { return Accepts(port); }});
+    ASSERT_TRUE(sentinel) << sentinel.error().detail;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto ask = [&](const char* what) {
+        return *RunProgram({"redis-cli", "-p", std::to_string(port), "SENTINEL", what, "mymaster"});
+    };
+    while (ask("replicas").find(std::to_string(replica->port())) == std::string::npos) {
+        ASSERT_LT(std::chrono::steady_clock::now(), until) << "Sentinel does not see the replica";
+    }
+
+    const auto store = OpenStoreAt(
+        "redis+sentinel://127.0.0.1:1,127.0.0.1:" + std::to_string(port) + "/mymaster?timeout=1s");
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    ASSERT_TRUE(Commit(*store, *term, 1, Insert(make.OneOff("e-1"))));
+    ASSERT_TRUE(replica->CliUntil({"HGET", "{takt:0}:fence", "sequence"}, "1"));
+
+    primary->process().Kill();
+    const Execution second = make.OneOff("e-2");
+    const auto failover_max = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (true) {
+        const auto done = Commit(*store, *term, 2, Insert(second));
+        if (done) break;
+        ASSERT_TRUE(done.error().code == ErrorCode::kUnavailable ||
+                    done.error().code == ErrorCode::kUnknown)
+            << done.error().detail;
+        ASSERT_LT(std::chrono::steady_clock::now(), failover_max) << done.error().detail;
+    }
+    EXPECT_EQ(List(*store)->size(), 2u);
+    EXPECT_EQ(*replica->Cli({"HGET", "{takt:0}:fence", "sequence"}), "2\n");
+}
+
+class RedisClusterTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::vector<std::string> command = {"redis-cli", "--cluster", "create"};
+        for (int i = 0; i < 3; ++i) {
+            nodes_.push_back(StartServer({"--cluster-enabled", "yes", "--cluster-config-file",
+                                          "nodes.conf", "--cluster-node-timeout", "2000"}));
+            command.push_back("127.0.0.1:" + std::to_string(nodes_.back()->port()));
+        }
+        command.push_back("--cluster-yes");
+        const auto created = RunProgram(command);
+        ASSERT_TRUE(created) << created.error().detail;
+        for (const auto& node : nodes_) {
+            ASSERT_TRUE(node->CliUntil({"CLUSTER", "INFO"}, "cluster_state:ok"));
+        }
+    }
+    std::string IdOf(const RedisServer& node) {
+        std::string id = *node.Cli({"CLUSTER", "MYID"});
+        id.pop_back();
+        return id;
+    }
+    // The node that has a key's slot.
+    RedisServer& Owner(const std::string& key) {
+        for (const auto& node : nodes_) {
+            const auto answer = node->Cli({"EXISTS", key});
+            if (answer && answer->find("MOVED") == std::string::npos) return *node;
+        }
+        ADD_FAILURE() << "nobody has " << key;
+        return *nodes_[0];
+    }
+
+    std::vector<std::unique_ptr<RedisServer>> nodes_;
+};
+
+// Partitions live on different nodes; readers see all of them.
+TEST_F(RedisClusterTest, PartitionsOnDifferentNodesAreOneStore) {
+    const auto store = OpenStoreAt(nodes_[0]->url("?cluster=1"));
+    RowMaker make;
+    std::vector<std::string> expected;
+    for (Partition partition = 0; partition < 4; ++partition) {
+        const auto term = Acquire(*store, "node-a", partition);
+        ASSERT_TRUE(term) << term.error().detail;
+        const std::string id = "e-" + std::to_string(partition);
+        const Execution row = make.OneOff(id);
+        const auto done = Commit(*store, *term, 1, Insert(row));
+        ASSERT_TRUE(done) << done.error().detail;
+        expected.insert(expected.begin(), id);
+    }
+    // Another node's handle, which has been told of other seeds and of no partition.
+    const auto reader = OpenStoreAt(nodes_[2]->url("," + nodes_[1]->url().substr(8)));
+    const auto rows = List(*reader);
+    ASSERT_TRUE(rows) << rows.error().detail;
+    std::vector<std::string> ids;
+    for (const Execution& row : *rows) ids.push_back(row.id.text().str());
+    EXPECT_EQ(ids, expected);
+    using Found = std::vector<std::optional<Execution>>;
+    const auto found = Await<Found>([&](Done<Found> done) {
+        reader->FindExecutions({ExecutionId("e-3"), ExecutionId("none")}, std::move(done));
+    });
+    ASSERT_TRUE(found) << found.error().detail;
+    EXPECT_TRUE(found->at(0) && !found->at(1));
+}
+
+// An operator moves the partition's slot to another node while the scheduler works. In between a
+// commit is refused whole; afterwards it finds its way.
+TEST_F(RedisClusterTest, ASlotThatMovesIsFollowed) {
+    const auto store = OpenStoreAt(nodes_[0]->url("?cluster=1"));
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    ASSERT_TRUE(Commit(*store, *term, 1, Insert(make.OneOff("e-1"))));
+
+    const std::string slot = std::to_string(SlotOf("takt:0"));
+    RedisServer& from = Owner("{takt:0}:fence");
+    RedisServer& to = *(nodes_[0].get() == &from ? nodes_[1] : nodes_[0]);
+    ASSERT_TRUE(to.Cli({"CLUSTER", "SETSLOT", slot, "IMPORTING", IdOf(from)}));
+    ASSERT_TRUE(from.Cli({"CLUSTER", "SETSLOT", slot, "MIGRATING", IdOf(to)}));
+    const Execution second = make.OneOff("e-2");
+    const auto between = Commit(*store, *term, 2, Insert(second));
+    EXPECT_EQ(Code(between), "unavailable");
+    EXPECT_EQ(*from.Cli({"ZCARD", "{takt:0}:live"}), "1\n") << "nothing of it was applied";
+
+    std::istringstream keys(*from.Cli({"CLUSTER", "GETKEYSINSLOT", slot, "100"}));
+    std::vector<std::string> migrate = {"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0",
+                                        "5000",    "KEYS"};
+    for (std::string key; std::getline(keys, key);) {
+        if (!key.empty()) migrate.push_back(key);
+    }
+    const auto moved = from.Cli(migrate);
+    ASSERT_TRUE(moved) << moved.error().detail;
+    for (const auto& node : nodes_) {
+        ASSERT_TRUE(node->Cli({"CLUSTER", "SETSLOT", slot, "NODE", IdOf(to)}));
+    }
+
+    EXPECT_EQ(Code(Commit(*store, *term, 2, Insert(second))), "success");
+    EXPECT_EQ(List(*store)->size(), 2u);
+    EXPECT_EQ(*to.Cli({"ZCARD", "{takt:0}:live"}), "2\n");
+}
+
+}  // namespace
+}  // namespace takt::redis

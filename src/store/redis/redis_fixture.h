@@ -1,0 +1,59 @@
+// For the tests of this folder: a store over a real server, and calls that wait.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/conformance/suite.h"
+#include "store/redis/redis_store.h"
+#include "store/testing/redis_server.h"
+
+namespace takt::redis {
+
+using conformance::Await;
+using conformance::RowMaker;
+using conformance::Show;
+
+inline std::unique_ptr<RedisServer> StartServer(std::vector<std::string> arguments = {}) {
+    auto server = RedisServer::Start(std::move(arguments));
+    EXPECT_TRUE(server) << server.error().detail;
+    return server ? std::move(*server) : nullptr;
+}
+
+inline std::unique_ptr<RedisStore> OpenStoreAt(const std::string& url) {
+    auto store = RedisStore::Open(url);
+    EXPECT_TRUE(store) << store.error().detail;
+    return store ? std::move(*store) : nullptr;
+}
+
+inline Result<Term> Acquire(Store& store, const char* node, Partition partition = 0,
+                            Duration ttl = Duration(3'600'000)) {
+    const Candidate candidate{partition, NodeId(node), "http://x", ttl};
+    return Await<Term>([&](Done<Term> done) { store.Acquire(candidate, std::move(done)); });
+}
+
+inline Result<void> Commit(Store& store, const Term& term, std::uint64_t sequence,
+                           std::vector<Change> changes) {
+    const auto batch =
+        std::make_shared<const Batch>(Batch{term, sequence, sequence, std::move(changes)});
+    return Await<void>([&](Done<void> done) { store.Commit(batch, std::move(done)); });
+}
+
+inline std::vector<Change> Insert(const Execution& row) {
+    return {ExecutionChange{Place::kNone, Place::kLive, row}};
+}
+
+inline Result<std::vector<Execution>> List(Store& store, const ExecutionFilter& filter = {}) {
+    using Rows = std::vector<Execution>;
+    return Await<Rows>([&](Done<Rows> done) { store.ListExecutions(filter, std::move(done)); });
+}
+
+inline std::string Code(const Result<void>& result) {
+    return result ? "success" : std::string(Name(result.error().code));
+}
+
+}  // namespace takt::redis

@@ -1,0 +1,236 @@
+// Lists of executions and tasks: pages from Redis until there are as many rows as asked for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "model/record.h"
+#include "store/redis/redis_gather.h"
+#include "store/redis/rows.h"
+#include "store/redis/scripts.h"
+
+namespace takt {
+
+using redis::Call;
+using redis::Replies;
+using redis::ReplyView;
+
+namespace {
+
+// One page holds Redis up for a few milliseconds: so many members are looked at, and so many bytes
+// of rows sent.
+constexpr std::size_t kPageMembers = 1000;
+constexpr std::size_t kPageBytes = 4 << 20;
+// Of several sets the members must be sorted together, which costs Lua more than looking at them.
+constexpr std::size_t kPageMembersOfEach = 250;
+
+bool AnyStatus(const ExecutionFilter& filter, bool terminal) {
+    return filter.statuses.empty() || std::ranges::any_of(filter.statuses, [&](Status status) {
+               return IsTerminal(status) == terminal;
+           });
+}
+
+// The sorted sets that together hold every row that can match, each row once.
+std::vector<std::string> SourcesOf(const redis::PartitionKeys& keys,
+                                   const ExecutionFilter& filter) {
+    if (filter.task) return {keys.Task(filter.task->view())};
+    std::vector<std::string> sources;
+    if (AnyStatus(filter, false)) sources.push_back(keys.Of("live"));
+    if (!AnyStatus(filter, true)) return sources;
+    if (filter.worker) {
+        sources.push_back(keys.Worker(filter.worker->view()));
+        return sources;
+    }
+    for (int i = 0; i < kStatusCount; ++i) {
+        const auto status = static_cast<Status>(i);
+        if (!IsTerminal(status)) continue;
+        const bool wanted = filter.statuses.empty() ||
+                            std::ranges::find(filter.statuses, status) != filter.statuses.end();
+        if (wanted) sources.push_back(keys.History(status));
+    }
+    return sources;
+}
+
+// Whether the sources alone do not tell: '|failed|success|', or nothing to check.
+std::string StatusesToCheck(const ExecutionFilter& filter) {
+    const bool by_set = !filter.task && !filter.worker && !AnyStatus(filter, false);
+    if (filter.statuses.empty() || by_set) return {};
+    std::string text = "|";
+    for (const Status status : filter.statuses) text += std::string(Name(status)) + "|";
+    return text;
+}
+
+template <typename Value>
+std::string Exactly(const std::optional<Value>& value) {
+    return value ? "=" + std::string(std::string_view(*value)) : std::string();
+}
+
+std::string UpperBound(const ExecutionFilter& filter) {
+    Serial below = filter.before;
+    if (filter.created_to != Time{}) {
+        const Serial end = SerialAt(filter.created_to);
+        below = below == 0 ? end : std::min(below, end);
+        if (below == 0) return "-";  // The end is before all serials.
+    }
+    return below == 0 ? "+" : "(" + redis::SerialDigits(below);
+}
+
+std::string LowerBound(const ExecutionFilter& filter) {
+    const Serial from = filter.created_from == Time{} ? 0 : SerialAt(filter.created_from);
+    return from == 0 ? "-" : "[" + redis::SerialDigits(from);
+}
+
+// For the one row that is not found through a set.
+bool Matches(const ExecutionFilter& filter, const Execution& row) {
+    const bool status = filter.statuses.empty() ||
+                        std::ranges::find(filter.statuses, row.status) != filter.statuses.end();
+    return status && row.task->id == *filter.task &&
+           (!filter.worker || row.worker == *filter.worker) &&
+           (!filter.type || row.task->type == *filter.type) &&
+           (!filter.queue || row.task->queue == *filter.queue) &&
+           (filter.created_from == Time{} || row.serial >= SerialAt(filter.created_from)) &&
+           (filter.created_to == Time{} || row.serial < SerialAt(filter.created_to)) &&
+           (filter.before == 0 || row.serial < filter.before);
+}
+
+redis::Deadline DeadlineOf(const redis::Client& client) {
+    return std::chrono::steady_clock::now() + client.options().timeout;
+}
+
+std::unexpected<Error> TooManyToLookAt() {
+    return Fail(ErrorCode::kUnavailable,
+                "the filter fits too few of too many rows to find them in time; narrow it by task, "
+                "status or time of creation");
+}
+
+}  // namespace
+
+struct RedisStore::Listing {
+    const Keys& keys;
+    ExecutionFilter filter;
+    Done<std::vector<Execution>> done;
+    redis::Deadline deadline;
+    std::vector<std::string> sources;
+    std::string upper;
+    std::vector<Execution> rows;
+};
+
+void RedisStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
+    using Rows = std::vector<Execution>;
+    ReadPart<Rows> read = [this, filter](const Keys& keys, Done<Rows> part) {
+        auto listing = std::make_shared<Listing>(Listing{keys,
+                                                         filter,
+                                                         std::move(part),
+                                                         DeadlineOf(*client_),
+                                                         SourcesOf(keys, filter),
+                                                         UpperBound(filter),
+                                                         {}});
+        if (!filter.task) return ListMore(std::move(listing));
+        // A one-off task is in no set of its own: its execution has its id.
+        Call call{.slot = keys.slot};
+        call.commands = redis::Resp("HGETALL", keys.Execution(filter.task->view()));
+        client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
+            if (!replies) return listing->done(std::unexpected(replies.error()));
+            const ReplyView hash = replies->front().view();
+            if (hash.size() > 0) {
+                Execution row = redis::ReadExecution(listing->filter.task->view(), 0, hash);
+                if (Matches(listing->filter, row)) listing->rows.push_back(std::move(row));
+            }
+            ListMore(listing);
+        });
+    };
+    std::function<Rows(std::vector<Rows>)> merge = [limit = filter.limit](std::vector<Rows> parts) {
+        Rows all;
+        for (Rows& part : parts) std::ranges::move(part, std::back_inserter(all));
+        std::ranges::sort(all, std::greater<>(), &Execution::serial);
+        if (all.size() > limit) all.resize(limit);
+        return all;
+    };
+    Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
+}
+
+void RedisStore::ListMore(std::shared_ptr<Listing> listing) {
+    const ExecutionFilter& filter = listing->filter;
+    if (listing->rows.size() >= filter.limit || listing->upper.empty() ||
+        listing->sources.empty()) {
+        return listing->done(std::move(listing->rows));
+    }
+    if (std::chrono::steady_clock::now() > listing->deadline) {
+        return listing->done(TooManyToLookAt());
+    }
+    const std::string statuses = StatusesToCheck(filter);
+    const bool filtered = !statuses.empty() || filter.worker || filter.type || filter.queue;
+    const std::size_t rows_max = std::min(filter.limit - listing->rows.size(), kPageMembers);
+    Call call{.slot = listing->keys.slot};
+    call.script = &redis::kList;
+    for (const std::string& source : listing->sources) call.keys.Arg(source);
+    call.args.Arg(listing->keys.prefix).Arg(listing->upper).Arg(LowerBound(filter));
+    const std::size_t looked_at = listing->sources.size() > 1 ? kPageMembersOfEach : kPageMembers;
+    call.args.Arg(filtered ? looked_at : rows_max).Arg(rows_max).Arg(kPageBytes);
+    call.args.Arg(statuses);
+    call.args.Arg(filter.worker ? "=" + filter.worker->text().str() : std::string());
+    call.args.Arg(Exactly(filter.type)).Arg(Exactly(filter.queue));
+    client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
+        if (!replies) return listing->done(std::unexpected(replies.error()));
+        const ReplyView page = replies->front().view();
+        listing->upper = std::string(page[0].text());
+        for (std::size_t i = 1; i < page.size(); ++i) {
+            listing->rows.push_back(redis::ReadMember(page[i]));
+        }
+        ListMore(listing);
+    });
+}
+
+struct RedisStore::TaskListing {
+    const Keys& keys;
+    TaskFilter filter;
+    Done<std::vector<TaskRow>> done;
+    redis::Deadline deadline;
+    std::string lower;
+    std::vector<TaskRow> rows;
+};
+
+void RedisStore::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) {
+    using Rows = std::vector<TaskRow>;
+    ReadPart<Rows> read = [this, filter](const Keys& keys, Done<Rows> part) {
+        const std::string lower = filter.after.empty() ? "-" : "(" + filter.after;
+        ListTasksMore(std::make_shared<TaskListing>(
+            TaskListing{keys, filter, std::move(part), DeadlineOf(*client_), lower, {}}));
+    };
+    std::function<Rows(std::vector<Rows>)> merge = [limit = filter.limit](std::vector<Rows> parts) {
+        Rows all;
+        for (Rows& part : parts) std::ranges::move(part, std::back_inserter(all));
+        std::ranges::sort(all, {}, [](const TaskRow& row) { return row.task->id.view(); });
+        if (all.size() > limit) all.resize(limit);
+        return all;
+    };
+    Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
+}
+
+void RedisStore::ListTasksMore(std::shared_ptr<TaskListing> listing) {
+    if (listing->rows.size() >= listing->filter.limit || listing->lower.empty()) {
+        return listing->done(std::move(listing->rows));
+    }
+    if (std::chrono::steady_clock::now() > listing->deadline) {
+        return listing->done(TooManyToLookAt());
+    }
+    Call call{.slot = listing->keys.slot};
+    call.script = &redis::kTasks;
+    call.keys.Arg(listing->keys.Of("task_ids")).Arg(listing->keys.Of("tasks"));
+    call.args.Arg(listing->lower).Arg(kPageMembers).Arg(kPageBytes);
+    client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
+        if (!replies) return listing->done(std::unexpected(replies.error()));
+        const ReplyView page = replies->front().view();
+        listing->lower = std::string(page[0].text());
+        const std::string_view part = listing->filter.name_contains.view();
+        for (TaskRow& row : redis::ReadTasks(page)) {
+            if (listing->rows.size() >= listing->filter.limit) break;
+            if (row.task->name.view().find(part) == std::string_view::npos) continue;
+            listing->rows.push_back(std::move(row));
+        }
+        ListTasksMore(listing);
+    });
+}
+
+}  // namespace takt

@@ -1,0 +1,361 @@
+// What one Redis server can do to its store: doors, settings, deaths, stalls and lost memory.
+#include "store/redis/redis_fixture.h"
+
+#include <hiredis/hiredis.h>
+
+namespace takt::redis {
+namespace {
+
+constexpr auto kKeep = std::filesystem::copy_options::recursive;
+
+// A server with a password: nobody else gets in, and nobody reads it in a log.
+TEST(RedisStoreDoor, APasswordIsNeededAndNeverShown) {
+    const auto server = StartServer({"--requirepass", "s3cret"});
+    const std::string place = "127.0.0.1:" + std::to_string(server->port());
+
+    const auto without = RedisStore::Open("redis://" + place);
+    const auto wrong = RedisStore::Open("redis://:wr0ng@" + place);
+    const auto store = RedisStore::Open("redis://:s3cret@" + place);
+
+    ASSERT_FALSE(without);
+    EXPECT_EQ(without.error().code, ErrorCode::kInvalid) << without.error().detail;
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, ErrorCode::kInvalid) << wrong.error().detail;
+    EXPECT_EQ(wrong.error().detail.find("wr0ng"), std::string::npos);
+    ASSERT_TRUE(store) << store.error().detail;
+    EXPECT_EQ((*store)->Describe().find("s3cret"), std::string::npos);
+    EXPECT_TRUE(Acquire(**store, "node-a"));
+}
+
+// The rights that docs/stores/redis.md names are enough; less is found out at the start, not in the
+// middle of a commit.
+TEST(RedisStoreDoor, AnAclUserNeedsTheDocumentedRights) {
+    const auto server = StartServer();
+    ASSERT_TRUE(server->Cli({"ACL", "SETUSER", "takt", "on", ">pw", "~{takt}:*", "~{takt:*}:*",
+                             "&{takt:*}:*", "+@all", "-@dangerous", "+info"}));
+    ASSERT_TRUE(server->Cli({"ACL", "SETUSER", "poor", "on", ">pw", "~*", "+@all", "-xadd"}));
+    const std::string place = "127.0.0.1:" + std::to_string(server->port());
+
+    const auto poor = RedisStore::Open("redis://poor:pw@" + place);
+    ASSERT_FALSE(poor);
+    EXPECT_EQ(poor.error().code, ErrorCode::kInvalid) << poor.error().detail;
+    EXPECT_NE(poor.error().detail.find("+@all"), std::string::npos) << poor.error().detail;
+
+    const auto store = OpenStoreAt("redis://takt:pw@" + place);
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    const auto done = Commit(*store, *term, 1, {EventAppend{make.MakeEvent(EventType::kAlert)}});
+    EXPECT_TRUE(done) << done.error().detail;
+}
+
+// Two installations share a server: by database, or by namespace.
+TEST(RedisStoreDoor, NamespacesAndDatabasesAreApart) {
+    const auto server = StartServer();
+    const auto first = OpenStoreAt(server->url());
+    const auto other_name = OpenStoreAt(server->url("?namespace=other"));
+    const auto other_database = OpenStoreAt(server->url("/1"));
+    RowMaker make;
+
+    for (const auto& store : {&first, &other_name, &other_database}) {
+        const auto term = Acquire(**store, "node-a");
+        ASSERT_TRUE(term);
+        EXPECT_EQ(term->epoch, 1u);
+        EXPECT_TRUE(Commit(**store, *term, 1, Insert(make.OneOff("e-1"))));
+        EXPECT_EQ(List(**store)->size(), 1u);
+    }
+}
+
+// Redis may throw keys away when it is full: not with our tasks, unless the operator says so.
+TEST(RedisStoreSettings, AnEvictingServerIsRefused) {
+    const auto server = StartServer({"--maxmemory-policy", "allkeys-lru"});
+
+    const auto refused = RedisStore::Open(server->url());
+    const auto forced = RedisStore::Open(server->url("?unsafe=1"));
+
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(refused.error().detail.find("noeviction"), std::string::npos);
+    ASSERT_TRUE(forced) << forced.error().detail;
+    EXPECT_EQ((*forced)->warnings().size(), 1u);
+}
+
+// Debian's Redis keeps snapshots only, a container's often nothing.
+TEST(RedisStoreSettings, AServerThatKeepsNothingOnDiskIsWarnedOf) {
+    const auto nothing = StartServer({"--appendonly", "no"});
+    const auto snapshots = StartServer({"--appendonly", "no", "--save", "3600 1"});
+    const auto durable = StartServer();
+
+    const auto bad = OpenStoreAt(nothing->url());
+    const auto weak = OpenStoreAt(snapshots->url());
+    const auto good = OpenStoreAt(durable->url());
+
+    ASSERT_EQ(bad->warnings().size(), 1u);
+    EXPECT_NE(bad->warnings()[0].find("loses all tasks"), std::string::npos);
+    ASSERT_EQ(weak->warnings().size(), 1u);
+    EXPECT_NE(weak->warnings()[0].find("snapshots only"), std::string::npos);
+    EXPECT_TRUE(good->warnings().empty());
+}
+
+// Redis is full: submits are refused with a reason, and what is there stays whole.
+TEST(RedisStoreSettings, AFullServerRefusesWholeBatches) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    const Execution row = make.OneOff("e-1");
+    ASSERT_TRUE(Commit(*store, *term, 1, Insert(row)));
+    ASSERT_TRUE(server->Cli({"CONFIG", "SET", "maxmemory", "1"}));
+
+    const auto full =
+        Commit(*store, *term, 2,
+               {ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)}});
+
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(full.error().detail.find("maxmemory"), std::string::npos) << full.error().detail;
+    EXPECT_EQ(*server->Cli({"ZCARD", "{takt:0}:live"}), "1\n");
+    ASSERT_TRUE(server->Cli({"CONFIG", "SET", "maxmemory", "0"}));
+    EXPECT_TRUE(
+        Commit(*store, *term, 2,
+               {ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)}}));
+    EXPECT_EQ(List(*store)->at(0).status, Status::kSuccess);
+}
+
+// An operator empties the script cache, or the server was restarted without it.
+TEST(RedisStoreFaults, AForgottenScriptIsLoadedAgain) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+        ASSERT_TRUE(server->Cli({"SCRIPT", "FLUSH"}));
+        const auto done =
+            Commit(*store, *term, sequence, Insert(make.OneOff("e-" + std::to_string(sequence))));
+        EXPECT_TRUE(done) << done.error().detail;
+    }
+    EXPECT_EQ(List(*store)->size(), 3u);
+}
+
+// The server dies with a commit in its hands. The node cannot know, asks again, and it is there
+// once.
+TEST(RedisStoreFaults, ACommitCutOffByADeathIsUnknownAndCanBeRepeated) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    const Execution row = make.OneOff("e-1");
+    ASSERT_TRUE(Commit(*store, *term, 1, Insert(row)));
+
+    server->process().Pause();
+    std::promise<Result<void>> promise;
+    const Execution second = make.OneOff("e-2");
+    store->Commit(std::make_shared<const Batch>(Batch{*term, 2, 2, Insert(second)}),
+                  [&](Result<void> result) { promise.set_value(std::move(result)); });
+    // Calls are taken in order, and this one is refused without the server: the commit before it is
+    // on its way.
+    const Candidate impossible{.node = NodeId("node-a"), .epoch_floor = UINT64_MAX};
+    EXPECT_FALSE(
+        Await<Term>([&](Done<Term> done) { store->Acquire(impossible, std::move(done)); }));
+    server->process().Kill();
+    EXPECT_EQ(Code(promise.get_future().get()), "unknown");
+
+    const auto down = Commit(*store, *term, 2, Insert(second));
+    EXPECT_EQ(Code(down), "unavailable");
+    ASSERT_TRUE(server->process().Restart());
+    ASSERT_TRUE(server->CliUntil({"PING"}, "PONG"));
+    EXPECT_EQ(Code(Commit(*store, *term, 2, Insert(second))), "success");
+    EXPECT_EQ(Code(Commit(*store, *term, 2, Insert(second))), "success");
+    EXPECT_EQ(List(*store)->size(), 2u);
+}
+
+// The server's machine swaps, or its disk hangs: every call ends in time, and all goes on
+// afterwards.
+TEST(RedisStoreFaults, AStalledServerIsGivenUpInTime) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url("?timeout=300ms"));
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    server->process().Pause();
+    const auto begin = std::chrono::steady_clock::now();
+
+    const auto commit = Commit(*store, *term, 1, Insert(make.OneOff("e-1")));
+    const auto list = List(*store);
+    const auto renew =
+        Await<void>([&](Done<void> done) { store->Renew(*term, Duration(200), std::move(done)); });
+
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    EXPECT_EQ(Code(commit), "unknown");
+    ASSERT_FALSE(list);
+    EXPECT_EQ(list.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(Code(renew), "unavailable");
+
+    server->process().Continue();
+    ASSERT_TRUE(server->CliUntil({"PING"}, "PONG"));
+    const auto again = Commit(*store, *term, 1, Insert(make.OneOff("e-1")));
+    EXPECT_EQ(Code(again), "success");
+    EXPECT_EQ(List(*store)->size(), 1u);
+}
+
+// A failover went to a replica that had missed the last commits. The leader believes in rows that
+// are gone: it must step down and load, not go on.
+TEST(RedisStoreFaults, ATermWhoseWritesWereLostIsFenced) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(Commit(*store, *term, 1, Insert(make.OneOff("e-1"))));
+    const TempDirectory copy;
+    std::filesystem::copy(server->directory().path() / "appendonlydir",
+                          copy.path() / "appendonlydir", kKeep);
+    ASSERT_TRUE(Commit(*store, *term, 2, Insert(make.OneOff("e-2"))));
+    ASSERT_TRUE(Commit(*store, *term, 3, Insert(make.OneOff("e-3"))));
+
+    server->process().Kill();
+    std::filesystem::remove_all(server->directory().path() / "appendonlydir");
+    std::filesystem::copy(copy.path() / "appendonlydir",
+                          server->directory().path() / "appendonlydir", kKeep);
+    ASSERT_TRUE(server->process().Restart());
+    ASSERT_TRUE(server->CliUntil({"PING"}, "PONG"));
+
+    const auto next = Commit(*store, *term, 4, Insert(make.OneOff("e-4")));
+    EXPECT_EQ(Code(next), "fenced") << next.error().detail;
+    EXPECT_EQ(List(*store)->size(), 1u);
+}
+
+// A partition: the old primary goes on with its leader while a replica is promoted and gives the
+// same epoch to another. The nonce tells them apart.
+TEST(RedisStoreFaults, AnEpochThatIsGivenTwiceIsToldApartByItsNonce) {
+    const auto primary = StartServer();
+    const auto replica =
+        StartServer({"--replicaof", "127.0.0.1 " + std::to_string(primary->port())});
+    const auto before = OpenStoreAt(primary->url());
+    const auto first = Acquire(*before, "node-a");
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(replica->CliUntil({"HGET", "{takt:0}:fence", "epoch"}, "1"));
+    ASSERT_TRUE(replica->Cli({"REPLICAOF", "NO", "ONE"}));
+    const auto lost = Acquire(*before, "node-a");
+    ASSERT_TRUE(lost);
+    ASSERT_TRUE(Commit(*before, *lost, 1, {SettingPut{"of", "the lost term"}}));
+
+    const auto after = OpenStoreAt(replica->url());
+    ASSERT_TRUE(replica->Cli({"DEL", "{takt:0}:lease"}));
+    const auto second = Acquire(*after, "node-b");
+
+    ASSERT_TRUE(second) << second.error().detail;
+    ASSERT_EQ(second->epoch, lost->epoch) << "the situation of this test";
+    EXPECT_EQ(Code(Commit(*after, *lost, 1, {SettingPut{"of", "the lost term"}})), "fenced");
+    EXPECT_EQ(Code(Commit(*after, *second, 1, {SettingPut{"of", "the second term"}})), "success");
+}
+
+// ?wait=1: a commit that no replica has may be lost with the primary, so it is not called done.
+TEST(RedisStoreFaults, ACommitWaitsForItsReplicas) {
+    const auto primary = StartServer();
+    const auto replica =
+        StartServer({"--replicaof", "127.0.0.1 " + std::to_string(primary->port())});
+    ASSERT_TRUE(primary->CliUntil({"INFO", "replication"}, "state=online"));
+    const auto store = OpenStoreAt(primary->url("?wait=1&wait_timeout=500ms"));
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    EXPECT_EQ(Code(Commit(*store, *term, 1, {SettingPut{"a", "1"}})), "success");
+    EXPECT_EQ(*replica->Cli({"HGET", "{takt:0}:settings", "a"}), "1\n");
+
+    replica->process().Kill();
+    EXPECT_EQ(Code(Commit(*store, *term, 2, {SettingPut{"a", "2"}})), "unknown");
+    EXPECT_EQ(Code(Commit(*store, *term, 2, {SettingPut{"a", "2"}})), "unknown");
+
+    ASSERT_TRUE(replica->process().Restart());
+    ASSERT_TRUE(primary->CliUntil({"INFO", "replication"}, "state=online"));
+    EXPECT_EQ(Code(Commit(*store, *term, 2, {SettingPut{"a", "2"}})), "success");
+    EXPECT_EQ(*replica->Cli({"HGET", "{takt:0}:settings", "a"}), "2\n");
+}
+
+// Programs follow along by Pub/Sub, and catch up from the stream.
+TEST(RedisStoreEvents, EventsArePublishedAndKeptInABoundedStream) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url("?events_max=100"));
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    redisContext* listener = redisConnect("127.0.0.1", server->port());
+    ASSERT_TRUE(listener && listener->err == 0);
+    const Reply subscribed(
+        static_cast<redisReply*>(redisCommand(listener, "SUBSCRIBE {takt:0}:events")));
+
+    const Event event = make.MakeEvent(EventType::kTaskCompleted);
+    ASSERT_TRUE(Commit(*store, *term, 1, {EventAppend{event}}));
+
+    void* raw = nullptr;
+    ASSERT_EQ(redisGetReply(listener, &raw), REDIS_OK);
+    const Reply message(static_cast<redisReply*>(raw));
+    const std::string text(message.view()[2].text());
+    EXPECT_NE(text.find(R"("type":"task.completed")"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"("execution":"e-1")"), std::string::npos) << text;
+    redisFree(listener);
+
+    for (std::uint64_t sequence = 2; sequence <= 11; ++sequence) {
+        std::vector<Change> changes;
+        for (int i = 0; i < 100; ++i) {
+            changes.push_back(EventAppend{make.MakeEvent(EventType::kTaskStarted)});
+        }
+        ASSERT_TRUE(Commit(*store, *term, sequence, std::move(changes)));
+    }
+    const auto length = server->Cli({"XLEN", "{takt:0}:events"});
+    // Redis cuts whole nodes of 100 entries.
+    EXPECT_LE(std::stoi(*length), 300);
+    EXPECT_GE(std::stoi(*length), 100);
+}
+
+// Clocks and leaders may hand out what is not above the last entry: it goes to the end, not away.
+TEST(RedisStoreEvents, AnEventThatComesOutOfOrderIsNotLost) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    Event early = make.MakeEvent(EventType::kTaskStarted);
+    const Event late = make.MakeEvent(EventType::kTaskFailed);
+    ASSERT_TRUE(Commit(*store, *term, 1, {EventAppend{late}}));
+    ASSERT_TRUE(Commit(*store, *term, 2, {EventAppend{early}}));
+
+    const auto events = Await<std::vector<Event>>(
+        [&](Done<std::vector<Event>> done) { store->ReadEvents(0, 10, std::move(done)); });
+
+    ASSERT_TRUE(events && events->size() == 2);
+    EXPECT_EQ(events->at(0).type, EventType::kTaskFailed);
+    EXPECT_EQ(events->at(1).type, EventType::kTaskStarted);
+    EXPECT_GT(events->at(1).serial, events->at(0).serial);
+}
+
+// The console asks for a rare kind among many executions: found, whatever the number of pages.
+TEST(RedisStoreLists, AFilterLooksThroughMorePagesThanOne) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    std::uint64_t sequence = 0;
+    for (int batch = 0; batch < 5; ++batch) {
+        std::vector<Change> changes;
+        for (int i = 0; i < 1000; ++i) {
+            const std::string id = std::to_string(batch) + "-" + std::to_string(i);
+            Execution row = i == 7 ? make.Fire("t-1", id) : make.OneOff(id);
+            const bool finished = i % 2 == 1;
+            if (finished) row = conformance::Finished(std::move(row));
+            changes.push_back(ExecutionChange{
+                Place::kNone, finished ? Place::kHistory : Place::kLive, std::move(row)});
+        }
+        ASSERT_TRUE(Commit(*store, *term, ++sequence, std::move(changes)));
+    }
+
+    const auto rare = List(*store, {.type = Text("report")});
+    const auto many = List(*store, {.limit = 1000});
+
+    ASSERT_TRUE(rare) << rare.error().detail;
+    ASSERT_EQ(rare->size(), 5u);
+    EXPECT_EQ(rare->front().id.view(), "4-7");
+    ASSERT_EQ(many->size(), 1000u);
+    EXPECT_TRUE(std::ranges::is_sorted(*many, std::greater<>(), &Execution::serial));
+    EXPECT_EQ(many->back().id.view(), "4-0");
+}
+
+}  // namespace
+}  // namespace takt::redis

@@ -1,0 +1,51 @@
+// Rows: executions as Redis hashes, events and log chunks as stream entries.
+//
+// An execution's hash leaves out what has its usual value. Fields that an attempt can change are
+// written together, all of them, so that an update needs no knowledge of what was there before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "model/change.h"
+#include "store/redis/resp.h"
+
+namespace takt::redis {
+
+// Appends field and value pairs to `to`.
+void WriteExecution(const Execution& row, RespWriter& to);       // All that is not as usual.
+void WriteExecutionState(const Execution& row, RespWriter& to);  // What an attempt can change.
+
+// `hash` is the answer to HGETALL. Never fails: a hash that is not an execution's, or none, gives a
+// row that can be shown, with Reason::kUndecodable. `serial` is 0 if only the hash may know it.
+Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash);
+
+// One of kLoad's and kList's answers: {member, hash}.
+Execution ReadMember(ReplyView row);
+
+// The answers to HGETALL, by rising id or key. Records that cannot be read are left out and named
+// in the log: a worker writes its own anew when it attaches.
+std::vector<Worker> ReadWorkers(ReplyView hash);
+std::vector<SettingPut> ReadSettings(ReplyView hash);
+// kTasks' answer. Records that cannot be read are left out and named in the log.
+std::vector<TaskRow> ReadTasks(ReplyView page);
+
+// "123-45", the id under which an event stands in the stream: milliseconds of Unix time and the
+// rest of the serial. And back; kInvalid if `id` is none.
+std::string StreamId(Serial serial);
+Result<Serial> SerialOfStreamId(std::string_view id);
+
+// `entry` is one of XRANGE's answer.
+void WriteEvent(const Event& row, RespWriter& to);  // Values of type … detail, in a fixed order.
+Result<Event> ReadEvent(ReplyView entry);
+// One line of JSON, for those who subscribe to the channel.
+void AppendEventJson(std::string& out, const Event& row);
+
+// Fields of a chunk's entry in its execution's stream, whose id is the index.
+void WriteLogChunk(const LogChunk& row, RespWriter& to);
+Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry);
+
+}  // namespace takt::redis

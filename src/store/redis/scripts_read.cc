@@ -1,0 +1,112 @@
+#include "store/redis/scripts.h"
+
+namespace takt::redis {
+
+// KEYS fence, lease. Answers {node, address, epoch}, or nothing.
+const Script kLeader(R"(
+if redis.call('EXISTS', KEYS[2]) == 0 then return {} end
+local row = redis.call('HMGET', KEYS[1], 'node', 'address', 'epoch', 'nonce')
+if not row[4] or row[4] == '' then return {} end
+return {row[1], row[2], row[3]}
+)");
+
+// KEYS nodes. ARGV prefix of the nodes' keys. Answers {id, hash} for each that is alive.
+const Script kNodes(R"(
+local alive = {}
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  local row = redis.call('HMGET', ARGV[1] .. id, 'address', 'version', 'started_at')
+  if row[1] then
+    alive[#alive + 1] = {id, row[1], row[2], row[3]}
+  else
+    redis.call('SREM', KEYS[1], id)
+  end
+end
+return alive
+)");
+
+// KEYS fence, live. ARGV lower bound of members, rows at most, bytes at most, prefix.
+// Answers {last serial, lower bound of the next page or '', {member, hash} …}.
+const Script kLoad(R"(
+local serial = redis.call('HGET', KEYS[1], 'last_serial')
+local page, bytes = {serial or '0', ''}, 0
+local members = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], '+', 'LIMIT', 0, ARGV[2] + 1)
+for i, member in ipairs(members) do
+  if i > tonumber(ARGV[2]) or bytes > tonumber(ARGV[3]) then
+    page[2] = '[' .. member
+    break
+  end
+  local hash = redis.call('HGETALL', ARGV[4] .. 'x:' .. string.sub(member, 21))
+  for _, value in ipairs(hash) do bytes = bytes + #value end
+  page[#page + 1] = {member, hash}
+end
+return page
+)");
+
+// KEYS task_ids, tasks. ARGV lower bound of ids, rows at most, bytes at most.
+// Answers {lower bound of the next page or '', {id, record} …}.
+const Script kTasks(R"(
+local page, bytes = {''}, 0
+local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2] + 1)
+for i, id in ipairs(ids) do
+  if i > tonumber(ARGV[2]) or bytes > tonumber(ARGV[3]) then
+    page[1] = '[' .. id
+    break
+  end
+  local record = redis.call('HGET', KEYS[2], id) or ''
+  bytes = bytes + #record
+  page[#page + 1] = {id, record}
+end
+return page
+)");
+
+// KEYS the sorted sets to look through, in which no member stands twice.
+// ARGV prefix, upper bound, lower bound, members to look at, rows at most, bytes at most, then what
+// a row must have: statuses as '|a|b|', worker, type, queue; each '' for any, else '=' and the
+// value. Newest first. Answers {upper bound of the next page or '', {member, hash} …}.
+//
+// The sets are looked at in one step, so a row that moves from one to the other is seen once. Of a
+// set that has more members than are looked at, nothing is known below the last one: the page ends
+// there.
+const Script kList(R"(
+local prefix, upper, lower, count = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local rows_max, bytes_max = tonumber(ARGV[5]), tonumber(ARGV[6])
+local members, floor = {}, ''
+for _, key in ipairs(KEYS) do
+  local part = redis.call('ZREVRANGEBYLEX', key, upper, lower, 'LIMIT', 0, count)
+  if #part == count and part[count] > floor then floor = part[count] end
+  for _, member in ipairs(part) do members[#members + 1] = member end
+end
+if #KEYS > 1 then table.sort(members, function(a, b) return a > b end) end
+
+local filtered = ARGV[7] ~= '' or ARGV[8] ~= '' or ARGV[9] ~= '' or ARGV[10] ~= ''
+local function fits(key)
+  local row = redis.call('HMGET', key, 'status', 'worker', 'type', 'queue')
+  if ARGV[7] ~= '' and not string.find(ARGV[7], '|' .. (row[1] or '') .. '|', 1, true) then
+    return false
+  end
+  for i = 2, 4 do
+    if ARGV[6 + i] ~= '' and ARGV[6 + i] ~= '=' .. (row[i] or '') then return false end
+  end
+  return true
+end
+
+local page, bytes, last = {''}, 0, ''
+for _, member in ipairs(members) do
+  if member < floor then break end
+  if #page > rows_max or bytes > bytes_max then
+    page[1] = '(' .. last
+    return page
+  end
+  last = member
+  local key = prefix .. 'x:' .. string.sub(member, 21)
+  if not filtered or fits(key) then
+    local hash = redis.call('HGETALL', key)
+    for _, value in ipairs(hash) do bytes = bytes + #value end
+    page[#page + 1] = {member, hash}
+  end
+end
+if floor ~= '' then page[1] = '(' .. last end
+return page
+)");
+
+}  // namespace takt::redis

@@ -1,0 +1,198 @@
+#include "store/redis/scripts.h"
+
+namespace takt::redis {
+
+// KEYS fence, lease. ARGV nonce, node, address, ttl in ms, epoch floor.
+// Answers {epoch} or {false, who leads}.
+const Script kAcquire(R"(
+local fence, lease = KEYS[1], KEYS[2]
+local row = redis.call('HMGET', fence, 'epoch', 'node')
+if redis.call('EXISTS', lease) == 1 and row[2] ~= ARGV[2] then
+  return {false, row[2] or ''}
+end
+local epoch = math.max(tonumber(row[1] or 0), tonumber(ARGV[5])) + 1
+local text = string.format('%.0f', epoch)
+redis.call('HSET', fence, 'epoch', text, 'nonce', ARGV[1], 'sequence', '0',
+           'node', ARGV[2], 'address', ARGV[3])
+redis.call('SET', lease, ARGV[2], 'PX', ARGV[4])
+return {text}
+)");
+
+// KEYS fence, lease. ARGV epoch, nonce, ttl in ms. Answers 1, or 0 if the term is over.
+const Script kRenew(R"(
+local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce', 'node')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
+if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+redis.call('SET', KEYS[2], row[3], 'PX', ARGV[3])
+return 1
+)");
+
+// KEYS fence, lease. ARGV epoch, nonce.
+const Script kResign(R"(
+local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], 'nonce', '')
+redis.call('DEL', KEYS[2])
+return 1
+)");
+
+// KEYS nodes, the node's. ARGV node, ttl in ms (0 withdraws it), address, version, started_at.
+const Script kAnnounce(R"(
+if ARGV[2] == '0' then
+  redis.call('DEL', KEYS[2])
+  redis.call('SREM', KEYS[1], ARGV[1])
+  return 1
+end
+redis.call('HSET', KEYS[2], 'address', ARGV[3], 'version', ARGV[4], 'started_at', ARGV[5])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+redis.call('SADD', KEYS[1], ARGV[1])
+return 1
+)");
+
+// KEYS fence, then the key of each command in turn.
+// ARGV epoch, nonce, sequence, last serial, prefix of the keys, then commands: a name, the number
+// of its arguments, its arguments. Names in small letters are ours and have no key, except `event`
+// and `log`, which have the key of their stream.
+//   redrive id member              takes a finished row out of its indexes
+//   purge before events_end count  what retention no longer keeps
+//   event id values…, log id fields…, publish channel message
+// Answers {what became of it, the sequence that stands}.
+const Script kCommit(R"(
+local call, pcall, unpack = redis.call, redis.pcall, unpack
+local fence = call('HMGET', KEYS[1], 'epoch', 'nonce', 'sequence', 'last_serial')
+if fence[1] ~= ARGV[1] or fence[2] ~= ARGV[2] then return {'fenced'} end
+local have, want = tonumber(fence[3]), tonumber(ARGV[3])
+if want > have + 1 then return {'gap', fence[3]} end
+-- Refused when Redis is full or read-only, and then nothing was done. In a repetition it is the
+-- write that a WAIT after it waits for.
+call('HSET', KEYS[1], 'sequence', fence[3])
+if want <= have then return {'applied', fence[3]} end
+
+local prefix, k = ARGV[5], 1
+
+-- Calls with many members, in parts that fit Lua's stack.
+local function many(name, key, members)
+  for i = 1, #members, 1000 do
+    call(name, key, unpack(members, i, math.min(i + 999, #members)))
+  end
+end
+
+local function unindex(found)
+  local sets, keys = {}, {}
+  local function put(key, member)
+    if not sets[key] then sets[key] = {}; keys[#keys + 1] = key end
+    table.insert(sets[key], member)
+  end
+  for _, row in ipairs(found) do
+    put(prefix .. 'finished', row.member)
+    if row.status then put(prefix .. 'history:' .. row.status, row.member) end
+    if row.worker and row.worker ~= '' then put(prefix .. 'worker:' .. row.worker, row.member) end
+    if row.task then put(prefix .. 'task:' .. row.task, row.member) end
+  end
+  for _, key in ipairs(keys) do many('ZREM', key, sets[key]) end
+end
+
+local function look(member, id)
+  local row = call('HMGET', prefix .. 'x:' .. id, 'status', 'worker', 'task')
+  return {member = member, id = id, status = row[1], worker = row[2], task = row[3]}
+end
+
+local own = {}
+
+function own.redrive(first)
+  local row = look(ARGV[first + 1], ARGV[first])
+  row.task = false  -- The task's index has live rows too.
+  unindex({row})
+  call('DEL', prefix .. 'x:' .. row.id)
+end
+
+function own.purge(first)
+  local before, events_end, count = ARGV[first], ARGV[first + 1], ARGV[first + 2]
+  local found = {}
+  for _, member in ipairs(call('ZRANGEBYSCORE', prefix .. 'finished', '-inf', '(' .. before,
+                               'LIMIT', 0, count)) do
+    found[#found + 1] = look(member, string.sub(member, 21))
+  end
+  local old = {}
+  if events_end ~= '' then
+    for _, entry in ipairs(call('XRANGE', prefix .. 'events', '-', events_end, 'COUNT', count)) do
+      old[#old + 1] = entry[1]
+    end
+  end
+  unindex(found)
+  for _, row in ipairs(found) do call('DEL', prefix .. 'x:' .. row.id, prefix .. 'log:' .. row.id) end
+  if #old > 0 then many('XDEL', prefix .. 'events', old) end
+end
+
+-- An id that is not above the last one is refused. Nothing may be lost for that: it goes to the end.
+function own.event(first)
+  k = k + 1
+  local v, id = ARGV, ARGV[first]
+  local how = pcall
+  for _ = 1, 2 do
+    local added = how('XADD', KEYS[k], id, 'type', v[first + 1], 'execution', v[first + 2],
+                      'task', v[first + 3], 'worker', v[first + 4], 'attempt', v[first + 5],
+                      'at', v[first + 6], 'detail', v[first + 7])
+    if type(added) ~= 'table' then return end
+    id, how = '*', call
+  end
+end
+
+function own.log(first, last)
+  k = k + 1
+  local added = pcall('XADD', KEYS[k], unpack(ARGV, first, last))
+  if type(added) == 'table' then call('XADD', KEYS[k], '*', unpack(ARGV, first + 1, last)) end
+end
+
+-- A user without the right to the channel, or nobody who listens, is no reason to fail.
+function own.publish(first) pcall('PUBLISH', ARGV[first], ARGV[first + 1]) end
+
+local i, n = 6, #ARGV
+while i < n do
+  local name, last = ARGV[i], i + 1 + ARGV[i + 1]
+  local ours = own[name]
+  if ours then
+    ours(i + 2, last)
+  else
+    k = k + 1
+    call(name, KEYS[k], unpack(ARGV, i + 2, last))
+  end
+  i = last + 1
+end
+
+local last_serial = ARGV[4]
+if fence[4] and fence[4] > last_serial then last_serial = fence[4] end
+call('HSET', KEYS[1], 'sequence', ARGV[3], 'last_serial', last_serial)
+return {'applied', ARGV[3]}
+)");
+
+// KEYS a hash, a sorted set, a set, a stream and a string, all for this test only. Uses every
+// command that the others use, so that a user who may not is found out at the start and not in the
+// middle of a commit.
+const Script kProbe(R"(
+local call = redis.call
+local hash, sorted, set, stream, text = unpack(KEYS)
+call('HSET', hash, 'a', '1', 'b', '2')
+call('HDEL', hash, 'b')
+call('HMGET', hash, 'a')
+call('HGETALL', hash)
+call('ZADD', sorted, 1, 'a', 2, 'b')
+call('ZRANGEBYSCORE', sorted, '-inf', '(2', 'LIMIT', 0, 1)
+call('ZRANGEBYLEX', sorted, '-', '+', 'LIMIT', 0, 1)
+call('ZREVRANGEBYLEX', sorted, '+', '-', 'LIMIT', 0, 1)
+call('ZREM', sorted, 'a')
+call('SADD', set, 'a')
+call('SMEMBERS', set)
+call('SREM', set, 'a')
+call('XADD', stream, '1-1', 'a', '1')
+call('XTRIM', stream, 'MAXLEN', '~', '10')
+call('XRANGE', stream, '-', '+', 'COUNT', 1)
+call('XDEL', stream, '1-1')
+call('SET', text, '1', 'PX', '1000')
+call('PEXPIRE', text, '1000')
+call('EXISTS', text)
+call('DEL', hash, sorted, set, stream, text)
+return 'OK'
+)");
+
+}  // namespace takt::redis

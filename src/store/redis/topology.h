@@ -1,0 +1,43 @@
+// Topology: which server has a key. One server, the primary that Sentinel names, or the owner of a
+// slot in Redis Cluster. Belongs to the thread of its io_context.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+
+#include "store/redis/connection.h"
+#include "store/redis/redis_options.h"
+
+namespace takt::redis {
+
+using Slot = std::uint16_t;
+constexpr Slot kSlotCount = 16384;
+
+class Topology {
+  public:
+    using Located = std::move_only_function<void(std::expected<Endpoint, Failure>)>;
+
+    virtual ~Topology() = default;
+
+    // Answers at once if it knows; else it asks, and answers in the order of the calls.
+    virtual void Locate(Slot slot, Deadline deadline, Located done) = 0;
+
+    // What it knows may be out of date: ask again before the next answer.
+    virtual void Suspect() {}
+
+    // A server said that `slot` is at `endpoint` now.
+    virtual void Moved(Slot slot, const Endpoint& endpoint) {}
+
+    // Who waits is answered with kCancelled. REQUIRES: no Locate afterwards.
+    virtual void Close() {}
+};
+
+// `tls` may be null, and is used as long as the topology lives.
+std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisOptions& options,
+                                       boost::asio::ssl::context* tls);
+
+}  // namespace takt::redis

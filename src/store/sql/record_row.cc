@@ -1,0 +1,63 @@
+#include "store/sql/record_row.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <string>
+
+#include "model/record.h"
+
+namespace takt::sql {
+namespace {
+
+Error Undecodable(std::string_view what, std::string_view id, const Error& error) {
+    return {ErrorCode::kInvalid,
+            fmt::format("the stored record of {} {} cannot be read: {}", what, id, error.detail),
+            {}};
+}
+
+}  // namespace
+
+Result<TaskRow> ReadTask(std::string_view id, std::string_view record) {
+    Result<TaskRow> task = DecodeTaskRow(record);
+    if (!task) return std::unexpected(Undecodable("task", id, task.error()));
+    return task;
+}
+
+Worker ReadWorker(std::string_view id, std::string_view record) {
+    Result<Worker> worker = DecodeWorker(record);
+    if (worker) return std::move(*worker);
+    Worker unreadable;
+    unreadable.id = WorkerId(Text(id));
+    unreadable.name = unreadable.id.text();
+    unreadable.status = WorkerStatus::kOffline;
+    unreadable.status_reason = Text(Undecodable("worker", id, worker.error()).detail);
+    return unreadable;
+}
+
+Event ReadEvent(Serial serial, std::string_view record) {
+    Result<Event> event = DecodeEvent(record);
+    if (event) return std::move(*event);
+    return {.serial = serial,
+            .type = EventType::kAlert,
+            .at = TimeOf(serial),
+            .detail = Text(Undecodable("event", std::to_string(serial), event.error()).detail)};
+}
+
+Result<LoadCursor> ParseLoadCursor(std::string_view text) {
+    LoadCursor cursor;
+    if (text.empty()) return cursor;
+    if (text.starts_with('t')) {
+        cursor.task = text.substr(1);
+        return cursor;
+    }
+    cursor.executions = true;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 1, end, cursor.serial);
+    if (!text.starts_with('e') || error != std::errc() || stop != end) {
+        return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
+    }
+    return cursor;
+}
+
+}  // namespace takt::sql

@@ -1,0 +1,31 @@
+// Rows that are kept as one encoded record: how each is shown when it cannot be decoded.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "model/event.h"
+#include "model/task.h"
+#include "model/worker.h"
+
+namespace takt::sql {
+
+// kInvalid, naming the task: leaving one out would silently stop its fires for good.
+Result<TaskRow> ReadTask(std::string_view id, std::string_view record);
+
+// Never fails. A worker's row is written anew when it attaches; until then one that cannot be read
+// is one that is not there.
+Worker ReadWorker(std::string_view id, std::string_view record);
+
+// Never fails: an event that cannot be read is an alert that says so.
+Event ReadEvent(Serial serial, std::string_view record);
+
+// Cursors of Load: "t" and the last task's id, or "e" and the last execution's serial.
+struct LoadCursor {
+    bool executions = false;  // Tasks, and what comes before them, are done.
+    std::string_view task;    // Of the text that was parsed.
+    Serial serial = 0;
+};
+Result<LoadCursor> ParseLoadCursor(std::string_view text);
+
+}  // namespace takt::sql

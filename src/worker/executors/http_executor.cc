@@ -1,0 +1,125 @@
+#include "worker/executors/http_executor.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "http/url.h"
+
+namespace takt {
+namespace {
+
+// Of an error page, what a person needs.
+constexpr std::size_t kMessageBytesMax = 1'000;
+
+std::string BodyOf(const AssignedTask& task) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject()
+        .Field("execution_id", task.execution_id)
+        .Field("task_id", task.task_id)
+        .Field("task_name", task.task_name)
+        .Field("type", task.type)
+        .Field("attempt", task.attempt)
+        .Field("epoch", task.epoch)
+        .Field("scheduled_at", task.scheduled_at);
+    json.Key("payload");
+    if (task.payload.empty()) {
+        json.Null();
+    } else if (CheckJson(task.payload, {.bytes_max = task.payload.size()})) {
+        json.Raw(task.payload);
+    } else {
+        json.Value(task.payload);
+    }
+    json.Key("metadata").BeginObject();
+    for (const auto& [key, value] : task.metadata) {
+        // Keys of the submitter's choice need escaping, which JsonWriter's do not do.
+        std::string quoted;
+        AppendJsonString(quoted, key);
+        json.Key(std::string_view(quoted).substr(1, quoted.size() - 2)).Value(value);
+    }
+    json.EndObject().EndObject();
+    return body;
+}
+
+// What the caller and the network thread share; the latter may come late.
+struct Waiting {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<Result<HttpAnswer>> answer;
+    bool stopped = false;
+};
+
+}  // namespace
+
+TaskResult ResultOfAnswer(const HttpAnswer& answer) {
+    if (answer.status >= 200 && answer.status < 300) return TaskResult::Success(answer.body);
+    const bool retryable = answer.status == 408 || answer.status == 425 || answer.status == 429 ||
+                           answer.status >= 500;
+    std::string message = "HTTP " + std::to_string(answer.status);
+    if (!answer.body.empty()) {
+        message += ": ";
+        message += CutUtf8(answer.body, kMessageBytesMax);
+    }
+    return retryable ? TaskResult::Failure(std::move(message), answer.status)
+                     : TaskResult::FinalFailure(std::move(message), answer.status);
+}
+
+Result<std::shared_ptr<HttpExecutor>> HttpExecutor::Create(HttpExecutorOptions options) {
+    if (auto url = ParseUrl(options.url); !url) return std::unexpected(url.error());
+    auto executor = std::shared_ptr<HttpExecutor>(new HttpExecutor(std::move(options)));
+    auto client = HttpClient::Create(executor->loop_, executor->options_.client);
+    if (!client) return std::unexpected(client.error());
+    executor->client_ = std::move(*client);
+    executor->thread_ = std::thread([&loop = executor->loop_] {
+        const auto work = boost::asio::make_work_guard(loop);
+        loop.run();
+    });
+    return executor;
+}
+
+HttpExecutor::~HttpExecutor() {
+    loop_.stop();
+    if (thread_.joinable()) thread_.join();
+    client_.reset();
+}
+
+TaskResult HttpExecutor::Execute(TaskContext& context) {
+    HttpCall call{.method = HttpMethod::kPost,
+                  .url = options_.url,
+                  .headers = options_.headers,
+                  .body = BodyOf(context.task()),
+                  .timeout = std::max(Duration(1), context.Remaining(options_.timeout)),
+                  .response_bytes_max = options_.response_bytes_max};
+    call.headers.emplace_back("Content-Type", "application/json");
+    // The same attempt twice is the same request: services can tell by it.
+    call.headers.emplace_back("Idempotency-Key", context.task().execution_id + "/" +
+                                                     std::to_string(context.task().attempt));
+    if (!context.task().traceparent.empty()) {
+        call.headers.emplace_back("traceparent", context.task().traceparent);
+    }
+    const auto waiting = std::make_shared<Waiting>();
+    client_->Send(std::move(call), [waiting](Result<HttpAnswer> answer) {
+        const std::scoped_lock lock(waiting->mutex);
+        waiting->answer = std::move(answer);
+        waiting->changed.notify_all();
+    });
+    const std::stop_callback on_stop(context.stop_token(), [waiting] {
+        const std::scoped_lock lock(waiting->mutex);
+        waiting->stopped = true;
+        waiting->changed.notify_all();
+    });
+    std::unique_lock lock(waiting->mutex);
+    // The call has a timeout of its own, so one of the two always comes.
+    waiting->changed.wait(lock, [&] { return waiting->answer || waiting->stopped; });
+    if (!waiting->answer) return TaskResult::Failure("given up: the attempt was to stop");
+    if (*waiting->answer) return ResultOfAnswer(**waiting->answer);
+    const Error& error = waiting->answer->error();
+    if (error.code == ErrorCode::kInvalid) return TaskResult::FinalFailure(error.detail);
+    return TaskResult::Failure(error.detail);
+}
+
+}  // namespace takt

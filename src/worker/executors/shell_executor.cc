@@ -1,0 +1,207 @@
+#include "worker/executors/shell_executor.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+#include <cerrno>
+#include <csignal>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "worker/executors/process.h"
+
+namespace takt {
+namespace {
+
+// After the process has ended, its children may still hold the pipe; what they write is not ours.
+constexpr Duration kLastOutput{200};
+constexpr std::size_t kLineBytesMax = 16 << 10;
+
+// The program that the payload names.
+Result<std::vector<std::string>> ReadCommand(std::string_view payload) {
+    constexpr auto kUsage =
+        R"(the payload must be {"argv": ["program", "argument", …]} or {"command": "…"})";
+    auto json = ParseJson(payload);
+    if (!json) return std::unexpected(json.error());
+    const auto* object = json->if_object();
+    if (!object || object->size() != 1) return Fail(ErrorCode::kInvalid, kUsage);
+    if (const auto* command = object->if_contains("command"); command && command->is_string()) {
+        return std::vector<std::string>{"/bin/sh", "-c", std::string(command->get_string())};
+    }
+    const auto* list = object->if_contains("argv");
+    if (!list || !list->is_array() || list->get_array().empty()) {
+        return Fail(ErrorCode::kInvalid, kUsage);
+    }
+    std::vector<std::string> argv;
+    for (const auto& word : list->get_array()) {
+        if (!word.is_string()) return Fail(ErrorCode::kInvalid, kUsage);
+        argv.emplace_back(word.get_string());
+        if (argv.back().contains('\0')) return Fail(ErrorCode::kInvalid, kUsage);
+    }
+    return argv;
+}
+
+// Runs one process to its end, on the calling thread.
+class Run {
+  public:
+    Run(TaskContext& context, const ShellExecutorOptions& options, Process process,
+        std::string_view input)
+        : context_(context),
+          options_(options),
+          process_(std::move(process)),
+          input_(input),
+          wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        TAKT_CHECK(wake_.open());
+    }
+
+    int ToEnd() {
+        const std::stop_callback on_stop(context_.stop_token(), [this] {
+            const std::uint64_t one = 1;
+            static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
+        });
+        while (!ended_) Step();
+        // Ended, but its last words may still be in the pipe.
+        const Steady until = SteadyClock::now() + kLastOutput;
+        while (process_.output.open() && SteadyClock::now() < until) {
+            pollfd poll_output{process_.output.get(), POLLIN, 0};
+            if (poll(&poll_output, 1, 20) > 0) ReadOutput();
+        }
+        if (!line_.empty()) Say(line_);
+        if (dropped_ > 0) {
+            context_.Log("[" + std::to_string(dropped_) + " bytes of output left out]");
+        }
+        // Whatever it left running in its group ends with it.
+        process_.Signal(SIGKILL);
+        return process_.Wait();
+    }
+
+  private:
+    void Step() {
+        if (input_.empty()) process_.input.Close();
+        // A closed one is ignored by poll, being negative.
+        std::array<pollfd, 4> polls{{{process_.output.get(), POLLIN, 0},
+                                     {process_.input.get(), POLLOUT, 0},
+                                     {process_.watch.get(), POLLIN, 0},
+                                     {stopping_ ? -1 : wake_.get(), POLLIN, 0}}};
+        const int wait =
+            stopping_ && !killed_
+                ? static_cast<int>(std::clamp<std::int64_t>(
+                      std::chrono::duration_cast<Duration>(kill_at_ - SteadyClock::now()).count(),
+                      0, 60'000))
+                : -1;
+        poll(polls.data(), polls.size(), wait);
+        if (polls[0].revents != 0) ReadOutput();
+        if (polls[1].revents != 0) WriteInput();
+        if (polls[2].revents != 0) ended_ = true;
+        if (polls[3].revents != 0) {
+            stopping_ = true;
+            kill_at_ = SteadyClock::now() + options_.kill_grace;
+            process_.Signal(SIGTERM);
+        }
+        if (stopping_ && !killed_ && SteadyClock::now() >= kill_at_) {
+            killed_ = true;
+            process_.Signal(SIGKILL);
+        }
+    }
+
+    void WriteInput() {
+        const ssize_t size = write(process_.input.get(), input_.data(), input_.size());
+        if (size > 0) input_.remove_prefix(static_cast<std::size_t>(size));
+        // Nobody reads it: not every program does.
+        if (size < 0 && errno != EAGAIN && errno != EINTR) process_.input.Close();
+    }
+
+    void ReadOutput() {
+        std::array<char, 16 << 10> buffer;
+        const ssize_t size = read(process_.output.get(), buffer.data(), buffer.size());
+        if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) {
+            return process_.output.Close();
+        }
+        if (size < 0) return;
+        line_.append(buffer.data(), static_cast<std::size_t>(size));
+        std::size_t begin = 0;
+        for (std::size_t end = 0; (end = line_.find('\n', begin)) != std::string::npos;) {
+            Say(std::string_view(line_).substr(begin, end - begin));
+            begin = end + 1;
+        }
+        line_.erase(0, begin);
+        if (line_.size() < kLineBytesMax) return;
+        Say(line_);
+        line_.clear();
+    }
+
+    void Say(std::string_view line) {
+        if (said_ + line.size() > options_.output_bytes_max) {
+            dropped_ += line.size() + 1;
+            return;
+        }
+        said_ += line.size() + 1;
+        context_.Log(line);
+    }
+
+    TaskContext& context_;
+    const ShellExecutorOptions& options_;
+    Process process_;
+    std::string_view input_;
+    const Descriptor wake_;
+    std::string line_;
+    std::size_t said_ = 0;
+    std::size_t dropped_ = 0;
+    bool ended_ = false;
+    bool stopping_ = false;
+    bool killed_ = false;
+    Steady kill_at_{};
+};
+
+// A process that does not read its input must not kill this one. Who handles the signal already
+// knows what they do.
+void IgnoreBrokenPipes() {
+    struct sigaction action{};
+    if (sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, nullptr);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ShellExecutor>> ShellExecutor::Create(ShellExecutorOptions options) {
+    if (!options.allow_shell) {
+        return Fail(ErrorCode::kInvalid,
+                    "running programs must be allowed explicitly (--allow-shell)", "allow_shell");
+    }
+    IgnoreBrokenPipes();
+    return std::shared_ptr<ShellExecutor>(new ShellExecutor(std::move(options)));
+}
+
+TaskResult ShellExecutor::Execute(TaskContext& context) {
+    const AssignedTask& task = context.task();
+    ProcessStart start{
+        .argv = options_.argv,
+        .environment = {"TAKT_EXECUTION_ID=" + task.execution_id, "TAKT_TASK_ID=" + task.task_id,
+                        "TAKT_TYPE=" + task.type, "TAKT_ATTEMPT=" + std::to_string(task.attempt),
+                        "TAKT_EPOCH=" + std::to_string(task.epoch),
+                        "TRACEPARENT=" + task.traceparent}};
+    std::string_view input;
+    if (start.argv.empty()) {
+        auto argv = ReadCommand(task.payload);
+        if (!argv) return TaskResult::Rejected(argv.error().detail);
+        start.argv = std::move(*argv);
+    } else {
+        input = task.payload;
+    }
+    auto process = Process::Start(start);
+    if (!process) {
+        return process.error().code == ErrorCode::kInvalid
+                   ? TaskResult::FinalFailure(process.error().detail, 127)
+                   : TaskResult::Failure(process.error().detail);
+    }
+    const int code = Run(context, options_, std::move(*process), input).ToEnd();
+    if (code == 0) return TaskResult::Success();
+    return TaskResult::Failure("exit status " + std::to_string(code), code);
+}
+
+}  // namespace takt

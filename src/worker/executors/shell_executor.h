@@ -1,0 +1,43 @@
+// ShellExecutor: runs tasks as processes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "worker/executor.h"
+
+namespace takt {
+
+struct ShellExecutorOptions {
+    // Whoever may submit a task may then run programs as this worker's user. Nothing works without.
+    bool allow_shell = false;
+    std::string type = "shell";
+    // The program and its arguments; the payload goes to its standard input. Empty: the payload
+    // names them, {"argv": ["ls", "-l"]} or, for a shell to read, {"command": "ls | wc -l"}.
+    std::vector<std::string> argv;
+    Duration kill_grace{2'000};              // From SIGTERM to SIGKILL.
+    std::size_t output_bytes_max = 1 << 20;  // Of the log; the rest is read and dropped.
+};
+
+// Exit status 0 is success, any other a failure with that code, a signal's death one with 128 plus
+// its number. Both outputs go to the execution's log. The process has a group of its own, which is
+// killed when the attempt is to stop. In its environment: TAKT_EXECUTION_ID, TAKT_TASK_ID,
+// TAKT_TYPE, TAKT_ATTEMPT, TAKT_EPOCH, TRACEPARENT.
+class ShellExecutor final : public Executor {
+  public:
+    // kInvalid unless allow_shell is set.
+    static Result<std::shared_ptr<ShellExecutor>> Create(ShellExecutorOptions options);
+
+    TaskResult Execute(TaskContext& context) override;
+    std::string_view Type() const override { return options_.type; }
+    std::string_view Protocol() const override { return "shell"; }
+
+  private:
+    explicit ShellExecutor(ShellExecutorOptions options) : options_(std::move(options)) {}
+
+    const ShellExecutorOptions options_;
+};
+
+}  // namespace takt

@@ -1,0 +1,224 @@
+// The worker runtime against a scheduler that a test plays by hand: what a real one does rarely.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/stack.h"
+#include "worker/worker_runtime.h"
+
+namespace takt {
+namespace {
+
+using namespace testing_support;
+using worker::v1::SchedulerFrame;
+using worker::v1::WorkerFrame;
+
+class FakeSchedulerTest : public testing::Test, public HttpHandler {
+  protected:
+    FakeSchedulerTest() {
+        // Not owned: the fixture outlives the server.
+        server_ = std::move(*HttpServer::Listen(
+            io_.loop, {}, std::shared_ptr<HttpHandler>(std::shared_ptr<void>(), this)));
+    }
+    ~FakeSchedulerTest() override {
+        worker_.reset();
+        io_.Join();
+        sockets_.clear();
+        server_.reset();
+    }
+    void Handle(HttpRequest request, HttpReply reply) override {
+        authorization_ = request.headers.Find("Authorization").value_or("");
+        auto callbacks = std::make_shared<WebSocketCallbacks>();
+        callbacks->on_open = [this](std::shared_ptr<WebSocketSession> socket) {
+            const std::scoped_lock lock(mutex_);
+            sockets_.push_back(std::move(socket));
+        };
+        callbacks->on_message = [this](WebSocketMessage message) {
+            const std::scoped_lock lock(mutex_);
+            frames_.emplace_back();
+            EXPECT_TRUE(ReadFrame(FrameForm::kBinary, message.bytes, frames_.back()));
+            changed_.notify_all();
+        };
+        HttpResponse response;
+        response.websocket = std::move(callbacks);
+        reply(std::move(response));
+    }
+    void Start(ExecutorRegistry executors, WorkerOptions options = {}) {
+        options.servers = {"http://127.0.0.1:" + std::to_string(server_->port()) + "/"};
+        options.id = "w-1";
+        options.token = "secret";
+        options.backoff_min = Duration(1);
+        options.backoff_max = Duration(10);
+        worker_ = std::move(*WorkerRuntime::Create(std::move(options), std::move(executors)));
+        ASSERT_TRUE(worker_->Start());
+    }
+    // The next frame that `wanted` says yes to; those before it are dropped.
+    template <typename Wanted>
+    WorkerFrame Await(Wanted wanted) {
+        std::unique_lock lock(mutex_);
+        WorkerFrame frame;
+        EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] {
+            while (!frames_.empty()) {
+                frame = std::move(frames_.front());
+                frames_.pop_front();
+                if (wanted(frame)) return true;
+            }
+            return false;
+        }));
+        return frame;
+    }
+    WorkerFrame AwaitHello() {
+        return Await([](const WorkerFrame& frame) { return frame.has_hello(); });
+    }
+    void Send(const SchedulerFrame& frame) {
+        const std::scoped_lock lock(mutex_);
+        sockets_.back()->SendBinary(frame.SerializeAsString());
+    }
+    void Welcome(std::uint64_t epoch) {
+        SchedulerFrame frame;
+        frame.mutable_welcome()->set_epoch(epoch);
+        frame.mutable_welcome()->set_heartbeat_ms(1'000);
+        frame.mutable_welcome()->set_lease_ms(10'000);
+        Send(frame);
+    }
+    static SchedulerFrame Assign(const std::string& id, std::uint64_t epoch) {
+        SchedulerFrame frame;
+        auto& assign = *frame.add_assigns();
+        assign.mutable_attempt()->set_execution_id(id);
+        assign.mutable_attempt()->set_attempt(1);
+        assign.mutable_attempt()->set_token(std::string(32, 'a'));
+        assign.set_type("noop");
+        assign.set_epoch(epoch);
+        return frame;
+    }
+    static ExecutorRegistry Noop() {
+        ExecutorRegistry executors;
+        EXPECT_TRUE(executors.AddFunction("noop", [](TaskContext& context) {
+            context.Log("caf\xe9");
+            return TaskResult::Success();
+        }));
+        return executors;
+    }
+
+    LoopThread io_;
+    std::unique_ptr<HttpServer> server_;
+    std::string authorization_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<std::shared_ptr<WebSocketSession>> sockets_;
+    std::deque<WorkerFrame> frames_;
+    std::unique_ptr<WorkerRuntime> worker_;
+};
+
+// A deposed leader's last assignment arrives after a newer leader's first.
+TEST_F(FakeSchedulerTest, AnAssignmentOfAnOlderTermIsIgnored) {
+    Start(Noop());
+    EXPECT_EQ(AwaitHello().hello().epoch_seen(), 0u);
+    EXPECT_EQ(authorization_, "Bearer secret");
+    Welcome(5);
+    Send(Assign("old", 4));
+    Send(Assign("new", 5));
+    const WorkerFrame frame =
+        Await([](const WorkerFrame& said) { return said.results_size() > 0; });
+    EXPECT_EQ(frame.results(0).attempt().execution_id(), "new");
+    EXPECT_EQ(worker_->status().assigned, 1u);
+}
+
+// A scheduler that woke up from a pause still believes to lead.
+TEST_F(FakeSchedulerTest, ASchedulerOfAnOlderTermIsLeft) {
+    Start(Noop());
+    AwaitHello();
+    Welcome(5);
+    Await([](const WorkerFrame& said) { return said.has_heartbeat(); });
+    SchedulerFrame moved;
+    moved.mutable_moved();
+    Send(moved);
+    EXPECT_EQ(AwaitHello().hello().epoch_seen(), 5u);
+    Welcome(4);
+    EXPECT_EQ(AwaitHello().hello().epoch_seen(), 5u);
+}
+
+// The session ends before the acknowledgement: the next Hello names it, the result comes again.
+TEST_F(FakeSchedulerTest, WhatIsNotAcknowledgedIsHeldAndSaidAgain) {
+    Start(Noop());
+    AwaitHello();
+    Welcome(1);
+    Send(Assign("e", 1));
+    const auto has_result = [](const WorkerFrame& said) { return said.results_size() > 0; };
+    const WorkerFrame first = Await(has_result);
+    SchedulerFrame moved;
+    moved.mutable_moved();
+    Send(moved);
+    const WorkerFrame hello = AwaitHello();
+    ASSERT_EQ(hello.hello().holding_size(), 1);
+    EXPECT_EQ(hello.hello().holding(0).execution_id(), "e");
+    Welcome(1);
+    const WorkerFrame again = Await(has_result);
+    EXPECT_EQ(again.results(0).attempt().token(), first.results(0).attempt().token());
+    SchedulerFrame ack;
+    *ack.add_acks()->mutable_attempt() = again.results(0).attempt();
+    ack.mutable_acks(0)->set_accepted(true);
+    Send(ack);
+    worker_->Stop();
+    Await([](const WorkerFrame& said) { return said.has_bye(); });
+}
+
+// A frame is a batch: what a quick handler did is said at once, and its beginning not at all.
+TEST_F(FakeSchedulerTest, NothingIsSaidTwiceAndLogsComeBeforeTheResult) {
+    Start(Noop());
+    AwaitHello();
+    Welcome(1);
+    Send(Assign("e", 1));
+    bool logged = false;
+    const WorkerFrame frame = Await([&](const WorkerFrame& said) {
+        if (said.logs_size() > 0) {
+            // Not UTF-8 as the handler wrote it; the scheduler would refuse the frame.
+            EXPECT_EQ(said.logs(0).lines(0), "caf\xEF\xBF\xBD");
+            logged = true;
+        }
+        return said.results_size() > 0;
+    });
+    EXPECT_TRUE(logged);
+    EXPECT_EQ(frame.started_size(), 0);
+}
+
+TEST_F(FakeSchedulerTest, AnUnreadablePayloadIsRejected) {
+    Start(Noop());
+    AwaitHello();
+    Welcome(1);
+    SchedulerFrame assign = Assign("e", 1);
+    assign.mutable_assigns(0)->set_payload_zstd("garbage");
+    Send(assign);
+    const WorkerFrame frame =
+        Await([](const WorkerFrame& said) { return said.results_size() > 0; });
+    EXPECT_EQ(frame.results(0).reason(), "rejected");
+    EXPECT_TRUE(frame.results(0).final());
+}
+
+TEST_F(FakeSchedulerTest, ARefusedHelloEndsTheWorker) {
+    Start(Noop());
+    AwaitHello();
+    SchedulerFrame refused;
+    refused.mutable_refused()->set_code("protocol");
+    refused.mutable_refused()->set_message("too old");
+    Send(refused);
+    const auto outcome = worker_->Wait();
+    ASSERT_FALSE(outcome);
+    EXPECT_THAT(outcome.error().detail, testing::HasSubstr("too old"));
+}
+
+// Bytes that are no frame: something else listens on that port.
+TEST_F(FakeSchedulerTest, GarbageFromASchedulerEndsTheSessionOnly) {
+    Start(Noop());
+    AwaitHello();
+    {
+        const std::scoped_lock lock(mutex_);
+        sockets_.back()->SendText("hello?");
+    }
+    AwaitHello();
+    Welcome(1);
+    Send(Assign("e", 1));
+    Await([](const WorkerFrame& said) { return said.results_size() > 0; });
+}
+
+}  // namespace
+}  // namespace takt

@@ -1,0 +1,143 @@
+// Who acts in a simulation: schedulers, workers and the connections between them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/node.h"
+#include "sim/checker.h"
+#include "sim/sim_store.h"
+#include "sim/world.h"
+
+namespace takt::sim {
+
+class SimNode;
+class SimWorker;
+
+// One connection of a worker to a scheduler. What is sent arrives in order or, once it is cut, not
+// at all; either side may learn of the cut late or not until its own patience ends.
+struct Connection {
+    SessionId session = 0;
+    SimNode* node = nullptr;
+    SimWorker* worker = nullptr;
+    ProcessPtr node_process;  // Of the time when it was opened.
+    ProcessPtr worker_process;
+    bool cut = false;
+    Steady to_node{};  // When the last message so far arrives there.
+    Steady to_worker{};
+};
+using ConnectionPtr = std::shared_ptr<Connection>;
+
+struct Cluster {
+    World& world;
+    Checker& checker;
+    SimDatabase& database;
+    NodeConfig config;
+    std::vector<std::unique_ptr<SimNode>> nodes;
+    std::vector<std::unique_ptr<SimWorker>> workers;
+    Micros network_max = 3ms;  // Of one way.
+    double handler_fails = 0;
+    double handler_hangs = 0;
+    Micros handler_max = 3s;
+    SessionId last_session = 0;
+    std::uint64_t last_seed = 0;
+
+    // Delivers to one side of a connection, after all that was sent there before.
+    void ToNode(const ConnectionPtr& connection, std::function<void(SimNode&)> deliver);
+    void ToWorker(const ConnectionPtr& connection, std::function<void(SimWorker&)> deliver);
+    // Breaks it. Each side learns, or not.
+    void Cut(const ConnectionPtr& connection, bool node_learns, bool worker_learns);
+};
+
+class SimNode final : public Sink {
+  public:
+    SimNode(Cluster& cluster, int number);
+
+    void Start();
+    void Crash();
+    void StopInOrder();
+    void Freeze(Micros time);
+    bool running() const { return node_ != nullptr; }
+    bool leads() const { return running() && role_ == Role::kLeader; }
+    const std::string& name() const { return name_; }
+
+    // Someone asks over the network. The answer may get lost with the process.
+    void Ask(Input input, Done<Answer> done);
+
+    // A worker's connection arrives: accepted if this node leads.
+    void Accept(const ConnectionPtr& connection, const Worker& worker,
+                std::vector<AttemptRef> holding);
+    void Hear(const ConnectionPtr& connection, Input input);
+    void Lose(const ConnectionPtr& connection);
+
+    void Release(const Effects& effects) override;
+    void OnRole(Role role) override;
+
+    SimStore::Link store_link;
+    Duration wall_offset{0};
+    ProcessPtr process = std::make_shared<Process>();
+    std::map<SessionId, ConnectionPtr> connections;
+
+  private:
+    void Destroy();
+    ConnectionPtr Find(SessionId session) const;
+
+    Cluster& cluster_;
+    const std::string name_;
+    Role role_ = Role::kFollower;
+    std::unique_ptr<SimRuntime> runtime_;
+    std::unique_ptr<SimStore> store_;
+    std::unique_ptr<Node> node_;
+};
+
+class SimWorker {
+  public:
+    SimWorker(Cluster& cluster, int number, std::uint32_t capacity);
+
+    void Start();
+    void Crash();
+    void SayGoodbye();
+    void Freeze(Micros time);
+    bool running() const { return up_; }
+    const std::string& name() const { return name_; }
+    const ConnectionPtr& connection() const { return connection_; }
+
+    // What the scheduler says.
+    void OnRefused(const ConnectionPtr& connection);
+    void OnAssign(const ConnectionPtr& connection, const Assign& assign);
+    void OnStop(const ConnectionPtr& connection, const AttemptRef& attempt);
+    void OnVerdict(const ConnectionPtr& connection, const AttemptRef& attempt);
+    void OnPong(const ConnectionPtr& connection);
+    void OnClosed(const ConnectionPtr& connection);
+
+  private:
+    struct Held {
+        AttemptRef ref;
+        bool running = true;
+        bool success = false;
+    };
+    using Key = std::pair<std::string, std::uint32_t>;
+    static Key KeyOf(const AttemptRef& ref) { return {ref.execution.text().str(), ref.attempt}; }
+
+    void Connect();
+    void ConnectLater();
+    void Beat();
+    void Send(Input input);
+    void End(const Key& key, bool success);
+    void SendReport(const Held& held);
+    std::size_t Running() const;
+
+    Cluster& cluster_;
+    const std::string name_;
+    const std::uint32_t capacity_;
+    bool up_ = false;
+    int instance_ = 0;
+    ProcessPtr process_ = std::make_shared<Process>();
+    ConnectionPtr connection_;
+    Steady heard_{};
+    std::map<Key, Held> held_;
+};
+
+}  // namespace takt::sim

@@ -1,0 +1,239 @@
+#include "sim/checker.h"
+
+#include <array>
+
+namespace takt::sim {
+namespace {
+
+// Whether `to` can be reached from `from` in one or more allowed changes, without passing through a
+// terminal state on the way unless it starts there.
+bool CanReach(Status from, Status to) {
+    std::array<bool, kStatusCount> seen{};
+    std::vector<Status> next{from};
+    while (!next.empty()) {
+        const Status at = next.back();
+        next.pop_back();
+        for (const Transition& t : Transitions()) {
+            if (t.from != at || seen[std::size_t(t.to)]) continue;
+            if (t.to == to) return true;
+            seen[std::size_t(t.to)] = true;
+            if (!IsTerminal(t.to)) next.push_back(t.to);
+        }
+    }
+    return false;
+}
+
+bool Working(Status status) {
+    return status == Status::kScheduled || status == Status::kRunning;
+}
+
+std::string Describe(const Execution& row) {
+    return row.id.text().str() + " (" + std::string(Name(row.status)) + ", attempt " +
+           std::to_string(row.attempt) + ", failures " + std::to_string(row.failures) +
+           ", losses " + std::to_string(row.losses) + ")";
+}
+
+}  // namespace
+
+void Checker::Fail(const std::string& what) {
+    world_.Note("checker", "VIOLATION", what);
+    if (failure_.empty()) failure_ = what;
+}
+
+const Execution* Checker::Find(const ExecutionId& id) const {
+    const auto found = rows_.find(id);
+    return found == rows_.end() ? nullptr : &found->second;
+}
+
+std::vector<ExecutionId> Checker::Accepted() const {
+    return {submitted_.begin(), submitted_.end()};
+}
+
+// --- Commits ------------------------------------------------------------------------------------
+
+void Checker::OnRefused(const Batch& batch, const Error& error) {
+    if (error.code != ErrorCode::kInvalid) return;
+    Fail("a batch of epoch " + std::to_string(batch.term.epoch) +
+         " contradicts the database: " + error.detail);
+}
+
+void Checker::OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config) {
+    ++commits_;
+    if (batch.term.epoch < epoch_) {
+        Fail("a commit of epoch " + std::to_string(batch.term.epoch) + " after one of epoch " +
+             std::to_string(epoch_));
+    }
+    epoch_ = std::max(epoch_, batch.term.epoch);
+    for (const Change& change : batch.changes) {
+        if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
+            OnChange(*execution, batch, wall_latest, config);
+        }
+    }
+    CheckCapacity();
+}
+
+void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time wall_latest,
+                       const EngineConfig& config) {
+    const Execution& after = change.row;
+    const auto [found, fresh] = rows_.try_emplace(after.id, after);
+    const Execution before = fresh ? Execution{} : found->second;
+    if (!fresh) {
+        if (before.status != after.status && !CanReach(before.status, after.status)) {
+            Fail(Describe(after) + " cannot come after " + std::string(Name(before.status)));
+        }
+        if (IsTerminal(before.status) && !redrives_.contains(after.id)) {
+            Fail(Describe(after) + " left its terminal state although nobody asked for it");
+        }
+        CheckCounts(before, after, config);
+    }
+    if (after.attempt > before.attempt) {
+        const Key key{after.id.text().str(), after.attempt};
+        attempts_[key] = after.token;
+        if (after.epoch != batch.term.epoch) Fail(Describe(after) + " has a foreign epoch");
+        // The leader that began it must have seen that time on its own clock. Later ones may have
+        // another clock, and what has begun goes on.
+        if (before.attempt == 0 && after.scheduled_at > wall_latest)
+            Fail(Describe(after) + " was assigned too early");
+        if (const auto at = cancelled_.find(after.id);
+            at != cancelled_.end() && !redrives_.contains(after.id)) {
+            Fail(Describe(after) + " was assigned after its cancellation was confirmed");
+        }
+    } else if (after.attempt < before.attempt) {
+        Fail(Describe(after) + " went back from attempt " + std::to_string(before.attempt));
+    }
+    if (after.status == Status::kSuccess && before.status != Status::kSuccess) {
+        // Exactly the current attempt must have been ended so by the handler that ran it.
+        const auto ended = ended_.find({after.id.text().str(), after.attempt});
+        if (ended == ended_.end() || !ended->second) {
+            Fail(Describe(after) + " was completed by a report that is not of its attempt");
+        }
+    }
+    if (Working(before.status)) --in_hand_[before.worker.text().str()];
+    if (Working(after.status)) ++in_hand_[after.worker.text().str()];
+    found->second = after;
+}
+
+void Checker::CheckCounts(const Execution& before, const Execution& after,
+                          const EngineConfig& config) {
+    const bool redriven = IsTerminal(before.status);
+    if (!redriven && after.failures < before.failures) {
+        Fail(Describe(after) + " forgot failures; it had " + std::to_string(before.failures));
+    }
+    if (!redriven && after.losses < before.losses) {
+        Fail(Describe(after) + " forgot losses; it had " + std::to_string(before.losses));
+    }
+    if (!redriven && after.losses > before.losses) losses_ += after.losses - before.losses;
+    const auto& retry = after.task->opt().retry;
+    const std::uint32_t retries_max = retry ? retry->retries_max : config.retry.retries_max;
+    if (after.failures > retries_max + 1) Fail(Describe(after) + " failed too often");
+    if (after.losses > config.losses_max) Fail(Describe(after) + " was lost too often");
+    if (after.failures + after.losses > after.attempt) {
+        Fail(Describe(after) + " has more ends than attempts");
+    }
+}
+
+void Checker::CheckCapacity() {
+    for (const auto& [worker, count] : in_hand_) {
+        const auto capacity = capacities_.find(worker);
+        if (capacity == capacities_.end() || count > capacity->second) {
+            Fail("worker " + worker + " has " + std::to_string(count) +
+                 " in hand, more than its capacity");
+        }
+    }
+}
+
+// --- Messages and runs --------------------------------------------------------------------------
+
+void Checker::OnWorker(const std::string& worker, std::uint32_t capacity) {
+    std::uint32_t& known = capacities_[worker];
+    known = std::max(known, capacity);
+}
+
+void Checker::OnAssign(const Execution& execution) {
+    const auto committed = attempts_.find({execution.id.text().str(), execution.attempt});
+    if (committed == attempts_.end() || committed->second != execution.token) {
+        Fail(Describe(execution) + " was sent to a worker before it was committed");
+    }
+}
+
+void Checker::OnVerdict(const AttemptRef& attempt, bool accepted) {
+    if (!accepted) return;
+    const Key key = KeyOf(attempt);
+    const auto committed = attempts_.find(key);
+    if (committed == attempts_.end() || committed->second != attempt.token) {
+        return Fail("a report of " + key.first + " attempt " + std::to_string(attempt.attempt) +
+                    " was accepted, which was never committed");
+    }
+    if (!accepted_reports_.insert(key).second) {
+        Fail("two reports of " + key.first + " attempt " + std::to_string(attempt.attempt) +
+             " were accepted");
+    }
+    const Execution* row = Find(attempt.execution);
+    if (row->attempt == attempt.attempt && Working(row->status)) {
+        Fail("a report of " + Describe(*row) + " was acknowledged before it was committed");
+    }
+}
+
+void Checker::OnStart(const AttemptRef& attempt, const std::string& worker, std::size_t running,
+                      std::size_t capacity) {
+    const Key key = KeyOf(attempt);
+    if (running > capacity) {
+        Fail("worker " + worker + " runs " + std::to_string(running) + ", more than it can");
+    }
+    if (!attempts_.contains(key)) Fail(key.first + " was started without a committed attempt");
+    if (!started_.insert(key).second) {
+        Fail(key.first + " attempt " + std::to_string(attempt.attempt) + " was started twice");
+    }
+}
+
+void Checker::OnEnd(const AttemptRef& attempt, bool success) {
+    ended_[KeyOf(attempt)] = success;
+}
+
+void Checker::OnSubmitted(const Execution& execution) {
+    submitted_.insert(execution.id);
+    if (!rows_.contains(execution.id)) {
+        Fail(Describe(execution) + " was confirmed before it was committed");
+    }
+}
+
+void Checker::OnCancelled(const Execution& execution) {
+    cancelled_.emplace(execution.id, execution.attempt);
+    const Execution* row = Find(execution.id);
+    if (!row || (row->status != Status::kCancelled && !redrives_.contains(execution.id))) {
+        Fail(Describe(execution) + " was confirmed as cancelled before it was committed");
+    }
+}
+
+// --- The end ------------------------------------------------------------------------------------
+
+bool Checker::AllFinished() const {
+    for (const auto& [id, row] : rows_) {
+        if (!IsTerminal(row.status)) return false;
+    }
+    return true;
+}
+
+void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
+    for (const ExecutionId& id : submitted_) {
+        const auto found = database.FindExecutions({id});
+        if (!found || !found->front()) {
+            Fail(id.text().str() + " was accepted and is lost");
+        }
+    }
+    for (const auto& [id, row] : rows_) {
+        if (!IsTerminal(row.status)) Fail(Describe(row) + " never ended");
+        if (row.status == Status::kFailed && row.outcome &&
+            row.outcome->reason == Reason::kHandlerFailed && row.failures == 0) {
+            Fail(Describe(row) + " failed without a failure");
+        }
+        if (!quiet) continue;
+        if (row.status != Status::kSuccess || row.attempt != 1) {
+            Fail(Describe(row) + " although nothing failed");
+        }
+        if (!started_.contains({id.text().str(), 1})) Fail(Describe(row) + " never ran");
+    }
+    if (quiet && started_.size() != rows_.size()) Fail("something ran more than once");
+}
+
+}  // namespace takt::sim

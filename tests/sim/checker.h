@@ -1,0 +1,78 @@
+// Checker: what must hold in every simulation, whatever fails. It sees every commit in the order in
+// which the database applied it, every message that leaves a scheduler, and every run of a handler.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node/node.h"
+#include "sim/world.h"
+#include "store/memory/memory_database.h"
+
+namespace takt::sim {
+
+class Checker {
+  public:
+    explicit Checker(World& world) : world_(world) {}
+
+    // The first thing that went wrong; empty if nothing did.
+    const std::string& failure() const { return failure_; }
+    void Fail(const std::string& what);
+
+    // --- What is observed -----------------------------------------------------------------------
+    void OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config);
+    void OnRefused(const Batch& batch, const Error& error);
+    void OnAssign(const Execution& execution);  // A scheduler sends it.
+    void OnVerdict(const AttemptRef& attempt, bool accepted);
+    void OnStart(const AttemptRef& attempt, const std::string& worker, std::size_t running,
+                 std::size_t capacity);
+    void OnEnd(const AttemptRef& attempt, bool success);
+    void OnWorker(const std::string& worker, std::uint32_t capacity);
+
+    // A client was told so.
+    void OnSubmitted(const Execution& execution);
+    void OnCancelled(const Execution& execution);
+    void OnRedrive(const ExecutionId& id) { redrives_.insert(id); }  // Asked for, maybe done.
+
+    // --- The end --------------------------------------------------------------------------------
+    bool AllFinished() const;
+    // After the heal. `quiet`: nothing failed at all, so everything ran exactly once.
+    void CheckEnd(MemoryDatabase& database, bool quiet);
+
+    const Execution* Find(const ExecutionId& id) const;
+    std::vector<ExecutionId> Accepted() const;
+    std::size_t runs() const { return started_.size(); }
+    std::size_t commits() const { return commits_; }
+    std::size_t losses() const { return losses_; }
+
+  private:
+    // An attempt, by what names it.
+    using Key = std::pair<std::string, std::uint32_t>;
+    static Key KeyOf(const AttemptRef& ref) { return {ref.execution.text().str(), ref.attempt}; }
+
+    void OnChange(const ExecutionChange& change, const Batch& batch, Time wall_latest,
+                  const EngineConfig& config);
+    void CheckCounts(const Execution& before, const Execution& after, const EngineConfig& config);
+    void CheckCapacity();
+
+    World& world_;
+    std::string failure_;
+    std::uint64_t epoch_ = 0;
+    std::size_t commits_ = 0;
+    std::size_t losses_ = 0;
+    std::map<ExecutionId, Execution> rows_;
+    std::map<Key, Token> attempts_;  // Committed.
+    std::set<Key> started_;
+    std::map<Key, bool> ended_;  // By its handler; whether it succeeded.
+    std::set<Key> accepted_reports_;
+    std::map<std::string, std::uint32_t> capacities_;  // The largest that was ever said.
+    std::map<std::string, std::size_t> in_hand_;
+    std::set<ExecutionId> submitted_;
+    std::set<ExecutionId> redrives_;
+    std::map<ExecutionId, std::uint32_t> cancelled_;  // The attempt at which it was.
+};
+
+}  // namespace takt::sim

@@ -1,0 +1,136 @@
+#include "sim/client.h"
+
+#include <memory>
+#include <utility>
+
+namespace takt::sim {
+
+// How long a client waits for an answer.
+constexpr Micros kAnswerWait = 2s;
+
+void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done) {
+    World& world = cluster_.world;
+    SimNode* node = cluster_.nodes[world.Below(cluster_.nodes.size())].get();
+    if (world.Chance(0.8)) {
+        // Any node would forward to the leader.
+        for (const auto& candidate : cluster_.nodes) {
+            if (candidate->leads()) node = candidate.get();
+        }
+    }
+    auto once = std::make_shared<std::function<void(const Result<Answer>&)>>(std::move(done));
+    const auto answer = [once](const Result<Answer>& result) {
+        if (*once) std::exchange(*once, {})(result);
+    };
+    world.After(kAnswerWait, nullptr,
+                [answer] { answer(takt::Fail(ErrorCode::kUnknown, "no answer in time")); });
+    world.After(world.Between(50us, cluster_.network_max), nullptr,
+                [this, node, answer, input = std::move(input)]() mutable {
+                    node->Ask(std::move(input), [this, answer](Result<Answer> result) {
+                        cluster_.world.After(
+                            cluster_.world.Between(50us, cluster_.network_max), nullptr,
+                            [answer, result = std::move(result)] { answer(result); });
+                    });
+                });
+}
+
+void SimClient::SubmitSomething() {
+    World& world = cluster_.world;
+    Job job;
+    if (world.Chance(0.6)) job.id = "job-" + std::to_string(++last_id_);
+    job.payload = std::to_string(world.Below(1000));
+    job.priority = std::uint8_t(world.Below(kPriorityMax + 1));
+    job.timeout = Duration(1'000 + world.Below(7'000));
+    if (world.Chance(0.3)) job.options.delay = Duration(world.Below(5'000));
+    job.options.retry = RetryPolicy{.retries_max = std::uint32_t(world.Below(4)),
+                                    .delay = Duration(100 + world.Below(1'000)),
+                                    .delay_max = Duration(5'000)};
+    Submit(job, false);
+}
+
+void SimClient::Canary() {
+    Job job;
+    job.id = "canary";
+    job.timeout = 5s;
+    job.options.retry = RetryPolicy{.retries_max = 20, .delay = Duration(100), .delay_max = 1s};
+    canary_ = ExecutionId(Text(job.id));
+    Submit(job, true);
+}
+
+bool SimClient::canary_finished() const {
+    const Execution* row = cluster_.checker.Find(canary_);
+    return row && IsTerminal(row->status);
+}
+
+void SimClient::Submit(const Job& job, bool canary) {
+    auto task = NewTaskPtr(new Task);
+    if (!job.id.empty()) task->id = TaskId(Text(job.id));
+    task->type = "work";
+    task->queue = "default";
+    task->payload = job.payload;
+    task->priority = job.priority;
+    task->timeout = job.timeout;
+    task->options = std::make_unique<TaskOptions>(job.options);
+    ++pending_;
+    Ask(takt::Submit{0, std::move(task)}, [this, job, canary](const Result<Answer>& result) {
+        --pending_;
+        if (result) {
+            cluster_.world.Note("client", "is told of", result->execution.id.view());
+            return cluster_.checker.OnSubmitted(result->execution);
+        }
+        if (result.error().code == ErrorCode::kConflict) {
+            return cluster_.checker.Fail(job.id +
+                                         " conflicts with itself: " + result.error().detail);
+        }
+        // Without an id of its own a request whose fate is unknown must not be sent again.
+        if (result.error().code == ErrorCode::kUnknown && job.id.empty()) return;
+        ++pending_;
+        cluster_.world.After(cluster_.world.Between(100ms, 800ms), nullptr, [this, job, canary] {
+            --pending_;
+            Submit(job, canary);
+        });
+    });
+}
+
+ExecutionId SimClient::AnyExecution() {
+    const std::vector<ExecutionId> known = cluster_.checker.Accepted();
+    if (known.empty() || cluster_.world.Chance(0.1)) return ExecutionId(Text("nobody"));
+    return known[cluster_.world.Below(known.size())];
+}
+
+void SimClient::CancelSomething() {
+    const ExecutionId id = AnyExecution();
+    cluster_.world.Note("client", "cancels", id.view());
+    Ask(Cancel{0, id, "not needed"}, [this](const Result<Answer>& result) {
+        if (result) cluster_.checker.OnCancelled(result->execution);
+    });
+}
+
+void SimClient::RedriveSomething() {
+    const ExecutionId id = AnyExecution();
+    cluster_.world.Note("client", "runs again", id.view());
+    cluster_.checker.OnRedrive(id);
+    Ask(Redrive{0, id}, [](const Result<Answer>&) {});
+}
+
+void SimClient::SetWorker(const std::string& worker, WorkerStatus status, bool insist) {
+    cluster_.world.Note("operator", Name(status), worker);
+    if (insist) ++pending_;
+    Ask(SetWorkerStatus{0, WorkerId(Text(worker)), status, "drill"},
+        [this, worker, status, insist](const Result<Answer>& result) {
+            if (!insist) return;
+            --pending_;
+            if (result || result.error().code == ErrorCode::kNotFound) return;
+            ++pending_;
+            cluster_.world.After(500ms, nullptr, [this, worker, status] {
+                --pending_;
+                SetWorker(worker, status, true);
+            });
+        });
+}
+
+void SimClient::RemoveWorker(const std::string& worker) {
+    cluster_.world.Note("operator", "removes", worker);
+    Ask(takt::RemoveWorker{0, WorkerId(Text(worker))}, [](const Result<Answer>&) {});
+}
+
+}  // namespace takt::sim

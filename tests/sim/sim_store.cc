@@ -1,0 +1,178 @@
+#include "sim/sim_store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::sim {
+
+Result<void> SimDatabase::Commit(const Batch& batch, Time wall_latest, const EngineConfig& config) {
+    const bool repeated = batch.sequence <= applied_[batch.term.nonce];
+    const Result<void> result =
+        sabotage_no_fence && !repeated ? CommitUnfenced(batch) : rows.Commit(batch);
+    if (!result) {
+        checker.OnRefused(batch, result.error());
+    } else if (!repeated) {
+        applied_[batch.term.nonce] = batch.sequence;
+        world.Note("store", "applies", "epoch " + std::to_string(batch.term.epoch) + " sequence",
+                   batch.sequence);
+        checker.OnCommit(batch, wall_latest, config);
+    }
+    return result;
+}
+
+// As a store without a fence would: whoever writes is believed, each term in its own order.
+Result<void> SimDatabase::CommitUnfenced(const Batch& batch) {
+    if (batch.sequence != applied_[batch.term.nonce] + 1) {
+        return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
+    }
+    Batch taken = batch;
+    taken.term = *current_;
+    taken.sequence = current_sequence_ + 1;
+    const Result<void> result = rows.Commit(taken);
+    if (result) ++current_sequence_;
+    return result;
+}
+
+template <typename T>
+void SimStore::Call(std::function<Result<T>()> work, Done<T> done, bool write) {
+    World& world = database_.world;
+    // Nothing that runs later refers to this object: the process may be gone by then.
+    auto waiting = std::make_shared<Done<T>>(std::move(done));
+    const auto answer = [&world, waiting, process = process_](Micros delay, Result<T> result) {
+        world.After(delay, process, [waiting, result = std::move(result)]() mutable {
+            if (*waiting) std::exchange(*waiting, {})(std::move(result));
+        });
+    };
+    const auto lost = [write] {
+        // A read that is not answered changed nothing; of a write nobody can tell.
+        return takt::Fail(write ? ErrorCode::kUnknown : ErrorCode::kUnavailable, "no answer");
+    };
+    if (link_.cut && world.Chance(0.5)) {
+        return answer(world.Between(100us, database_.latency_max),
+                      takt::Fail(ErrorCode::kUnavailable, "connection refused"));
+    }
+    answer(database_.deadline, lost());
+    const bool late = write && world.Chance(database_.request_late);
+    Steady arrival = world.now() + world.Between(50us, database_.latency_max);
+    if (late) arrival += database_.deadline + world.Between(0us, 3s);
+    // One connection keeps order; what is late went over another.
+    if (!late) arrival = last_arrival_ = std::max(arrival, last_arrival_);
+    world.After(arrival - world.now(), nullptr,
+                [&world, &database = database_, &link = link_, process = process_, answer,
+                 work = std::move(work)]() mutable {
+                    if (link.cut || (!process->alive && world.Chance(0.5))) return;
+                    Result<T> result = work();
+                    if (link.cut || world.Chance(database.reply_lost)) return;
+                    answer(world.Between(50us, database.latency_max), std::move(result));
+                });
+}
+
+void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
+    Call<Term>(
+        [&database = database_, candidate] {
+            const Result<Term> term = database.rows.Acquire(candidate);
+            if (term) {
+                database.current_ = *term;
+                database.current_sequence_ = 0;
+                database.world.Note(candidate.node.view(), "acquires epoch", "", term->epoch);
+            }
+            return term;
+        },
+        std::move(done), true);
+}
+
+void SimStore::Renew(const Term& term, Duration ttl, Done<void> done) {
+    Call<void>([&rows = database_.rows, term, ttl] { return rows.Renew(term, ttl); },
+               std::move(done), true);
+}
+
+void SimStore::Resign(const Term& term, Done<void> done) {
+    Call<void>([&rows = database_.rows, term] { return rows.Resign(term); }, std::move(done), true);
+}
+
+void SimStore::Leader(Partition partition, Done<std::optional<LeaderRow>> done) {
+    Call<std::optional<LeaderRow>>(
+        [&rows = database_.rows, partition] { return rows.Leader(partition); }, std::move(done),
+        false);
+}
+
+void SimStore::Announce(const NodeRow& node, Duration ttl, Done<void> done) {
+    Call<void>([&rows = database_.rows, node, ttl] { return rows.Announce(node, ttl); },
+               std::move(done), true);
+}
+
+void SimStore::Nodes(Done<std::vector<NodeRow>> done) {
+    Call<std::vector<NodeRow>>([&rows = database_.rows] { return rows.Nodes(); }, std::move(done),
+                               false);
+}
+
+void SimStore::Commit(BatchPtr batch, Done<void> done) {
+    if (batch->changes.size() > database_.limits.changes_max) {
+        database_.checker.Fail("a batch of " + std::to_string(batch->changes.size()) +
+                               " changes is larger than the store takes");
+    }
+    const auto work = [&database = database_, batch, &config = config_,
+                       wall = runtime_.wall_latest()] {
+        return database.Commit(*batch, wall, config);
+    };
+    if (database_.world.Chance(database_.request_again)) {
+        database_.world.After(database_.world.Between(1ms, 20s), nullptr,
+                              [work] { static_cast<void>(work()); });
+    }
+    Call<void>(work, std::move(done), true);
+}
+
+void SimStore::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
+    Call<LoadPage>(
+        [&rows = database_.rows, partition, cursor] { return rows.Load(partition, cursor); },
+        std::move(done), false);
+}
+
+void SimStore::FindExecutions(std::vector<ExecutionId> ids,
+                              Done<std::vector<std::optional<Execution>>> done) {
+    Call<std::vector<std::optional<Execution>>>(
+        [&rows = database_.rows, ids = std::move(ids)] { return rows.FindExecutions(ids); },
+        std::move(done), false);
+}
+
+void SimStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
+    Call<std::vector<Execution>>(
+        [&rows = database_.rows, filter] { return rows.ListExecutions(filter); }, std::move(done),
+        false);
+}
+
+void SimStore::FindTask(const TaskId& id, Done<TaskRow> done) {
+    Call<TaskRow>([&rows = database_.rows, id] { return rows.FindTask(id); }, std::move(done),
+                  false);
+}
+
+void SimStore::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) {
+    Call<std::vector<TaskRow>>([&rows = database_.rows, filter] { return rows.ListTasks(filter); },
+                               std::move(done), false);
+}
+
+void SimStore::ListWorkers(Done<std::vector<Worker>> done) {
+    Call<std::vector<Worker>>([&rows = database_.rows] { return rows.ListWorkers(); },
+                              std::move(done), false);
+}
+
+void SimStore::ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) {
+    Call<std::vector<SettingPut>>(
+        [&rows = database_.rows, key_prefix] { return rows.ListSettings(key_prefix); },
+        std::move(done), false);
+}
+
+void SimStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+                       Done<std::vector<LogChunk>> done) {
+    Call<std::vector<LogChunk>>([&rows = database_.rows, execution, after,
+                                 limit] { return rows.ReadLog(execution, after, limit); },
+                                std::move(done), false);
+}
+
+void SimStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) {
+    Call<std::vector<Event>>(
+        [&rows = database_.rows, after, limit] { return rows.ReadEvents(after, limit); },
+        std::move(done), false);
+}
+
+}  // namespace takt::sim

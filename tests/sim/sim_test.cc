@@ -1,0 +1,77 @@
+// The simulator holds the system to its promises, and these tests hold the simulator to its own:
+// that it repeats itself, and that it notices when a promise is broken.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/simulation.h"
+
+namespace takt::sim {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+// What is noticed first of a broken promise in so many seeds; empty if nothing is.
+std::string Noticed(SimulationOptions options, std::uint64_t seeds_max) {
+    for (options.seed = 1; options.seed <= seeds_max; ++options.seed) {
+        const std::string failure = Simulate(options).failure;
+        if (!failure.empty()) return failure;
+    }
+    return {};
+}
+
+// Everything that can go wrong goes wrong, in some hundred different ways.
+TEST(SimulationTest, EveryPromiseHoldsWhateverFails) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        const SimulationResult result = Simulate({.seed = seed});
+        ASSERT_EQ(result.failure, "") << "replay: takt_sim --seed " << seed << " --trace";
+    }
+}
+
+// An ordinary day.
+TEST(SimulationTest, WithoutFaultsEverythingRunsExactlyOnce) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const SimulationResult result = Simulate({.seed = seed, .quiet = true});
+        ASSERT_EQ(result.failure, "") << "replay: takt_sim --quiet --seed " << seed << " --trace";
+        EXPECT_EQ(result.runs, result.executions);
+    }
+}
+
+// A failing seed is worth nothing if it does not fail again.
+TEST(SimulationTest, ASeedRepeatsItself) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const SimulationResult first = Simulate({.seed = seed});
+        const SimulationResult again = Simulate({.seed = seed});
+        EXPECT_EQ(first.hash, again.hash) << seed;
+        EXPECT_EQ(first.events, again.events) << seed;
+    }
+    EXPECT_NE(Simulate({.seed = 1}).hash, Simulate({.seed = 2}).hash);
+}
+
+// --- Broken on purpose --------------------------------------------------------------------------
+
+// A deposed leader writes on: its commits come after newer ones, or contradict them.
+TEST(SabotageTest, AStoreWithoutAFenceIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_no_fence = true}, 100),
+                AnyOf(HasSubstr("after one of epoch"), HasSubstr("contradicts the database")));
+}
+
+TEST(SabotageTest, AcceptingTheReportOfAnyAttemptIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_accept_any_attempt = true}, 100),
+                AnyOf(HasSubstr("not of its attempt"), HasSubstr("reports of"),
+                      HasSubstr("before it was committed")));
+}
+
+TEST(SabotageTest, ForgettingFailuresAtATakeoverIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_failures = true}, 100), HasSubstr("forgot failures"));
+}
+
+TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_release_early = true}, 100),
+                HasSubstr("was sent to a worker before it was committed"));
+}
+
+}  // namespace
+}  // namespace takt::sim

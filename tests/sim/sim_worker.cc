@@ -1,0 +1,181 @@
+// A worker as docs/worker_protocol.md asks for it: it keeps a result until there is a verdict on
+// it, and comes back with all that it holds.
+#include <utility>
+
+#include "sim/actors.h"
+
+namespace takt::sim {
+
+// A worker that hears nothing for so long looks for the leader again.
+constexpr Micros kPatience = 3s;
+constexpr Micros kBeat = 1s;
+
+SimWorker::SimWorker(Cluster& cluster, int number, std::uint32_t capacity)
+    : cluster_(cluster), name_("worker-" + std::to_string(number)), capacity_(capacity) {
+    cluster_.checker.OnWorker(name_, capacity);
+}
+
+void SimWorker::Start() {
+    if (up_) return;
+    up_ = true;
+    ++instance_;
+    cluster_.world.Note(name_, "starts as instance", "", std::uint64_t(instance_));
+    process_ = std::make_shared<Process>();
+    connection_.reset();
+    Connect();
+    Beat();
+}
+
+void SimWorker::Crash() {
+    if (!up_) return;
+    cluster_.world.Note(name_, "dies with in hand", "", held_.size());
+    up_ = false;
+    process_->alive = false;
+    held_.clear();
+    if (connection_) cluster_.Cut(connection_, cluster_.world.Chance(0.7), false);
+    connection_.reset();
+}
+
+void SimWorker::SayGoodbye() {
+    if (!up_ || !connection_) return;
+    cluster_.world.Note(name_, "says goodbye");
+    Send(Goodbye{connection_->session});
+    // The process ends when its last message is on its way.
+    cluster_.world.After(cluster_.network_max * 2, process_, [this] { Crash(); });
+}
+
+void SimWorker::Freeze(Micros time) {
+    if (!up_) return;
+    cluster_.world.Note(name_, "is frozen for ms", "", std::uint64_t(time.count() / 1000));
+    process_->frozen_until = cluster_.world.now() + time;
+}
+
+// --- The connection -----------------------------------------------------------------------------
+
+void SimWorker::ConnectLater() {
+    connection_.reset();
+    cluster_.world.After(cluster_.world.Between(50ms, 400ms), process_, [this] {
+        if (!connection_) Connect();
+    });
+}
+
+void SimWorker::Connect() {
+    SimNode& node = *cluster_.nodes[cluster_.world.Below(cluster_.nodes.size())];
+    if (!node.running()) return ConnectLater();
+    connection_ = std::make_shared<Connection>();
+    connection_->session = ++cluster_.last_session;
+    connection_->node = &node;
+    connection_->worker = this;
+    connection_->node_process = node.process;
+    connection_->worker_process = process_;
+    heard_ = cluster_.world.now();
+    Worker worker;
+    worker.id = WorkerId(Text(name_));
+    worker.capacity = capacity_;
+    worker.instance = Text(name_ + "." + std::to_string(instance_));
+    std::vector<AttemptRef> holding;
+    for (const auto& [key, held] : held_) holding.push_back(held.ref);
+    cluster_.ToNode(connection_, [connection = connection_, worker, holding](SimNode& n) {
+        n.Accept(connection, worker, holding);
+    });
+    // Results that nobody acknowledged follow at once.
+    for (const auto& [key, held] : held_) {
+        if (!held.running) SendReport(held);
+    }
+}
+
+void SimWorker::OnRefused(const ConnectionPtr& connection) {
+    if (connection == connection_) ConnectLater();
+}
+
+void SimWorker::OnPong(const ConnectionPtr& connection) {
+    if (connection == connection_) heard_ = cluster_.world.now();
+}
+
+void SimWorker::OnClosed(const ConnectionPtr& connection) {
+    if (connection == connection_) ConnectLater();
+}
+
+void SimWorker::Beat() {
+    cluster_.world.After(kBeat, process_, [this] {
+        if (connection_ && cluster_.world.now() - heard_ > kPatience) {
+            cluster_.Cut(connection_, cluster_.world.Chance(0.5), false);
+            ConnectLater();
+        } else if (connection_) {
+            Send(Heartbeat{connection_->session, {}});
+        }
+        Beat();
+    });
+}
+
+void SimWorker::Send(Input input) {
+    if (!connection_) return;
+    cluster_.ToNode(connection_, [connection = connection_, input](SimNode& node) {
+        node.Hear(connection, input);
+    });
+}
+
+// --- The work -----------------------------------------------------------------------------------
+
+std::size_t SimWorker::Running() const {
+    std::size_t count = 0;
+    for (const auto& [key, held] : held_) count += held.running ? 1 : 0;
+    return count;
+}
+
+void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) {
+    if (connection != connection_) return;
+    heard_ = cluster_.world.now();
+    const Execution& row = assign.execution;
+    const AttemptRef ref{row.id, row.attempt, row.token};
+    const Key key = KeyOf(ref);
+    cluster_.world.Note(name_, "runs", key.first, key.second);
+    held_[key] = {.ref = ref};
+    cluster_.checker.OnStart(ref, name_, Running(), capacity_);
+    if (cluster_.world.Chance(0.9)) Send(Started{connection_->session, ref});
+    // A handler that hangs does not even heed its timeout.
+    if (cluster_.world.Chance(cluster_.handler_hangs)) return;
+    const bool success = !cluster_.world.Chance(cluster_.handler_fails);
+    const Micros takes = cluster_.world.Between(100us, cluster_.handler_max);
+    const bool in_time = takes < assign.timeout;
+    cluster_.world.After(in_time ? takes : Micros(assign.timeout), process_,
+                         [this, key, success, in_time] { End(key, success && in_time); });
+}
+
+void SimWorker::End(const Key& key, bool success) {
+    const auto found = held_.find(key);
+    if (found == held_.end() || !found->second.running) return;
+    cluster_.world.Note(name_, success ? "succeeds" : "fails", key.first, key.second);
+    found->second.running = false;
+    found->second.success = success;
+    cluster_.checker.OnEnd(found->second.ref, success);
+    SendReport(found->second);
+}
+
+void SimWorker::SendReport(const Held& held) {
+    if (!connection_) return;
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->reason = held.success ? Reason::kNone : Reason::kHandlerFailed;
+    Send(Report{connection_->session, held.ref, held.success, true, outcome});
+}
+
+void SimWorker::OnStop(const ConnectionPtr& connection, const AttemptRef& attempt) {
+    if (connection != connection_) return;
+    const Key key = KeyOf(attempt);
+    const auto found = held_.find(key);
+    if (found == held_.end()) {
+        // Done with it long ago; the scheduler waits to hear that.
+        return SendReport({.ref = attempt, .running = false});
+    }
+    if (!found->second.running) return SendReport(found->second);
+    cluster_.world.After(cluster_.world.Between(1ms, 500ms), process_,
+                         [this, key] { End(key, false); });
+}
+
+void SimWorker::OnVerdict(const ConnectionPtr& connection, const AttemptRef& attempt) {
+    if (connection != connection_) return;
+    const auto found = held_.find(KeyOf(attempt));
+    if (found != held_.end() && !found->second.running) held_.erase(found);
+}
+
+}  // namespace takt::sim

@@ -1,0 +1,73 @@
+#include "sim/world.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace takt::sim {
+
+constexpr Time kWallBegin = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
+
+void World::After(Micros delay, ProcessPtr owner, Action action) {
+    queue_.emplace(std::pair(now_ + std::max(delay, Micros(0)), ++order_),
+                   Event{std::move(owner), std::move(action)});
+}
+
+bool World::RunOne(Steady until) {
+    if (queue_.empty() || queue_.begin()->first.first > until) {
+        now_ = std::max(now_, until);
+        return false;
+    }
+    auto node = queue_.extract(queue_.begin());
+    now_ = node.key().first;
+    Event& event = node.mapped();
+    if (!event.owner) {
+        event.action();
+    } else if (event.owner->alive && event.owner->frozen_until > now_) {
+        const Micros wait = event.owner->frozen_until - now_;
+        After(wait, std::move(event.owner), std::move(event.action));
+    } else if (event.owner->alive) {
+        event.action();
+    }
+    return true;
+}
+
+void World::Note(std::string_view who, std::string_view what, std::string_view about,
+                 std::uint64_t number) {
+    const auto mix = [&](std::string_view bytes) {
+        for (const char c : bytes) hash_ = (hash_ ^ std::uint8_t(c)) * 1099511628211u;
+    };
+    const std::uint64_t at = std::uint64_t(now_.time_since_epoch().count());
+    mix({reinterpret_cast<const char*>(&at), sizeof at});
+    mix(who);
+    mix(what);
+    mix(about);
+    mix({reinterpret_cast<const char*>(&number), sizeof number});
+    if (!trace_) return;
+    const double seconds = double((now_ - Steady(std::chrono::hours(1))).count()) / 1e6;
+    std::printf("%12.6f  %-10.*s %.*s %.*s", seconds, int(who.size()), who.data(), int(what.size()),
+                what.data(), int(about.size()), about.data());
+    if (number != 0) std::printf(" %llu", static_cast<unsigned long long>(number));
+    std::printf("\n");
+}
+
+Instant SimRuntime::Now() {
+    const auto passed = world_.now() - Steady(std::chrono::hours(1));
+    const Time wall = kWallBegin + std::chrono::floor<Duration>(passed) + wall_offset_;
+    wall_latest_ = std::max(wall_latest_, wall);
+    return {wall, world_.now()};
+}
+
+void SimRuntime::Post(Action action) {
+    world_.After(Micros(0), process_, std::move(action));
+}
+
+std::uint64_t SimRuntime::After(Duration delay, Action action) {
+    const std::uint64_t timer = ++last_timer_;
+    timers_->insert(timer);
+    world_.After(delay, process_, [timers = timers_, timer, action = std::move(action)]() mutable {
+        if (timers->erase(timer) > 0) action();
+    });
+    return timer;
+}
+
+}  // namespace takt::sim

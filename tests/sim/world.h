@@ -1,0 +1,92 @@
+// World: one thread, one seed, one queue of events in virtual time. Everything that happens in a
+// simulation happens here, in an order that the seed determines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/random.h"
+#include "node/runtime.h"
+
+namespace takt::sim {
+
+using Micros = std::chrono::microseconds;
+using namespace std::chrono_literals;
+
+// Something that can be frozen (SIGSTOP, a long garbage collection, a suspended machine) or be
+// gone. Its events wait while it is frozen, in order, and never happen once it is gone.
+struct Process {
+    bool alive = true;
+    Steady frozen_until{};
+};
+using ProcessPtr = std::shared_ptr<Process>;
+
+class World {
+  public:
+    World(std::uint64_t seed, bool trace) : random_(SeedOf(seed)), trace_(trace) {}
+
+    Steady now() const { return now_; }
+
+    // The owner may be null: the world itself.
+    void After(Micros delay, ProcessPtr owner, Action action);
+
+    // Runs the next event; false if there is none before `until`, and then it is `until`.
+    bool RunOne(Steady until);
+
+    std::uint64_t Below(std::uint64_t bound) { return random_.Below(bound); }
+    bool Chance(double probability) { return random_.Fraction() < probability; }
+    // Uniform in [from, to].
+    Micros Between(Micros from, Micros to) {
+        return from + Micros(Below(std::uint64_t((to - from).count()) + 1));
+    }
+
+    // What happened, for people who replay a seed and for the hash that proves the replay.
+    void Note(std::string_view who, std::string_view what, std::string_view about = {},
+              std::uint64_t number = 0);
+    std::uint64_t hash() const { return hash_; }
+    std::uint64_t events() const { return order_; }
+
+  private:
+    struct Event {
+        ProcessPtr owner;
+        Action action;
+    };
+
+    Random random_;
+    const bool trace_;
+    Steady now_{std::chrono::hours(1)};
+    std::uint64_t order_ = 0;
+    std::uint64_t hash_ = 14695981039346656037u;
+    std::map<std::pair<Steady, std::uint64_t>, Event> queue_;
+};
+
+// The runtime of one scheduler process: its clocks may be wrong, its timers are its own.
+class SimRuntime final : public Runtime {
+  public:
+    SimRuntime(World& world, ProcessPtr process, const Duration& wall_offset)
+        : world_(world), process_(std::move(process)), wall_offset_(wall_offset) {}
+
+    Instant Now() override;
+    void Post(Action action) override;
+    std::uint64_t After(Duration delay, Action action) override;
+    void Cancel(std::uint64_t timer) override { timers_->erase(timer); }
+
+    // The latest that this process ever read on its wall clock.
+    Time wall_latest() const { return wall_latest_; }
+
+  private:
+    World& world_;
+    const ProcessPtr process_;
+    const Duration& wall_offset_;
+    Time wall_latest_{};
+    std::uint64_t last_timer_ = 0;
+    std::shared_ptr<std::set<std::uint64_t>> timers_ = std::make_shared<std::set<std::uint64_t>>();
+};
+
+}  // namespace takt::sim

@@ -1,0 +1,365 @@
+// A whole scheduler in the test's process: memory store, node, stream link, HTTP server on a real
+// port. And a worker that speaks the protocol by hand.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "http/client.h"
+#include "http/server.h"
+#include "http/websocket.h"
+#include "links/stream_link.h"
+#include "node/asio_runtime.h"
+#include "node/node.h"
+#include "store/memory/memory_store.h"
+#include "wire/frame_codec.h"
+#include "worker.pb.h"
+
+namespace takt::testing_support {
+
+using namespace std::chrono_literals;
+
+// Far longer than anything here takes, also under sanitizers on a busy machine.
+constexpr auto kPatience = 20s;
+
+// A loop with its thread.
+class LoopThread {
+  public:
+    LoopThread() : guard_(loop.get_executor()), thread_([this] { loop.run(); }) {}
+    ~LoopThread() { Join(); }
+    void Join() {
+        guard_.reset();
+        loop.stop();
+        if (thread_.joinable()) thread_.join();
+    }
+    // Runs `work` on the loop and waits for it.
+    template <typename Work>
+    auto Run(Work work) {
+        std::packaged_task<decltype(work())()> task(std::move(work));
+        auto done = task.get_future();
+        boost::asio::post(loop, std::move(task));
+        return done.get();
+    }
+    boost::asio::io_context loop{1};
+
+  private:
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+    std::thread thread_;
+};
+
+// Sees what the link sees, and lets tests wait for it.
+class Watcher final : public Sink {
+  public:
+    explicit Watcher(Sink& next) : next_(next) {}
+    void Release(const Effects& effects) override {
+        next_.Release(effects);
+        const std::scoped_lock lock(mutex_);
+        events_.insert(events_.end(), effects.events.begin(), effects.events.end());
+        for (const Event& event : effects.events) ++counts_[static_cast<std::size_t>(event.type)];
+        for (const LogChunk& chunk : effects.logs) log_ += chunk.lines.str();
+        for (const Verdict& verdict : effects.verdicts) verdicts_.push_back(verdict);
+        changed_.notify_all();
+    }
+    void OnRole(Role role) override {
+        next_.OnRole(role);
+        const std::scoped_lock lock(mutex_);
+        role_ = role;
+        changed_.notify_all();
+    }
+
+    template <typename Condition>
+    bool Await(Condition condition) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, kPatience, [&] { return condition(); });
+    }
+    bool AwaitRole(Role role) {
+        return Await([&] { return role_ == role; });
+    }
+    bool AwaitEvents(EventType type, std::size_t count) {
+        return Await([&] { return CountLocked(type) >= count; });
+    }
+    bool AwaitEvent(EventType type, const ExecutionId& execution) {
+        return Await([&] {
+            for (const Event& event : events_) {
+                if (event.type == type && event.execution == execution) return true;
+            }
+            return false;
+        });
+    }
+    std::size_t Count(EventType type) {
+        const std::scoped_lock lock(mutex_);
+        return CountLocked(type);
+    }
+    std::string log() {
+        const std::scoped_lock lock(mutex_);
+        return log_;
+    }
+    bool AwaitVerdict(bool accepted) {
+        return Await([&] {
+            for (const Verdict& verdict : verdicts_) {
+                if (verdict.accepted == accepted) return true;
+            }
+            return false;
+        });
+    }
+    bool AwaitLog(std::string_view text) {
+        return Await([&] { return log_.contains(text); });
+    }
+
+  private:
+    std::size_t CountLocked(EventType type) const {
+        return counts_[static_cast<std::size_t>(type)];
+    }
+    Sink& next_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Event> events_;
+    std::array<std::size_t, kEventTypeCount> counts_{};
+    std::vector<Verdict> verdicts_;
+    std::string log_;
+    Role role_ = Role::kFollower;
+};
+
+struct StackOptions {
+    std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>();
+    std::string node = "node-1";
+    StreamLinkConfig link;
+    EngineConfig engine;
+};
+
+struct TaskWish {
+    std::string type = "noop";
+    std::string payload = "{}";
+    std::string id;
+    Duration timeout{0};
+    std::uint32_t retries_max = 0;
+    Duration delay{0};
+};
+
+class Stack {
+  public:
+    explicit Stack(StackOptions options = {})
+        : store_(options.database),
+          runtime_(io_.loop),
+          link_(runtime_, WithNode(options)),
+          watcher(link_) {
+        NodeConfig config;
+        config.leadership.node = NodeId(Text(options.node));
+        config.leadership.acquire_interval = Duration(20);
+        config.leadership.ttl = Duration(2'000);
+        config.leadership.renew_interval = Duration(300);
+        config.leadership.margin = Duration(200);
+        config.engine = options.engine;
+        io_.Run([&] {
+            // Listening first: the address that the node announces has the port in it.
+            server_ =
+                std::move(*HttpServer::Listen(io_.loop, {}, std::make_shared<Handler>(link_)));
+            config.leadership.address = Text(url());
+            node_ = std::make_unique<Node>(runtime_, store_, config, NewRandomSeed(), &watcher);
+            link_.Bind(*node_);
+            node_->Start();
+        });
+    }
+    ~Stack() {
+        Stop();
+        server_.reset();
+        io_.Join();
+        node_.reset();
+    }
+    // In order: gives up the lead, tells the workers.
+    void Stop() {
+        if (std::exchange(stopped_, true)) return;
+        std::promise<void> node_done;
+        node_->Stop([&] { node_done.set_value(); });
+        node_done.get_future().wait();
+        std::promise<void> server_done;
+        server_->Stop(200ms, [&] { server_done.set_value(); });
+        server_done.get_future().wait();
+    }
+
+    std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
+    std::uint16_t port() const { return server_->port(); }
+    Node& node() { return *node_; }
+    StreamLink& link() { return link_; }
+
+    template <typename Question>
+    Result<Answer> Ask(Question question) {
+        std::promise<Result<Answer>> answer;
+        node_->Ask(std::move(question),
+                   [&](Result<Answer> got) { answer.set_value(std::move(got)); });
+        return answer.get_future().get();
+    }
+    ExecutionId Submit(const TaskWish& wish) {
+        const NewTaskPtr task = new Task;
+        task->id = TaskId(Text(wish.id));
+        task->name = Text(wish.type);
+        task->type = Text(wish.type);
+        task->queue = Text("default");
+        task->payload = Text(wish.payload);
+        task->timeout = wish.timeout;
+        auto options = std::make_unique<TaskOptions>();
+        options->retry = RetryPolicy{
+            .retries_max = wish.retries_max, .delay = Duration(1), .backoff_rate = 1, .jitter = 0};
+        options->delay = wish.delay;
+        options->metadata = {{"customer", "42"}};
+        options->trace = Text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        task->options = std::move(options);
+        auto answer = Ask(Submit_{.task = task});
+        EXPECT_TRUE(answer) << (answer ? "" : answer.error().detail);
+        return answer ? answer->execution.id : ExecutionId();
+    }
+    Execution Read(const ExecutionId& id) {
+        std::promise<Execution> found;
+        store_.FindExecutions({id}, [&](auto rows) {
+            found.set_value(rows && rows->at(0) ? *rows->at(0) : Execution{});
+        });
+        return found.get_future().get();
+    }
+    std::uint32_t InHand(const std::string& worker) {
+        std::promise<std::uint32_t> busy;
+        node_->Look([&](const Engine* engine) {
+            const Slot* slot = engine ? engine->FindWorker(WorkerId(Text(worker))) : nullptr;
+            busy.set_value(slot ? slot->busy() : 0);
+        });
+        return busy.get_future().get();
+    }
+    template <typename Read>
+    auto Look(Read read) {
+        std::promise<decltype(read(std::declval<const Engine&>()))> seen;
+        node_->Look([&](const Engine* engine) { seen.set_value(read(*engine)); });
+        return seen.get_future().get();
+    }
+
+  private:
+    using Submit_ = takt::Submit;
+    static StreamLinkConfig WithNode(const StackOptions& options) {
+        StreamLinkConfig config = options.link;
+        config.node = NodeId(Text(options.node));
+        return config;
+    }
+    struct Handler final : HttpHandler {
+        explicit Handler(StreamLink& to) : link(to) {}
+        void Handle(HttpRequest request, HttpReply reply) override {
+            if (request.path != "/api/v1/workers/attach") {
+                return reply(HttpResponse::Text(404, "no such page"));
+            }
+            reply(link.Attach(request));
+        }
+        StreamLink& link;
+    };
+
+    LoopThread io_;
+    MemoryStore store_;
+    AsioRuntime runtime_;
+    StreamLink link_;
+
+  public:
+    Watcher watcher;
+
+  private:
+    std::unique_ptr<Node> node_;
+    std::unique_ptr<HttpServer> server_;
+    bool stopped_ = false;
+};
+
+// A worker by hand.
+class RawWorker {
+  public:
+    explicit RawWorker(const std::string& url) {
+        client_ = std::move(*HttpClient::Create(io_.loop, {}));
+        auto callbacks = std::make_shared<WebSocketCallbacks>();
+        callbacks->options.message_bytes_max = 64 << 20;
+        callbacks->options.queue_bytes_max = 64 << 20;
+        callbacks->on_open = [this](std::shared_ptr<WebSocketSession> socket) {
+            const std::scoped_lock lock(mutex_);
+            socket_ = std::move(socket);
+            changed_.notify_all();
+        };
+        callbacks->on_message = [this](WebSocketMessage message) {
+            const std::scoped_lock lock(mutex_);
+            messages_.emplace_back(message.text, std::string(message.bytes));
+            changed_.notify_all();
+        };
+        callbacks->on_close = [this](const WebSocketClosed& closed) {
+            const std::scoped_lock lock(mutex_);
+            closed_ = closed;
+            changed_.notify_all();
+        };
+        client_->OpenWebSocket({.url = "ws" + url.substr(4) + "/api/v1/workers/attach"},
+                               std::move(callbacks),
+                               [](const Error& error) { ADD_FAILURE() << error.detail; });
+        std::unique_lock lock(mutex_);
+        EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return socket_ != nullptr; }));
+    }
+    ~RawWorker() {
+        io_.Join();
+        socket_.reset();
+    }
+    static worker::v1::WorkerFrame Hello(const std::string& id, std::uint32_t capacity = 1) {
+        worker::v1::WorkerFrame frame;
+        frame.mutable_hello()->set_protocol(1);
+        frame.mutable_hello()->set_worker_id(id);
+        frame.mutable_hello()->set_instance("first");
+        frame.mutable_hello()->set_capacity(capacity);
+        return frame;
+    }
+    bool Send(const worker::v1::WorkerFrame& frame) {
+        return socket_->SendBinary(frame.SerializeAsString());
+    }
+    bool SendText(std::string_view text) { return socket_->SendText(text); }
+    bool SendBinary(std::string_view bytes) { return socket_->SendBinary(bytes); }
+    void Close() { socket_->Close(WebSocketCode::kNormal, ""); }
+    void Abort() { io_.Join(); }
+
+    struct Message {
+        bool text = false;
+        std::string bytes;
+    };
+    Message NextMessage() {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait_for(lock, kPatience, [&] { return !messages_.empty(); })) {
+            ADD_FAILURE() << "no frame came";
+            return {};
+        }
+        Message message{messages_.front().first, std::move(messages_.front().second)};
+        messages_.pop_front();
+        return message;
+    }
+    worker::v1::SchedulerFrame Next() {
+        const Message message = NextMessage();
+        worker::v1::SchedulerFrame frame;
+        const auto read =
+            ReadFrame(message.text ? FrameForm::kJson : FrameForm::kBinary, message.bytes, frame);
+        EXPECT_TRUE(read) << (read ? "" : read.error().detail) << message.bytes;
+        return frame;
+    }
+    std::optional<WebSocketClosed> AwaitClose() {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait_for(lock, kPatience, [&] { return closed_.has_value(); })) {
+            ADD_FAILURE() << "the session was not closed";
+        }
+        return closed_;
+    }
+
+  private:
+    LoopThread io_;
+    std::unique_ptr<HttpClient> client_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::shared_ptr<WebSocketSession> socket_;
+    std::deque<std::pair<bool, std::string>> messages_;
+    std::optional<WebSocketClosed> closed_;
+};
+
+}  // namespace takt::testing_support
