@@ -32,7 +32,8 @@ struct StreamLinkConfig {
     Duration lease{30'000};           // As the engine's: told to workers so that they know it.
     Duration hello_deadline{10'000};  // A connection that has not said Hello by then is closed.
     Duration ping_interval{15'000};   // Twice this without a byte: the connection is half open.
-    std::size_t frame_bytes_max = 4 << 20;   // Of a worker's frame; about that of ours.
+    std::size_t frame_bytes_max = 4
+                                  << 20;  // Of a worker's frame (Hello: twice); about that of ours.
     std::size_t queue_bytes_max = 64 << 20;  // A worker that lags further behind is cut off.
     std::size_t compress_bytes_min = 8 << 10;
     FrameInputLimits limits;

@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Bytes that are no protobuf, from a scanner or a broken build.
 TEST_F(StreamLinkTest, BinaryGarbageIsRefused) {
-    for (const std::string bytes :
+    for (const std::string& bytes :
          {std::string("\xff\xff\xff\xff\xff\xff", 6), std::string(1, '\0'),
           std::string("\x0a\x7f\x08", 3), std::string("\x0a\x04\x12\x02\xc3\x28", 6)}) {
         auto worker = Connect();
@@ -196,7 +196,7 @@ TEST_F(StreamLinkTest, TooManyTypesAreRefused) {
 // A worker that sends its whole disk: told so when it is a little too much, cut when it is far.
 TEST_F(StreamLinkTest, AFrameThatIsTooLargeIsRefused) {
     Begin({.link = {.frame_bytes_max = 64 << 10}});
-    auto worker = Connect();
+    auto worker = Attached(RawWorker::Hello("w-1"));
     worker->SendBinary(std::string(100 << 10, 'x'));
     EXPECT_EQ(worker->Next().refused().code(), "too_large");
     auto other = Connect();

@@ -36,7 +36,9 @@ void StreamSession::OnMessage(const WebSocketMessage& message) {
     Count(sessions_->counters().frames_in);
     const auto form = message.text ? FrameForm::kJson : FrameForm::kBinary;
     if (!greeted_) form_ = form;
-    if (message.bytes.size() > sessions_->config().frame_bytes_max) {
+    // A Hello may be as large as the connection allows: it names everything that is in hand, and
+    // cannot be divided.
+    if (greeted_ && message.bytes.size() > sessions_->config().frame_bytes_max) {
         return Refuse({"too_large", "the frame has " + std::to_string(message.bytes.size()) +
                                         " bytes, the limit is " +
                                         std::to_string(sessions_->config().frame_bytes_max)});

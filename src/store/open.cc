@@ -4,6 +4,7 @@
 #include <string>
 
 #include "store/embedded/embedded_store.h"
+#include "store/etcd/etcd_store.h"
 #include "store/memory/memory_store.h"
 #include "store/mysql/mysql_store.h"
 #include "store/redis/redis_store.h"
@@ -36,15 +37,14 @@ Opened OpenMemory(std::string_view, const StoreOptions&) {
     return std::make_unique<MemoryStore>(std::make_shared<MemoryDatabase>());
 }
 
-Opened OpenRedisUrl(std::string_view url, const StoreOptions&) {
-    return RedisStore::Open(url);
+Opened OpenEtcdUrl(std::string_view url, const StoreOptions&) {
+    const Result<EtcdOptions> parsed = ParseEtcdUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    return OpenEtcd(*parsed);
 }
 
-Opened NotBuilt(std::string_view url, const StoreOptions&) {
-    return Fail(ErrorCode::kInvalid,
-                "this build of Takt has no " + std::string(url.substr(0, url.find(':'))) +
-                    ": store; use file:./takt-data",
-                "store");
+Opened OpenRedisUrl(std::string_view url, const StoreOptions&) {
+    return RedisStore::Open(url);
 }
 
 struct Scheme {
@@ -59,7 +59,7 @@ constexpr std::array kSchemes = {
     Scheme{"rediss", OpenRedisUrl},
     Scheme{"redis+sentinel", OpenRedisUrl},
     Scheme{"rediss+sentinel", OpenRedisUrl},
-    Scheme{"etcd", NotBuilt},
+    Scheme{"etcd", OpenEtcdUrl},
     Scheme{"mysql", [](std::string_view url, const StoreOptions&) { return OpenMysql(url); }},
 };
 
@@ -72,8 +72,7 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
     }
     std::string known;
     for (const Scheme& scheme : kSchemes) {
-        if (scheme.open != NotBuilt)
-            known += (known.empty() ? "" : ", ") + std::string(scheme.name) + ":";
+        known += (known.empty() ? "" : ", ") + std::string(scheme.name) + ":";
     }
     // Only the scheme: the rest may hold a password.
     return Fail(

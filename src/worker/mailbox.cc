@@ -35,12 +35,16 @@ void Mailbox::Ring() {
 
 void Mailbox::Started(HeldPtr held) {
     const std::scoped_lock lock(mutex_);
+    // Nobody would take it, and box and attempt would hold each other for ever.
+    if (closed_) return;
     mail_.started.push_back(std::move(held));
     Ring();
 }
 
 void Mailbox::Finished(HeldPtr held, TaskResult result) {
     const std::scoped_lock lock(mutex_);
+    // Nobody would take it, and box and attempt would hold each other for ever.
+    if (closed_) return;
     mail_.finished.emplace_back(std::move(held), std::move(result));
     Ring();
 }

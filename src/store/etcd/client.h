@@ -1,0 +1,74 @@
+// Client: calls to an etcd cluster, each within a deadline, by whichever member answers.
+//
+// Errors: kUnavailable (nothing was applied), kUnknown (a write may have been applied), kConflict
+// (the revision asked for was compacted; begin the read anew), kNotFound (no such lease), kInvalid
+// (etcd will never take it). Details are sentences for operators.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "etcd.pb.h"
+#include "store/etcd/async.h"
+#include "store/etcd/channel.h"
+#include "store/etcd/etcd_options.h"
+#include "store/etcd/verdict.h"
+
+namespace takt::etcd {
+
+namespace pb = etcdserverpb;
+
+// What happens if a call is made twice; decides what is done when an answer stays out.
+enum class Effect : std::uint8_t {
+    kRead,        // Nothing. Asked again, elsewhere, until the deadline.
+    kRepeatable,  // The same as once. Likewise, but may end as kUnknown.
+    kOnce,        // Something else. kUnknown as soon as it may have been applied.
+};
+
+class Client {
+  public:
+    Client(const EtcdOptions& options, const Security& security);
+
+    Async<Result<pb::RangeResponse>> Range(pb::RangeRequest request);
+    Async<Result<pb::TxnResponse>> Txn(pb::TxnRequest request, Effect effect);
+    Async<Result<pb::CompactionResponse>> Compact(std::int64_t revision);
+    Async<Result<pb::LeaseGrantResponse>> LeaseGrant(Duration ttl);
+    Async<Result<pb::LeaseRevokeResponse>> LeaseRevoke(std::int64_t lease);
+    // A ttl of 0 in the answer: there is no such lease.
+    Async<Result<pb::LeaseKeepAliveResponse>> LeaseKeepAlive(std::int64_t lease);
+    Async<Result<pb::StatusResponse>> Status();
+
+  private:
+    struct TokenWait;
+    struct Token {
+        std::string text;
+        std::uint64_t generation = 0;  // Rises with each new token.
+    };
+
+    Async<Result<void>> Invoke(Rpc rpc, Effect effect);
+    // Gets a token newer than `old`, unless there is one already. Nothing, or why not.
+    Async<std::optional<Verdict>> RefreshToken(Token old, Steady deadline);
+    Async<std::optional<Verdict>> Authenticate(Steady deadline);
+    Token token();
+    Channel& channel(std::size_t at) { return *channels_[at % channels_.size()]; }
+    // Leaves member `from`, unless somebody has done so already.
+    void MoveOn(std::size_t from) { current_.compare_exchange_strong(from, from + 1); }
+    Duration AttemptTime(Steady deadline) const;
+
+    const EtcdOptions options_;
+    std::vector<std::unique_ptr<Channel>> channels_;  // One to each member.
+    std::atomic<std::size_t> current_ = 0;            // Modulo their number.
+    std::mutex mutex_;
+    Token token_;
+    bool authenticating_ = false;
+    std::vector<std::coroutine_handle<>> waiters_;  // For the token under way.
+};
+
+}  // namespace takt::etcd

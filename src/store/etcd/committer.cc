@@ -1,0 +1,144 @@
+#include "store/etcd/committer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/etcd/etcd_limits.h"
+#include "store/etcd/purger.h"
+
+namespace takt::etcd {
+namespace {
+
+// A refusal that is no fence means that an earlier copy of some of the batches was applied. Each
+// turn needs another such surprise.
+constexpr int kTurnsMax = 3;
+
+bool HasPurge(const Batch& batch) {
+    return std::ranges::any_of(
+        batch.changes, [](const Change& change) { return std::holds_alternative<Purge>(change); });
+}
+
+std::size_t BytesOf(const Batch& batch) {
+    std::size_t bytes = 0;
+    for (const Change& change : batch.changes) bytes += SizeOf(change);
+    return bytes;
+}
+
+}  // namespace
+
+void Committer::Commit(BatchPtr batch, Done<void> done) {
+    {
+        const std::lock_guard lock(mutex_);
+        waiting_.push_back({std::move(batch), std::move(done)});
+        if (std::exchange(draining_, true)) return;
+    }
+    Drain();
+}
+
+void Committer::Close() {
+    std::deque<Waiting> left;
+    {
+        const std::lock_guard lock(mutex_);
+        left.swap(waiting_);
+    }
+    for (Waiting& waiting : left) {
+        waiting.done(Fail(ErrorCode::kCancelled, "the store was closed"));
+    }
+}
+
+Committer::Group Committer::Take() {
+    const std::lock_guard lock(mutex_);
+    Group group;
+    std::size_t changes = 0, bytes = 0;
+    while (!waiting_.empty()) {
+        const Batch& next = *waiting_.front().batch;
+        changes += next.changes.size();
+        bytes += BytesOf(next);
+        if (!group.empty()) {
+            const Batch& last = *group.back().batch;
+            const bool follows = next.term == last.term && next.sequence == last.sequence + 1;
+            if (!follows || changes > kMergedChangesMax || bytes > kMergedBytesMax ||
+                HasPurge(next)) {
+                break;
+            }
+        }
+        group.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+        if (HasPurge(*group.back().batch)) break;
+    }
+    draining_ = !group.empty();
+    return group;
+}
+
+Detached Committer::Drain() {
+    const Tracker::Hold hold(tracker_);
+    for (Group group = Take(); !group.empty(); group = Take()) {
+        const Result<void> result = co_await Apply(group);
+        for (Waiting& waiting : group) waiting.done(result);
+    }
+}
+
+Async<Result<void>> Committer::Apply(Group& group) {
+    for (int turn = 0; turn < kTurnsMax; ++turn) {
+        const Result<pb::TxnResponse> answer = co_await Send(group);
+        if (!answer) co_return std::unexpected(answer.error());
+        if (answer->succeeded()) {
+            applied_(answer->header().revision());
+            co_return {};
+        }
+        Result<void> explained = Explain(*answer, group);
+        if (!explained || group.empty()) co_return explained;
+    }
+    co_return Fail(ErrorCode::kUnavailable, "etcd: the sequence of batches does not settle");
+}
+
+Async<Result<pb::TxnResponse>> Committer::Send(const Group& group) {
+    Span span{group.front().batch->term, group.front().batch->sequence,
+              group.back().batch->sequence, 0};
+    Ops ops;
+    if (HasPurge(*group.front().batch)) {
+        Purger purger(client_, keys_, *group.front().batch);
+        Result<Ops> planned = co_await purger.Plan();
+        if (!planned) {
+            // The snapshot that it read was compacted away under it.
+            if (planned.error().code == ErrorCode::kConflict) {
+                planned.error().code = ErrorCode::kUnavailable;
+            }
+            co_return std::unexpected(std::move(planned.error()));
+        }
+        ops = std::move(*planned);
+    }
+    for (const Waiting& waiting : group) {
+        span.last_serial = std::max(span.last_serial, waiting.batch->last_serial);
+        AddChanges(keys_, *waiting.batch, ops);
+    }
+    // Repeatable: a second copy finds that its sequence was applied.
+    co_return co_await client_.Txn(MakeCommit(keys_, span, std::move(ops)), Effect::kRepeatable);
+}
+
+Result<void> Committer::Explain(const pb::TxnResponse& refusal, Group& group) {
+    const Term term = group.front().batch->term;
+    if (refusal.responses_size() != 2) {
+        return Fail(ErrorCode::kUnknown, "etcd: a refusal without its reasons");
+    }
+    const auto& leader = refusal.responses(0).response_range().kvs();
+    const auto& sequence = refusal.responses(1).response_range().kvs();
+    const std::optional<PackName> last =
+        sequence.empty() ? std::nullopt : ParseSequenceValue(sequence[0].value());
+    const bool leads =
+        !leader.empty() && leader[0].create_revision() == static_cast<std::int64_t>(term.nonce);
+    if (!leads || !last || last->epoch != term.epoch) {
+        return Fail(ErrorCode::kFenced, "the term is over");
+    }
+    const auto first_left = std::ranges::find_if(
+        group, [&](const Waiting& waiting) { return waiting.batch->sequence > last->sequence; });
+    Group applied(std::make_move_iterator(group.begin()), std::make_move_iterator(first_left));
+    group.erase(group.begin(), first_left);
+    for (Waiting& waiting : applied) waiting.done({});
+    if (!group.empty() && group.front().batch->sequence != last->sequence + 1) {
+        return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
+    }
+    return {};
+}
+
+}  // namespace takt::etcd

@@ -1,0 +1,61 @@
+// Committer: turns the batches of one partition into etcd transactions, in order.
+//
+// One transaction is under way at a time: etcd gives no order to calls that are under way together,
+// and one that arrives early would be refused. Batches that come meanwhile are merged into the next
+// transaction, which does for throughput what pipelining would, at the price of one disk write for
+// all of them. A merged transaction is all or nothing, so each batch in it is.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "store/etcd/client.h"
+#include "store/etcd/keys.h"
+#include "store/etcd/ops.h"
+#include "store/etcd/tracker.h"
+#include "store/store.h"
+
+namespace takt::etcd {
+
+class Committer {
+  public:
+    // `applied` is told etcd's revision after each transaction.
+    using Applied = std::function<void(std::int64_t revision)>;
+
+    Committer(Client& client, const Keys& keys, Tracker& tracker, Applied applied)
+        : client_(client), keys_(keys), tracker_(tracker), applied_(std::move(applied)) {}
+
+    void Commit(BatchPtr batch, Done<void> done);
+
+    // What waits ends with kCancelled; what is under way ends as it does.
+    void Close();
+
+  private:
+    struct Waiting {
+        BatchPtr batch;
+        Done<void> done;
+    };
+    using Group = std::vector<Waiting>;
+
+    // Applies what waits, one group after the other, until nothing is left.
+    Detached Drain();
+    // The next batches that go together. Empty when nothing waits; then Drain is over.
+    Group Take();
+    Async<Result<void>> Apply(Group& group);
+    Async<Result<pb::TxnResponse>> Send(const Group& group);
+    // What a refused transaction says about the batches of the group: those that were applied
+    // before are answered and leave it.
+    Result<void> Explain(const pb::TxnResponse& refusal, Group& group);
+
+    Client& client_;
+    const Keys& keys_;
+    Tracker& tracker_;
+    const Applied applied_;
+    std::mutex mutex_;
+    std::deque<Waiting> waiting_;
+    bool draining_ = false;
+};
+
+}  // namespace takt::etcd

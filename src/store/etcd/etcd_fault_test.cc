@@ -1,0 +1,228 @@
+// What happens to the store when etcd, its operators or the network between fail it.
+#include <chrono>
+
+#include "store/etcd/etcd_testing.h"
+#include "store/etcd/snapshot.h"
+
+namespace takt::etcd {
+namespace {
+
+using EtcdFaultTest = EtcdTest;
+using std::chrono::steady_clock;
+
+ErrorCode CodeOf(const Result<void>& result) {
+    EXPECT_FALSE(result);
+    return result ? ErrorCode::kInvalid : result.error().code;
+}
+
+// The machine of etcd's own leader loses power. The others elect another one within a second or
+// two; our term goes on.
+TEST_F(EtcdFaultTest, LosingARaftLeaderLosesNeitherTermNorCommit) {
+    StartServer({.members = 3});
+    OpenStore();
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term) << term.error().detail;
+    ASSERT_TRUE(Commit(*term, 1, {SettingPut{"before", "1"}}));
+    const Result<std::size_t> leader = server_->RaftLeader();
+    ASSERT_TRUE(leader) << leader.error().detail;
+
+    server_->process(*leader).Kill();
+
+    const Result<void> done = CommitUntilDone(*term, 2, {SettingPut{"after", "2"}});
+    ASSERT_TRUE(done) << done.error().detail;
+    EXPECT_TRUE(Commit(*term, 3, {}));
+    const Result<void> renewed = Renew(*term);
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+    ASSERT_TRUE(Settings());
+    EXPECT_EQ(Settings()->size(), 2u);
+}
+
+// Two of three machines are gone for a while: nothing is promised, and afterwards nothing is lost
+// or doubled.
+TEST_F(EtcdFaultTest, WithoutQuorumNothingIsAnsweredAsDone) {
+    StartServer({.members = 3});
+    OpenStore("?timeout=2s");
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term) << term.error().detail;
+    server_->process(0).Kill();
+    server_->process(1).Kill();
+
+    const std::vector<Change> changes = {SettingPut{"key", "value"}};
+    const ErrorCode code = CodeOf(Commit(*term, 1, changes));
+    EXPECT_TRUE(code == ErrorCode::kUnknown || code == ErrorCode::kUnavailable) << Name(code);
+    const auto read = Settings();
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kUnavailable);
+
+    ASSERT_TRUE(server_->process(0).Restart());
+    ASSERT_TRUE(server_->process(1).Restart());
+    const Result<void> done = CommitUntilDone(*term, 1, changes);
+    ASSERT_TRUE(done) << done.error().detail;
+    EXPECT_TRUE(Commit(*term, 2, {}));
+    ASSERT_TRUE(Settings());
+    EXPECT_EQ(Settings()->size(), 1u);
+}
+
+// An operator revokes the lease, or etcd does so by mistake (a bug before 3.4.31).
+TEST_F(EtcdFaultTest, ARevokedLeaseEndsTheTerm) {
+    StartServer();
+    OpenStore();
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term);
+    ASSERT_TRUE(Renew(*term));
+    const Result<std::string> leases = server_->Ctl({"lease", "list"});
+    ASSERT_TRUE(leases) << leases.error().detail;
+    const std::string lease = leases->substr(leases->find('\n') + 1, 16);
+
+    const Result<std::string> revoked = server_->Ctl({"lease", "revoke", lease});
+
+    ASSERT_TRUE(revoked) << revoked.error().detail;
+    EXPECT_EQ(CodeOf(Renew(*term)), ErrorCode::kFenced);
+    EXPECT_EQ(CodeOf(Commit(*term, 1, {})), ErrorCode::kFenced);
+    EXPECT_TRUE(Acquire("node-b"));
+}
+
+// The lease is alive and says so, but the key that counts is gone.
+TEST_F(EtcdFaultTest, ADeletedLeaderKeyEndsTheTerm) {
+    StartServer();
+    OpenStore();
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term);
+
+    ASSERT_TRUE(server_->Ctl({"del", "/takt/0/leader"}));
+
+    EXPECT_EQ(CodeOf(Renew(*term)), ErrorCode::kFenced);
+    EXPECT_EQ(CodeOf(Commit(*term, 1, {})), ErrorCode::kFenced);
+}
+
+// etcd hangs: a stalled disk, a paused machine. Its connections stay open and nothing comes.
+TEST_F(EtcdFaultTest, AStalledServerIsGivenUpAtTheDeadline) {
+    StartServer();
+    OpenStore("?timeout=1s");
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term);
+    ASSERT_TRUE(Commit(*term, 1, {}));
+    server_->process().Pause();
+
+    const auto begin = steady_clock::now();
+    const ErrorCode write = CodeOf(Commit(*term, 2, {SettingPut{"key", "value"}}));
+    const auto read = Settings();
+    const auto took = steady_clock::now() - begin;
+
+    EXPECT_EQ(write, ErrorCode::kUnknown);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kUnavailable);
+    EXPECT_LT(took, std::chrono::seconds(10));
+    server_->process().Continue();
+    const Result<void> done = CommitUntilDone(*term, 2, {SettingPut{"key", "value"}});
+    EXPECT_TRUE(done) << done.error().detail;
+    EXPECT_TRUE(Commit(*term, 3, {}));
+}
+
+// The scheduler is started before etcd, or with a wrong port.
+TEST_F(EtcdFaultTest, AnEtcdThatIsNotThereIsUnavailable) {
+    store_ = MakeStore("etcd://127.0.0.1:" + std::to_string(FreePort()) + "?timeout=500ms");
+
+    const Result<Term> term = Acquire();
+
+    ASSERT_FALSE(term);
+    EXPECT_EQ(term.error().code, ErrorCode::kUnavailable) << term.error().detail;
+    EXPECT_EQ(CodeOf(Commit(Term{0, 1, 1}, 1, {})), ErrorCode::kUnavailable)
+        << "refused, so surely not applied";
+}
+
+// Of three members only the last one of the URL is up; the first call finds it.
+TEST_F(EtcdFaultTest, DeadMembersAreSkipped) {
+    StartServer();
+    const std::string dead = "127.0.0.1:" + std::to_string(FreePort()) +
+                             ",127.0.0.1:" + std::to_string(FreePort()) + ",";
+    store_ = MakeStore("etcd://" + dead + server_->url().substr(7));
+
+    const Result<Term> term = Acquire();
+
+    ASSERT_TRUE(term) << term.error().detail;
+    EXPECT_TRUE(Commit(*term, 1, {}));
+}
+
+// Retention by an operator: everything but the present is discarded.
+TEST_F(EtcdFaultTest, CompactionDisturbsNeitherCommitsNorReads) {
+    StartServer();
+    OpenStore();
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term);
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+        ASSERT_TRUE(Commit(*term, i, {SettingPut{"key", Text(std::to_string(i))}}));
+    }
+
+    const Result<std::string> compacted =
+        server_->Ctl({"compact", std::to_string(term->nonce + 5)});
+
+    ASSERT_TRUE(compacted) << compacted.error().detail;
+    EXPECT_TRUE(Commit(*term, 6, {SettingPut{"key", "6"}}));
+    EXPECT_TRUE(Commit(*term, 3, {SettingPut{"key", "3"}})) << "an old copy still changes nothing";
+    ASSERT_TRUE(Settings());
+    EXPECT_EQ(Settings()->at(0).value.view(), "6");
+    EXPECT_TRUE(Renew(*term));
+}
+
+Async<Result<Rows>> ReadTwice(Snapshot& snapshot, KeyRange range, std::function<void()> between) {
+    const Result<Rows> first = co_await snapshot.Range(range, 1);
+    EXPECT_TRUE(first) << first.error().detail;
+    between();
+    co_return co_await snapshot.Range(range, 1);
+}
+
+Detached RunTo(Async<Result<Rows>> work, std::promise<Result<Rows>>& answer) {
+    answer.set_value(co_await std::move(work));
+}
+
+// A long read is overtaken by compaction: it must notice, not mix two states.
+TEST_F(EtcdFaultTest, ASnapshotThatWasCompactedAwayEndsWithConflict) {
+    StartServer();
+    OpenStore();
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term);
+    const Result<EtcdOptions> options = ParseEtcdUrl(server_->url());
+    Client client(*options, Security{});
+    Snapshot snapshot(client);
+
+    std::promise<Result<Rows>> answer;
+    RunTo(ReadTwice(snapshot, WithPrefix("/takt/"),
+                    [&] {
+                        ASSERT_TRUE(Commit(*term, 1, {SettingPut{"key", "1"}}));
+                        ASSERT_TRUE(Commit(*term, 2, {SettingPut{"key", "2"}}));
+                        ASSERT_TRUE(server_->Ctl({"compact", std::to_string(term->nonce + 2)}));
+                    }),
+          answer);
+    const Result<Rows> second = answer.get_future().get();
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kConflict) << second.error().detail;
+}
+
+// Nobody watched the disk: etcd raises its alarm and refuses writes until an operator helps.
+TEST_F(EtcdFaultTest, AFullEtcdRefusesWithASentenceThatHelps) {
+    StartServer({.arguments = {"--quota-backend-bytes", std::to_string(12 << 20)}});
+    OpenStore();
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term);
+    const Text megabyte(std::string(1 << 20, 'x'));
+    Result<void> done;
+    std::uint64_t sequence = 0;
+    while (done && sequence < 50) done = Commit(*term, ++sequence, {SettingPut{"big", megabyte}});
+    ASSERT_FALSE(done) << "the quota was not reached";
+    EXPECT_EQ(done.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(done.error().detail.find("alarm disarm"), std::string::npos) << done.error().detail;
+    EXPECT_TRUE(Settings()) << "reading goes on";
+    EXPECT_TRUE(Renew(*term)) << "and so does the term";
+
+    const std::string revision = std::to_string(term->nonce + sequence - 1);
+    ASSERT_TRUE(server_->Ctl({"compact", "--physical", revision}));
+    ASSERT_TRUE(server_->Ctl({"defrag"}));
+    ASSERT_TRUE(server_->Ctl({"alarm", "disarm"}));
+    const Result<void> again = Commit(*term, sequence, {SettingPut{"big", "small"}});
+    EXPECT_TRUE(again) << again.error().detail;
+}
+
+}  // namespace
+}  // namespace takt::etcd

@@ -1,0 +1,21 @@
+// What fits into one request to an etcd with default settings.
+#pragma once
+
+#include <cstddef>
+
+namespace takt::etcd {
+
+// A change takes two or three writes at most; see ops.h for how they fit into 128 operations.
+constexpr std::size_t kChangesMax = 120;
+// etcd takes requests of 1.5 MiB (--max-request-bytes). A node closes a batch that is half full, so
+// the largest row, with a payload or a result of 1 MiB, still fits into one that is not.
+constexpr std::size_t kBytesMax = 3u << 18;  // 768 KiB
+// Of batches that are merged into one transaction: with more, etcd's readers wait noticeably.
+constexpr std::size_t kMergedChangesMax = 960;
+constexpr std::size_t kMergedBytesMax = 5u << 18;  // 1.25 MiB
+// Payloads from this size on are kept apart from their rows and written once. A row would be
+// written whole with every step of its life, and with a large result it would not fit any more.
+constexpr std::size_t kPayloadApartMin = 64u << 10;
+constexpr std::size_t kPipelineMax = 8;
+
+}  // namespace takt::etcd

@@ -1,0 +1,70 @@
+// The URL that an operator writes.
+#include "store/etcd/etcd_options.h"
+
+#include <gtest/gtest.h>
+
+namespace takt {
+namespace {
+
+using Endpoints = std::vector<std::string>;
+
+// The shortest URL: everything else has a default.
+TEST(EtcdOptions, AHostIsEnough) {
+    const Result<EtcdOptions> options = ParseEtcdUrl("etcd://localhost");
+    ASSERT_TRUE(options) << options.error().detail;
+    EXPECT_EQ(options->endpoints, (Endpoints{"localhost:2379"}));
+    EXPECT_EQ(options->prefix, "/takt");
+    EXPECT_FALSE(options->tls);
+    EXPECT_TRUE(options->compact);
+    EXPECT_EQ(options->timeout, Duration(5000));
+}
+
+// A real cluster with everything that can be said.
+TEST(EtcdOptions, EveryPartIsRead) {
+    const Result<EtcdOptions> options = ParseEtcdUrl(
+        "etcd://us%40er:p%3Aw%2F1@h1:2379,10.0.0.2,[::1]:4000/team/takt/"
+        "?ca=%2Fetc%2Fca.pem&cert=/c.pem&key=/k.pem&timeout=1500ms&compact=0");
+    ASSERT_TRUE(options) << options.error().detail;
+    EXPECT_EQ(options->endpoints, (Endpoints{"h1:2379", "10.0.0.2:2379", "[::1]:4000"}));
+    EXPECT_EQ(options->user, "us@er");
+    EXPECT_EQ(options->password, "p:w/1");
+    EXPECT_EQ(options->prefix, "/team/takt");
+    EXPECT_TRUE(options->tls) << "files imply it";
+    EXPECT_EQ(options->ca_file, "/etc/ca.pem");
+    EXPECT_EQ(options->cert_file, "/c.pem");
+    EXPECT_EQ(options->key_file, "/k.pem");
+    EXPECT_EQ(options->timeout, Duration(1500));
+    EXPECT_FALSE(options->compact);
+}
+
+// Typing errors are told at the start, with the part at fault and without the password.
+TEST(EtcdOptions, WhatIsWrongIsNamed) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"etcd://", "host"},
+        {"redis://h", "etcd://"},
+        {"etcd://h:0", "host:port"},
+        {"etcd://h:70000", "host:port"},
+        {"etcd://h:23x", "host:port"},
+        {"etcd://a,,b", "host:port"},
+        {"etcd://a b", "host"},
+        {"etcd://h?color=red", "color"},
+        {"etcd://h?tls=yes", "tls"},
+        {"etcd://h?timeout=1h", "timeout"},
+        {"etcd://h?timeout=0s", "timeout"},
+        {"etcd://h?cert=/c.pem", "cert and key"},
+        {"etcd://h?ca=%zz", "ca"},
+        {"etcd://h/%2", "prefix"},
+        {"etcd://:secret@h", "user"},
+        {"etcd://u:%secret@h", "user"},
+    };
+    for (const auto& [url, words] : cases) {
+        const Result<EtcdOptions> options = ParseEtcdUrl(url);
+        ASSERT_FALSE(options) << url;
+        EXPECT_EQ(options.error().code, ErrorCode::kInvalid) << url;
+        EXPECT_NE(options.error().detail.find(words), std::string::npos) << options.error().detail;
+        EXPECT_EQ(options.error().detail.find("secret"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace takt

@@ -1,0 +1,135 @@
+// What is large: payloads, results, many commits at once, long purges.
+#include <algorithm>
+#include <future>
+
+#include "store/etcd/etcd_testing.h"
+
+namespace takt::etcd {
+namespace {
+
+class EtcdSizeTest : public EtcdTest {
+  protected:
+    void SetUp() override {
+        StartServer();
+        OpenStore();
+        const Result<Term> term = Acquire();
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+    }
+    std::size_t KeysUnder(const std::string& prefix) {
+        const Result<std::string> keys =
+            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/" + prefix});
+        EXPECT_TRUE(keys) << keys.error().detail;
+        // Each key has a line, and an empty one for the value left out.
+        return static_cast<std::size_t>(std::count(keys->begin(), keys->end(), '\n') / 2);
+    }
+
+    Term term_;
+};
+
+// Bytes that no compression makes smaller.
+Text Noise(std::size_t size) {
+    std::string bytes(size, '\0');
+    std::uint64_t state = 1;
+    for (char& c : bytes) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        c = static_cast<char>(state >> 56);
+    }
+    return bytes;
+}
+
+// The largest task there may be ends with the largest result there may be: two megabytes, and etcd
+// takes one and a half in a request.
+TEST_F(EtcdSizeTest, ALargePayloadAndALargeResultFitTogether) {
+    Execution row = make_.Fire("t-1", "e-1");
+    row.payload = Noise(1 << 20);
+    ASSERT_TRUE(Commit(term_, 1, {ExecutionChange{Place::kNone, Place::kLive, row}}));
+    Execution done = conformance::Finished(row);
+    boost::intrusive_ptr<Outcome> outcome(new Outcome);
+    outcome->data = Noise((1 << 20) + 7);
+    done.outcome = outcome;
+
+    const Result<void> finished =
+        Commit(term_, 2, {ExecutionChange{Place::kLive, Place::kHistory, done}});
+
+    ASSERT_TRUE(finished) << finished.error().detail;
+    const auto list = List({});
+    ASSERT_TRUE(list && list->size() == 1);
+    EXPECT_EQ(conformance::Show(list->at(0)), conformance::Show(done));
+    EXPECT_EQ(KeysUnder("0/payloads/"), 1u);
+    ASSERT_TRUE(Commit(term_, 3, {Purge{done.finished_at + Duration(1), {}, 10}}));
+    EXPECT_EQ(KeysUnder("0/payloads/"), 0u) << "it goes with its execution";
+}
+
+// Under full load the node has several full batches under way. They arrive as one transaction of
+// more than etcd's 128 operations, in order.
+TEST_F(EtcdSizeTest, FullBatchesInAPipelineAreAllApplied) {
+    const StoreLimits limits = store_->limits();
+    std::vector<Execution> rows;
+    std::vector<std::future<Result<void>>> answers;
+    for (std::size_t n = 1; n <= 2 * limits.pipeline_max; ++n) {
+        auto batch = std::make_shared<Batch>();
+        const bool inserts = n <= limits.pipeline_max;
+        for (std::size_t i = 0; i < limits.changes_max; ++i) {
+            const std::size_t at = (n - 1) % limits.pipeline_max * limits.changes_max + i;
+            if (inserts) rows.push_back(make_.OneOff("e-" + std::to_string(at)));
+            batch->changes.push_back(inserts ? ExecutionChange{Place::kNone, Place::kLive, rows[at]}
+                                             : ExecutionChange{Place::kLive, Place::kHistory,
+                                                               conformance::Finished(rows[at])});
+        }
+        batch->term = term_;
+        batch->sequence = n;
+        batch->last_serial = make_.last_serial();
+        const auto answer = std::make_shared<std::promise<Result<void>>>();
+        answers.push_back(answer->get_future());
+        store_->Commit(std::move(batch),
+                       [answer](Result<void> done) { answer->set_value(std::move(done)); });
+    }
+    for (auto& answer : answers) {
+        const Result<void> done = answer.get();
+        ASSERT_TRUE(done) << done.error().detail;
+    }
+
+    std::size_t found = 0;
+    ExecutionFilter filter{.statuses = {Status::kSuccess}, .limit = 1000};
+    for (auto page = List(filter); page && !page->empty(); page = List(filter)) {
+        found += page->size();
+        filter.before = page->back().serial;
+    }
+    EXPECT_EQ(found, limits.pipeline_max * limits.changes_max);
+    EXPECT_EQ(KeysUnder("0/live/"), 0u);
+}
+
+// A month of history goes in portions; nothing of it stays behind.
+TEST_F(EtcdSizeTest, PurgingManyLeavesNoKeyBehind) {
+    std::uint64_t sequence = 0;
+    Time last{};
+    for (int n = 0; n < 6; ++n) {
+        std::vector<Change> changes;
+        for (int i = 0; i < 50; ++i) {
+            const Execution row = conformance::Finished(
+                make_.OneOff("e-" + std::to_string(n) + "-" + std::to_string(i)));
+            changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+            changes.push_back(LogAppend{LogChunk{row.id, 1, 1, make_.now(), "line\n"}});
+            last = row.finished_at;
+        }
+        changes.push_back(EventAppend{make_.MakeEvent(EventType::kTaskCompleted)});
+        ASSERT_TRUE(Commit(term_, ++sequence, changes));
+        make_.Pass(Duration(60'000));
+    }
+
+    const Purge purge{last + Duration(1), make_.now(), 170};
+    ASSERT_TRUE(Commit(term_, ++sequence, {purge}));
+    EXPECT_EQ(List({.limit = 1000})->size(), 300u - 170u);
+    EXPECT_EQ(KeysUnder("0/packs/"), 3u) << "the fourth is not empty yet";
+    const Result<void> rest = Commit(term_, ++sequence, {purge});
+    ASSERT_TRUE(rest) << rest.error().detail;
+
+    EXPECT_TRUE(List({})->empty());
+    for (const char* prefix : {"0/packs/", "0/history/", "0/events/", "logs/", "ids/"}) {
+        EXPECT_EQ(KeysUnder(prefix), 0u) << prefix;
+    }
+}
+
+}  // namespace
+}  // namespace takt::etcd

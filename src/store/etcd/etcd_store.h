@@ -1,0 +1,18 @@
+// EtcdStore: everything in an etcd cluster (3.4 or later), for several schedulers.
+//
+// Durable as etcd is: an answered commit is on the disks of a majority. Layout, settings and sizing
+// are in docs/stores/etcd.md.
+#pragma once
+
+#include <memory>
+
+#include "store/etcd/etcd_options.h"
+#include "store/store.h"
+
+namespace takt {
+
+// Does not wait for the cluster: operations say kUnavailable while it cannot be reached. kInvalid
+// if a file of the options cannot be read.
+Result<std::unique_ptr<Store>> OpenEtcd(const EtcdOptions& options);
+
+}  // namespace takt

@@ -1,0 +1,76 @@
+// What tests of the etcd store share: a server, a store, and calls that wait for their answers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/conformance/rows.h"
+#include "store/conformance/suite.h"
+#include "store/etcd/etcd_store.h"
+#include "store/testing/etcd_server.h"
+
+namespace takt::etcd {
+
+using conformance::Await;
+
+class EtcdTest : public testing::Test {
+  protected:
+    void StartServer(EtcdServer::Options options = {}) {
+        auto server = EtcdServer::Start(std::move(options));
+        ASSERT_TRUE(server) << server.error().detail;
+        server_ = std::move(*server);
+    }
+    // `rest` follows the hosts: "/prefix?timeout=1s".
+    void OpenStore(const std::string& rest = {}) { store_ = MakeStore(server_->url(rest)); }
+    static std::unique_ptr<Store> MakeStore(const std::string& url) {
+        const Result<EtcdOptions> options = ParseEtcdUrl(url);
+        EXPECT_TRUE(options) << options.error().detail;
+        auto store = OpenEtcd(*options);
+        EXPECT_TRUE(store) << store.error().detail;
+        return std::move(*store);
+    }
+
+    Result<Term> Acquire(std::string_view node = "node-a", Duration ttl = Duration(600'000)) {
+        const Candidate candidate{.node = NodeId(Text(node)), .address = "http://a", .ttl = ttl};
+        return Await<Term>([&](Done<Term> d) { store_->Acquire(candidate, std::move(d)); });
+    }
+    Result<void> Renew(const Term& term, Duration ttl = Duration(600'000)) {
+        return Await<void>([&](Done<void> d) { store_->Renew(term, ttl, std::move(d)); });
+    }
+    Result<void> Commit(const Term& term, std::uint64_t sequence, std::vector<Change> changes) {
+        const auto batch = std::make_shared<const Batch>(
+            Batch{term, sequence, make_.last_serial(), std::move(changes)});
+        return Await<void>([&](Done<void> d) { store_->Commit(batch, std::move(d)); });
+    }
+    // As a node does it: the very same batch again until it is answered.
+    Result<void> CommitUntilDone(const Term& term, std::uint64_t sequence,
+                                 const std::vector<Change>& changes) {
+        Result<void> done;
+        for (int i = 0; i < 20; ++i) {
+            done = Commit(term, sequence, changes);
+            if (done || (done.error().code != ErrorCode::kUnknown &&
+                         done.error().code != ErrorCode::kUnavailable)) {
+                break;
+            }
+        }
+        return done;
+    }
+    Result<std::vector<SettingPut>> Settings() {
+        return Await<std::vector<SettingPut>>(
+            [&](Done<std::vector<SettingPut>> d) { store_->ListSettings("", std::move(d)); });
+    }
+    Result<std::vector<Execution>> List(const ExecutionFilter& filter) {
+        return Await<std::vector<Execution>>(
+            [&](Done<std::vector<Execution>> d) { store_->ListExecutions(filter, std::move(d)); });
+    }
+
+    std::unique_ptr<EtcdServer> server_;
+    std::unique_ptr<Store> store_;
+    conformance::RowMaker make_;
+};
+
+}  // namespace takt::etcd

@@ -1,0 +1,70 @@
+// ExecutionReader: executions by id and by filter, live and finished together, as of one moment.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/etcd/pack.h"
+#include "store/etcd/snapshot.h"
+#include "store/store.h"
+
+namespace takt::etcd {
+
+// Good for one read.
+class ExecutionReader {
+  public:
+    ExecutionReader(Client& client, const Keys& keys) : keys_(keys), snapshot_(client) {}
+
+    Async<Result<std::vector<std::optional<Execution>>>> Find(std::vector<ExecutionId> ids);
+    Async<Result<std::vector<Execution>>> List(ExecutionFilter filter);
+
+  private:
+    // Ten seconds of serials.
+    static constexpr Serial kWindowMin = Serial{10'000} << 22;
+
+    // One row of the answer: read from its live key, or still a pointer into a pack.
+    struct Candidate {
+        Serial serial = 0;
+        std::string id;
+        std::optional<Execution> row;
+        std::optional<Pointer> pointer;
+        bool lacks_payload = false;
+    };
+    // The live keys or the pointers of one partition, newest first, a page at a time. A page comes
+    // out of a window of serials, which widens while little is found: etcd walks the whole index of
+    // a range for every read of it, whatever the limit.
+    struct Source {
+        bool live = false;
+        Partition partition = 0;
+        Serial from = 0;
+        Serial below = 0;  // 0: open.
+        Serial top = 0;    // What the window is measured from while `below` is open.
+        Serial window = kWindowMin;
+        std::vector<Candidate> page;  // Newest last, so that it is taken from the end.
+        bool ended = false;
+    };
+
+    Async<Result<std::vector<Source>>> Open(const ExecutionFilter& filter);
+    Async<Result<void>> Fill(Source& source, const ExecutionFilter& filter);
+    Async<Result<Rows>> ReadWindow(Source& source, std::size_t rows_max);
+    // The newest candidate of all sources that the filter may want.
+    Async<Result<std::optional<Candidate>>> Next(std::vector<Source>& sources,
+                                                 const ExecutionFilter& filter);
+    // Turns pointers into rows.
+    Async<Result<void>> Resolve(std::vector<Candidate>& candidates);
+    void TakeFromPack(Candidate& candidate) const;
+    // Puts payloads that are kept apart back into the rows.
+    Async<Result<void>> Complete(std::vector<Candidate>& candidates);
+    Async<Result<void>> ReadPacks(std::vector<std::string> packs);
+    static Candidate FromKey(bool live, const pb::KeyValue& kv);
+
+    using PackRows = Result<std::vector<std::string>>;
+
+    const Keys& keys_;
+    Snapshot snapshot_;
+    std::map<std::string, PackRows> packs_;  // Read so far, by key.
+};
+
+}  // namespace takt::etcd

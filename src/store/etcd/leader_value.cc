@@ -1,0 +1,73 @@
+#include "store/etcd/leader_value.h"
+
+#include <boost/json/value.hpp>
+#include <optional>
+
+#include "base/json.h"
+
+namespace takt::etcd {
+namespace {
+
+std::unexpected<Error> NotOurs(const char* kind) {
+    return Fail(ErrorCode::kUnavailable,
+                std::string("etcd: somebody else wrote the value of ") + kind);
+}
+
+std::string_view TextOf(const boost::json::value& json, std::string_view key) {
+    const boost::json::value* value = json.as_object().if_contains(key);
+    if (!value || !value->is_string()) return {};
+    return std::string_view(value->get_string());
+}
+
+std::optional<std::int64_t> NumberOf(const boost::json::value& json, std::string_view key) {
+    const boost::json::value* value = json.as_object().if_contains(key);
+    if (!value || !value->is_int64()) return std::nullopt;
+    return value->get_int64();
+}
+
+}  // namespace
+
+std::string EncodeLeader(const LeaderRow& row) {
+    std::string out;
+    JsonWriter(out)
+        .BeginObject()
+        .Field("node", row.node.view())
+        .Field("address", row.address.view())
+        .Field("epoch", row.epoch)
+        .EndObject();
+    return out;
+}
+
+Result<LeaderRow> DecodeLeader(std::string_view text) {
+    const Result<boost::json::value> json = ParseJson(text);
+    if (!json || !json->is_object()) return NotOurs("the leader key");
+    const std::string_view node = TextOf(*json, "node");
+    const std::optional<std::int64_t> epoch = NumberOf(*json, "epoch");
+    if (node.empty() || !epoch) return NotOurs("the leader key");
+    return LeaderRow{NodeId(Text(node)), Text(TextOf(*json, "address")),
+                     static_cast<std::uint64_t>(*epoch)};
+}
+
+std::string EncodeNode(const NodeRow& row) {
+    std::string out;
+    JsonWriter(out)
+        .BeginObject()
+        .Field("node", row.node.view())
+        .Field("address", row.address.view())
+        .Field("version", row.version.view())
+        .Field("started_at_ms", row.started_at.time_since_epoch().count())
+        .EndObject();
+    return out;
+}
+
+Result<NodeRow> DecodeNode(std::string_view text) {
+    const Result<boost::json::value> json = ParseJson(text);
+    if (!json || !json->is_object()) return NotOurs("a node key");
+    const std::string_view node = TextOf(*json, "node");
+    if (node.empty()) return NotOurs("a node key");
+    return NodeRow{NodeId(Text(node)), Text(TextOf(*json, "address")),
+                   Text(TextOf(*json, "version")),
+                   Time(Duration(NumberOf(*json, "started_at_ms").value_or(0)))};
+}
+
+}  // namespace takt::etcd

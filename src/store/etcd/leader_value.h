@@ -1,0 +1,20 @@
+// The values of the leader and node keys: JSON, for operators with etcdctl.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "store/store.h"
+
+namespace takt::etcd {
+
+// {"node":"a","address":"http://10.0.0.5:8080","epoch":7}
+std::string EncodeLeader(const LeaderRow& row);
+Result<LeaderRow> DecodeLeader(std::string_view json);
+
+// {"node":"a","address":"http://10.0.0.5:8080","version":"0.1.0","started_at_ms":1794700800000}
+std::string EncodeNode(const NodeRow& row);
+Result<NodeRow> DecodeNode(std::string_view json);
+
+}  // namespace takt::etcd

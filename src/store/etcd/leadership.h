@@ -1,0 +1,60 @@
+// Leadership: who leads a partition, by a key that lives as long as its lease, and who is there.
+//
+// The create revision of the leader key is the nonce of the term: etcd never gives it twice, and
+// every commit compares it. The lease is only the hint that lets others try.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "store/etcd/client.h"
+#include "store/etcd/keys.h"
+#include "store/store.h"
+
+namespace takt::etcd {
+
+class Leadership {
+  public:
+    Leadership(Client& client, const Keys& keys) : client_(client), keys_(keys) {}
+
+    Async<Result<Term>> Acquire(Candidate candidate);
+    Async<Result<void>> Renew(Term term, Duration ttl);
+    Async<Result<void>> Resign(Term term);
+    Async<Result<std::optional<LeaderRow>>> Leader(Partition partition);
+    Async<Result<void>> Announce(NodeRow node, Duration ttl);
+    Async<Result<std::vector<NodeRow>>> Nodes();
+
+  private:
+    // What there was before a new term.
+    struct Standing {
+        std::optional<pb::KeyValue> leader;
+        std::optional<pb::KeyValue> epoch;
+    };
+    struct Lease {
+        std::int64_t id = 0;
+        Duration ttl{};  // As it was asked for; etcd rounds up.
+    };
+
+    Async<Result<Standing>> Look(Partition partition);
+    // Ends the candidate's own earlier term. kConflict if it was not the last one any more.
+    Async<Result<void>> Depose(Partition partition, pb::KeyValue leader);
+    Async<Result<Term>> Campaign(Candidate candidate, Standing standing);
+    pb::TxnRequest Ballot(const Candidate& candidate, const Standing& standing, std::uint64_t epoch,
+                          std::int64_t lease) const;
+    Async<Result<pb::KeyValue>> LeaderOf(Term term);
+    // Puts the leader key under a new lease of another ttl.
+    Async<Result<void>> MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl);
+    // Best effort: a lease that stays holds no key of ours and runs out by itself.
+    Async<bool> Forget(std::int64_t lease);
+    std::optional<Lease> lease(const Term& term);
+    void Remember(const Term& term, Lease lease);
+
+    Client& client_;
+    const Keys& keys_;
+    std::mutex mutex_;
+    std::map<Partition, std::pair<Term, Lease>> leases_;  // Of terms that began or went on here.
+};
+
+}  // namespace takt::etcd

@@ -1,0 +1,120 @@
+#include "store/etcd/loader.h"
+
+#include <algorithm>
+
+#include "store/etcd/pack.h"
+#include "store/etcd/payload.h"
+#include "store/etcd/row_reader.h"
+
+namespace takt::etcd {
+std::string Loader::CursorOf(const Window& window) {
+    return "e" + Hex(window.from) + "," + Hex(window.width);
+}
+
+std::optional<Loader::Window> Loader::ParseCursor(std::string_view cursor) {
+    if (cursor.size() != 34) return std::nullopt;
+    const std::optional<Serial> from = ParseHex(cursor.substr(1, 16));
+    const std::optional<Serial> width = ParseHex(cursor.substr(18));
+    if (!from || !width || *width == 0) return std::nullopt;
+    return Window{*from, *width};
+}
+
+Async<Result<LoadPage>> Loader::Load(std::string cursor) {
+    LoadPage page;
+    const auto last = co_await snapshot_.Get({keys_.LastSerial(partition_)});
+    if (!last) co_return std::unexpected(last.error());
+    if (last->at(0)) page.last_serial = ParseHex(last->at(0)->value()).value_or(0);
+
+    if (cursor.starts_with('e')) {
+        const std::optional<Window> window = ParseCursor(cursor);
+        if (!window) co_return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
+        const Result<void> added = co_await AddExecutions(*window, page);
+        if (!added) co_return std::unexpected(added.error());
+        co_return page;
+    }
+    if (!cursor.empty() && !cursor.starts_with('t')) {
+        co_return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
+    }
+    if (cursor.empty()) {
+        const Result<void> added = co_await AddBeginning(page);
+        if (!added) co_return std::unexpected(added.error());
+    }
+    const Result<bool> all = co_await AddTasks(cursor.empty() ? "" : cursor.substr(1), page);
+    if (!all) co_return std::unexpected(all.error());
+    if (*all) {
+        const Result<void> added = co_await AddExecutions({}, page);
+        if (!added) co_return std::unexpected(added.error());
+    }
+    co_return page;
+}
+
+Async<Result<void>> Loader::AddBeginning(LoadPage& page) {
+    const std::string settings_prefix = keys_.Setting(partition_, "");
+    const Result<Rows> settings = co_await snapshot_.Range(WithPrefix(settings_prefix), kAllRows);
+    if (!settings) co_return std::unexpected(settings.error());
+    for (const pb::KeyValue& kv : settings->kvs) {
+        page.settings.push_back({kv.key().substr(settings_prefix.size()), kv.value()});
+    }
+    const Result<Rows> workers = co_await snapshot_.Range(keys_.Workers(partition_), kAllRows);
+    if (!workers) co_return std::unexpected(workers.error());
+    for (const pb::KeyValue& kv : workers->kvs) page.workers.push_back(DecodeWorkerOrShow(kv));
+    co_return {};
+}
+
+Async<Result<bool>> Loader::AddTasks(std::string after, LoadPage& page) {
+    KeyRange range = keys_.Tasks(partition_);
+    if (!after.empty()) range.begin = keys_.Task(partition_, after) + '\0';
+    const Result<Rows> rows = co_await snapshot_.Range(std::move(range), page_rows_);
+    if (!rows) co_return std::unexpected(rows.error());
+    for (const pb::KeyValue& kv : rows->kvs) {
+        Result<TaskRow> row = DecodeTask(kv);
+        if (!row) co_return std::unexpected(row.error());
+        page.tasks.push_back(std::move(*row));
+    }
+    if (rows->more) page.next = "t" + std::string(LastPart(rows->kvs.back().key()));
+    co_return !rows->more;
+}
+
+Async<Result<void>> Loader::AddRows(const Rows& rows, LoadPage& page) {
+    std::vector<std::size_t> incomplete;
+    for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend(); ++kv) {
+        const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
+        if (!key) continue;  // Not a key of ours.
+        if (LacksPayload(kv->value())) incomplete.push_back(page.executions.size());
+        page.executions.push_back(DecodeOrShow(*key, kv->value()));
+    }
+    std::vector<Execution*> lacking;
+    for (const std::size_t i : incomplete) lacking.push_back(&page.executions[i]);
+    return RestorePayloads(snapshot_, keys_, std::move(lacking));
+}
+
+Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
+    Serial last = page.last_serial;
+    // Ends: each turn either narrows the window, down to one row, or moves it up.
+    for (;;) {
+        const std::size_t room = page_rows_ - page.executions.size();
+        if (room == 0) {
+            page.next = CursorOf(window);
+            co_return {};
+        }
+        const bool open = window.from > last || last - window.from < window.width;
+        const Serial below = open ? 0 : window.from + window.width;
+        const Result<Rows> rows =
+            co_await snapshot_.Range(keys_.LiveRange(partition_, window.from, below), room);
+        if (!rows) co_return std::unexpected(rows.error());
+        if (rows->more) {
+            // These are the newest of the window, and the oldest come first.
+            const auto newest = ParseExecutionKey(rows->kvs.front().key());
+            if (open && newest) last = std::max(last, newest->serial);
+            window.width = std::max((open ? last - window.from : window.width) / 8, Serial{1});
+            continue;
+        }
+        const Result<void> added = co_await AddRows(*rows, page);
+        if (!added || open) co_return added;
+        window.from = below;
+        // Twice as many next time would be a full page.
+        if (rows->kvs.size() < room / 2) window.width = std::min(window.width, Serial{1} << 60) * 2;
+    }
+}
+
+}  // namespace takt::etcd

@@ -1,0 +1,66 @@
+// Ops: the writes of one etcd transaction, at most one for each key.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "etcd.pb.h"
+#include "store/etcd/keys.h"
+#include "store/store.h"
+
+namespace takt::etcd {
+
+namespace pb = etcdserverpb;
+
+// etcd takes 128 operations per transaction by default (--max-txn-ops). A transaction inside a
+// transaction counts as one, and may have 128 less the number of operations beside it: 61 inner
+// ones of 64 are what fits next to the fence's own writes.
+constexpr std::size_t kOpsFlatMax = 120;
+constexpr std::size_t kOpsNestedMax = 64;
+constexpr std::size_t kOpsMax = 61 * kOpsNestedMax;
+
+class Ops {
+  public:
+    // A later write of the same key replaces the earlier one.
+    void Put(std::string key, std::string value);
+    void Delete(std::string key);
+    // REQUIRES: no other write touches a key in the range; etcd refuses that.
+    void DeleteRange(KeyRange range);
+
+    std::size_t size() const { return ops_.size(); }
+    // Adds them to what `txn` does on success. REQUIRES: size() <= kOpsMax.
+    void MoveTo(pb::TxnRequest& txn) &&;
+
+  private:
+    pb::RequestOp& At(const std::string& key);
+
+    std::vector<pb::RequestOp> ops_;
+    std::unordered_map<std::string, std::size_t> places_;  // By key, of single writes.
+};
+
+// What the batch's changes write, all but a Purge's, which depends on what is stored.
+void AddChanges(const Keys& keys, const Batch& batch, Ops& ops);
+
+// Batches that follow each other and are applied in one transaction.
+struct Span {
+    Term term;
+    std::uint64_t first = 0;  // Sequences.
+    std::uint64_t last = 0;
+    Serial last_serial = 0;  // The highest of them.
+};
+// The transaction that applies `ops` if the term stands and the batch before `first` was the last
+// to be applied, and makes `last` the last one. Else it reads the leader and sequence keys.
+pb::TxnRequest MakeCommit(const Keys& keys, const Span& span, Ops ops);
+
+// "epoch sequence", the value of the sequence key.
+std::string SequenceValue(std::uint64_t epoch, std::uint64_t sequence);
+std::optional<PackName> ParseSequenceValue(std::string_view value);
+
+pb::Compare CreatedAt(std::string key, std::int64_t revision);  // 0: does not exist.
+pb::Compare ValueIs(std::string key, std::string value);
+pb::RequestOp GetOp(std::string key, std::int64_t revision = 0);
+pb::RequestOp RangeOp(KeyRange range, std::int64_t limit, std::int64_t revision = 0);
+
+}  // namespace takt::etcd

@@ -1,0 +1,30 @@
+// Large payloads: kept under a key of their own from the execution's first commit to its purge,
+// while its row goes from live to history and back without them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/etcd/keys.h"
+#include "store/etcd/snapshot.h"
+#include "store/store.h"
+
+namespace takt::etcd {
+
+bool KeepsPayloadApart(const Execution& row);
+
+// The row as its live key and its pack hold it: without a payload that is kept apart.
+std::string EncodeRow(const Execution& row);
+// What the payload key holds. REQUIRES: KeepsPayloadApart(row).
+std::string EncodePayload(const Execution& row);
+
+// Whether EncodeRow left the payload out. May be wrong about rows whose results end in the same
+// bytes: then there is no payload key.
+bool LacksPayload(std::string_view bytes);
+
+// Puts the payloads of `rows` back. One that is missing stays empty.
+Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys,
+                                    std::vector<Execution*> rows);
+
+}  // namespace takt::etcd

@@ -1,0 +1,39 @@
+// RowReader: tasks, workers, settings, logs and events, as of one moment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/etcd/snapshot.h"
+#include "store/store.h"
+
+namespace takt::etcd {
+
+// Good for one read.
+class RowReader {
+  public:
+    RowReader(Client& client, const Keys& keys) : keys_(keys), snapshot_(client) {}
+
+    Async<Result<TaskRow>> FindTask(TaskId id);
+    Async<Result<std::vector<TaskRow>>> ListTasks(TaskFilter filter);
+    Async<Result<std::vector<Worker>>> ListWorkers();
+    Async<Result<std::vector<SettingPut>>> ListSettings(Text key_prefix);
+    Async<Result<std::vector<LogChunk>>> ReadLog(ExecutionId execution, Serial after,
+                                                 std::size_t limit);
+    Async<Result<std::vector<Event>>> ReadEvents(Serial after, std::size_t limit);
+
+  private:
+    Async<Result<std::vector<TaskRow>>> TasksOf(Partition p, TaskFilter filter);
+    Async<Result<std::vector<Event>>> EventsOf(Partition p, Serial after, std::size_t limit);
+
+    const Keys& keys_;
+    Snapshot snapshot_;
+};
+
+// A task that cannot be read is an error: leaving it out would silently stop its fires for good.
+Result<TaskRow> DecodeTask(const pb::KeyValue& kv);
+// A worker is written anew when it attaches; until then one that cannot be read is one that is not
+// there.
+Worker DecodeWorkerOrShow(const pb::KeyValue& kv);
+
+}  // namespace takt::etcd
