@@ -1,5 +1,7 @@
 #include "store/testing/mariadb_server.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -7,6 +9,22 @@
 #include <vector>
 
 namespace takt {
+namespace {
+
+// mariadbd listens on its port first and on its socket last.
+bool AcceptsOnSocket(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) return false;
+    path.copy(address.sun_path, path.size());
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool connected =
+        connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    return connected;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<MariadbServer>> MariadbServer::Start(std::vector<std::string> arguments) {
     std::unique_ptr<MariadbServer> server(new MariadbServer);
@@ -47,10 +65,11 @@ Result<std::unique_ptr<MariadbServer>> MariadbServer::Start(std::vector<std::str
                                         "--ssl-key=" + directory.File("server.key")};
     command.insert(command.end(), user.begin(), user.end());
     command.insert(command.end(), arguments.begin(), arguments.end());
-    auto process = ServerProcess::Start({.command = std::move(command),
-                                         .directory = directory.path(),
-                                         .ready = [port = server->port_] { return Accepts(port); },
-                                         .start_max = Duration(60'000)});
+    auto process =
+        ServerProcess::Start({.command = std::move(command),
+                              .directory = directory.path(),
+                              .ready = [path = server->socket()] { return AcceptsOnSocket(path); },
+                              .start_max = Duration(60'000)});
     if (!process) return std::unexpected(process.error());
     server->process_ = std::move(*process);
     return server;
