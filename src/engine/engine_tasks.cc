@@ -116,7 +116,8 @@ void Engine::On(DeleteTask& remove) {
     std::vector<Live*> waiting;
     for (Live* live : recurring.runs) {
         live->recurring = nullptr;
-        if (live->held && !live->took_turn) waiting.push_back(live);
+        // A forced run asked for no turn: it waits at its named gate, if anywhere.
+        if (live->held && !live->took_turn && !live->forced) waiting.push_back(live);
     }
     for (Live* live : waiting) {
         recurring.turns.waiting.Remove(*live);
