@@ -152,7 +152,12 @@ void Engine::Take(Live& live, Slot& slot) {
     TAKT_CHECK(slot.can_take);
     Unqueue(live);
     ++live.lane->queue->working;
-    live.lane->queue->pace.Spend();
+    Queue& queue = *live.lane->queue;
+    queue.pace.Spend();
+    // Others may have to wait for the pace, whoever took this one: a timer wakes them.
+    if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
+        queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
+    }
     Move(live, Status::kScheduled);
     Execution& row = live.row;
     ++row.attempt;
