@@ -17,8 +17,11 @@ class Pace {
   public:
     void Set(RateLimit limit, Steady now) {
         if (limit == limit_) return;
+        // A new limit gives nobody a burst beyond what was left of the old one: two tasks that
+        // share a key and disagree would fill the bucket for each other.
+        if (limited()) Ready(now);
+        tokens_ = limited() ? std::min<double>(tokens_, limit.count) : limit.count;
         limit_ = limit;
-        tokens_ = limit.count;
         filled_at_ = now;
     }
     bool limited() const { return limit_.count > 0 && limit_.per > Duration(0); }
@@ -32,8 +35,9 @@ class Pace {
         // A little less than one is one: rounding must not make a timer wake up for nothing.
         return tokens_ >= 1 - 1e-6;
     }
+    // Never below nothing: what a new leader finds at work started under the old one's pace.
     void Spend() {
-        if (limited()) tokens_ -= 1;
+        if (limited()) tokens_ = std::max(tokens_ - 1, 0.0);
     }
     // When the next token is there. REQUIRES: limited, and Ready just said no.
     Steady ReadyAt() const {
