@@ -198,6 +198,8 @@ class Engine {
 
     // engine_gates.cc: limits
     Gate* NamedGateOf(const Task& task);
+    Gate* FindGate(const Task& task) const;
+    void Say(Gate& gate, const Task& task);
     void LeaveGate(Gate& gate);
     Gate* GateHolding(Live& live);
     void OpenGate(Gate& gate);

@@ -9,6 +9,17 @@
 #include "engine/engine.h"
 
 namespace takt {
+namespace {
+
+// Without a key of its own a limit is for the task; one-off tasks share it by their name.
+Text GateKeyOf(const Task& task) {
+    const TaskOptions& options = task.opt();
+    if (!options.concurrency_key.empty()) return options.concurrency_key;
+    return task.recurring() ? Text("task/" + task.id.text().str())
+                            : Text("name/" + task.name.str());
+}
+
+}  // namespace
 
 // Whether the execution may go on to its lane. If not, it waits in front of the gate that is shut.
 bool Engine::Enter(Live& live) {
@@ -32,6 +43,14 @@ Gate* Engine::GateHolding(Live& live) {
     return live.took_room ? nullptr : NamedGateOf(*live.row.task);
 }
 
+// The named gate of the task if there is one already; null otherwise.
+Gate* Engine::FindGate(const Task& task) const {
+    const TaskOptions& options = task.opt();
+    if (options.concurrency_max == 0 && options.rate.count == 0) return nullptr;
+    const auto found = gates_.find(GateKeyOf(task));
+    return found == gates_.end() ? nullptr : found->second.get();
+}
+
 void Engine::Pass(Live& live, Gate& gate) {
     ++gate.inside;
     gate.pace.Spend();
@@ -41,20 +60,27 @@ void Engine::Pass(Live& live, Gate& gate) {
 Gate* Engine::NamedGateOf(const Task& task) {
     const TaskOptions& options = task.opt();
     if (options.concurrency_max == 0 && options.rate.count == 0) return nullptr;
-    // Without a key of its own a limit is for the task; one-off tasks share it by their name.
-    const Text key = !options.concurrency_key.empty() ? options.concurrency_key
-                     : task.recurring()               ? Text("task/" + task.id.text().str())
-                                                      : Text("name/" + task.name.str());
+    const Text key = GateKeyOf(task);
     auto& gate = gates_[key];
     if (!gate) {
         gate = std::make_unique<Gate>();
         gate->key = key;
         gate->order = ++gates_made_;
     }
-    // The latest word counts: whoever raises a limit wants it raised for those who wait, too.
-    gate->inside_max = options.concurrency_max;
-    gate->pace.Set(options.rate, now_.steady);
+    Say(*gate, task);
     return gate.get();
+}
+
+// The latest word on the limits counts, whoever passes or leaves later: whoever raises a limit
+// wants it raised for those who wait, too.
+void Engine::Say(Gate& gate, const Task& task) {
+    if (task.updated_at < gate.said_at) return;
+    const TaskOptions& options = task.opt();
+    gate.said_at = task.updated_at;
+    if (gate.inside_max == options.concurrency_max && gate.pace.limit() == options.rate) return;
+    gate.inside_max = options.concurrency_max;
+    gate.pace.Set(options.rate, now_.steady);
+    if (!gate.waiting.empty()) gate_paces_.Set(gate, now_.steady, gate.order);
 }
 
 // Whoever waits is let through at the end of the step, when all else is settled.

@@ -82,6 +82,7 @@ void Engine::On(PutTask& put) {
     PlanFrom(recurring, now_.wall);
     Write(recurring);
     OpenGate(recurring.turns);
+    if (Gate* gate = FindGate(*recurring.row.task)) Say(*gate, *recurring.row.task);
     ReplyWith(put.request, Answer{.task = recurring.row, .created = !exists});
 }
 

@@ -24,6 +24,7 @@ class Pace {
         limit_ = limit;
         filled_at_ = now;
     }
+    const RateLimit& limit() const { return limit_; }
     bool limited() const { return limit_.count > 0 && limit_.per > Duration(0); }
 
     bool Ready(Steady now) {
@@ -53,7 +54,8 @@ class Pace {
 
 // Waits in the timer heap for its pace.
 struct Gate : Timer {
-    Text key;  // Of a named gate; empty for a task's own.
+    Text key;        // Of a named gate; empty for a task's own.
+    Time said_at{};  // When the task was accepted whose word on the limits counts.
     std::uint64_t order = 0;
     std::uint32_t inside_max = 0;  // 0 is no limit.
     std::uint32_t inside = 0;
