@@ -165,7 +165,7 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
     if (plan && plan->after_end()) {
         // The first run is at once, or at its start; each later one waits for the end of the last.
         if (recurring.runs.empty()) {
-            next = state.fires == 0 ? std::max(after, recurrence.start_at) : plan->Next(after);
+            next = state.last_at == Time{} ? plan->First(after) : plan->Next(after);
         }
     } else if (plan) {
         next = plan->Next(after);
@@ -221,7 +221,8 @@ void Engine::OnFire(Recurring& recurring) {
             }
         }
         RecordMissed(recurring, missed);
-        PlanFrom(recurring, missed.last);
+        // A fixed delay has no due times of its own to go through: it begins anew.
+        PlanFrom(recurring, plan && plan->after_end() ? now_.wall : missed.last);
         Write(recurring);
         return;
     }
@@ -229,7 +230,7 @@ void Engine::OnFire(Recurring& recurring) {
     ++state.fires;
     ++counters_.fired;
     Fire(recurring, {.due = due});
-    PlanFrom(recurring, due);
+    PlanFrom(recurring, plan && plan->after_end() ? now_.wall : due);
     Write(recurring);
 }
 

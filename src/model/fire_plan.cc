@@ -110,6 +110,18 @@ std::optional<Time> FirePlan::Next(Time after) const {
     return std::nullopt;
 }
 
+std::optional<Time> FirePlan::First(Time at) const {
+    if (!after_end()) return Next(at - Duration(1));
+    at = std::max(at, start_at_);
+    for (std::size_t turns = 2 * excluded_.size() + 1; turns > 0; --turns) {
+        if (end_at_ != Time{} && at >= end_at_) return std::nullopt;
+        const auto past = EndOfExclusion(at);
+        if (!past) return at;
+        at = *past;
+    }
+    return std::nullopt;
+}
+
 std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
                                    std::uint64_t count_max) {
     const auto first = plan.Next(after);
