@@ -153,6 +153,11 @@ void Engine::On(Trigger& trigger) {
                                           .origin = Origin::kTrigger,
                                           .payload = std::move(trigger.payload),
                                           .force = trigger.force});
+    if (found->second->row.task->opt().recurrence->every_after_end > Duration(0)) {
+        // The delay counts from the end of the last run, this one included.
+        PlanFrom(*found->second, now_.wall);
+        Write(*found->second);
+    }
     ReplyWith(trigger.request, Answer{.execution = std::move(row), .created = true});
 }
 
