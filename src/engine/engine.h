@@ -191,6 +191,7 @@ class Engine {
     void FindMark(Recurring& recurring);
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);
+    void MissOverdue(Recurring& recurring);
     Execution Fire(Recurring& recurring, const FireRequest& request);
     void Link(Live& live, Recurring& recurring);
     void RecordMissed(Recurring& recurring, const DueTimes& due);

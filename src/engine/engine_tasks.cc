@@ -76,10 +76,14 @@ void Engine::On(PutTask& put) {
     task.updated_at = now_.wall;
     task.created_at = exists ? found->second->row.task->created_at : now_.wall;
     task.version = exists ? found->second->row.task->version + 1 : 1;
+    // Times that are the same keep their place, so that what was missed is still made up for.
+    const bool same_times =
+        exists && found->second->row.task->opt().recurrence == task.opt().recurrence;
+    if (exists && !same_times) MissOverdue(*found->second);
     TaskRow row{.task = put.task, .state = exists ? found->second->row.state : FireState{}};
     Recurring& recurring = Adopt(std::move(row));
     if (!exists) FindMark(recurring);
-    PlanFrom(recurring, now_.wall);
+    if (!same_times) PlanFrom(recurring, now_.wall);
     Write(recurring);
     OpenGate(recurring.turns);
     if (Gate* gate = FindGate(*recurring.row.task)) Say(*gate, *recurring.row.task);
@@ -237,6 +241,21 @@ void Engine::OnFire(Recurring& recurring) {
     Fire(recurring, {.due = due});
     PlanFrom(recurring, plan && plan->after_end() ? now_.wall : due);
     Write(recurring);
+}
+
+// The task gets other times: what is overdue by the old ones will not be fired any more.
+void Engine::MissOverdue(Recurring& recurring) {
+    const FireState& state = recurring.row.state;
+    if (state.paused || state.next_at == Time{} || state.next_at > now_.wall) return;
+    const Task& task = *recurring.row.task;
+    DueTimes missed{.first = state.next_at, .last = state.next_at, .count = 1};
+    const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
+    if (plan && !plan->after_end()) {
+        const auto counted =
+            DueBetween(*plan, state.next_at - Duration(1), now_.wall, kMissedCountMax);
+        if (counted) missed = *counted;
+    }
+    RecordMissed(recurring, missed);
 }
 
 // Due times that nobody fired leave one record for all of them, so that days of downtime cost no
