@@ -335,8 +335,13 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
 void Engine::Link(Live& live, Recurring& recurring) {
     live.recurring = &recurring;
     recurring.runs.push_back(&live);
-    // A stored row brings a copy of its task; usually it is the one everybody shares.
-    if (live.row.task->version == recurring.row.task->version) live.row.task = recurring.row.task;
+    // A stored row brings a copy of its task; usually it is the one everybody shares. A task that
+    // was deleted and made again has the same versions, but was made at another time.
+    const Task& own = *live.row.task;
+    const Task& shared = *recurring.row.task;
+    if (own.version == shared.version && own.created_at == shared.created_at) {
+        live.row.task = recurring.row.task;
+    }
 }
 
 // A run of the task is finished: the next in turn may go, and a fixed delay begins.
