@@ -313,9 +313,15 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
         }
     }
     const bool busy = !request.force && !recurring.runs.empty();
+    // Those whose jitter is not over yet wait as well.
+    const auto backlog = std::ranges::count_if(
+        recurring.runs, [](const Live* live) { return !live->took_turn && !live->forced; });
     const bool backlog_full =
-        options.mode == Mode::kSequential && recurring.turns.waiting.size() >= options.backlog_max;
-    const bool skip = busy && (options.mode == Mode::kSkip || backlog_full);
+        options.mode == Mode::kSequential && std::size_t(backlog) >= options.backlog_max;
+    // Nobody waits for an answer who could try again later.
+    const bool queue_full = lanes_.QueueOf(task->queue).waiting >= config_.pending_max;
+    const bool skip =
+        queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
     Live& live = Insert(std::move(row), Place::kNone);
     Link(live, recurring);
     live.forced = request.force;
@@ -324,8 +330,9 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
         Unqueue(live);
         return Finish(
             live, Status::kSkipped,
-            MakeOutcome(Reason::kSkipped, backlog_full ? "too many runs wait for their turn"
-                                                       : "the previous run was still going"));
+            MakeOutcome(Reason::kSkipped, queue_full     ? "its queue was full"
+                                          : backlog_full ? "too many runs wait for their turn"
+                                                         : "the previous run was still going"));
     }
     Write(live, Place::kLive, true);
     ++counters_.submitted;
