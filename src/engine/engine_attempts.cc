@@ -131,8 +131,11 @@ void Engine::MakeReady(Live& live) {
     Lane& lane = *live.lane;
     const bool open = lane.queue->Open(now_.steady);
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
-    if (lane.free > 0 && lane.empty() && open) return Take(live, *Choose(live.row, lane));
+    if (lane.free > 0 && lane.empty() && open && !Tired()) {
+        return Take(live, *Choose(live.row, lane));
+    }
     lane.Add(live);
+    if (lane.free > 0 && open) return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     if (!open && lane.queue->pace.limited()) Pour(*lane.queue);
 }
 

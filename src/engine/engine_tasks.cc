@@ -127,7 +127,7 @@ void Engine::On(DeleteTask& remove) {
     for (Live* live : waiting) {
         recurring.turns.waiting.Remove(*live);
         live->held = false;
-        MakeReady(*live);
+        MakeReady(*live);  // When the step is tired, no further than its lane.
     }
     tasks_.erase(found);
 }
