@@ -302,6 +302,10 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
                        "execution '" + id + "' is " + std::string(Name(found->status)) +
                            "; only failed and cancelled ones can be run again"));
     }
+    if (found->origin == Origin::kOnce &&
+        !MayClaim(*found->task, redrive.execution, redrive.request)) {
+        return;
+    }
     Execution row = *found;
     row.status = Status::kPending;
     row.failures = row.losses = 0;
@@ -321,7 +325,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
 
 void Engine::CreateOnce(const Submit& submit) {
     Task& task = *submit.task;
-    if (!MayClaim(submit)) return;
+    if (!MayClaim(task, ExecutionId(task.id.text()), submit.request)) return;
     const Queue& queue = lanes_.QueueOf(task.queue);
     if (queue.waiting >= config_.pending_max) {
         return ReplyWith(submit.request, takt::Fail(ErrorCode::kExhausted,

@@ -205,7 +205,7 @@ class Engine {
     Gate* GateHolding(Live& live);
     void OpenGate(Gate& gate);
     void Pour(Queue& queue);
-    bool MayClaim(const Submit& submit);
+    bool MayClaim(const Task& task, const ExecutionId& self, RequestId request);
     void HoldKey(const Execution& row);
     void ReleaseKey(const Execution& row);
     void CleanKeys();

@@ -133,15 +133,15 @@ void Engine::Pour(Queue& queue) {
     }
 }
 
-// Whether the task's unique key, if it has one, is free. Replies if not.
-bool Engine::MayClaim(const Submit& submit) {
-    const TaskOptions& options = submit.task->opt();
+// Whether the task's unique key, if it has one, is free for this execution. Replies if not.
+bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId request) {
+    const TaskOptions& options = task.opt();
     if (options.unique_key.empty()) return true;
     const auto found = claims_.find(options.unique_key);
     if (found == claims_.end()) return true;
     const Claim& claim = found->second;
-    if (!claim.live && claim.until <= now_.wall) return true;
-    ReplyWith(submit.request,
+    if (!claim.live && (claim.until <= now_.wall || claim.execution == self)) return true;
+    ReplyWith(request,
               takt::Fail(ErrorCode::kConflict,
                          "execution '" + claim.execution.text().str() + "' holds the unique key '" +
                              options.unique_key.str() + "' until " +
@@ -152,7 +152,8 @@ bool Engine::MayClaim(const Submit& submit) {
 
 void Engine::HoldKey(const Execution& row) {
     const TaskOptions& options = row.task->opt();
-    if (options.unique_key.empty()) return;
+    // Runs of a recurring task are kept apart by its mode.
+    if (options.unique_key.empty() || row.origin != Origin::kOnce) return;
     const bool window = options.unique_for > Duration(0);
     const Claim claim{row.id, window ? row.created_at + options.unique_for : Time{}, true};
     claims_.insert_or_assign(options.unique_key, claim);
