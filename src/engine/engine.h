@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -209,6 +210,7 @@ class Engine {
     void HoldKey(const Execution& row);
     void ReleaseKey(const Execution& row);
     void CleanKeys();
+    void CleanGates();
     void Pass(Live& live, Gate& gate);
 
     // engine_settings.cc
@@ -283,7 +285,8 @@ class Engine {
     std::uint64_t tasks_made_ = 0;
     std::map<Text, std::unique_ptr<Gate>, std::less<>> gates_;
     std::uint64_t gates_made_ = 0;
-    std::map<Text, Claim, std::less<>> claims_;  // By unique key.
+    std::map<Text, Claim, std::less<>> claims_;      // By unique key.
+    std::set<std::pair<Time, Text>> claim_ends_;     // Windows, in the order in which they end.
     std::map<Serial, ProgressView> progress_;
     std::map<Serial, std::uint64_t> log_bytes_;
 
@@ -297,6 +300,7 @@ class Engine {
     EngineCounters counters_;
     std::uint64_t finished_since_cleaning_ = 0;
     Steady cleaned_at_{};
+    Steady gates_cleaned_at_{};
     ChangeMark purge_mark_;
 
     // Of the step under way.

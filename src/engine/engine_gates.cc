@@ -157,6 +157,7 @@ void Engine::HoldKey(const Execution& row) {
     const bool window = options.unique_for > Duration(0);
     const Claim claim{row.id, window ? row.created_at + options.unique_for : Time{}, true};
     claims_.insert_or_assign(options.unique_key, claim);
+    if (window) claim_ends_.emplace(claim.until, options.unique_key);
     if (window && begun_) WriteClaim(options.unique_key, claim);
 }
 
@@ -164,19 +165,34 @@ void Engine::ReleaseKey(const Execution& row) {
     const auto found = claims_.find(row.task->opt().unique_key);
     if (found == claims_.end() || !(found->second.execution == row.id)) return;
     found->second.live = false;
-    if (found->second.until == Time{}) claims_.erase(found);
+    if (found->second.until == Time{}) {
+        claims_.erase(found);
+    } else {
+        // Its window may have ended while the execution still held the key.
+        claim_ends_.emplace(found->second.until, found->first);
+    }
 }
 
 // Forgets the claims whose window is over.
 void Engine::CleanKeys() {
-    for (auto claim = claims_.begin(); claim != claims_.end() && !Tired();) {
-        if (claim->second.live || claim->second.until > now_.wall) {
-            ++claim;
-            continue;
-        }
-        WriteClaim(claim->first, Claim{});
-        claim = claims_.erase(claim);
+    while (!Tired() && !claim_ends_.empty() && claim_ends_.begin()->first <= now_.wall) {
+        const auto [until, key] = *claim_ends_.begin();
+        claim_ends_.erase(claim_ends_.begin());
+        const auto claim = claims_.find(key);
+        if (claim == claims_.end() || claim->second.live || claim->second.until != until) continue;
+        WriteClaim(key, Claim{});
+        claims_.erase(claim);
     }
+}
+
+// Forgets the gates that nobody is in or waits for and whose pace is at rest.
+void Engine::CleanGates() {
+    std::erase_if(gates_, [&](auto& entry) {
+        Gate& gate = *entry.second;
+        if (gate.inside > 0 || !gate.waiting.empty() || !gate.pace.Full(now_.steady)) return false;
+        gate_paces_.Remove(gate);
+        return true;
+    });
 }
 
 }  // namespace takt

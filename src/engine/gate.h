@@ -36,6 +36,8 @@ class Pace {
         // A little less than one is one: rounding must not make a timer wake up for nothing.
         return tokens_ >= 1 - 1e-6;
     }
+    // Whether forgetting it would make no difference.
+    bool Full(Steady now) { return !limited() || (Ready(now) && tokens_ >= limit_.count - 1e-6); }
     // Never below nothing: what a new leader finds at work started under the old one's pace.
     void Spend() {
         if (limited()) tokens_ = std::max(tokens_ - 1, 0.0);
