@@ -1,5 +1,6 @@
 // One execution on its way: waiting, ready, with a worker, ended.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -185,6 +186,7 @@ Slot& Engine::LetGo(Live& live) {
     slot.hand.Remove(live);
     live.slot = nullptr;
     live.doubtful = false;
+    progress_.erase(live.row.serial);  // It was this attempt's; another one begins from nothing.
     overdue_.Remove(live);
     Queue& queue = *live.lane->queue;
     --queue.working;
@@ -275,7 +277,6 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
     }
     ++finished_since_cleaning_;
     ++live.lane->queue->finished;
-    progress_.erase(live.row.serial);
     log_bytes_.erase(live.row.serial);
     ReleaseKey(live.row);
     if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
@@ -346,7 +347,8 @@ void Engine::On(Started& started) {
 void Engine::On(Progress& progress) {
     const Live* live = Current(progress.attempt);
     if (!live) return;
-    progress_[live->row.serial] = {std::clamp(progress.fraction, 0.0, 1.0),
+    const double fraction = std::isfinite(progress.fraction) ? progress.fraction : 0;
+    progress_[live->row.serial] = {std::clamp(fraction, 0.0, 1.0),
                                    std::move(progress.message)};
 }
 
