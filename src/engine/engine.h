@@ -168,6 +168,7 @@ class Engine {
     Live& Insert(Execution row, Place place);
     void Wait(Live& live);
     Execution WaitAndSee(Live& live);
+    std::optional<Time> ExpiryOf(const Execution& row) const;
     bool Expired(const Execution& row) const;
     void MakeReady(Live& live);
     void Unqueue(Live& live);

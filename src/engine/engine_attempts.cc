@@ -106,9 +106,17 @@ void Engine::Wait(Live& live) {
     }
 }
 
-bool Engine::Expired(const Execution& row) const {
+// When it is too late to start; nothing if it never is. What somebody runs again, or what was taken
+// from its worker, has its whole time anew; a retry has what is left.
+std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     const Duration expires_after = row.task->opt().expires_after;
-    return expires_after > Duration(0) && row.scheduled_at + expires_after <= now_.wall;
+    if (expires_after <= Duration(0)) return std::nullopt;
+    return (row.failures == 0 ? row.ready_at : row.scheduled_at) + expires_after;
+}
+
+bool Engine::Expired(const Execution& row) const {
+    const auto expiry = ExpiryOf(row);
+    return expiry && *expiry <= now_.wall;
 }
 
 void Engine::MakeReady(Live& live) {
@@ -122,9 +130,8 @@ void Engine::MakeReady(Live& live) {
                MakeOutcome(Reason::kExpired, "not started within its expires_after"));
         return;
     }
-    if (const Duration expires_after = live.row.task->opt().expires_after;
-        expires_after > Duration(0)) {
-        due_.Set(live, live.row.scheduled_at + expires_after, live.row.serial);
+    if (const auto expiry = ExpiryOf(live.row)) {
+        due_.Set(live, *expiry, live.row.serial);
     } else {
         due_.Remove(live);
     }
