@@ -286,8 +286,8 @@ class Engine {
     std::uint64_t tasks_made_ = 0;
     std::map<Text, std::unique_ptr<Gate>, std::less<>> gates_;
     std::uint64_t gates_made_ = 0;
-    std::map<Text, Claim, std::less<>> claims_;      // By unique key.
-    std::set<std::pair<Time, Text>> claim_ends_;     // Windows, in the order in which they end.
+    std::map<Text, Claim, std::less<>> claims_;   // By unique key.
+    std::set<std::pair<Time, Text>> claim_ends_;  // Windows, in the order in which they end.
     std::map<Serial, ProgressView> progress_;
     std::map<Serial, std::uint64_t> log_bytes_;
 

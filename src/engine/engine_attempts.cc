@@ -143,7 +143,8 @@ void Engine::MakeReady(Live& live) {
         return Take(live, *Choose(live.row, lane));
     }
     lane.Add(live);
-    if (lane.free > 0 && open) return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
+    if (lane.free > 0 && open)
+        return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     if (!open && lane.queue->pace.limited()) Pour(*lane.queue);
 }
 
@@ -355,8 +356,7 @@ void Engine::On(Progress& progress) {
     const Live* live = Current(progress.attempt);
     if (!live) return;
     const double fraction = std::isfinite(progress.fraction) ? progress.fraction : 0;
-    progress_[live->row.serial] = {std::clamp(fraction, 0.0, 1.0),
-                                   std::move(progress.message)};
+    progress_[live->row.serial] = {std::clamp(fraction, 0.0, 1.0), std::move(progress.message)};
 }
 
 const ProgressView* Engine::FindProgress(const ExecutionId& id) const {

@@ -320,8 +320,7 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
         options.mode == Mode::kSequential && std::size_t(backlog) >= options.backlog_max;
     // Nobody waits for an answer who could try again later.
     const bool queue_full = lanes_.QueueOf(task->queue).waiting >= config_.pending_max;
-    const bool skip =
-        queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
+    const bool skip = queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
     Live& live = Insert(std::move(row), Place::kNone);
     Link(live, recurring);
     live.forced = request.force;

@@ -73,9 +73,9 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
         const TaskOptions& options = row.task->opt();
         const Gate* gate = FindGate(*row.task);
         if (gate && gate->inside_max > 0 && gate->inside >= gate->inside_max) {
-            return Explanation{"concurrency_limit", "its concurrency limit of " +
-                                                        std::to_string(gate->inside_max) +
-                                                        " is reached"};
+            return Explanation{
+                "concurrency_limit",
+                "its concurrency limit of " + std::to_string(gate->inside_max) + " is reached"};
         }
         return Explanation{"rate_limit", "its rate limit of " + std::to_string(options.rate.count) +
                                              " per " + FormatDuration(options.rate.per) +
