@@ -106,12 +106,14 @@ void Engine::Wait(Live& live) {
     }
 }
 
-// When it is too late to start; nothing if it never is. What somebody runs again, or what was taken
-// from its worker, has its whole time anew; a retry has what is left.
+// When it is too late to start; nothing if it never is. A retry has what is left of its time. What
+// somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
+// when it may start.
 std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     const Duration expires_after = row.task->opt().expires_after;
     if (expires_after <= Duration(0)) return std::nullopt;
-    return (row.failures == 0 ? row.ready_at : row.scheduled_at) + expires_after;
+    const bool fresh_fire = row.origin == Origin::kFire && row.failures == 0;
+    return (fresh_fire ? row.ready_at : row.scheduled_at) + expires_after;
 }
 
 bool Engine::Expired(const Execution& row) const {

@@ -13,7 +13,7 @@ using ::testing::SizeIs;
 
 class ExplainTest : public History {
   protected:
-    void SetUp() override { config.worker_lease = 24h; }
+    void SetUp() override { config.worker_lease = config.timeout = 24h; }
     std::string SentenceOf(const std::string& id, Duration at) {
         const auto explanation =
             engine().Explain(ExecutionId(Text(id)), {WallAt(at), Steady(7h) + at});
@@ -103,8 +103,9 @@ TEST_F(ExplainTest, OutputIsKeptInOrderUpToItsCap) {
     config.log_bytes_max = 20;
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x"}));
+    Duration now = 1s;
     const auto write = [&](const char* lines) {
-        At(1s, LogLines{SessionOf("a"), RefOf("x"), lines});
+        At(now, LogLines{SessionOf("a"), RefOf("x"), lines});
     };
     write("one\n");
     write("");
@@ -121,8 +122,9 @@ TEST_F(ExplainTest, OutputIsKeptInOrderUpToItsCap) {
     EXPECT_EQ(store.logs[0].attempt, 1u);
     EXPECT_THAT(logs, SizeIs(3));
     // The index rises over a new leader, too.
-    Restart(3s);
-    At(3s, Join({.id = "a", .holding = {RefOf("x")}}));
+    now = 3s;
+    Restart(now);
+    At(now, Join({.id = "a", .holding = {RefOf("x")}}));
     write("three\n");
     EXPECT_THAT(store.logs, SizeIs(4));
 }

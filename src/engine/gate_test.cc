@@ -11,7 +11,7 @@ using ::testing::SizeIs;
 
 class GateTest : public History {
   protected:
-    void SetUp() override { config.worker_lease = 24h; }
+    void SetUp() override { config.worker_lease = config.timeout = 24h; }
     static OnceSpec Keyed(std::string id, std::uint32_t max = 1) {
         return {.id = std::move(id), .concurrency_key = "db", .concurrency_max = max};
     }

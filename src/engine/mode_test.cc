@@ -10,7 +10,7 @@ using ::testing::SizeIs;
 
 class ModeTest : public History {
   protected:
-    void SetUp() override { config.worker_lease = 24h; }
+    void SetUp() override { config.worker_lease = config.timeout = 24h; }
     Status RunStatus(std::size_t index) { return StatusOf(RunOf("report", index)); }
 };
 
@@ -31,6 +31,7 @@ TEST_F(ModeTest, ARunKeepsItsTurnThroughItsRetries) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 10s,
                 .options = {.retry = RetryPolicy{.retries_max = 1, .delay = 1h, .jitter = 0}}}));
+    Until(11s);
     At(11s, Failure(RunOf("report", 0)));
     Until(30min);
     EXPECT_EQ(HandOf("a"), 0u);
@@ -174,8 +175,8 @@ TEST_F(ModeTest, ATriggerObeysTheModeUnlessForced) {
     At(0s, Put({.id = "replace", .every = 1h, .options = {.mode = Mode::kReplace}}));
     for (const std::string task : {"report", "skip", "replace"}) {
         At(1s, TriggerOf(task));
-        At(2s, TriggerOf(task));
-        At(3s, TriggerOf(task, "", true));
+        At(1s, TriggerOf(task));
+        At(1s, TriggerOf(task, "", true));
     }
 
     EXPECT_EQ(RunStatus(0), Status::kScheduled);
@@ -218,6 +219,7 @@ TEST_F(ModeTest, ATaskThatBecomesParallelLetsItsBacklogGo) {
 TEST_F(ModeTest, AFailedRunThatIsRunAgainWaitsForItsTurn) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 10s, .options = {.expires_after = 1h}}));
+    Until(11s);
     At(11s, Failure(RunOf("report", 0), false));
     Until(20s);
     At(5h, Success(RunOf("report", 1)));

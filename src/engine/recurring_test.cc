@@ -58,6 +58,7 @@ TEST_F(RecurringTest, AFixedDelayWaitsForTheRetriesToo) {
     At(0s, Put({.after_end = 10s,
                 .options = {.retry = RetryPolicy{.retries_max = 1, .delay = 5s, .jitter = 0}}}));
     At(1s, Failure(RunOf("report", 0)));
+    Until(7s);
     At(7s, Failure(RunOf("report", 0)));
     Until(16s);
     EXPECT_THAT(Due(), SizeIs(1));
