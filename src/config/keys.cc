@@ -38,18 +38,22 @@ Result<void> Read(std::string_view text, Duration& value) {
 }
 template <std::unsigned_integral Number>
 Result<void> Read(std::string_view text, Number& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    Number number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) {
         return Bad("a whole number from 0 to " +
                    std::to_string(std::numeric_limits<Number>::max()));
     }
+    value = number;
     return {};
 }
 Result<void> Read(std::string_view text, double& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
         return Bad("a number");
     }
+    value = number;
     return {};
 }
 Result<void> Read(std::string_view text, std::vector<std::string>& value) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "config/config.h"
+#include "model/worker.h"
 
 namespace takt {
 namespace {
@@ -49,6 +50,14 @@ std::string Flatten(const YAML::Node& node) {
     return text;
 }
 
+// Whether a list or map holds nothing but plain values.
+bool IsFlat(const YAML::Node& node) {
+    if (node.IsScalar()) return true;
+    return std::all_of(node.begin(), node.end(), [&](const auto& item) {
+        return node.IsMap() ? item.first.IsScalar() && item.second.IsScalar() : item.IsScalar();
+    });
+}
+
 bool IsKey(std::string_view name) {
     return std::ranges::any_of(ConfigKeys(),
                                [&](const ConfigKey& key) { return key.name == name; });
@@ -63,6 +72,12 @@ Result<void> Walk(Config& config, const std::string& path, const YAML::Node& nod
             continue;
         }
         if (item.second.IsNull()) continue;
+        if (!IsFlat(item.second)) {
+            return Fail(ErrorCode::kInvalid,
+                        At(path, item.first.Mark()) + ": " + name +
+                            ": lists and maps must hold plain values",
+                        name);
+        }
         if (auto set = SetConfig(config, name, Flatten(item.second)); !set) {
             Error error = set.error();
             error.detail = At(path, item.first.Mark()) + ": " + error.detail;
@@ -186,6 +201,9 @@ Result<void> CheckConfig(const Config& config) {
     }
     if (config.worker.capacity == 0 || config.worker.capacity > 100'000) {
         return bad("worker.capacity", "must be between 1 and 100000");
+    }
+    if (config.worker.weight == 0 || config.worker.weight > kWeightMax) {
+        return bad("worker.weight", "must be between 1 and " + std::to_string(kWeightMax));
     }
     if (config.server.tls_cert.empty() != config.server.tls_key.empty()) {
         return bad("server.tls_cert", "and server.tls_key go together");

@@ -54,7 +54,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     begun_ = true;
     now_ = now;
     effects_ = &effects;
-    cleaned_at_ = now.steady;
+    cleaned_at_ = gates_cleaned_at_ = now.steady;
     serials_ = SerialSource(term_.partition, last_serial);
     // Loading a million executions in serial order keeps the age order of their lanes. Nothing can
     // be assigned yet: no worker is connected.
@@ -142,10 +142,15 @@ void Engine::RunDue() {
         slot.unfinished = false;
         Continue(slot);
     }
+    CleanKeys();
     Clean();
 }
 
 void Engine::Clean() {
+    if (now_.steady - gates_cleaned_at_ >= config_.cleanup_interval) {
+        gates_cleaned_at_ = now_.steady;
+        CleanGates();
+    }
     const auto since = now_.steady - cleaned_at_;
     const bool idle_turn = since >= config_.cleanup_interval;
     if (!idle_turn && (finished_since_cleaning_ == 0 || since < kCleaningPace)) return;
@@ -162,7 +167,6 @@ void Engine::Clean() {
         effects_->changes.emplace_back(purge);
     }
     effects_->urgent |= idle_turn;
-    if (idle_turn) CleanKeys();
     cleaned_at_ = now_.steady;
     finished_since_cleaning_ = 0;
 }
@@ -302,6 +306,10 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
                        "execution '" + id + "' is " + std::string(Name(found->status)) +
                            "; only failed and cancelled ones can be run again"));
     }
+    if (found->origin == Origin::kOnce &&
+        !MayClaim(*found->task, redrive.execution, redrive.request)) {
+        return;
+    }
     Execution row = *found;
     row.status = Status::kPending;
     row.failures = row.losses = 0;
@@ -321,7 +329,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
 
 void Engine::CreateOnce(const Submit& submit) {
     Task& task = *submit.task;
-    if (!MayClaim(submit)) return;
+    if (!MayClaim(task, ExecutionId(task.id.text()), submit.request)) return;
     const Queue& queue = lanes_.QueueOf(task.queue);
     if (queue.waiting >= config_.pending_max) {
         return ReplyWith(submit.request, takt::Fail(ErrorCode::kExhausted,

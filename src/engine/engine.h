@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -167,6 +168,7 @@ class Engine {
     Live& Insert(Execution row, Place place);
     void Wait(Live& live);
     Execution WaitAndSee(Live& live);
+    std::optional<Time> ExpiryOf(const Execution& row) const;
     bool Expired(const Execution& row) const;
     void MakeReady(Live& live);
     void Unqueue(Live& live);
@@ -191,6 +193,7 @@ class Engine {
     void FindMark(Recurring& recurring);
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);
+    void MissOverdue(Recurring& recurring);
     Execution Fire(Recurring& recurring, const FireRequest& request);
     void Link(Live& live, Recurring& recurring);
     void RecordMissed(Recurring& recurring, const DueTimes& due);
@@ -198,14 +201,17 @@ class Engine {
 
     // engine_gates.cc: limits
     Gate* NamedGateOf(const Task& task);
+    Gate* FindGate(const Task& task) const;
+    void Say(Gate& gate, const Task& task);
     void LeaveGate(Gate& gate);
     Gate* GateHolding(Live& live);
     void OpenGate(Gate& gate);
     void Pour(Queue& queue);
-    bool MayClaim(const Submit& submit);
+    bool MayClaim(const Task& task, const ExecutionId& self, RequestId request);
     void HoldKey(const Execution& row);
     void ReleaseKey(const Execution& row);
     void CleanKeys();
+    void CleanGates();
     void Pass(Live& live, Gate& gate);
 
     // engine_settings.cc
@@ -280,7 +286,8 @@ class Engine {
     std::uint64_t tasks_made_ = 0;
     std::map<Text, std::unique_ptr<Gate>, std::less<>> gates_;
     std::uint64_t gates_made_ = 0;
-    std::map<Text, Claim, std::less<>> claims_;  // By unique key.
+    std::map<Text, Claim, std::less<>> claims_;   // By unique key.
+    std::set<std::pair<Time, Text>> claim_ends_;  // Windows, in the order in which they end.
     std::map<Serial, ProgressView> progress_;
     std::map<Serial, std::uint64_t> log_bytes_;
 
@@ -294,6 +301,7 @@ class Engine {
     EngineCounters counters_;
     std::uint64_t finished_since_cleaning_ = 0;
     Steady cleaned_at_{};
+    Steady gates_cleaned_at_{};
     ChangeMark purge_mark_;
 
     // Of the step under way.

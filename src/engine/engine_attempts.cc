@@ -1,5 +1,6 @@
 // One execution on its way: waiting, ready, with a worker, ended.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -105,9 +106,19 @@ void Engine::Wait(Live& live) {
     }
 }
 
-bool Engine::Expired(const Execution& row) const {
+// When it is too late to start; nothing if it never is. A retry has what is left of its time. What
+// somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
+// when it may start.
+std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     const Duration expires_after = row.task->opt().expires_after;
-    return expires_after > Duration(0) && row.scheduled_at + expires_after <= now_.wall;
+    if (expires_after <= Duration(0)) return std::nullopt;
+    const bool fresh_fire = row.origin == Origin::kFire && row.failures == 0;
+    return (fresh_fire ? row.ready_at : row.scheduled_at) + expires_after;
+}
+
+bool Engine::Expired(const Execution& row) const {
+    const auto expiry = ExpiryOf(row);
+    return expiry && *expiry <= now_.wall;
 }
 
 void Engine::MakeReady(Live& live) {
@@ -121,9 +132,8 @@ void Engine::MakeReady(Live& live) {
                MakeOutcome(Reason::kExpired, "not started within its expires_after"));
         return;
     }
-    if (const Duration expires_after = live.row.task->opt().expires_after;
-        expires_after > Duration(0)) {
-        due_.Set(live, live.row.scheduled_at + expires_after, live.row.serial);
+    if (const auto expiry = ExpiryOf(live.row)) {
+        due_.Set(live, *expiry, live.row.serial);
     } else {
         due_.Remove(live);
     }
@@ -131,8 +141,12 @@ void Engine::MakeReady(Live& live) {
     Lane& lane = *live.lane;
     const bool open = lane.queue->Open(now_.steady);
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
-    if (lane.free > 0 && lane.empty() && open) return Take(live, *Choose(live.row, lane));
+    if (lane.free > 0 && lane.empty() && open && !Tired()) {
+        return Take(live, *Choose(live.row, lane));
+    }
     lane.Add(live);
+    if (lane.free > 0 && open)
+        return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     if (!open && lane.queue->pace.limited()) Pour(*lane.queue);
 }
 
@@ -152,7 +166,12 @@ void Engine::Take(Live& live, Slot& slot) {
     TAKT_CHECK(slot.can_take);
     Unqueue(live);
     ++live.lane->queue->working;
-    live.lane->queue->pace.Spend();
+    Queue& queue = *live.lane->queue;
+    queue.pace.Spend();
+    // Others may have to wait for the pace, whoever took this one: a timer wakes them.
+    if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
+        queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
+    }
     Move(live, Status::kScheduled);
     Execution& row = live.row;
     ++row.attempt;
@@ -177,6 +196,7 @@ Slot& Engine::LetGo(Live& live) {
     slot.hand.Remove(live);
     live.slot = nullptr;
     live.doubtful = false;
+    progress_.erase(live.row.serial);  // It was this attempt's; another one begins from nothing.
     overdue_.Remove(live);
     Queue& queue = *live.lane->queue;
     --queue.working;
@@ -267,7 +287,6 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
     }
     ++finished_since_cleaning_;
     ++live.lane->queue->finished;
-    progress_.erase(live.row.serial);
     log_bytes_.erase(live.row.serial);
     ReleaseKey(live.row);
     if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
@@ -338,8 +357,8 @@ void Engine::On(Started& started) {
 void Engine::On(Progress& progress) {
     const Live* live = Current(progress.attempt);
     if (!live) return;
-    progress_[live->row.serial] = {std::clamp(progress.fraction, 0.0, 1.0),
-                                   std::move(progress.message)};
+    const double fraction = std::isfinite(progress.fraction) ? progress.fraction : 0;
+    progress_[live->row.serial] = {std::clamp(fraction, 0.0, 1.0), std::move(progress.message)};
 }
 
 const ProgressView* Engine::FindProgress(const ExecutionId& id) const {

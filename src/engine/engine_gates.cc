@@ -9,6 +9,17 @@
 #include "engine/engine.h"
 
 namespace takt {
+namespace {
+
+// Without a key of its own a limit is for the task; one-off tasks share it by their name.
+Text GateKeyOf(const Task& task) {
+    const TaskOptions& options = task.opt();
+    if (!options.concurrency_key.empty()) return options.concurrency_key;
+    return task.recurring() ? Text("task/" + task.id.text().str())
+                            : Text("name/" + task.name.str());
+}
+
+}  // namespace
 
 // Whether the execution may go on to its lane. If not, it waits in front of the gate that is shut.
 bool Engine::Enter(Live& live) {
@@ -32,6 +43,14 @@ Gate* Engine::GateHolding(Live& live) {
     return live.took_room ? nullptr : NamedGateOf(*live.row.task);
 }
 
+// The named gate of the task if there is one already; null otherwise.
+Gate* Engine::FindGate(const Task& task) const {
+    const TaskOptions& options = task.opt();
+    if (options.concurrency_max == 0 && options.rate.count == 0) return nullptr;
+    const auto found = gates_.find(GateKeyOf(task));
+    return found == gates_.end() ? nullptr : found->second.get();
+}
+
 void Engine::Pass(Live& live, Gate& gate) {
     ++gate.inside;
     gate.pace.Spend();
@@ -41,20 +60,27 @@ void Engine::Pass(Live& live, Gate& gate) {
 Gate* Engine::NamedGateOf(const Task& task) {
     const TaskOptions& options = task.opt();
     if (options.concurrency_max == 0 && options.rate.count == 0) return nullptr;
-    // Without a key of its own a limit is for the task; one-off tasks share it by their name.
-    const Text key = !options.concurrency_key.empty() ? options.concurrency_key
-                     : task.recurring()               ? Text("task/" + task.id.text().str())
-                                                      : Text("name/" + task.name.str());
+    const Text key = GateKeyOf(task);
     auto& gate = gates_[key];
     if (!gate) {
         gate = std::make_unique<Gate>();
         gate->key = key;
         gate->order = ++gates_made_;
     }
-    // The latest word counts: whoever raises a limit wants it raised for those who wait, too.
-    gate->inside_max = options.concurrency_max;
-    gate->pace.Set(options.rate, now_.steady);
+    Say(*gate, task);
     return gate.get();
+}
+
+// The latest word on the limits counts, whoever passes or leaves later: whoever raises a limit
+// wants it raised for those who wait, too.
+void Engine::Say(Gate& gate, const Task& task) {
+    if (task.updated_at < gate.said_at) return;
+    const TaskOptions& options = task.opt();
+    gate.said_at = task.updated_at;
+    if (gate.inside_max == options.concurrency_max && gate.pace.limit() == options.rate) return;
+    gate.inside_max = options.concurrency_max;
+    gate.pace.Set(options.rate, now_.steady);
+    if (!gate.waiting.empty()) gate_paces_.Set(gate, now_.steady, gate.order);
 }
 
 // Whoever waits is let through at the end of the step, when all else is settled.
@@ -107,15 +133,15 @@ void Engine::Pour(Queue& queue) {
     }
 }
 
-// Whether the task's unique key, if it has one, is free. Replies if not.
-bool Engine::MayClaim(const Submit& submit) {
-    const TaskOptions& options = submit.task->opt();
+// Whether the task's unique key, if it has one, is free for this execution. Replies if not.
+bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId request) {
+    const TaskOptions& options = task.opt();
     if (options.unique_key.empty()) return true;
     const auto found = claims_.find(options.unique_key);
     if (found == claims_.end()) return true;
     const Claim& claim = found->second;
-    if (!claim.live && claim.until <= now_.wall) return true;
-    ReplyWith(submit.request,
+    if (!claim.live && (claim.until <= now_.wall || claim.execution == self)) return true;
+    ReplyWith(request,
               takt::Fail(ErrorCode::kConflict,
                          "execution '" + claim.execution.text().str() + "' holds the unique key '" +
                              options.unique_key.str() + "' until " +
@@ -126,10 +152,12 @@ bool Engine::MayClaim(const Submit& submit) {
 
 void Engine::HoldKey(const Execution& row) {
     const TaskOptions& options = row.task->opt();
-    if (options.unique_key.empty()) return;
+    // Runs of a recurring task are kept apart by its mode.
+    if (options.unique_key.empty() || row.origin != Origin::kOnce) return;
     const bool window = options.unique_for > Duration(0);
     const Claim claim{row.id, window ? row.created_at + options.unique_for : Time{}, true};
     claims_.insert_or_assign(options.unique_key, claim);
+    if (window) claim_ends_.emplace(claim.until, options.unique_key);
     if (window && begun_) WriteClaim(options.unique_key, claim);
 }
 
@@ -137,19 +165,34 @@ void Engine::ReleaseKey(const Execution& row) {
     const auto found = claims_.find(row.task->opt().unique_key);
     if (found == claims_.end() || !(found->second.execution == row.id)) return;
     found->second.live = false;
-    if (found->second.until == Time{}) claims_.erase(found);
+    if (found->second.until == Time{}) {
+        claims_.erase(found);
+    } else {
+        // Its window may have ended while the execution still held the key.
+        claim_ends_.emplace(found->second.until, found->first);
+    }
 }
 
 // Forgets the claims whose window is over.
 void Engine::CleanKeys() {
-    for (auto claim = claims_.begin(); claim != claims_.end() && !Tired();) {
-        if (claim->second.live || claim->second.until > now_.wall) {
-            ++claim;
-            continue;
-        }
-        WriteClaim(claim->first, Claim{});
-        claim = claims_.erase(claim);
+    while (!Tired() && !claim_ends_.empty() && claim_ends_.begin()->first <= now_.wall) {
+        const auto [until, key] = *claim_ends_.begin();
+        claim_ends_.erase(claim_ends_.begin());
+        const auto claim = claims_.find(key);
+        if (claim == claims_.end() || claim->second.live || claim->second.until != until) continue;
+        WriteClaim(key, Claim{});
+        claims_.erase(claim);
     }
+}
+
+// Forgets the gates that nobody is in or waits for and whose pace is at rest.
+void Engine::CleanGates() {
+    std::erase_if(gates_, [&](auto& entry) {
+        Gate& gate = *entry.second;
+        if (gate.inside > 0 || !gate.waiting.empty() || !gate.pace.Full(now_.steady)) return false;
+        gate_paces_.Remove(gate);
+        return true;
+    });
 }
 
 }  // namespace takt

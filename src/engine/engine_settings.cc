@@ -108,8 +108,9 @@ void Engine::RestoreClaim(const Text& key, std::string_view value) {
     const std::size_t space = value.find(' ');
     std::array<std::int64_t, 1> until{};
     if (space == std::string_view::npos || !ReadNumbers(value.substr(0, space), until)) return;
-    claims_.insert_or_assign(
-        key, Claim{ExecutionId(Text(value.substr(space + 1))), Time(Duration(until[0])), false});
+    const Time end{Duration(until[0])};
+    claims_.insert_or_assign(key, Claim{ExecutionId(Text(value.substr(space + 1))), end, false});
+    claim_ends_.emplace(end, key);
 }
 
 }  // namespace takt

@@ -76,12 +76,17 @@ void Engine::On(PutTask& put) {
     task.updated_at = now_.wall;
     task.created_at = exists ? found->second->row.task->created_at : now_.wall;
     task.version = exists ? found->second->row.task->version + 1 : 1;
+    // Times that are the same keep their place, so that what was missed is still made up for.
+    const bool same_times =
+        exists && found->second->row.task->opt().recurrence == task.opt().recurrence;
+    if (exists && !same_times) MissOverdue(*found->second);
     TaskRow row{.task = put.task, .state = exists ? found->second->row.state : FireState{}};
     Recurring& recurring = Adopt(std::move(row));
     if (!exists) FindMark(recurring);
-    PlanFrom(recurring, now_.wall);
+    if (!same_times) PlanFrom(recurring, now_.wall);
     Write(recurring);
     OpenGate(recurring.turns);
+    if (Gate* gate = FindGate(*recurring.row.task)) Say(*gate, *recurring.row.task);
     ReplyWith(put.request, Answer{.task = recurring.row, .created = !exists});
 }
 
@@ -116,12 +121,13 @@ void Engine::On(DeleteTask& remove) {
     std::vector<Live*> waiting;
     for (Live* live : recurring.runs) {
         live->recurring = nullptr;
-        if (live->held && !live->took_turn) waiting.push_back(live);
+        // A forced run asked for no turn: it waits at its named gate, if anywhere.
+        if (live->held && !live->took_turn && !live->forced) waiting.push_back(live);
     }
     for (Live* live : waiting) {
         recurring.turns.waiting.Remove(*live);
         live->held = false;
-        MakeReady(*live);
+        MakeReady(*live);  // When the step is tired, no further than its lane.
     }
     tasks_.erase(found);
 }
@@ -151,6 +157,11 @@ void Engine::On(Trigger& trigger) {
                                           .origin = Origin::kTrigger,
                                           .payload = std::move(trigger.payload),
                                           .force = trigger.force});
+    if (found->second->row.task->opt().recurrence->every_after_end > Duration(0)) {
+        // The delay counts from the end of the last run, this one included.
+        PlanFrom(*found->second, now_.wall);
+        Write(*found->second);
+    }
     ReplyWith(trigger.request, Answer{.execution = std::move(row), .created = true});
 }
 
@@ -163,7 +174,7 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
     if (plan && plan->after_end()) {
         // The first run is at once, or at its start; each later one waits for the end of the last.
         if (recurring.runs.empty()) {
-            next = state.fires == 0 ? std::max(after, recurrence.start_at) : plan->Next(after);
+            next = state.last_at == Time{} ? plan->First(after) : plan->Next(after);
         }
     } else if (plan) {
         next = plan->Next(after);
@@ -219,7 +230,8 @@ void Engine::OnFire(Recurring& recurring) {
             }
         }
         RecordMissed(recurring, missed);
-        PlanFrom(recurring, missed.last);
+        // A fixed delay has no due times of its own to go through: it begins anew.
+        PlanFrom(recurring, plan && plan->after_end() ? now_.wall : missed.last);
         Write(recurring);
         return;
     }
@@ -227,8 +239,23 @@ void Engine::OnFire(Recurring& recurring) {
     ++state.fires;
     ++counters_.fired;
     Fire(recurring, {.due = due});
-    PlanFrom(recurring, due);
+    PlanFrom(recurring, plan && plan->after_end() ? now_.wall : due);
     Write(recurring);
+}
+
+// The task gets other times: what is overdue by the old ones will not be fired any more.
+void Engine::MissOverdue(Recurring& recurring) {
+    const FireState& state = recurring.row.state;
+    if (state.paused || state.next_at == Time{} || state.next_at > now_.wall) return;
+    const Task& task = *recurring.row.task;
+    DueTimes missed{.first = state.next_at, .last = state.next_at, .count = 1};
+    const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
+    if (plan && !plan->after_end()) {
+        const auto counted =
+            DueBetween(*plan, state.next_at - Duration(1), now_.wall, kMissedCountMax);
+        if (counted) missed = *counted;
+    }
+    RecordMissed(recurring, missed);
 }
 
 // Due times that nobody fired leave one record for all of them, so that days of downtime cost no
@@ -286,9 +313,14 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
         }
     }
     const bool busy = !request.force && !recurring.runs.empty();
+    // Those whose jitter is not over yet wait as well.
+    const auto backlog = std::ranges::count_if(
+        recurring.runs, [](const Live* live) { return !live->took_turn && !live->forced; });
     const bool backlog_full =
-        options.mode == Mode::kSequential && recurring.turns.waiting.size() >= options.backlog_max;
-    const bool skip = busy && (options.mode == Mode::kSkip || backlog_full);
+        options.mode == Mode::kSequential && std::size_t(backlog) >= options.backlog_max;
+    // Nobody waits for an answer who could try again later.
+    const bool queue_full = lanes_.QueueOf(task->queue).waiting >= config_.pending_max;
+    const bool skip = queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
     Live& live = Insert(std::move(row), Place::kNone);
     Link(live, recurring);
     live.forced = request.force;
@@ -297,8 +329,9 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
         Unqueue(live);
         return Finish(
             live, Status::kSkipped,
-            MakeOutcome(Reason::kSkipped, backlog_full ? "too many runs wait for their turn"
-                                                       : "the previous run was still going"));
+            MakeOutcome(Reason::kSkipped, queue_full     ? "its queue was full"
+                                          : backlog_full ? "too many runs wait for their turn"
+                                                         : "the previous run was still going"));
     }
     Write(live, Place::kLive, true);
     ++counters_.submitted;
@@ -308,8 +341,13 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
 void Engine::Link(Live& live, Recurring& recurring) {
     live.recurring = &recurring;
     recurring.runs.push_back(&live);
-    // A stored row brings a copy of its task; usually it is the one everybody shares.
-    if (live.row.task->version == recurring.row.task->version) live.row.task = recurring.row.task;
+    // A stored row brings a copy of its task; usually it is the one everybody shares. A task that
+    // was deleted and made again has the same versions, but was made at another time.
+    const Task& own = *live.row.task;
+    const Task& shared = *recurring.row.task;
+    if (own.version == shared.version && own.created_at == shared.created_at) {
+        live.row.task = recurring.row.task;
+    }
 }
 
 // A run of the task is finished: the next in turn may go, and a fixed delay begins.

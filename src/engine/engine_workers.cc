@@ -136,7 +136,7 @@ Slot* Engine::Choose(const Execution& execution, Lane& lane) {
         choices_slots_.push_back(slot);
     }
     TAKT_CHECK(choices_.size() == lane.free && !choices_.empty());
-    if (choices_.size() == 1) return choices_slots_.front();
+    // Also if there is only one: a sticky task stays with the worker it was given to.
     const std::size_t index =
         BalancerFor(execution.task->opt()).Pick(execution, lane.number, choices_);
     TAKT_CHECK(index < choices_.size());

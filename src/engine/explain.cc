@@ -71,10 +71,11 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
             return Explanation{"previous_run", "waits for the previous run of its task to finish"};
         }
         const TaskOptions& options = row.task->opt();
-        if (options.concurrency_max > 0) {
-            return Explanation{"concurrency_limit", "its concurrency limit of " +
-                                                        std::to_string(options.concurrency_max) +
-                                                        " is reached, or others wait before it"};
+        const Gate* gate = FindGate(*row.task);
+        if (gate && gate->inside_max > 0 && gate->inside >= gate->inside_max) {
+            return Explanation{
+                "concurrency_limit",
+                "its concurrency limit of " + std::to_string(gate->inside_max) + " is reached"};
         }
         return Explanation{"rate_limit", "its rate limit of " + std::to_string(options.rate.count) +
                                              " per " + FormatDuration(options.rate.per) +

@@ -17,10 +17,14 @@ class Pace {
   public:
     void Set(RateLimit limit, Steady now) {
         if (limit == limit_) return;
+        // A new limit gives nobody a burst beyond what was left of the old one: two tasks that
+        // share a key and disagree would fill the bucket for each other.
+        if (limited()) Ready(now);
+        tokens_ = limited() ? std::min<double>(tokens_, limit.count) : limit.count;
         limit_ = limit;
-        tokens_ = limit.count;
         filled_at_ = now;
     }
+    const RateLimit& limit() const { return limit_; }
     bool limited() const { return limit_.count > 0 && limit_.per > Duration(0); }
 
     bool Ready(Steady now) {
@@ -32,8 +36,11 @@ class Pace {
         // A little less than one is one: rounding must not make a timer wake up for nothing.
         return tokens_ >= 1 - 1e-6;
     }
+    // Whether forgetting it would make no difference.
+    bool Full(Steady now) { return !limited() || (Ready(now) && tokens_ >= limit_.count - 1e-6); }
+    // Never below nothing: what a new leader finds at work started under the old one's pace.
     void Spend() {
-        if (limited()) tokens_ -= 1;
+        if (limited()) tokens_ = std::max(tokens_ - 1, 0.0);
     }
     // When the next token is there. REQUIRES: limited, and Ready just said no.
     Steady ReadyAt() const {
@@ -49,7 +56,8 @@ class Pace {
 
 // Waits in the timer heap for its pace.
 struct Gate : Timer {
-    Text key;  // Of a named gate; empty for a task's own.
+    Text key;        // Of a named gate; empty for a task's own.
+    Time said_at{};  // When the task was accepted whose word on the limits counts.
     std::uint64_t order = 0;
     std::uint32_t inside_max = 0;  // 0 is no limit.
     std::uint32_t inside = 0;

@@ -40,9 +40,11 @@ class ModelStore {
     const Row* Find(const ExecutionId& id) const;
 
     std::map<ExecutionId, Row> executions;
+    std::map<TaskId, TaskRow> tasks;
     std::map<WorkerId, Worker> workers;
     std::map<Text, Text> settings;
     std::vector<Event> events;
+    std::vector<LogChunk> logs;
     std::vector<Purge> purges;
 
   private:
@@ -52,6 +54,7 @@ class ModelStore {
 // A task as a test wants it; what is not named is plain.
 struct OnceSpec {
     std::string id;  // Empty: generated.
+    std::string name = "test";
     std::string type = "work";
     std::string queue = "default";
     std::string payload;
@@ -62,13 +65,39 @@ struct OnceSpec {
     Duration expires_after{0};
     std::optional<RetryPolicy> retry;
     std::optional<Strategy> strategy;
+    std::string strategy_name;
     Pairs labels;
     std::string executor;
+    std::string unique_key;
+    Duration unique_for{0};
+    std::string concurrency_key;
+    std::uint32_t concurrency_max = 0;
+    RateLimit rate;
+};
+
+// A recurring task as a test wants it. `options` are its own but for the recurrence; times are
+// since the history began, 0 is none.
+struct RecurringSpec {
+    std::string id = "report";
+    std::string cron;
+    Duration every{0};
+    Duration after_end{0};
+    Duration start_at{0};
+    Duration end_at{0};
+    std::uint64_t fires_max = 0;
+    Duration jitter{0};
+    std::vector<Text> excluded_dates;
+    std::string queue = "default";
+    std::string payload;
+    TaskOptions options;
+    bool create_only = false;
+    std::uint32_t if_version = 0;
 };
 
 struct WorkerSpec {
     std::string id;
     std::uint32_t capacity = 1;
+    std::uint32_t weight = 1;
     std::string instance = "1";
     std::vector<Text> types;
     std::vector<Text> queues;
@@ -91,7 +120,9 @@ class History : public ::testing::Test {
     std::vector<DrainNotice> drains;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
+    std::vector<LogChunk> logs;
     std::map<RequestId, Result<Execution>> replies;
+    std::map<RequestId, TaskRow> task_replies;  // Of those that were about a task and went well.
 
     ModelStore store;
     bool answer_lookups = true;  // From the model store, right after their release.
@@ -117,6 +148,13 @@ class History : public ::testing::Test {
     Submit Once(OnceSpec spec);
     Cancel CancelOf(const std::string& id);
     Redrive RedriveOf(const std::string& id);
+    PutTask Put(RecurringSpec spec);
+    DeleteTask Drop(const std::string& task);
+    PauseTask Pause(const std::string& task) { return {++request_, TaskId(Text(task)), true}; }
+    PauseTask Resume(const std::string& task) { return {++request_, TaskId(Text(task)), false}; }
+    Trigger TriggerOf(const std::string& task, std::string payload = {}, bool force = false);
+    SetQueue Limit(const std::string& queue, QueueLimits limits);
+    SetStrategy Use(Strategy strategy, std::string name = {}, bool reset = false);
     Attach Join(WorkerSpec spec);
     Heartbeat Beat(const std::string& worker);
     Detach Cut(const std::string& worker);
@@ -128,8 +166,21 @@ class History : public ::testing::Test {
     Report Failure(const std::string& id, bool retryable = true);
     Report ReportOf(const AttemptRef& attempt, const std::string& worker, bool success);
 
+    // Nobody leads until then: time passes and nothing happens.
+    void Down(Duration until);
+
     // --- Looking ---
     Engine& engine();
+    const TaskRow& TaskOf(const std::string& id);  // As stored.
+    // What was made of a recurring task, oldest first, as stored.
+    std::vector<const Execution*> RunsOf(const std::string& task) const;
+    // Their due times since the history began, in milliseconds, of those with the status.
+    std::vector<std::int64_t> DueOf(const std::string& task, std::optional<Status> status) const;
+    // The id of the `index`th of them.
+    std::string RunOf(const std::string& task, std::size_t index) const;
+    // Ends every attempt that is under way with success.
+    void FinishAll(Duration at);
+    std::string CodeOf(const std::string& id);  // Of its explanation.
     // The reply to the last question asked; fails the test if there is none.
     const Result<Execution>& LastReply();
     bool Answered() const { return replies.contains(request_); }

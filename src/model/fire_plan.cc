@@ -110,6 +110,18 @@ std::optional<Time> FirePlan::Next(Time after) const {
     return std::nullopt;
 }
 
+std::optional<Time> FirePlan::First(Time at) const {
+    if (!after_end()) return Next(at - Duration(1));
+    at = std::max(at, start_at_);
+    for (std::size_t turns = 2 * excluded_.size() + 1; turns > 0; --turns) {
+        if (end_at_ != Time{} && at >= end_at_) return std::nullopt;
+        const auto past = EndOfExclusion(at);
+        if (!past) return at;
+        at = *past;
+    }
+    return std::nullopt;
+}
+
 std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
                                    std::uint64_t count_max) {
     const auto first = plan.Next(after);
@@ -123,15 +135,15 @@ std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
         ++due.count;
     }
     due.more = true;
-    // The last one is near the end: look back by windows that grow until one is found in it.
-    for (Duration window = std::chrono::minutes(1); until - window > due.last; window *= 32) {
-        auto next = plan.Next(until - window);
-        if (!next || *next > until) continue;
-        for (std::uint64_t turns = 0; next && *next <= until && turns < count_max; ++turns) {
+    // The last one lies between the last that is known and the end; each turn halves the distance.
+    for (Time end = until; due.last < end;) {
+        const Time middle = due.last + (end - due.last) / 2;
+        const auto next = plan.Next(middle);
+        if (next && *next <= until) {
             due.last = *next;
-            next = plan.Next(due.last);
+        } else {
+            end = middle;
         }
-        return due;
     }
     return due;
 }

@@ -23,6 +23,10 @@ class FirePlan {
     // is the delay after `after`, taken for the end of a run.
     std::optional<Time> Next(Time after) const;
 
+    // The first due time at or after `at` of a task that has never run: a fixed delay has no run to
+    // count from, its first fire is at once.
+    std::optional<Time> First(Time at) const;
+
     // Whether the next due time depends on the end of the last run.
     bool after_end() const { return after_end_ > Duration(0); }
 

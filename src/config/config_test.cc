@@ -1,0 +1,275 @@
+#include "config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "config/page.h"
+
+namespace takt {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class ConfigTest : public ::testing::Test {
+  protected:
+    void TearDown() override { std::filesystem::remove(path); }
+    Result<void> Load(const std::string& yaml) {
+        std::ofstream(path) << yaml;
+        return LoadConfigFile(config, path);
+    }
+    Result<void> Environment(std::vector<std::string> variables) {
+        return LoadConfigEnvironment(config, variables);
+    }
+
+    const std::string path = ::testing::TempDir() + "takt_config_test_" +
+                             ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                             ".yaml";
+    Config config;
+};
+
+// --- Where values come from ---------------------------------------------------------------------
+
+TEST_F(ConfigTest, EachPlaceIsStrongerThanTheOneBefore) {
+    ASSERT_TRUE(Load("scheduler:\n  leader_ttl: 20s\n  max_retry: 7\n  queue_size: 5\n"));
+    ASSERT_TRUE(
+        Environment({"PATH=/bin", "TAKT_SCHEDULER_MAX_RETRY=8", "TAKT_SCHEDULER_QUEUE_SIZE=6"}));
+    ASSERT_TRUE(SetConfig(config, "scheduler.queue_size", "9"));
+
+    EXPECT_EQ(config.scheduler.leader_ttl, 20s);
+    EXPECT_EQ(config.engine.retry.retries_max, 8u);
+    EXPECT_EQ(config.engine.pending_max, 9u);
+    EXPECT_EQ(config.scheduler.scan_interval, Config().scheduler.scan_interval);
+}
+
+TEST_F(ConfigTest, ListsAndMapsAreWrittenAsYamlOrAsFlags) {
+    ASSERT_TRUE(Load("worker:\n  queues: [mail, video]\n  labels: {zone: a, disk: ssd}\n"));
+    EXPECT_THAT(config.worker.queues, ::testing::ElementsAre("mail", "video"));
+    EXPECT_EQ(config.worker.labels["disk"], "ssd");
+    ASSERT_TRUE(SetConfig(config, "worker.queues", " a, b ,,c"));
+    ASSERT_TRUE(SetConfig(config, "worker.labels", "zone=b"));
+
+    EXPECT_THAT(config.worker.queues, ::testing::ElementsAre("a", "b", "c"));
+    EXPECT_EQ(config.worker.labels.size(), 1u);
+}
+
+TEST_F(ConfigTest, AnEmptyFileAndEmptySectionsChangeNothing) {
+    EXPECT_TRUE(Load(""));
+    EXPECT_TRUE(Load("scheduler:\n  timeout:\n"));
+    EXPECT_EQ(config.engine.timeout, Config().engine.timeout);
+}
+
+// A container gives its processes variables of other programs, and of the command line tool.
+TEST_F(ConfigTest, VariablesThatAreNoKeysButOurOwnAreLeftAlone) {
+    EXPECT_TRUE(Environment({"TAKT_TOKEN=x", "TAKT_SERVER=y", "TAKT_FAILPOINTS=", "HOME=/"}));
+}
+
+// --- Mistakes -----------------------------------------------------------------------------------
+
+TEST_F(ConfigTest, AnUnknownKeyIsRefusedWithTheNearestAndItsLine) {
+    auto loaded = Load("scheduler:\n  max_retry: 3\n  leader_tll: 20s\n");
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(loaded.error().detail, HasSubstr(path + ":3"));
+    EXPECT_THAT(loaded.error().detail, HasSubstr("did you mean 'scheduler.leader_ttl'?"));
+    loaded = Environment({"TAKT_SCHEDULER_MAXRETRY=1"});
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr("did you mean TAKT_SCHEDULER_MAX_RETRY?"));
+    loaded = SetConfig(config, "colour", "blue");
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr("docs/configuration.md"));
+}
+
+TEST_F(ConfigTest, ABadValueIsRefusedWithItsKeyAndChangesNothing) {
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"scheduler.leader_ttl", "soon"},
+        {"scheduler.leader_ttl", "-1s"},
+        {"scheduler.max_retry", "-1"},
+        {"scheduler.max_retry", "4294967296"},
+        {"scheduler.max_retry", "4x"},
+        {"scheduler.max_retry", ""},
+        {"scheduler.retry_backoff_rate", "nan"},
+        {"scheduler.retry_backoff_rate", "1e999"},
+        {"scheduler.strategy", "best"},
+        {"scheduler.strategy", "custom"},
+        {"server.insecure", "maybe"},
+        {"log.level", "loud"},
+        {"log.format", "xml"},
+        {"worker.labels", "zone"},
+        {"worker.labels", "=a"},
+    };
+    for (const auto& [key, value] : cases) {
+        const auto set = SetConfig(config, key, value);
+        ASSERT_FALSE(set) << key << "=" << value;
+        EXPECT_EQ(set.error().field, key);
+        EXPECT_THAT(set.error().detail, HasSubstr(key));
+    }
+    const Config untouched;
+    for (const ConfigKey& key : ConfigKeys()) {
+        if (key.name == "worker.labels") continue;
+        EXPECT_EQ(key.get(config), key.get(untouched)) << key.name;
+    }
+}
+
+TEST_F(ConfigTest, AFileThatIsNoMapOfSectionsIsRefused) {
+    EXPECT_FALSE(Load("just text"));
+    EXPECT_FALSE(Load("- a\n- b\n"));
+    const auto broken = Load("scheduler:\n  a: [1, 2\n");
+    ASSERT_FALSE(broken);
+    EXPECT_THAT(broken.error().detail, HasSubstr(path));
+    EXPECT_FALSE(LoadConfigFile(config, path + ".missing"));
+    // A section that is no map, and a list where a single value belongs.
+    EXPECT_FALSE(Load("scheduler: 5\n"));
+    EXPECT_FALSE(Load("scheduler:\n  max_retry: [1, 2]\n"));
+    EXPECT_FALSE(Load("worker:\n  queues: [[a, b]]\n"));
+    EXPECT_FALSE(Load("worker:\n  labels: {zone: {a: b}}\n"));
+}
+
+TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
+    EXPECT_TRUE(CheckConfig(Config()));
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"scheduler.leader_ttl", "100ms"},
+        {"scheduler.leader_renew_interval", "6s"},
+        {"scheduler.leader_renew_interval", "0s"},
+        {"scheduler.leader_acquire_interval", "1ms"},
+        {"scheduler.scan_interval", "2m"},
+        {"scheduler.heartbeat_interval", "20s"},
+        {"scheduler.retry_backoff_rate", "0.5"},
+        {"scheduler.retry_jitter", "1.5"},
+        {"scheduler.timeout", "0s"},
+        {"scheduler.losses_max", "0"},
+        {"scheduler.cleanup_interval", "1ms"},
+        {"worker.capacity", "0"},
+        {"worker.weight", "0"},
+        {"worker.weight", "1001"},
+        {"server.tls_cert", "cert.pem"},
+    };
+    for (const auto& [key, value] : cases) {
+        Config bad;
+        ASSERT_TRUE(SetConfig(bad, key, value)) << key;
+        const auto checked = CheckConfig(bad);
+        ASSERT_FALSE(checked) << key << "=" << value;
+        EXPECT_EQ(checked.error().field, key);
+    }
+}
+
+TEST_F(ConfigTest, WhatAKeyShowsItReadsBack) {
+    ASSERT_TRUE(SetConfig(config, "scheduler.retry_backoff_rate", "1.25"));
+    ASSERT_TRUE(SetConfig(config, "worker.labels", "zone=a,disk=ssd"));
+    for (const ConfigKey& key : ConfigKeys()) {
+        Config other = config;
+        EXPECT_TRUE(key.set(other, key.get(config))) << key.name;
+        EXPECT_EQ(key.get(other), key.get(config)) << key.name;
+    }
+}
+
+TEST_F(ConfigTest, KeysHaveNamesOfTheirOwnAlsoAsVariables) {
+    std::set<std::string> names;
+    for (const ConfigKey& key : ConfigKeys()) {
+        std::string name(key.name);
+        std::ranges::replace(name, '.', '_');
+        EXPECT_TRUE(names.insert(name).second) << key.name;
+        EXPECT_TRUE(key.help.ends_with('.')) << key.name;
+    }
+}
+
+// --- The page -----------------------------------------------------------------------------------
+
+// A key that is not on the page does not exist for users. TAKT_WRITE_PAGES=1 writes it anew.
+TEST_F(ConfigTest, ThePageListsEveryKey) {
+    const std::string page_path = std::string(TAKT_SOURCE_DIR) + "/docs/configuration.md";
+    if (std::getenv("TAKT_WRITE_PAGES")) std::ofstream(page_path) << ConfigPage();
+    std::stringstream page;
+    page << std::ifstream(page_path).rdbuf();
+
+    EXPECT_EQ(page.str(), ConfigPage())
+        << "run config_test with TAKT_WRITE_PAGES=1 and look at the difference";
+}
+
+// Who comes from one of the schedulers that this one follows finds each of their options.
+TEST_F(ConfigTest, EveryOptionOfTheSeedsHasItsKey) {
+    const std::vector<std::string_view> options = {"000 NodeID",
+                                                   "000 EtcdKeyPrefix",
+                                                   "000 HeartbeatInterval",
+                                                   "000 TaskTimeout",
+                                                   "000 WorkerTimeout",
+                                                   "000 WorkerTTL",
+                                                   "000 ElectionTimeout",
+                                                   "000 LoadBalanceStrategy",
+                                                   "000 EnableMetrics",
+                                                   "000 EnableTracing",
+                                                   "000 MaxRetryAttempts",
+                                                   "000 RetryBackoffBase",
+                                                   "000 RetryBackoffMax",
+                                                   "000 TaskQueueSize",
+                                                   "000 WorkerPoolSize",
+                                                   "000 WorkerID",
+                                                   "000 WorkerName",
+                                                   "000 MaxConcurrency",
+                                                   "000 worker HeartbeatInterval",
+                                                   "000 worker TaskTimeout",
+                                                   "000 IdleTimeout",
+                                                   "000 EnableHealthCheck",
+                                                   "000 BufferSize",
+                                                   "000 EnableCompression",
+                                                   "001 schedule.leader_lock_ttl",
+                                                   "001 schedule.leader_renew_interval",
+                                                   "001 schedule.scan_interval",
+                                                   "001 worker.heartbeat_interval",
+                                                   "001 worker.heartbeat_timeout",
+                                                   "001 worker.max_concurrent_tasks",
+                                                   "001 task.default_timeout",
+                                                   "001 task.max_retry",
+                                                   "001 task.retry_delay",
+                                                   "001 task.backoff_rate",
+                                                   "001 redis.addr",
+                                                   "001 redis.password",
+                                                   "001 redis.db",
+                                                   "001 redis.pool_size",
+                                                   "002 RedisClient",
+                                                   "002 SchedulerID",
+                                                   "002 Namespace",
+                                                   "002 CleanupInterval",
+                                                   "002 TaskRetryLimit",
+                                                   "002 WorkerTimeout",
+                                                   "002 LeaderLeaseTTL",
+                                                   "002 EnableMonitoring",
+                                                   "002 LoadBalanceStrategy",
+                                                   "002 MetricsInterval",
+                                                   "002 HealthCheckInterval",
+                                                   "002 AlertRules",
+                                                   "002 TaskTypes",
+                                                   "002 Capacity",
+                                                   "002 Debug",
+                                                   "002 LogLevel",
+                                                   "003 scheduler.instance_id",
+                                                   "003 scheduler.lock_key",
+                                                   "003 scheduler.lock_timeout",
+                                                   "003 scheduler.heartbeat_interval",
+                                                   "003 scheduler.max_workers",
+                                                   "003 health_check.enabled",
+                                                   "003 health_check.interval",
+                                                   "003 health_check.timeout",
+                                                   "003 health_check.failure_threshold",
+                                                   "003 health_check.recovery_threshold",
+                                                   "003 database.host",
+                                                   "003 database.port",
+                                                   "003 database.database",
+                                                   "003 database.user",
+                                                   "003 database.password"};
+    const std::string page = ConfigPage();
+    for (const std::string_view option : options) {
+        const std::string row = "| " + std::string(option.substr(0, 3)) + " | `" +
+                                std::string(option.substr(4)) + "` |";
+        EXPECT_THAT(page, HasSubstr(row));
+    }
+}
+
+}  // namespace
+}  // namespace takt

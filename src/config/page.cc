@@ -1,0 +1,93 @@
+#include "config/page.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+
+namespace takt {
+namespace {
+
+constexpr std::string_view kIntroduction = R"(# Configuration
+
+Everything about `takt serve` and `takt worker` that can be set. Three places, each stronger than the
+one before: a YAML file (`--config FILE`, or `TAKT_CONFIG`), environment variables, and flags. All
+three name the same keys:
+
+| where | how `scheduler.leader_ttl` is written |
+|---|---|
+| file | `scheduler: {leader_ttl: 20s}` |
+| environment | `TAKT_SCHEDULER_LEADER_TTL=20s` |
+| flag | `--set scheduler.leader_ttl=20s` |
+
+A key that does not exist is refused with the nearest one that does, a value that does not fit with
+its key, and so are values that contradict each other. Nothing is ignored.
+
+| kind | how a value is written |
+|---|---|
+| duration | `250ms`, `90s`, `1h30m`, `2d` |
+| number | digits; some take a fraction, `1.5` |
+| yes or no | `true`, `yes`, `on`, `1`, or `false`, `no`, `off`, `0` |
+| text | as it is |
+| list | a YAML list, or `a,b` |
+| map | a YAML map, or `zone=a,disk=ssd` |
+
+This page is made from the code: `TAKT_WRITE_PAGES=1 ./build/config_test` writes it.
+)";
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kSections = {
+    {{"store", "Where state is kept"},
+     {"server", "The server"},
+     {"scheduler", "The scheduler"},
+     {"executors", "HTTP executors"},
+     {"metrics", "Metrics"},
+     {"log", "Log"},
+     {"worker", "Workers (`takt worker`)"}}};
+
+// What others configure and we do not.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kElsewhere = {
+    {{"000 EnableTracing", "no key: the W3C `traceparent` of a submit always goes to its worker"},
+     {"002 AlertRules", "no key: alert rules belong to Prometheus, which reads `/metrics`"}}};
+
+std::string_view SectionOf(std::string_view key) {
+    return key.substr(0, key.find('.'));
+}
+
+void AddSection(std::string& page, std::string_view section, std::string_view title) {
+    const Config defaults;
+    page += "\n## " + std::string(title) + "\n\n| key | kind | default | |\n|---|---|---|---|\n";
+    for (const ConfigKey& key : ConfigKeys()) {
+        if (SectionOf(key.name) != section) continue;
+        const std::string value = key.get(defaults);
+        page += "| `" + std::string(key.name) + "` | " + std::string(key.kind) + " | " +
+                (value.empty() ? "" : "`" + value + "`") + " | " + std::string(key.help) + " |\n";
+    }
+}
+
+}  // namespace
+
+std::string ConfigPage() {
+    std::string page(kIntroduction);
+    for (const auto& [section, title] : kSections) AddSection(page, section, title);
+    std::vector<std::pair<std::string_view, std::string>> seeds(kElsewhere.begin(),
+                                                                kElsewhere.end());
+    for (const ConfigKey& key : ConfigKeys()) {
+        for (const std::string_view seed : key.seeds) {
+            seeds.emplace_back(seed, "`" + std::string(key.name) + "`");
+        }
+    }
+    std::ranges::sort(seeds);
+    page +=
+        "\n## Coming from another scheduler\n\nThe options of the five designs that this one "
+        "follows, by their number, and the key for each.\n\n| design | option | key |\n"
+        "|---|---|---|\n";
+    for (const auto& [seed, key] : seeds) {
+        page += "| " + std::string(seed.substr(0, 3)) + " | `" + std::string(seed.substr(4)) +
+                "` | " + key + " |\n";
+    }
+    return page;
+}
+
+}  // namespace takt

@@ -1,0 +1,10 @@
+// The page docs/configuration.md, made from the keys.
+#pragma once
+
+#include <string>
+
+namespace takt {
+
+std::string ConfigPage();
+
+}  // namespace takt

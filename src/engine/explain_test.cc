@@ -1,0 +1,182 @@
+// What can be seen of an execution: why it waits, how far it is, what it wrote; and what becomes of
+// rows that cannot be read.
+#include <limits>
+
+#include "engine/history.h"
+
+namespace takt {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class ExplainTest : public History {
+  protected:
+    void SetUp() override { config.worker_lease = config.timeout = 24h; }
+    std::string SentenceOf(const std::string& id, Duration at) {
+        const auto explanation =
+            engine().Explain(ExecutionId(Text(id)), {WallAt(at), Steady(7h) + at});
+        return explanation ? explanation->sentence : "";
+    }
+};
+
+// --- Why it waits (limits and turns are in gate_test.cc and mode_test.cc) -----------------------
+
+TEST_F(ExplainTest, WithoutWorkersItSaysWhatIsMissing) {
+    At(0s, Once({.id = "x"}));
+    EXPECT_EQ(CodeOf("x"), "no_worker");
+    At(0s, Join({.id = "a",
+                 .types = {Text("other")},
+                 .queues = {Text("other")},
+                 .labels = {{"gpu", "no"}}}));
+    EXPECT_EQ(CodeOf("x"), "no_worker_for_type");
+    EXPECT_EQ(SentenceOf("x", 0s), "no worker runs tasks of the type 'work'");
+    At(0s, Once({.id = "y", .type = "other"}));
+    EXPECT_EQ(CodeOf("y"), "no_worker_for_queue");
+    At(0s, Once({.id = "z", .type = "other", .queue = "other", .executor = "billing"}));
+    EXPECT_EQ(CodeOf("z"), "no_executor");
+    At(0s, Once({.id = "w", .type = "other", .queue = "other", .labels = {{"gpu", "yes"}}}));
+    EXPECT_EQ(CodeOf("w"), "no_worker_with_labels");
+    // Each demand is met by somebody, all of them by nobody.
+    At(0s, Join({.id = "b", .types = {Text("work")}, .queues = {Text("other")}}));
+    At(0s, Once({.id = "v", .type = "work", .queue = "other", .labels = {{"gpu", "no"}}}));
+    EXPECT_EQ(CodeOf("v"), "no_worker");
+}
+
+TEST_F(ExplainTest, WithWorkersItSaysWhatTheyAreDoing) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Join({.id = "b"}));
+    At(0s, Once({.id = "x"}));
+    At(0s, Once({.id = "y"}));
+    At(0s, Once({.id = "z"}));
+    EXPECT_EQ(CodeOf("x"), "sent");
+    At(1s, Begun("x"));
+    EXPECT_EQ(CodeOf("x"), "running");
+    EXPECT_THAT(SentenceOf("x", 1s), HasSubstr("'a'"));
+    EXPECT_EQ(CodeOf("z"), "workers_full");
+    EXPECT_THAT(SentenceOf("z", 1s), HasSubstr("all 2 workers"));
+    At(2s, Set("a", WorkerStatus::kDraining));
+    At(2s, Set("b", WorkerStatus::kMaintenance));
+    EXPECT_EQ(CodeOf("z"), "workers_away");
+}
+
+TEST_F(ExplainTest, WhatHasATimeSaysSo) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "later", .run_at = 1h}));
+    At(0s, Once({.id = "again", .retry = RetryPolicy{.delay = 10s, .jitter = 0}}));
+    At(5s, Failure("again"));
+
+    EXPECT_EQ(CodeOf("later"), "not_due");
+    EXPECT_EQ(CodeOf("again"), "retry");
+    EXPECT_THAT(SentenceOf("again", 5s), HasSubstr("2026-01-01T00:00:15"));
+    EXPECT_FALSE(engine().Explain(ExecutionId(Text("none")), {WallAt(5s), Steady(7h + 5s)}));
+}
+
+// --- How far it is ------------------------------------------------------------------------------
+
+TEST_F(ExplainTest, ProgressIsOfTheAttemptThatGoesOn) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .retry = RetryPolicy{.delay = 1s, .jitter = 0}}));
+    const ExecutionId id{Text("x")};
+    EXPECT_FALSE(engine().FindProgress(id));
+    At(1s, Progress{SessionOf("a"), RefOf("x"), 0.5, "half"});
+    ASSERT_TRUE(engine().FindProgress(id));
+    EXPECT_EQ(engine().FindProgress(id)->fraction, 0.5);
+    EXPECT_EQ(engine().FindProgress(id)->message, "half");
+    At(1s, Progress{SessionOf("a"), RefOf("x"), 17, ""});
+    EXPECT_EQ(engine().FindProgress(id)->fraction, 1);
+    At(1s, Progress{SessionOf("a"), RefOf("x"), std::numeric_limits<double>::quiet_NaN(), ""});
+    EXPECT_EQ(engine().FindProgress(id)->fraction, 0);
+    const AttemptRef first = RefOf("x");
+    At(2s, Failure("x"));
+    EXPECT_FALSE(engine().FindProgress(id));
+    Until(3s);
+    At(3s, Progress{SessionOf("a"), first, 0.9, "late"});
+
+    EXPECT_FALSE(engine().FindProgress(id));
+}
+
+// --- What it wrote ------------------------------------------------------------------------------
+
+TEST_F(ExplainTest, OutputIsKeptInOrderUpToItsCap) {
+    config.log_bytes_max = 20;
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    Duration now = 1s;
+    const auto write = [&](const char* lines) {
+        At(now, LogLines{SessionOf("a"), RefOf("x"), lines});
+    };
+    write("one\n");
+    write("");
+    write("two\n");
+    write("much more than fits\n");
+    write("nobody sees this\n");
+    At(2s, LogLines{SessionOf("a"), {ExecutionId(Text("x")), 7, {}}, "not its attempt\n"});
+
+    ASSERT_THAT(store.logs, SizeIs(3));
+    EXPECT_EQ(store.logs[0].lines, "one\n");
+    EXPECT_EQ(store.logs[1].lines, "two\n");
+    EXPECT_THAT(store.logs[2].lines.str(), HasSubstr("log is full"));
+    EXPECT_LT(store.logs[0].index, store.logs[1].index);
+    EXPECT_EQ(store.logs[0].attempt, 1u);
+    EXPECT_THAT(logs, SizeIs(3));
+    // The index rises over a new leader, too.
+    now = 3s;
+    Restart(now);
+    At(now, Join({.id = "a", .holding = {RefOf("x")}}));
+    write("three\n");
+    EXPECT_THAT(store.logs, SizeIs(4));
+}
+
+// --- An operator's word -------------------------------------------------------------------------
+
+TEST_F(ExplainTest, AnOperatorCanConcludeWhatAWorkerNeverWill) {
+    const auto conclude = [](const char* id, Status status) {
+        auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+        outcome->message = "done by hand";
+        return Conclude{.request = 1000 + std::uint64_t(status),
+                        .execution = ExecutionId(Text(id)),
+                        .status = status,
+                        .outcome = outcome};
+    };
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(0s, Once({.id = "y"}));
+    At(1s, conclude("x", Status::kSuccess));
+    EXPECT_EQ(Row("x").status, Status::kSuccess);
+    EXPECT_EQ(Row("x").outcome->message, "done by hand");
+    EXPECT_THAT(stops, SizeIs(1));
+    // What waits has not run and so cannot have succeeded; it can be given up.
+    At(2s, conclude("z", Status::kFailed));
+    EXPECT_EQ(replies.at(1000 + std::uint64_t(Status::kFailed)).error().code, ErrorCode::kNotFound);
+    At(2s, conclude("y", Status::kCancelled));
+    EXPECT_EQ(Row("y").status, Status::kCancelled);
+    replies.clear();
+    At(3s, conclude("x", Status::kSuccess));
+    EXPECT_EQ(replies.begin()->second.error().code, ErrorCode::kConflict);
+}
+
+// --- Rows that cannot be read -------------------------------------------------------------------
+
+// A disk error, or a record of a version that this one does not know.
+TEST_F(ExplainTest, ARowThatCannotBeReadEndsInTheHistory) {
+    At(0s, Once({.id = "x"}));
+    At(0s, Once({.id = "y"}));
+    Execution& broken = store.executions[ExecutionId(Text("x"))].execution;
+    broken.status = Status::kFailed;
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->reason = Reason::kUndecodable;
+    broken.outcome = outcome;
+    Restart(1s);
+    Until(1s);
+
+    EXPECT_EQ(store.Find(ExecutionId(Text("x")))->place, Place::kHistory);
+    EXPECT_EQ(Row("x").outcome->reason, Reason::kUndecodable);
+    EXPECT_EQ(engine().live_count(), 1u);
+    At(2s, Join({.id = "a", .capacity = 5}));
+    EXPECT_THAT(AssignedIds(), ElementsAre("y"));
+}
+
+}  // namespace
+}  // namespace takt

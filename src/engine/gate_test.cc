@@ -1,0 +1,359 @@
+// Limits: how many at once, how many in a time, how many of a kind; and queues as operators set
+// them.
+#include "engine/history.h"
+
+namespace takt {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class GateTest : public History {
+  protected:
+    void SetUp() override { config.worker_lease = config.timeout = 24h; }
+    static OnceSpec Keyed(std::string id, std::uint32_t max = 1) {
+        return {.id = std::move(id), .concurrency_key = "db", .concurrency_max = max};
+    }
+};
+
+// --- Concurrency --------------------------------------------------------------------------------
+
+// A licence for one export at a time.
+TEST_F(GateTest, AConcurrencyLimitHoldsTheRestBackInOrder) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    for (const std::string id : {"x", "y", "z"}) {
+        At(0s, Once({.id = id, .name = "export", .concurrency_max = 1}));
+    }
+    At(0s, Once({.id = "other", .name = "import", .concurrency_max = 1}));
+    EXPECT_THAT(AssignedIds(), ElementsAre("x", "other"));
+    EXPECT_EQ(CodeOf("y"), "concurrency_limit");
+    At(1s, Success("x"));
+    EXPECT_THAT(AssignedIds(), ElementsAre("x", "other", "y"));
+    At(2s, Success("y"));
+
+    EXPECT_THAT(AssignedIds(), ElementsAre("x", "other", "y", "z"));
+}
+
+// Two kinds of tasks share one fragile database.
+TEST_F(GateTest, AKeyIsSharedByWhoeverNamesIt) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Put({.every = 1h, .options = {.concurrency_key = "db", .concurrency_max = 1}}));
+    At(0s, TriggerOf("report"));
+    At(1s, Once(Keyed("x")));
+    EXPECT_EQ(CodeOf("x"), "concurrency_limit");
+    At(2s, Success(RunOf("report", 0)));
+
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+TEST_F(GateTest, ARetryGivesItsRoomBackMeanwhile) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    OnceSpec first = Keyed("x");
+    first.retry = RetryPolicy{.delay = 10s, .jitter = 0};
+    At(0s, Once(first));
+    At(0s, Once(Keyed("y")));
+    At(1s, Failure("x"));
+    EXPECT_EQ(StatusOf("y"), Status::kScheduled);
+    Until(12s);
+    EXPECT_EQ(CodeOf("x"), "concurrency_limit");
+    At(13s, Success("y"));
+
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+TEST_F(GateTest, ARaisedLimitCountsAtOnceForThoseWhoWait) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    for (const std::string id : {"x", "y", "z"}) At(0s, Once(Keyed(id)));
+    EXPECT_EQ(HandOf("a"), 1u);
+    At(1s, Once(Keyed("w", 3)));
+    EXPECT_THAT(AssignedIds(), ElementsAre("x", "y", "z"));
+    // Those who said something else before do not bring it back when they leave.
+    At(2s, Success("x"));
+    At(2s, Success("y"));
+    At(2s, Once(Keyed("v", 3)));
+
+    EXPECT_EQ(HandOf("a"), 3u);
+}
+
+TEST_F(GateTest, AChangedTaskRaisesTheLimitOfItsRuns) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    TaskOptions options{.concurrency_max = 1, .mode = Mode::kParallel};
+    At(0s, Put({.every = 1h, .options = options}));
+    for (int i = 0; i < 3; ++i) At(1s, TriggerOf("report"));
+    EXPECT_EQ(HandOf("a"), 1u);
+    options.concurrency_max = 2;
+    At(2s, Put({.every = 1h, .options = options}));
+
+    EXPECT_EQ(HandOf("a"), 2u);
+    At(3s, Success(RunOf("report", 0)));
+    EXPECT_EQ(HandOf("a"), 2u);
+}
+
+// Whatever ends an execution in front of the gate or behind it leaves the gate right.
+TEST_F(GateTest, WhatEndsAtTheGateLeavesItRight) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once(Keyed("x")));
+    OnceSpec expiring = Keyed("y");
+    expiring.expires_after = 5s;
+    At(0s, Once(expiring));
+    At(0s, Once(Keyed("z")));
+    At(0s, Once(Keyed("w")));
+    Until(6s);
+    EXPECT_EQ(Row("y").outcome->reason, Reason::kExpired);
+    At(7s, CancelOf("z"));
+    EXPECT_EQ(StatusOf("z"), Status::kCancelled);
+    At(8s, CancelOf("x"));
+
+    EXPECT_EQ(StatusOf("w"), Status::kScheduled);
+}
+
+TEST_F(GateTest, ARestartKeepsRoomTakenAndOrder) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    for (const std::string id : {"x", "y", "z"}) At(0s, Once(Keyed(id)));
+    Restart(1s);
+    At(1s, Join({.id = "a", .capacity = 10, .holding = {RefOf("x")}}));
+    EXPECT_EQ(HandOf("a"), 1u);
+    EXPECT_EQ(CodeOf("y"), "concurrency_limit");
+    At(2s, Success("x"));
+
+    EXPECT_THAT(AssignedIds(), ElementsAre("x", "y"));
+}
+
+// --- Rates --------------------------------------------------------------------------------------
+
+// A partner allows two calls a second.
+TEST_F(GateTest, ARateLimitLetsABurstThroughAndThenOneByOne) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    for (int i = 0; i < 5; ++i) At(0s, Once({.rate = {.count = 2, .per = 1s}}));
+    EXPECT_THAT(assigns, SizeIs(2));
+    EXPECT_EQ(engine()
+                  .Explain(Row(store.executions.rbegin()->first.text().str()).id,
+                           {WallAt(0s), Steady(7h)})
+                  ->code,
+              "rate_limit");
+    Until(499ms);
+    EXPECT_THAT(assigns, SizeIs(2));
+    Until(501ms);
+    EXPECT_THAT(assigns, SizeIs(3));
+    Until(1002ms);
+    EXPECT_THAT(assigns, SizeIs(4));
+    Until(10s);
+    EXPECT_THAT(assigns, SizeIs(5));
+    // The bucket is no fuller than a burst however long nobody came.
+    for (int i = 0; i < 5; ++i) At(60s, Once({.rate = {.count = 2, .per = 1s}}));
+
+    EXPECT_THAT(assigns, SizeIs(7));
+}
+
+// Two tasks share a key and do not agree.
+TEST_F(GateTest, AnotherRateDoesNotFillTheBucket) {
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (std::uint32_t i = 0; i < 20; ++i) {
+        At(0s, Once({.concurrency_key = "api", .rate = {.count = 2 + i % 2, .per = 1h}}));
+    }
+
+    EXPECT_LE(assigns.size(), 3u);
+}
+
+TEST_F(GateTest, ANewLeaderDoesNotOweStartsForWhatIsAtWork) {
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (int i = 0; i < 10; ++i) At(i * 10s, Once({.rate = {.count = 1, .per = 10s}}));
+    EXPECT_EQ(HandOf("a"), 10u);
+    std::vector<AttemptRef> holding;
+    for (const auto& [id, row] : store.executions) holding.push_back(RefOf(id.text().str()));
+    Restart(100s);
+    At(100s, Join({.id = "a", .capacity = 100, .holding = holding}));
+    At(111s, Once({.rate = {.count = 1, .per = 10s}}));
+
+    EXPECT_EQ(HandOf("a"), 11u);
+}
+
+TEST_F(GateTest, BothLimitsAreExplainedByTheOneThatHolds) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    const RateLimit rate{.count = 1, .per = 1h};
+    At(0s, Once({.id = "x", .concurrency_max = 5, .rate = rate}));
+    At(0s, Once({.id = "y", .concurrency_max = 5, .rate = rate}));
+
+    EXPECT_EQ(CodeOf("y"), "rate_limit");
+}
+
+// --- Queues -------------------------------------------------------------------------------------
+
+TEST_F(GateTest, APausedQueueStartsNothingAndDelaysNoOther) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Limit("slow", {.paused = true}));
+    for (int i = 0; i < 100; ++i) At(0s, Once({.queue = "slow"}));
+    At(0s, Once({.id = "x", .queue = "fast"}));
+    EXPECT_THAT(AssignedIds(), ElementsAre("x"));
+    EXPECT_EQ(CodeOf(store.executions.begin()->first.text().str()), "queue_paused");
+    Restart(1s);
+    At(1s, Join({.id = "a", .capacity = 10, .holding = {RefOf("x")}}));
+    EXPECT_EQ(HandOf("a"), 1u);
+    At(2s, Limit("slow", {}));
+
+    EXPECT_EQ(HandOf("a"), 10u);
+    EXPECT_FALSE(store.settings.contains(Text("queue/slow")));
+}
+
+TEST_F(GateTest, AQueueRunsNoMoreThanItMay) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Limit("slow", {.working_max = 2}));
+    for (const std::string id : {"x", "y", "z"}) At(0s, Once({.id = id, .queue = "slow"}));
+    At(0s, Once({.id = "w", .queue = "fast"}));
+    EXPECT_THAT(AssignedIds(), ElementsAre("x", "y", "w"));
+    EXPECT_EQ(CodeOf("z"), "queue_limit");
+    At(1s, Success("w"));
+    EXPECT_EQ(StatusOf("z"), Status::kPending);
+    At(2s, Success("x"));
+    EXPECT_EQ(StatusOf("z"), Status::kScheduled);
+    At(3s, Once({.id = "v", .queue = "slow"}));
+    At(4s, Limit("slow", {.working_max = 3}));
+
+    EXPECT_EQ(StatusOf("v"), Status::kScheduled);
+}
+
+// The place becomes free at a worker that does not serve what waits.
+TEST_F(GateTest, APlaceInAQueueGoesToAnyWorkerWithRoom) {
+    At(0s, Limit("slow", {.working_max = 1}));
+    At(0s, Join({.id = "a", .types = {Text("one")}}));
+    At(0s, Join({.id = "b", .types = {Text("two")}}));
+    At(0s, Once({.id = "x", .type = "one", .queue = "slow"}));
+    At(0s, Once({.id = "y", .type = "two", .queue = "slow"}));
+    EXPECT_EQ(StatusOf("y"), Status::kPending);
+    At(1s, Success("x"));
+
+    EXPECT_EQ(StatusOf("y"), Status::kScheduled);
+}
+
+TEST_F(GateTest, AQueueStartsNoMoreInATimeThanItMay) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Limit("slow", {.rate = {.count = 1, .per = 1s}}));
+    for (int i = 0; i < 3; ++i) At(0s, Once({.queue = "slow"}));
+    EXPECT_THAT(assigns, SizeIs(1));
+    EXPECT_EQ(CodeOf(store.executions.rbegin()->first.text().str()), "queue_rate_limit");
+    Until(1001ms);
+    EXPECT_THAT(assigns, SizeIs(2));
+    Until(2002ms);
+
+    EXPECT_THAT(assigns, SizeIs(3));
+}
+
+// The executions were there first; the worker that joins must not take the rate's place as waker.
+TEST_F(GateTest, APacedQueueGoesOnWhenAWorkerJoinsLate) {
+    At(0s, Limit("slow", {.rate = {.count = 1, .per = 1s}}));
+    for (int i = 0; i < 3; ++i) At(0s, Once({.queue = "slow"}));
+    Restart(1s);
+    At(5s, Join({.id = "a", .capacity = 10}));
+    EXPECT_THAT(assigns, SizeIs(1));
+    Until(8s);
+
+    EXPECT_THAT(assigns, SizeIs(3));
+}
+
+// --- Forgetting ---------------------------------------------------------------------------------
+
+// Keys come from users. A scheduler that is never idle must forget them all the same: the windows
+// end while other things finish every second.
+TEST_F(GateTest, UniqueWindowsAreForgottenWhileTheSchedulerIsBusy) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    for (int i = 0; i < 200; ++i) {
+        const std::string id = "x" + std::to_string(i);
+        At(i * 1s, Once({.id = id, .unique_key = id, .unique_for = 10s}));
+        At(i * 1s, Success(id));
+    }
+
+    EXPECT_LE(store.settings.size(), 12u);
+}
+
+// --- Unique keys --------------------------------------------------------------------------------
+
+TEST_F(GateTest, AUniqueKeyIsHeldUntilItsExecutionIsFinished) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .unique_key = "invoice 7"}));
+    At(1s, Once({.id = "y", .unique_key = "invoice 7"}));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(LastReply().error().field, "unique_key");
+    // The same id is the same request, not a second one.
+    At(1s, Once({.id = "x", .unique_key = "invoice 7"}));
+    EXPECT_TRUE(LastReply());
+    Restart(2s);
+    At(2s, Once({.id = "y", .unique_key = "invoice 7"}));
+    EXPECT_FALSE(LastReply());
+    At(3s, CancelOf("x"));
+    At(4s, Once({.id = "y", .unique_key = "invoice 7"}));
+
+    EXPECT_TRUE(LastReply());
+    EXPECT_THAT(store.settings, IsEmpty());
+}
+
+// One mail an hour, however fast it was sent.
+TEST_F(GateTest, AWindowKeepsTheKeyBeyondTheEnd) {
+    config.cleanup_interval = 1min;
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .unique_key = "mail", .unique_for = 1h}));
+    At(1s, Success("x"));
+    At(2s, Once({.id = "y", .unique_key = "mail", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    Restart(30min);
+    At(30min, Once({.id = "y", .unique_key = "mail", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    Until(61min);
+    EXPECT_THAT(store.settings, IsEmpty());
+    At(61min, Once({.id = "y", .unique_key = "mail", .unique_for = 1h}));
+
+    EXPECT_TRUE(LastReply());
+}
+
+// Its window ends while it still runs: the key is free when it is finished, not before.
+TEST_F(GateTest, AWindowThatEndsDuringTheRunFreesTheKeyWithIt) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .unique_key = "k", .unique_for = 1s}));
+    At(10s, Once({.id = "y", .unique_key = "k"}));
+    EXPECT_FALSE(LastReply());
+    At(11s, Success("x"));
+    At(12s, Once({.id = "y", .unique_key = "k"}));
+
+    EXPECT_TRUE(LastReply());
+    EXPECT_THAT(store.settings, IsEmpty());
+}
+
+// Somebody made a new one instead of the failed one, then somebody else runs the old one again.
+TEST_F(GateTest, RunningAgainDoesNotTakeAKeyFromAnother) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .unique_key = "k"}));
+    At(1s, Failure("x", false));
+    At(2s, Once({.id = "y", .unique_key = "k"}));
+    At(3s, RedriveOf("x"));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    At(4s, Success("y"));
+    At(5s, RedriveOf("x"));
+    EXPECT_TRUE(LastReply());
+    At(6s, Once({.id = "z", .unique_key = "k"}));
+
+    EXPECT_FALSE(LastReply());
+}
+
+TEST_F(GateTest, RunningAgainWithinTheOwnWindowIsNoSecond) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .unique_key = "k", .unique_for = 1h}));
+    At(1s, Failure("x", false));
+    At(2s, RedriveOf("x"));
+
+    EXPECT_TRUE(LastReply());
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+TEST_F(GateTest, RunsOfARecurringTaskHoldNoKey) {
+    At(0s, Put({.every = 1h, .options = {.unique_key = "k"}}));
+    At(0s, TriggerOf("report"));
+    Restart(1s);
+    At(2s, Once({.unique_key = "k"}));
+
+    EXPECT_TRUE(LastReply());
+}
+
+}  // namespace
+}  // namespace takt

@@ -1,0 +1,164 @@
+// Due times that passed while nobody could fire them.
+#include "engine/history.h"
+
+namespace takt {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class MisfireTest : public History {
+  protected:
+    static RecurringSpec EverySecond(Misfire misfire) {
+        return {.every = 1s, .options = {.mode = Mode::kParallel, .misfire = misfire}};
+    }
+    // Run, skipped or missed: every due time up to the last one is accounted for.
+    std::uint64_t Accounted() {
+        const FireState& state = TaskOf("report").state;
+        return state.fires + state.missed;
+    }
+};
+
+// A night of downtime: one report in the morning, not one for each hour.
+TEST_F(MisfireTest, FireOnceFiresTheLastAndRecordsTheOthersAsMissed) {
+    At(0s, Put(EverySecond(Misfire::kFireOnce)));
+    Down(10500ms);
+    Until(10500ms);
+
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(10'000));
+    EXPECT_THAT(DueOf("report", Status::kSkipped), ElementsAre(1'000));
+    EXPECT_EQ(RunsOf("report")[0]->outcome->reason, Reason::kMissed);
+    EXPECT_THAT(RunsOf("report")[0]->outcome->message.str(), HasSubstr("9 due times"));
+    EXPECT_EQ(Accounted(), 10u);
+    Until(11s);
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(10'000, 11'000));
+}
+
+TEST_F(MisfireTest, FireAllFiresEachAndNoMoreThanItsCap) {
+    RecurringSpec spec = EverySecond(Misfire::kFireAll);
+    spec.options.misfires_max = 4;
+    At(0s, Put(spec));
+    Down(10500ms);
+    Until(10500ms);
+
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(1'000, 2'000, 3'000, 4'000));
+    EXPECT_THAT(DueOf("report", Status::kSkipped), ElementsAre(5'000));
+    EXPECT_EQ(Accounted(), 10u);
+    Until(11s);
+    EXPECT_THAT(DueOf("report", Status::kPending), SizeIs(5));
+}
+
+TEST_F(MisfireTest, SkipFiresOnlyWhatIsHardlyLate) {
+    config.misfire_tolerance = 2s;
+    At(0s, Put(EverySecond(Misfire::kSkip)));
+    Down(10500ms);
+    Until(10500ms);
+
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(9'000, 10'000));
+    EXPECT_THAT(DueOf("report", Status::kSkipped), ElementsAre(1'000));
+    EXPECT_EQ(Accounted(), 10u);
+}
+
+// A reminder is worth nothing half an hour later.
+TEST_F(MisfireTest, AStartDeadlineDropsWhatIsLaterThanThat) {
+    RecurringSpec spec = EverySecond(Misfire::kFireAll);
+    spec.options.start_deadline = 3s;
+    At(0s, Put(spec));
+    At(0s, Put({.id = "daily", .cron = "0 1 * * *", .options = {.start_deadline = 10min}}));
+    Down(10500ms);
+    Until(10500ms);
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(8'000, 9'000, 10'000));
+    Down(2h);
+    Until(2h);
+
+    EXPECT_THAT(DueOf("daily", Status::kSkipped), ElementsAre(Duration(1h).count()));
+    EXPECT_EQ(TaskOf("daily").state.next_at, kBegin + 25h);
+}
+
+// A long weekend without a scheduler.
+TEST_F(MisfireTest, ThreeDaysOfMissedSecondsCostOneRecord) {
+    for (const Misfire misfire : {Misfire::kFireOnce, Misfire::kSkip}) {
+        RecurringSpec spec = EverySecond(misfire);
+        spec.id = std::string(Name(misfire));
+        At(0s, Put(spec));
+    }
+    At(0s, Put({.id = "cron", .cron = "* * * * * *", .options = {.mode = Mode::kParallel}}));
+    Down(72h);
+    Until(72h);
+
+    for (const std::string task : {"fire_once", "skip", "cron"}) {
+        EXPECT_THAT(DueOf(task, Status::kSkipped), SizeIs(1)) << task;
+        EXPECT_THAT(RunsOf(task)[0]->outcome->message.str(), HasSubstr("more than 10000"));
+        EXPECT_EQ(TaskOf(task).state.next_at, kBegin + 72h + 1s) << task;
+    }
+    EXPECT_THAT(DueOf("cron", Status::kPending), ElementsAre(Duration(72h).count()));
+    EXPECT_THAT(DueOf("fire_once", Status::kPending), ElementsAre(Duration(72h).count()));
+    EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
+}
+
+// Ten thousand due times lie between the first and the last few of a task that fires at night.
+TEST_F(MisfireTest, ATaskThatFiresEverySecondOfOneHourADayCostsOneRecordToo) {
+    At(0s, Put({.cron = "* * 3 * * *", .options = {.mode = Mode::kParallel}}));
+    Down(30 * 24h);
+    Until(30 * 24h);
+
+    EXPECT_THAT(DueOf("report", Status::kSkipped), SizeIs(1));
+    EXPECT_THAT(DueOf("report", Status::kPending),
+                ElementsAre(Duration(29 * 24h + 4h - 1s).count()));
+}
+
+// A fixed delay has no due times that could pile up.
+TEST_F(MisfireTest, AFixedDelayThatIsLateFiresOnceOrIsMissedOnce) {
+    At(0s, Put({.id = "once", .after_end = 1s, .start_at = 1min}));
+    At(0s, Put({.id = "skip",
+                .after_end = 1h,
+                .start_at = 1min,
+                .options = {.misfire = Misfire::kSkip}}));
+    Down(72h);
+    Until(72h);
+    EXPECT_THAT(DueOf("once", std::nullopt), ElementsAre(60'000));
+    EXPECT_THAT(DueOf("skip", Status::kSkipped), ElementsAre(60'000));
+    Until(73h);
+
+    EXPECT_THAT(DueOf("skip", std::nullopt), ElementsAre(60'000, Duration(73h).count()));
+}
+
+// What expires before it can start ends at once; a fixed delay must not go through days of them.
+TEST_F(MisfireTest, AFixedDelayWhoseRunsEndAtOnceDoesNotMakeUpForThePast) {
+    config.pending_max = 0;
+    At(0s, Put({.after_end = 1s, .start_at = 1min}));
+    Down(72h);
+    Until(72h + 2s);
+
+    EXPECT_THAT(RunsOf("report"), SizeIs(3));
+}
+
+// --- The wall clock -----------------------------------------------------------------------------
+
+TEST_F(MisfireTest, AClockSetForwardIsDowntime) {
+    At(0s, Put({.every = 1min, .options = {.mode = Mode::kParallel}}));
+    Until(90s);
+    JumpWall(1h);
+    Until(2min);
+
+    EXPECT_EQ(TaskOf("report").state.fires, 2u + 1u);
+    EXPECT_EQ(TaskOf("report").state.missed, 59u);
+}
+
+// Set back, the clock shows times again that were fired already.
+TEST_F(MisfireTest, AClockSetBackFiresNothingTwice) {
+    At(0s, Put({.every = 1min, .options = {.mode = Mode::kParallel}}));
+    Until(2h);
+    JumpWall(-1h);
+    Until(2h + 59min);
+    EXPECT_THAT(RunsOf("report"), SizeIs(120));
+    Until(3h + 1min);
+
+    const auto due = DueOf("report", std::nullopt);
+    EXPECT_THAT(due, SizeIs(121));
+    EXPECT_EQ(std::set(due.begin(), due.end()).size(), due.size());
+}
+
+}  // namespace
+}  // namespace takt

@@ -1,0 +1,375 @@
+// When recurring tasks fire, what a change of them keeps, and what a new leader makes of them.
+#include "engine/history.h"
+
+namespace takt {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::SizeIs;
+
+class RecurringTest : public History {
+  protected:
+    std::vector<std::int64_t> Due(const std::string& task = "report") {
+        return DueOf(task, std::nullopt);
+    }
+    static TaskOptions Parallel() { return {.mode = Mode::kParallel}; }
+};
+
+// --- Times --------------------------------------------------------------------------------------
+
+// A report at every full minute.
+TEST_F(RecurringTest, ACronTaskFiresAtItsTimes) {
+    At(10s, Put({.cron = "* * * * *", .options = Parallel()}));
+    Until(3min);
+
+    EXPECT_THAT(Due(), ElementsAre(60'000, 120'000, 180'000));
+    EXPECT_EQ(TaskOf("report").state.next_at, kBegin + 4min);
+    EXPECT_EQ(TaskOf("report").state.last_at, kBegin + 3min);
+    EXPECT_EQ(TaskOf("report").state.fires, 3u);
+    EXPECT_EQ(RunsOf("report").front()->origin, Origin::kFire);
+}
+
+TEST_F(RecurringTest, AFixedRateCountsFromWhenTheTaskWasMade) {
+    At(500ms, Put({.every = 2s, .options = Parallel()}));
+    Until(7s);
+
+    EXPECT_THAT(Due(), ElementsAre(2'500, 4'500, 6'500));
+}
+
+// A crawler that rests for ten seconds between two passes, however long a pass takes.
+TEST_F(RecurringTest, AFixedDelayCountsFromTheEndOfTheLastRun) {
+    At(0s, Join({.id = "a"}));
+    At(1s, Put({.after_end = 10s}));
+    At(8s, Success(RunOf("report", 0)));
+    Until(17s);
+    EXPECT_THAT(Due(), ElementsAre(1'000));
+    Until(20s);
+
+    EXPECT_THAT(Due(), ElementsAre(1'000, 18'000));
+}
+
+// A run that fails and is tried again has not ended.
+TEST_F(RecurringTest, AFixedDelayWaitsForTheRetriesToo) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Put({.after_end = 10s,
+                .options = {.retry = RetryPolicy{.retries_max = 1, .delay = 5s, .jitter = 0}}}));
+    At(1s, Failure(RunOf("report", 0)));
+    Until(7s);
+    At(7s, Failure(RunOf("report", 0)));
+    Until(16s);
+    EXPECT_THAT(Due(), SizeIs(1));
+    Until(17s);
+
+    EXPECT_THAT(Due(), ElementsAre(0, 17'000));
+}
+
+// Somebody cannot wait for the next pass of the crawler.
+TEST_F(RecurringTest, AFixedDelayCountsFromTheEndOfATriggeredRunToo) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Put({.after_end = 10s, .options = {.mode = Mode::kReplace}}));
+    At(1s, Success(RunOf("report", 0)));
+    At(5s, TriggerOf("report"));
+    At(20s, Success(RunOf("report", 1)));
+    EXPECT_THAT(Due(), ElementsAre(0, 5'000));
+    Until(30s);
+
+    EXPECT_THAT(Due(), ElementsAre(0, 5'000, 30'000));
+}
+
+TEST_F(RecurringTest, NothingFiresBeforeItsStartOrAtItsEnd) {
+    At(0s, Put({.every = 1s, .start_at = 3s, .end_at = 6s, .options = Parallel()}));
+    At(0s, Put({.id = "crawl", .after_end = 1s, .start_at = 4s}));
+    Until(1min);
+
+    EXPECT_THAT(Due(), ElementsAre(3'000, 4'000, 5'000));
+    EXPECT_EQ(TaskOf("report").state.next_at, Time{});
+    EXPECT_THAT(Due("crawl"), ElementsAre(4'000));
+}
+
+TEST_F(RecurringTest, AFireCountEndsTheTask) {
+    At(0s, Put({.every = 1s, .fires_max = 2, .options = Parallel()}));
+    At(5s, TriggerOf("report"));
+    Until(1min);
+
+    EXPECT_EQ(TaskOf("report").state.fires, 2u);
+    EXPECT_THAT(Due(), ElementsAre(1'000, 2'000, 5'000));
+}
+
+// A thousand machines must not all call home at midnight sharp.
+TEST_F(RecurringTest, JitterDelaysAFireButKeepsItsDueTime) {
+    At(0s, Join({.id = "a", .capacity = 1000}));
+    At(0s, Put({.every = 10s, .jitter = 4s, .options = Parallel()}));
+    Until(1000s);
+
+    std::set<Duration> delays;
+    for (const Execution* run : RunsOf("report")) {
+        EXPECT_EQ((run->scheduled_at - kBegin) % 10s, 0ms);
+        EXPECT_THAT(run->ready_at - run->scheduled_at, AllOf(Ge(0ms), Le(4s)));
+        delays.insert(run->ready_at - run->scheduled_at);
+    }
+    EXPECT_GT(delays.size(), 50u);
+    EXPECT_GT(*delays.rbegin() - *delays.begin(), 2s);
+}
+
+// No reports on the second of January, a holiday.
+TEST_F(RecurringTest, ExcludedDatesAreLeftOut) {
+    At(1s,
+       Put({.cron = "0 9 * * *", .excluded_dates = {Text("2026-01-02")}, .options = Parallel()}));
+    // A fixed delay that would begin on it waits for the next day.
+    At(1s, Put({.id = "crawl", .after_end = 1h, .excluded_dates = {Text("2026-01-01")}}));
+    Until(70h);
+
+    EXPECT_THAT(Due(), ElementsAre(Duration(9h).count(), Duration(57h).count()));
+    EXPECT_THAT(Due("crawl"), ElementsAre(Duration(24h).count()));
+}
+
+TEST_F(RecurringTest, ATaskThatWouldNeverFireIsRefusedAndNotStored) {
+    At(0s, Put({.cron = "0 0 30 2 *"}));
+    EXPECT_FALSE(LastReply());
+    At(0s, Put({.every = 1h, .end_at = 1s}));
+    EXPECT_FALSE(LastReply());
+    At(0s, Put({.cron = "* * * * *", .every = 1s}));
+    EXPECT_FALSE(LastReply());
+    At(0s, Put({.every = 1ms}));
+    ASSERT_FALSE(LastReply());
+
+    EXPECT_EQ(LastReply().error().field, "interval");
+    EXPECT_THAT(store.tasks, IsEmpty());
+}
+
+// --- Changing a task ----------------------------------------------------------------------------
+
+TEST_F(RecurringTest, PuttingATaskAgainRaisesItsVersionAndKeepsItsPlace) {
+    At(0s, Put({.every = 10s, .options = Parallel()}));
+    At(15s, Put({.every = 10s, .payload = "new", .options = Parallel()}));
+    Until(20s);
+
+    EXPECT_EQ(TaskOf("report").task->version, 2u);
+    EXPECT_EQ(TaskOf("report").task->created_at, kBegin);
+    EXPECT_EQ(TaskOf("report").state.fires, 2u);
+    EXPECT_THAT(Due(), ElementsAre(10'000, 20'000));
+    EXPECT_EQ(RunsOf("report")[0]->input(), "");
+    EXPECT_EQ(RunsOf("report")[1]->input(), "new");
+}
+
+// A program puts its tasks when it starts, and it starts when the scheduler does.
+TEST_F(RecurringTest, PuttingATaskAgainAfterDowntimeStillMakesUpForWhatWasMissed) {
+    At(0s, Put({.cron = "0 * * * *"}));
+    Down(90min);
+    At(90min, Put({.cron = "0 * * * *"}));
+
+    EXPECT_THAT(Due(), ElementsAre(Duration(1h).count()));
+}
+
+TEST_F(RecurringTest, OtherTimesLeaveARecordOfWhatWasOverdue) {
+    At(0s, Put({.every = 10s}));
+    Down(35s);
+    tick_between = false;
+    At(35s, Put({.every = 1h}));
+    tick_between = true;
+
+    ASSERT_THAT(RunsOf("report"), SizeIs(1));
+    EXPECT_EQ(RunsOf("report")[0]->outcome->reason, Reason::kMissed);
+    EXPECT_EQ(TaskOf("report").state.missed, 3u);
+    EXPECT_EQ(TaskOf("report").state.next_at, kBegin + 1h);
+}
+
+TEST_F(RecurringTest, CreatingATaskTwiceIsOneTaskUnlessItAsksForSomethingElse) {
+    At(0s, Put({.every = 10s, .create_only = true}));
+    At(1s, Put({.every = 10s, .create_only = true}));
+    EXPECT_TRUE(LastReply());
+    EXPECT_EQ(TaskOf("report").task->version, 1u);
+    At(2s, Put({.every = 20s, .create_only = true}));
+
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(TaskOf("report").task->opt().recurrence->every, 10s);
+}
+
+// Two people edit one task; the second has not seen the change of the first.
+TEST_F(RecurringTest, AChangeOfAVersionThatIsNoMoreIsRefused) {
+    At(0s, Put({.every = 10s}));
+    At(1s, Put({.every = 20s, .if_version = 1}));
+    EXPECT_TRUE(LastReply());
+    At(2s, Put({.every = 30s, .if_version = 1}));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    At(3s, Put({.id = "other", .every = 30s, .if_version = 1}));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kNotFound);
+    DeleteTask old = Drop("report");
+    old.if_version = 1;
+    At(4s, old);
+    ASSERT_FALSE(LastReply());
+
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(TaskOf("report").task->opt().recurrence->every, 20s);
+}
+
+TEST_F(RecurringTest, ATaskWithoutAnIdIsGivenOne) {
+    At(0s, Put({.id = "", .every = 1h}));
+    EXPECT_THAT(store.tasks, SizeIs(1));
+    EXPECT_FALSE(store.tasks.begin()->first.empty());
+}
+
+TEST_F(RecurringTest, WhatIsNotThereCannotBeDeletedPausedOrTriggered) {
+    At(0s, Drop("none"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kNotFound);
+    At(0s, Pause("none"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kNotFound);
+    At(0s, TriggerOf("none"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kNotFound);
+}
+
+// The runs of a deleted task exist and go on; there is no order left to keep among them.
+TEST_F(RecurringTest, DeletingATaskLetsItsRunsGoOn) {
+    At(0s, Put({.every = 1s}));
+    Until(3s);
+    At(3s, Drop("report"));
+    EXPECT_TRUE(LastReply());
+    At(4s, Join({.id = "a", .capacity = 10}));
+    Until(1min);
+
+    EXPECT_THAT(store.tasks, IsEmpty());
+    EXPECT_THAT(RunsOf("report"), SizeIs(3));
+    EXPECT_EQ(HandOf("a"), 3u);
+    FinishAll(61s);
+    EXPECT_EQ(engine().live_count(), 0u);
+}
+
+TEST_F(RecurringTest, DeletingATaskWithAForcedRunAtItsLimitLeavesThatRunInLine) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Put({.every = 1h, .options = {.concurrency_max = 1}}));
+    At(1s, TriggerOf("report", "", true));
+    At(2s, TriggerOf("report", "", true));
+    At(3s, TriggerOf("report", "", true));
+    EXPECT_EQ(CodeOf(RunOf("report", 2)), "concurrency_limit");
+    At(4s, Drop("report"));
+    for (std::size_t i = 0; i < 3; ++i) At(5s, Success(RunOf("report", i)));
+
+    EXPECT_EQ(engine().live_count(), 0u);
+    EXPECT_EQ(engine().counters().succeeded, 3u);
+}
+
+// The narrowest store takes 126 changes per commit.
+TEST_F(RecurringTest, DeletingATaskWithALongBacklogTakesManySmallSteps) {
+    At(0s, Put({.every = 1s, .options = {.backlog_max = 500}}));
+    Until(300s);
+    At(300s, Join({.id = "a", .capacity = 500}));
+    EXPECT_EQ(HandOf("a"), 1u);
+    At(300s, Drop("report"));
+    Until(300s);
+
+    EXPECT_EQ(HandOf("a"), 300u);
+    EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
+}
+
+// A program that renews its tasks by deleting and making them.
+TEST_F(RecurringTest, DeletingAndMakingATaskInOneBatchIsOneChange) {
+    At(0s, Put({.every = 1s, .options = Parallel()}));
+    Gather();
+    At(500ms, Drop("report"));
+    At(500ms, Put({.every = 5s, .options = Parallel()}));
+    At(500ms, Drop("report"));
+    At(500ms, Put({.every = 2s, .options = Parallel()}));
+    Commit();
+    Restart(500ms);
+    Until(5s);
+
+    EXPECT_EQ(TaskOf("report").task->version, 1u);
+    EXPECT_THAT(Due(), ElementsAre(2'500, 4'500));
+}
+
+TEST_F(RecurringTest, ARunKeepsTheTaskItWasMadeOfWhenThatIsMadeAgain) {
+    At(0s, Put({.every = 1h, .payload = "old"}));
+    At(1s, TriggerOf("report"));
+    At(2s, Drop("report"));
+    At(3s, Put({.every = 1h, .payload = "new"}));
+    Restart(4s);
+    At(5s, Join({.id = "a"}));
+
+    ASSERT_THAT(assigns, SizeIs(1));
+    EXPECT_EQ(assigns[0].execution.input(), "old");
+}
+
+// --- Pausing ------------------------------------------------------------------------------------
+
+TEST_F(RecurringTest, APausedTaskDoesNotFireAndDoesNotCatchUp) {
+    At(0s, Put({.every = 1s, .options = Parallel()}));
+    At(1500ms, Pause("report"));
+    EXPECT_TRUE(TaskOf("report").state.paused);
+    EXPECT_EQ(TaskOf("report").state.paused_at, kBegin + 1500ms);
+    Restart(5s);
+    EXPECT_EQ(engine().NextDeadline({WallAt(5s), Steady(7h + 5s)}), config.cleanup_interval);
+    At(10500ms, Resume("report"));
+    Until(12s);
+
+    EXPECT_THAT(Due(), ElementsAre(1'000, 11'000, 12'000));
+    EXPECT_EQ(TaskOf("report").state.missed, 0u);
+}
+
+TEST_F(RecurringTest, APausedTaskCatchesUpIfItAsksForIt) {
+    At(0s, Put({.every = 1s,
+                .options = {.mode = Mode::kParallel,
+                            .misfire = Misfire::kFireAll,
+                            .catch_up_after_pause = true}}));
+    At(1500ms, Pause("report"));
+    At(4500ms, Resume("report"));
+    Until(5s);
+
+    EXPECT_THAT(Due(), ElementsAre(1'000, 2'000, 3'000, 4'000, 5'000));
+}
+
+TEST_F(RecurringTest, APausedTaskCanBeTriggered) {
+    At(0s, Put({.every = 1s}));
+    At(0s, Pause("report"));
+    At(5s, TriggerOf("report"));
+
+    EXPECT_THAT(Due(), ElementsAre(5'000));
+}
+
+// --- New leaders --------------------------------------------------------------------------------
+
+// The leader dies before it has written the fire, or right after.
+TEST_F(RecurringTest, AFireIsNeverLostNorDoubledWhereverTheLeaderDies) {
+    At(0s, Put({.every = 1s, .options = {.mode = Mode::kParallel, .misfire = Misfire::kFireAll}}));
+    Duration at = 0s;
+    std::vector<std::int64_t> expected;
+    for (int i = 1; i <= 60; ++i) {
+        const Duration fire = Duration(1'000 * i);
+        expected.push_back(fire.count());
+        // Around each due time in turn: before it, at it unwritten, at it written, long after it.
+        if (i % 4 == 0) Restart(fire - 1ms);
+        if (i % 4 == 1) {
+            Until(fire - 1ms);
+            Gather();
+            Restart(fire);
+        }
+        if (i % 4 == 2) Restart(fire);
+        if (i % 4 == 3) Down(fire + 999ms);
+        at = fire + 999ms;
+        Until(at);
+    }
+
+    EXPECT_THAT(Due(), ::testing::ElementsAreArray(expected));
+    EXPECT_EQ(TaskOf("report").state.fires, 60u);
+}
+
+TEST_F(RecurringTest, AFixedDelayGoesOnUnderANewLeader) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Put({.after_end = 10s}));
+    Restart(1s);
+    At(2s, Join({.id = "a", .holding = {RefOf(RunOf("report", 0))}}));
+    At(3s, Success(RunOf("report", 0)));
+    Restart(4s);
+    Until(13s);
+
+    EXPECT_THAT(Due(), ElementsAre(0, 13'000));
+}
+
+}  // namespace
+}  // namespace takt
