@@ -1,4 +1,4 @@
-#include "base/version.h"
+#include "takt/version.h"
 
 namespace takt {
 

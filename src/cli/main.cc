@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "base/failpoint.h"
-#include "base/version.h"
+#include "takt/version.h"
 #include "cli/cli.h"
 
 int main(int argc, char** argv) {

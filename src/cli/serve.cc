@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "base/version.h"
+#include "takt/version.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"

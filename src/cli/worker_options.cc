@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/version.h"
+#include "takt/version.h"
 #include "worker/demo.h"
 #include "worker/executors/shell_executor.h"
 

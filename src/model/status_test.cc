@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <fstream>
 #include <set>
+#include <string>
 
 namespace takt {
 namespace {
@@ -88,6 +90,22 @@ TEST(StatusTest, EachTransitionIsListedOnceAndSaysWhy) {
         EXPECT_FALSE(transition.why.empty());
         EXPECT_NE(transition.from, transition.to);
     }
+}
+
+// Somebody reads the page to know what an alert on a state can mean.
+TEST(StatusTest, ThePageOfStatesHasExactlyTheTransitionsOfTheTable) {
+    std::ifstream page(TAKT_DOCS "/states.md");
+    ASSERT_TRUE(page) << TAKT_DOCS;
+    std::set<std::string> written;
+    for (std::string line; std::getline(page, line);) {
+        if (line.starts_with("| ") && !line.starts_with("| from")) written.insert(line);
+    }
+    std::set<std::string> expected;
+    for (const Transition& t : Transitions()) {
+        expected.insert("| " + std::string(Name(t.from)) + " | " + std::string(Name(t.to)) + " | " +
+                        std::string(t.why) + " |");
+    }
+    EXPECT_EQ(written, expected);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 #include "api/meters.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "base/version.h"
+#include "takt/version.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "links/stream_link.h"
