@@ -13,6 +13,7 @@ using ::testing::SizeIs;
 
 class RecurringTest : public History {
   protected:
+    void SetUp() override { config.worker_lease = config.timeout = 24h; }
     std::vector<std::int64_t> Due(const std::string& task = "report") {
         return DueOf(task, std::nullopt);
     }

@@ -27,7 +27,8 @@ class StrategyTest : public History {
         return counts;
     }
     void Workers(std::uint32_t capacity = 100) {
-        for (const std::string id : {"a", "b", "c"}) At(0s, Join({.id = id, .capacity = capacity}));
+        for (const std::string id : {"a", "b", "c"})
+            At(now, Join({.id = id, .capacity = capacity}));
     }
     Heartbeat Load(const std::string& worker, WorkerLoad load) { return {SessionOf(worker), load}; }
 
@@ -212,9 +213,10 @@ TEST_F(StrategyTest, AStrategyOfTheProgramIsUsedByItsName) {
     EXPECT_EQ(engine().strategy_name(), "last");
     // The next leader is another program, which does not have it: tasks still go somewhere.
     config.balancers.clear();
-    Restart(2s);
+    now = 2s;
+    Restart(now);
     Workers();
-    At(2s, Once({.id = "late"}));
+    At(now, Once({.id = "late"}));
 
     EXPECT_EQ(StatusOf("late"), Status::kScheduled);
 }
