@@ -253,7 +253,7 @@ TEST_F(RecurringTest, DeletingATaskWithForcedRunsAtTheirLimitLeavesTheLineAsItIs
     At(4s, TriggerOf("report", "", true));
     EXPECT_EQ(CodeOf(RunOf("report", 2)), "concurrency_limit");
     At(5s, Drop("report"));
-    for (const std::string id :
+    for (const std::string& id :
          {RunOf("report", 0), RunOf("report", 1), std::string("x"), RunOf("report", 2)}) {
         EXPECT_EQ(StatusOf(id), Status::kScheduled);
         At(6s, Success(id));
