@@ -49,7 +49,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kSections
 // What others configure and we do not.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kElsewhere = {
     {{"000 EnableTracing", "no key: the W3C `traceparent` of a submit always goes to its worker"},
-     {"002 AlertRules", "no key: alert rules belong to Prometheus, which reads `/metrics`"}}};
+     {"002 AlertRules", "no key: alert rules are state, not configuration"}}};
 
 std::string_view SectionOf(std::string_view key) {
     return key.substr(0, key.find('.'));

@@ -106,6 +106,7 @@ class Engine {
     // How far a running attempt says it is; null if it said nothing.
     const ProgressView* FindProgress(const ExecutionId& id) const;
     std::size_t live_count() const { return live_.size(); }
+    std::size_t gate_count() const { return gates_.size(); }  // Named limits that are remembered.
     std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
     const EngineCounters& counters() const { return counters_; }
     const Lanes& lanes() const { return lanes_; }

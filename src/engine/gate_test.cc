@@ -266,6 +266,24 @@ TEST_F(GateTest, UniqueWindowsAreForgottenWhileTheSchedulerIsBusy) {
     EXPECT_LE(store.settings.size(), 12u);
 }
 
+// A limit of each customer's own, for a million customers.
+TEST_F(GateTest, GatesAreForgottenWhenNobodyNeedsThem) {
+    config.cleanup_interval = 1min;
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .concurrency_key = "one", .concurrency_max = 1}));
+    At(0s, Once({.id = "y", .concurrency_key = "two", .rate = {.count = 1, .per = 1min}}));
+    At(0s, Once({.id = "z", .concurrency_key = "three", .rate = {.count = 1, .per = 1h}}));
+    EXPECT_EQ(engine().gate_count(), 3u);
+    for (const std::string id : {"x", "y", "z"}) At(1s, Success(id));
+    EXPECT_EQ(engine().gate_count(), 2u);
+    Until(5min);
+
+    // The third has a bucket to fill still: forgotten now, it would let two start in its hour.
+    EXPECT_EQ(engine().gate_count(), 1u);
+    Until(2h);
+    EXPECT_EQ(engine().gate_count(), 0u);
+}
+
 // --- Unique keys --------------------------------------------------------------------------------
 
 TEST_F(GateTest, AUniqueKeyIsHeldUntilItsExecutionIsFinished) {

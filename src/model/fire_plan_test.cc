@@ -135,7 +135,7 @@ TEST(FirePlan, WhatMakesNoSenseIsRefusedWithItsField) {
         {{.every = 99ms}, "interval", "100ms"},
         {{.every = kDurationMax + 1ms}, "interval", "100 years"},
         {{.every_after_end = 1ms}, "interval_after_end", "100ms"},
-        {{.every = 1s, .timezone = "Mars/Olympus"}, "timezone", ""},
+        {{.timezone = "Mars/Olympus", .every = 1s}, "timezone", ""},
         {{.every = 1h, .end_at = At("2026-01-01T00:30:00Z")}, "end_at", "never fire"},
         {{.every = 1h, .excluded_dates = {"2026-02-30"}}, "excluded_dates", "2026-02-30"},
         {{.every = 1h, .excluded_dates = {"tomorrow"}}, "excluded_dates", "not a date"},
