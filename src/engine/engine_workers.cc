@@ -41,7 +41,7 @@ void Engine::On(Attach& attach) {
     slot.row.status = set_aside ? before.status : WorkerStatus::kOnline;
     slot.row.status_reason = set_aside ? before.status_reason : Text();
     slot.session = attach.session;
-    slot.load = attach.load;
+    slot.load = {};
     slot.leaving = false;
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);

@@ -112,7 +112,6 @@ struct Attach {
     SessionId session = 0;
     Worker worker;
     std::vector<AttemptRef> holding;
-    WorkerLoad load = {};  // As a heartbeat's, until the first one.
 };
 
 // A sign of life.

@@ -109,8 +109,8 @@ asio::awaitable<bool> ClientCall::Acquire(bool fresh) {
     dial_ = std::make_shared<Dial>(core_->io());
     const auto& allow =
         call_.allow_address ? std::as_const(call_).allow_address : core_->options().allow_address;
-    auto connected = co_await dial_->Connect(
-        url_, {core_->options().connect_timeout, allow, core_->tls()});
+    auto connected =
+        co_await dial_->Connect(url_, {core_->options().connect_timeout, allow, core_->tls()});
     dial_.reset();
     if (over_) {
         if (connected) (*connected)->Close();

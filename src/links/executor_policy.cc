@@ -94,9 +94,9 @@ Result<Url> ExecutorPolicy::Check(std::string_view url, std::string_view field) 
     const std::string& host = parsed->host;
     const auto address = ParseIpAddress(host);
     // Which addresses a name has may change at any time: with ranges, each call decides.
-    const bool allowed = address ? Allows(host, *address)
-                                 : IsListed(host) || !ranges_.empty() ||
-                                       (allow_loopback_ && host == "localhost");
+    const bool allowed =
+        address ? Allows(host, *address)
+                : IsListed(host) || !ranges_.empty() || (allow_loopback_ && host == "localhost");
     if (!allowed) {
         return refuse("names the host '" + host +
                       "', which may not be called; an operator can add it to executors.allow");

@@ -76,9 +76,9 @@ Result<std::string> ReadText(const json::value& value, std::string_view field) {
 }
 
 PushAnswer Ended(Reason reason, int code, std::string_view message, bool retryable) {
-    return {.ended = ExecutorReport{.retryable = retryable,
-                                    .outcome = Failure(reason, code, message)},
-            .instance_failed = false};
+    return {
+        .ended = ExecutorReport{.retryable = retryable, .outcome = Failure(reason, code, message)},
+        .instance_failed = false};
 }
 
 PushAnswer ReadFailedCall(const Error& error) {
@@ -88,8 +88,8 @@ PushAnswer ReadFailedCall(const Error& error) {
             return Ended(Reason::kRejected, 0, message, false);
         case ErrorCode::kExhausted:
             return Ended(Reason::kRejected, 0,
-                         "the executor's answer is larger than " +
-                             std::to_string(kReportBytesMax) + " bytes",
+                         "the executor's answer is larger than " + std::to_string(kReportBytesMax) +
+                             " bytes",
                          false);
         default:
             break;

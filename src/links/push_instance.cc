@@ -56,12 +56,21 @@ void PushInstance::Open() {
     if (session_ != 0) context_->sessions.erase(session_);
     session_ = NewSessionId();
     context_->sessions[session_] = this;
-    takt::Attach attach{.session = session_, .worker = row_, .load = load_};
+    takt::Attach attach{.session = session_, .worker = row_};
     for (const auto& [id, attempt] : attempts_) attach.holding.push_back(attempt.ref());
-    attach.load.draining |= breaker_.state() == CircuitBreaker::State::kOpen;
     heard_at_ = context_->runtime.Now().steady;
     context_->node->Tell(std::move(attach));
+    TellLoad();
     Pump();
+}
+
+void PushInstance::Leave() {
+    if (session_ != 0) context_->sessions.erase(session_);
+    session_ = 0;
+    gone_since_ = context_->runtime.Now().steady;
+    attempts_.clear();
+    queue_.clear();
+    passes_ = 0;
 }
 
 void PushInstance::GoOffline(Text why) {
@@ -70,12 +79,7 @@ void PushInstance::GoOffline(Text why) {
         {{"executor", row_.id}, {"why", why}});
     context_->node->Tell(SetWorkerStatus{
         .worker = row_.id, .status = WorkerStatus::kOffline, .reason = std::move(why)});
-    context_->sessions.erase(session_);
-    session_ = 0;
-    gone_since_ = context_->runtime.Now().steady;
-    attempts_.clear();
-    queue_.clear();
-    passes_ = 0;
+    Leave();
 }
 
 void PushInstance::Update(Worker row) {
@@ -101,10 +105,7 @@ void PushInstance::Beat(const WorkerLoad& load) {
 }
 
 void PushInstance::Drop() {
-    if (session_ != 0) context_->sessions.erase(session_);
-    session_ = 0;
-    attempts_.clear();
-    queue_.clear();
+    Leave();
     context_->runtime.Cancel(std::exchange(health_timer_, 0));
     context_->runtime.Cancel(std::exchange(breaker_timer_, 0));
 }
@@ -180,8 +181,8 @@ void PushInstance::Pump() {
 
 HttpCall PushInstance::Guarded(HttpCall call) const {
     const auto url = ParseUrl(call.url);
-    call.allow_address = [context = context_, host = url ? url->host : std::string()](
-                             const IpAddress& address) {
+    call.allow_address = [context = context_,
+                          host = url ? url->host : std::string()](const IpAddress& address) {
         return context->policy.Allows(host, address);
     };
     return call;
@@ -195,15 +196,14 @@ void PushInstance::Send(Attempt& attempt) {
                           .deadline = attempt.deadline,
                           .timeout = std::clamp(left, Duration(1), context_->config.timeout)};
     context_->node->Tell(Started{.session = session_, .attempt = attempt.ref()});
-    context_->execute(
-        Guarded(MakePushCall(row_, attempt.assign.execution, terms)),
-        [&runtime = context_->runtime, weak = weak_from_this(),
-         ref = attempt.ref()](Result<HttpAnswer> answer) mutable {
-            runtime.Post([weak = std::move(weak), ref = std::move(ref),
-                          answer = std::move(answer)] {
-                if (const auto self = weak.lock()) self->OnAnswer(ref, answer);
-            });
-        });
+    context_->execute(Guarded(MakePushCall(row_, attempt.assign.execution, terms)),
+                      [&runtime = context_->runtime, weak = weak_from_this(),
+                       ref = attempt.ref()](Result<HttpAnswer> answer) mutable {
+                          runtime.Post([weak = std::move(weak), ref = std::move(ref),
+                                        answer = std::move(answer)] {
+                              if (const auto self = weak.lock()) self->OnAnswer(ref, answer);
+                          });
+                      });
 }
 
 void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& answer) {
@@ -284,13 +284,13 @@ void PushInstance::Check() {
     HttpCall call{.url = row_.health_url.str(),
                   .timeout = context_->config.health_timeout,
                   .response_bytes_max = kHealthBytesMax};
-    context_->check(Guarded(std::move(call)),
-                    [&runtime = context_->runtime,
-                     weak = weak_from_this()](Result<HttpAnswer> answer) mutable {
-                        runtime.Post([weak = std::move(weak), answer = std::move(answer)] {
-                            if (const auto self = weak.lock()) self->OnHealth(answer);
-                        });
-                    });
+    context_->check(
+        Guarded(std::move(call)),
+        [&runtime = context_->runtime, weak = weak_from_this()](Result<HttpAnswer> answer) mutable {
+            runtime.Post([weak = std::move(weak), answer = std::move(answer)] {
+                if (const auto self = weak.lock()) self->OnHealth(answer);
+            });
+        });
 }
 
 void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
@@ -312,8 +312,8 @@ void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
     }
     // A tenth up or down, so that checks of many executors spread out.
     const double spread = 0.9 + 0.2 * context_->random.Fraction();
-    CheckLater(Duration(
-        static_cast<std::int64_t>(double(config.health_interval.count()) * spread)));
+    CheckLater(
+        Duration(static_cast<std::int64_t>(double(config.health_interval.count()) * spread)));
 }
 
 }  // namespace takt

@@ -72,12 +72,14 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void Open();
     // It is taken for dead: the engine gives its work to others.
     void GoOffline(Text why);
-    // It registered again. `open` if it is to come back even if it was offline.
+    // The same, and the engine knows it or is told by the caller.
+    void Leave();
+    // Leaves, and is not watched any more.
+    void Drop();
+    // It registered again, and comes back whatever it was before.
     void Update(Worker row);
     // It said that it lives.
     void Beat(const WorkerLoad& load);
-    // The session is over already, or nobody is to know.
-    void Drop();
 
     // Keeps the lease. False if it has been gone for so long that it is to be forgotten.
     bool Tick();
