@@ -8,14 +8,14 @@
 namespace takt {
 namespace {
 
-using Verdict = CallbackAnswer::Verdict;
+using Kind = CallbackAnswer::Verdict;
 
 CallbackAnswer Stale(const Execution& row) {
     std::string why = "the attempt is over: the execution is " + std::string(Name(row.status));
     if (row.outcome && row.outcome->reason != Reason::kNone) {
         why += " (" + std::string(Name(row.outcome->reason)) + ")";
     }
-    return {Verdict::kStale, why + "; this report came too late"};
+    return {Kind::kStale, why + "; this report came too late"};
 }
 
 }  // namespace
@@ -24,25 +24,25 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
     if (row.token != report.token) {
         // Tokens of earlier attempts are not kept; without an earlier attempt it cannot be one.
         if (row.attempt <= 1) {
-            return {Verdict::kForeign, "the token is not one of this execution's"};
+            return {Kind::kForeign, "the token is not one of this execution's"};
         }
-        return {Verdict::kStale, "the token is not that of the current attempt, number " +
+        return {Kind::kStale, "the token is not that of the current attempt, number " +
                                      std::to_string(row.attempt) +
                                      "; an earlier attempt's report comes too late"};
     }
     switch (row.status) {
         case Status::kScheduled:
         case Status::kRunning:
-            return {Verdict::kUnavailable, "the attempt is being settled; say it again"};
+            return {Kind::kUnavailable, "the attempt is being settled; say it again"};
         case Status::kSuccess:
-            if (report.report.success) return {Verdict::kAccepted, ""};
+            if (report.report.success) return {Kind::kAccepted, ""};
             break;
         case Status::kFailed:
         case Status::kRetrying:
         case Status::kPending:
             if (!report.report.success && row.outcome &&
                 row.outcome->reason == Reason::kHandlerFailed) {
-                return {Verdict::kAccepted, ""};
+                return {Kind::kAccepted, ""};
             }
             break;
         default:
@@ -54,14 +54,14 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
 void PushLink::Callback(CallbackReport report, CallbackDone done) {
     context_->node->Look([this, report = std::move(report), done = std::move(done),
                           alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
-        if (!alive.lock()) return done({Verdict::kUnavailable, "the scheduler stops"});
+        if (!alive.lock()) return done({Kind::kUnavailable, "the scheduler stops"});
         TakeCallback(engine, std::move(report), std::move(done));
     });
 }
 
 void PushLink::TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done) {
     if (!engine) {
-        return done({Verdict::kUnavailable, "the leader has just changed; say it again"});
+        return done({Kind::kUnavailable, "the leader has just changed; say it again"});
     }
     // A copy of a callback whose commit is still under way is answered with it.
     const auto under_way = std::ranges::find_if(waiting_, [&](const auto& entry) {
@@ -97,7 +97,7 @@ void PushLink::OnVerdict(const takt::Verdict& verdict) {
     for (auto& [report, done] : waiting.callers) {
         // The first was judged with what the engine knew; what it says otherwise the store knows.
         if (verdict.accepted && report.report.success == waiting.success) {
-            done({Verdict::kAccepted, ""});
+            done({Kind::kAccepted, ""});
         } else {
             JudgeStored(std::move(report), std::move(done));
         }
@@ -108,9 +108,9 @@ void PushLink::JudgeStored(CallbackReport report, CallbackDone done) {
     std::vector<ExecutionId> ids = {report.execution};
     store_.FindExecutions(
         std::move(ids), [report = std::move(report), done = std::move(done)](auto found) mutable {
-            if (!found) return done({Verdict::kUnavailable, found.error().detail});
+            if (!found) return done({Kind::kUnavailable, found.error().detail});
             if (!found->front()) {
-                return done({Verdict::kNotFound,
+                return done({Kind::kNotFound,
                              "there is no execution '" + report.execution.text().str() + "'"});
             }
             done(JudgeCallback(*found->front(), report));

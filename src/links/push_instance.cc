@@ -141,7 +141,7 @@ void PushInstance::OnAssign(const Assign& assign) {
 }
 
 void PushInstance::OnStop(const StopAttempt& stop) {
-    OnEnded(stop.attempt);
+    if (Find(stop.attempt)) attempts_.erase(stop.attempt.execution.text());
     // It was not this worker's any more, and takes up room there until we say that it is over.
     if (stop.reason == Reason::kWorkerLost) {
         context_->node->Tell(takt::Report{.session = stop.session, .attempt = stop.attempt});

@@ -56,7 +56,10 @@ PushLink::PushLink(Runtime& runtime, Store& store, PushLinkConfig config, Execut
                                .random = Random(NewRandomSeed())}),
       callbacks_session_(NewSessionId()) {}
 
-PushLink::~PushLink() = default;
+PushLink::~PushLink() {
+    context_->runtime.Cancel(timer_);
+    for (auto& [id, instance] : instances_) instance->Drop();
+}
 
 void PushLink::OnThread(std::move_only_function<void()> work) {
     context_->runtime.Post([work = std::move(work), alive = std::weak_ptr(alive_)]() mutable {

@@ -27,6 +27,8 @@
 
 namespace takt {
 
+class Engine;
+
 struct CallbackReport {
     ExecutionId execution;
     Token token{};
@@ -59,6 +61,7 @@ class PushLink final : public Sink {
     // The runtime is the node's; both it and the store must outlive the link.
     PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ExecutorPolicy policy,
              HttpSend execute, HttpSend check);
+    // REQUIRES: the node is stopped; on its thread, or after that has ended.
     ~PushLink() override;
 
     // Once, before the node starts.
@@ -102,7 +105,7 @@ class PushLink final : public Sink {
     void SetStatusNow(PushInstance& instance, WorkerStatus status, Text reason, Done<void> done);
     void TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done);
     void JudgeStored(CallbackReport report, CallbackDone done);
-    void OnVerdict(const Verdict& verdict);
+    void OnVerdict(const takt::Verdict& verdict);
 
     Store& store_;
     const std::shared_ptr<PushContext> context_;
