@@ -261,6 +261,7 @@ void PushInstance::OpenCircuit() {
         self->breaker_timer_ = 0;
         self->breaker_.Probe();
         self->TellLoad();
+        self->Pump();
     });
 }
 

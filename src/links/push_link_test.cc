@@ -191,6 +191,77 @@ TEST(PushLink, AFailingInstanceIsTakenOutOfRotationAndTriedAgain) {
     EXPECT_LE(executor.orders(), 5u);
 }
 
+// It fails with a full hand and more waiting: nothing is lost, and what was not sent costs no
+// retry.
+TEST(PushLink, WhatAnOpenCircuitHeldBackRunsWhenItCloses) {
+    FakeExecutor executor;
+    executor.AnswerWith(500, "");
+    PushStack stack(
+        {.concurrency_max = 1, .breaker = {.failures_max = 2, .open_min = Duration(200)}});
+    ASSERT_TRUE(stack.Register(executor, "executor-1", 5));
+    std::vector<ExecutionId> ids;
+    for (int i = 0; i < 12; ++i) ids.push_back(stack.Submit(3));
+    executor.AwaitOrder(2);
+    executor.AnswerWith(200, R"({"status":"success"})");
+
+    for (const ExecutionId& id : ids) {
+        ASSERT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskCompleted, id));
+        EXPECT_EQ(stack.Read(id).losses, 0u);
+    }
+    EXPECT_LE(executor.orders(), 12u + 3u);
+}
+
+// An operator removes it through the list of workers, where it stands too.
+TEST(PushLink, AnExecutorThatWasRemovedAsAWorkerIsForgotten) {
+    FakeExecutor executor;
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(executor));
+    std::promise<Result<Answer>> removed;
+    stack.node().Ask(RemoveWorker{.worker = WorkerId(Text("executor-1"))},
+                     [&](Result<Answer> answer) { removed.set_value(std::move(answer)); });
+    ASSERT_TRUE(removed.get_future().get());
+
+    const auto beat = [&] {
+        std::promise<Result<void>> beaten;
+        stack.link().Beat(WorkerId(Text("executor-1")), {},
+                          [&](Result<void> done) { beaten.set_value(done); });
+        return beaten.get_future().get();
+    };
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (beat() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    EXPECT_EQ(beat().error().code, ErrorCode::kNotFound);
+}
+
+// Two processes, one id: the one that is connected keeps it.
+TEST(PushLink, AnIdThatAConnectedWorkerHasIsRefused) {
+    FakeExecutor executor;
+    PushStack stack;
+    Worker worker;
+    worker.id = WorkerId(Text("executor-1"));
+    stack.node().Tell(Attach{.session = 1'000'000, .worker = worker});
+    const auto registered = stack.Register(executor);
+    ASSERT_FALSE(registered);
+    EXPECT_EQ(registered.error().code, ErrorCode::kConflict);
+}
+
+// The process crashed and came back: what it had is not waited for until its timeout.
+TEST(PushLink, ANewProcessOfAnInstanceGivesBackWhatTheOldOneHad) {
+    FakeExecutor executor;
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(executor, "executor-1", 10, false, "first"));
+    stack.Submit();
+    const Order lost = executor.AwaitOrder(1);
+    ASSERT_TRUE(stack.Register(executor, "executor-1", 10, false, "first"));
+    EXPECT_EQ(executor.orders(), 1u);
+
+    ASSERT_TRUE(stack.Register(executor, "executor-1", 10, false, "second"));
+
+    const Order again = executor.AwaitOrder(2);
+    EXPECT_EQ(again.attempt, 2);
+    EXPECT_EQ(stack.Callback(lost.execution, lost.token, true), Kind::kStale);
+    EXPECT_EQ(stack.Callback(again.execution, again.token, true), Kind::kAccepted);
+}
+
 // An executor that can hold a thousand runs is not called a thousand times at once.
 TEST(PushLink, CallsToOneInstanceAreBounded) {
     FakeExecutor executor;
@@ -325,6 +396,9 @@ TEST(PushLink, ANewLeaderDoesNotSendAgainWhatWasTakenLongAgo) {
         // Another commit takes along that it has started.
         ASSERT_TRUE(old.SetStatus("executor-1", WorkerStatus::kOnline));
     }
+    // The clock counts in milliseconds, and all this may take less than one.
+    const Time taken = ReadClocks().wall;
+    while (ReadClocks().wall <= taken + config.timeout) std::this_thread::yield();
     PushStack next(config, database, "node-2");
     EXPECT_EQ(next.Callback(first.execution, first.token, true), Kind::kAccepted);
     EXPECT_EQ(executor.orders(), 1u);

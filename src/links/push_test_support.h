@@ -170,13 +170,15 @@ class PushStack {
     Node& node() { return *node_; }
 
     Result<void> Register(const FakeExecutor& executor, const std::string& id = "executor-1",
-                          std::uint32_t capacity = 10, bool health = false) {
+                          std::uint32_t capacity = 10, bool health = false,
+                          const std::string& process = "") {
         Worker row;
         row.id = WorkerId(Text(id));
         row.name = Text(id);
         row.link = LinkKind::kPush;
         row.group = Text("reports");
         row.capacity = capacity;
+        row.instance = Text(process);
         row.address = Text(executor.url());
         if (health) row.health_url = Text(executor.url() + "/health");
         return Await<Result<void>>([&](auto done) { link_.Register(row, std::move(done)); });
