@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "base/json.h"
 #include "base/time.h"

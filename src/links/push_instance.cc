@@ -54,6 +54,7 @@ void PushInstance::Restore(std::vector<Assign> hand) {
 
 void PushInstance::Open() {
     if (session_ != 0) context_->sessions.erase(session_);
+    in_question = false;
     session_ = NewSessionId();
     context_->sessions[session_] = this;
     takt::Attach attach{.session = session_, .worker = row_};
@@ -101,7 +102,7 @@ void PushInstance::Beat(const WorkerLoad& load) {
     heard_at_ = context_->runtime.Now().steady;
     if (session_ != 0) return TellLoad();
     // Where we check ourselves, our own checks decide.
-    if (!checked() && !declared_offline) Open();
+    if (!checked() && MayComeBack()) Open();
 }
 
 void PushInstance::Drop() {
@@ -301,7 +302,7 @@ void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
         failures_ = 0;
         ++passes_;
         heard_at_ = context_->runtime.Now().steady;
-        if (session_ == 0 && !declared_offline && passes_ >= config.recovery_threshold) Open();
+        if (MayComeBack() && passes_ >= config.recovery_threshold) Open();
     } else {
         passes_ = 0;
         ++failures_;

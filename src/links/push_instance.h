@@ -98,6 +98,9 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
 
     // An operator said that it is offline: it stays so until it registers or is put online.
     bool declared_offline = false;
+    // The engine ended its session, and why is being looked up: signs of life must not bring back
+    // what was removed.
+    bool in_question = false;
 
   private:
     enum class Phase : std::uint8_t {
@@ -124,6 +127,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     Attempt* Find(const AttemptRef& attempt);
     HttpCall Guarded(HttpCall call) const;
 
+    bool MayComeBack() const { return session_ == 0 && !declared_offline && !in_question; }
     void CheckLater(Duration delay);
     void Check();
     void OnHealth(const Result<HttpAnswer>& answer);

@@ -167,6 +167,14 @@ void PushLink::Release(const Effects& effects) {
     for (const CloseSession& close : effects.closes) {
         if (of(close.session)) OnClosed(close.session);
     }
+    // One that is offline has no session that could be closed.
+    for (const Event& event : effects.events) {
+        if (event.type != EventType::kWorkerLeft) continue;
+        const auto instance = Find(event.worker);
+        if (!instance || instance->session() != 0 || instance->in_question) continue;
+        instance->Drop();
+        instances_.erase(event.worker.text());
+    }
 }
 
 // Ended by the engine: the executor was removed, or a stream worker took its id, or this process
@@ -174,13 +182,12 @@ void PushLink::Release(const Effects& effects) {
 void PushLink::OnClosed(SessionId session) {
     const WorkerId id = context_->sessions.at(session)->row().id;
     const auto instance = Find(id);
-    const bool declared = instance->declared_offline;
     instance->Drop();
-    if (declared) return;
+    instance->in_question = true;
     context_->node->Look(
         [this, id, instance, term = term_, alive = std::weak_ptr(alive_)](const Engine* engine) {
             if (!alive.lock() || !engine || term != term_ || Find(id) != instance) return;
-            if (instance->session() != 0) return;  // It registered meanwhile.
+            if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
             const Slot* slot = engine->FindWorker(id);
             if (!slot || slot->leaving || slot->row.link != LinkKind::kPush) {
                 instances_.erase(id.text());

@@ -211,11 +211,15 @@ TEST(PushLink, WhatAnOpenCircuitHeldBackRunsWhenItCloses) {
     EXPECT_LE(executor.orders(), 12u + 3u);
 }
 
-// An operator removes it through the list of workers, where it stands too.
-TEST(PushLink, AnExecutorThatWasRemovedAsAWorkerIsForgotten) {
+class PushLinkRemoval : public testing::TestWithParam<bool> {};
+
+// An operator removes it through the list of workers, where it stands too, online or not. A
+// heartbeat that crosses the removal does not bring it back.
+TEST_P(PushLinkRemoval, AnExecutorThatWasRemovedAsAWorkerIsForgotten) {
     FakeExecutor executor;
     PushStack stack;
     ASSERT_TRUE(stack.Register(executor));
+    if (GetParam()) ASSERT_TRUE(stack.SetStatus("executor-1", WorkerStatus::kOffline));
     std::promise<Result<Answer>> removed;
     stack.node().Ask(RemoveWorker{.worker = WorkerId(Text("executor-1"))},
                      [&](Result<Answer> answer) { removed.set_value(std::move(answer)); });
@@ -229,8 +233,13 @@ TEST(PushLink, AnExecutorThatWasRemovedAsAWorkerIsForgotten) {
     };
     const auto end = std::chrono::steady_clock::now() + kPatience;
     while (beat() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-    EXPECT_EQ(beat().error().code, ErrorCode::kNotFound);
+    const auto last = beat();
+    ASSERT_FALSE(last);
+    EXPECT_EQ(last.error().code, ErrorCode::kNotFound);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, PushLinkRemoval, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Offline" : "Online"; });
 
 // Two processes, one id: the one that is connected keeps it.
 TEST(PushLink, AnIdThatAConnectedWorkerHasIsRefused) {
