@@ -1,4 +1,4 @@
-"""Runs the commands of seed 003 against a server: seed003.py SERVER_URL EXECUTOR_PY.
+"""Runs the commands of seed 003 against a server: seed003.py SERVER_URL EXECUTOR_PY EXECUTOR_CPP.
 
 The commands are the page's own, letter by letter; only hosts, ports and ids are filled in.
 """
@@ -148,14 +148,33 @@ def follow(page):
     page.until("the run that was held", lambda: len(page.successes(report)) == 2)
 
 
+def follow_in_cpp(page):
+    """The executor in C++ registers itself and takes over while the other one is set aside."""
+    def online():
+        return [e for e in page.run(EXECUTORS)["items"]
+                if e["id"] == "executor-cpp" and e["status"] == "online"]
+    page.until("the registration of the executor in C++", online)
+    page.run(MAINTENANCE, executor_id="executor-001")
+    run = page.run(TRIGGER, task_id="data-processor.daily_report")
+    page.until("its run", lambda: [e for e in page.successes("data-processor.daily_report")
+                                   if e["id"] == run["id"] and e["worker_id"] == "executor-cpp"])
+
+
 def main():
-    url, executor_py = sys.argv[1:]
+    url, executor_py, executor_cpp = sys.argv[1:]
     executor = subprocess.Popen(
         [sys.executable, executor_py, "--port", "0", "--no-register"],
         stdout=subprocess.PIPE, text=True)
     try:
         port = executor.stdout.readline().rsplit(":", 1)[1].strip()
-        follow(Page(url, port))
+        page = Page(url, port)
+        follow(page)
+        in_cpp = subprocess.Popen([executor_cpp, url, "0"], stdout=subprocess.DEVNULL)
+        try:
+            follow_in_cpp(page)
+        finally:
+            in_cpp.kill()
+            in_cpp.wait()
     finally:
         executor.kill()
         executor.wait()

@@ -10,7 +10,7 @@ namespace takt {
 namespace {
 
 // Somebody follows the page that this API comes from, from the first command to the last, with the
-// executor of examples/executor; a cron fire and its callback included.
+// executors of examples/executor; a cron fire and its callback included.
 TEST(Seed003, EveryCommandWorksAsWritten) {
     const auto folder =
         std::filesystem::path(testing::TempDir()) / ("seed003-" + std::to_string(::getpid()));
@@ -20,7 +20,8 @@ TEST(Seed003, EveryCommandWorksAsWritten) {
     auto server = Server::Start(config);
     ASSERT_TRUE(server) << server.error().detail;
     const std::string command = TAKT_PYTHON " " TAKT_SOURCE "/tests/seed003.py " +
-                                (*server)->url() + " " TAKT_SOURCE "/examples/executor/executor.py";
+                                (*server)->url() +
+                                " " TAKT_SOURCE "/examples/executor/executor.py " TAKT_EXECUTOR;
     EXPECT_EQ(std::system(command.c_str()), 0);
     (*server)->Stop();
     std::filesystem::remove_all(folder);
