@@ -129,12 +129,11 @@ class PushStack {
     explicit PushStack(
         PushLinkConfig config = {},
         std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>(),
-        const std::string& name = "node-1")
+        const std::string& name = "node-1", ExecutorPolicy policy = *ExecutorPolicy::Make({}, true))
         : store_(std::move(database)),
           runtime_(io_.loop),
           client_(std::move(*HttpClient::Create(io_.loop, {}))),
-          link_(runtime_, store_, WithBase(std::move(config)), *ExecutorPolicy::Make({}, true),
-                Send(), Send()),
+          link_(runtime_, store_, WithBase(std::move(config)), std::move(policy), Send(), Send()),
           watcher(link_) {
         NodeConfig node;
         node.leadership.node = NodeId(Text(name));
