@@ -9,7 +9,7 @@ namespace {
     R"({"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/)" \
     R"(schemas/)" item R"("}},"next_cursor":{"type":["string","null"]}}})"
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kSchemas = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kSchemas = {{
     {"Problem",
      R"({"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},
 "status":{"type":"integer"},"code":{"type":"string"},"detail":{"type":"string"},
@@ -84,6 +84,36 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kSchemas
 "joined_at":{"type":"string","format":"date-time"},"seen_at":{"type":"string",
 "format":"date-time"},"load":{"type":"object"}}})"},
     {"WorkerList", TAKT_LIST("Worker")},
+    {"Registration",
+     R"({"type":"object","required":["name","instance_id","base_url"],"properties":{"name":{"type":
+"string"},"instance_id":{"type":"string"},"base_url":{"type":"string","format":"uri"},
+"health_check_url":{"type":"string","format":"uri"},"tasks":{"type":"array","maxItems":1000,"items":
+{"type":"object","required":["task_name"],"properties":{"task_name":{"type":"string"}}}},"capacity":
+{"type":"integer","minimum":1},"weight":{"type":"integer","minimum":1},"labels":{"type":"object"},
+"process_id":{"type":"string"}},"additionalProperties":false})"},
+    {"Executor",
+     R"({"type":"object","properties":{"id":{"type":"string"},"instance_id":{"type":"string"},"name":{
+"type":"string"},"base_url":{"type":"string"},"health_check_url":{"type":"string"},"status":{"enum":[
+"online","offline","draining","maintenance"]},"status_reason":{"type":"string"},"types":{"type":
+"array","items":{"type":"string"}},"capacity":{"type":"integer"},"weight":{"type":"integer"},
+"running":{"type":"integer"},"labels":{"type":"object"},"circuit":{"enum":["closed","open",
+"half_open"]},"health":{"type":"object"},"registered_at":{"type":"string","format":"date-time"},
+"seen_at":{"type":"string","format":"date-time"},"tasks":{"type":"array","items":{"type":"object"}}}})"},
+    {"ExecutorList", TAKT_LIST("Executor")},
+    {"ExecutorLoad",
+     R"({"type":"object","properties":{"cpu":{"type":"number","minimum":0,"maximum":1},"memory":{
+"type":"number","minimum":0,"maximum":1},"connections":{"type":"integer"},"draining":{"type":
+"boolean"}},"additionalProperties":false})"},
+    {"ExecutorStatus",
+     R"({"type":"object","required":["status"],"properties":{"status":{"enum":["online",
+"maintenance","offline"]},"reason":{"type":"string"}},"additionalProperties":false})"},
+    {"Callback",
+     R"({"type":"object","required":["status"],"properties":{"status":{"enum":["success","completed",
+"failed"]},"result":{},"error":{"type":["string","object"]},"retryable":{"type":"boolean"},"token":{
+"type":"string"},"execution_id":{"type":"string"}},"additionalProperties":false})"},
+    {"CallbackAnswer",
+     R"({"type":"object","properties":{"execution_id":{"type":"string"},"accepted":{"type":
+"boolean"},"status":{"type":"string"}}})"},
     {"Queue",
      R"({"type":"object","properties":{"name":{"type":"string"},"paused":{"type":"boolean"},
 "waiting":{"type":"integer"},"working":{"type":"integer"},"finished":{"type":"integer"},

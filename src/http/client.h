@@ -44,6 +44,8 @@ struct HttpCall {
     std::string body = {};
     std::chrono::milliseconds timeout = std::chrono::seconds(30);  // Of everything together.
     std::size_t response_bytes_max = 4 << 20;                      // kExhausted beyond.
+    // Instead of the client's. Calls to one host must agree on it: they share connections.
+    std::function<bool(const IpAddress&)> allow_address = {};
 };
 
 struct HttpAnswer {

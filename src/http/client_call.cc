@@ -107,8 +107,10 @@ asio::awaitable<bool> ClientCall::Acquire(bool fresh) {
     reused_ = transport_ != nullptr;
     if (reused_) co_return true;
     dial_ = std::make_shared<Dial>(core_->io());
-    auto connected = co_await dial_->Connect(
-        url_, {core_->options().connect_timeout, core_->options().allow_address, core_->tls()});
+    const auto& allow =
+        call_.allow_address ? std::as_const(call_).allow_address : core_->options().allow_address;
+    auto connected =
+        co_await dial_->Connect(url_, {core_->options().connect_timeout, allow, core_->tls()});
     dial_.reset();
     if (over_) {
         if (connected) (*connected)->Close();

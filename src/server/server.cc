@@ -22,8 +22,10 @@
 #include "takt/version.h"
 #include "http/client.h"
 #include "http/server.h"
+#include "links/push_link.h"
 #include "links/stream_link.h"
 #include "node/asio_runtime.h"
+#include "server/executor_routes.h"
 #include "server/listen_address.h"
 #include "server/routes.h"
 #include "server/sink_fan.h"
@@ -80,6 +82,28 @@ void LogAccess(const HttpAccess& access) {
          {"request_id", access.request_id}});
 }
 
+PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address) {
+    const Config::Executors& executors = config.executors;
+    return {.callback_base = address,
+            .health_check = executors.health_check,
+            .health_interval = executors.health_interval,
+            .health_timeout = executors.health_timeout,
+            .failure_threshold = executors.failure_threshold,
+            .recovery_threshold = executors.recovery_threshold,
+            .concurrency_max = executors.concurrency_max,
+            .timeout = executors.timeout,
+            .attempt_timeout = config.engine.timeout,
+            .lease = config.engine.worker_lease,
+            .forgotten = config.engine.worker_forgotten,
+            .breaker = {}};
+}
+
+HttpSend SendBy(HttpClient& client) {
+    return [&client](HttpCall call, HttpDone done) {
+        client.Send(std::move(call), std::move(done));
+    };
+}
+
 Result<bool> HasTokens(Store& store) {
     std::promise<Result<std::vector<SettingPut>>> answer;
     store.ListSettings("token/", [&](auto settings) { answer.set_value(std::move(settings)); });
@@ -104,6 +128,9 @@ struct Server::Parts {
     std::unique_ptr<EventHub> events;
     std::unique_ptr<Meters> meters;
     std::unique_ptr<StreamLink> stream;
+    std::unique_ptr<HttpClient> executors;  // To executors,
+    std::unique_ptr<HttpClient> health;     // and for their health.
+    std::unique_ptr<PushLink> push;
     SinkFan fan;
     std::unique_ptr<Node> node;
     std::shared_ptr<Api> api;
@@ -155,9 +182,15 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
         p.runtime, StreamLinkConfig{.node = *node_id,
                                     .heartbeat = p.config.scheduler.heartbeat_interval,
                                     .lease = p.config.engine.worker_lease});
-    for (Sink* sink : std::initializer_list<Sink*>{p.stream.get(), p.events.get(), p.meters.get()}) {
-        p.fan.Add(*sink);
-    }
+    auto policy = ExecutorPolicy::Make(p.config.executors.allow, loopback);
+    if (!policy) return std::unexpected(policy.error());
+    auto executors = HttpClient::Create(
+        p.loop, {.connections_per_host_max = p.config.executors.concurrency_max, .log = ToLog()});
+    if (!executors) return std::unexpected(executors.error());
+    p.executors = std::move(*executors);
+    auto health = HttpClient::Create(p.loop, {.log = ToLog()});
+    if (!health) return std::unexpected(health.error());
+    p.health = std::move(*health);
 
     // The port is bound first, so that the address is known even if the system chose it.
     HttpServerOptions http{.host = listen->host,
@@ -180,9 +213,19 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
     p.url = scheme + Joined(listen->host, p.http->port());
     p.address = p.config.server.advertise.empty() ? p.url : p.config.server.advertise;
 
+    p.push = std::make_unique<PushLink>(p.runtime, *p.store, PushLinkConfigOf(p.config, p.address),
+                                        std::move(*policy), SendBy(*p.executors),
+                                        SendBy(*p.health));
+    for (Sink* sink : std::initializer_list<Sink*>{p.stream.get(), p.push.get(), p.events.get(),
+                                                   p.meters.get()}) {
+        p.fan.Add(*sink);
+    }
     p.node = std::make_unique<Node>(p.runtime, *p.store, NodeConfigOf(p.config, *node_id, p.address),
                                     NewRandomSeed(), &p.fan);
     p.stream->Bind(*p.node);
+    p.push->Bind(*p.node);
+    std::vector<Route> more_routes = ExecutorRoutes(*p.push);
+    more_routes.push_back(AttachRoute(*p.stream));
     p.api = Api::Make({.node = *p.node,
                        .store = *p.store,
                        .events = *p.events,
@@ -195,7 +238,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
                                   .access = {.loopback_only = loopback,
                                              .insecure = p.config.server.insecure},
                                   .bulk_bytes_max = p.config.server.bulk_bytes_max},
-                       .more_routes = {AttachRoute(*p.stream)}});
+                       .more_routes = std::move(more_routes)});
     relay->Set(p.api);
     p.node->Start();
     p.thread = std::thread([&loop = p.loop] { loop.run(); });

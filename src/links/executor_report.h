@@ -1,0 +1,42 @@
+// What executors say about an attempt: in the answer to the call itself, or later by a callback.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "http/client.h"
+#include "model/execution.h"
+
+namespace takt {
+
+struct ExecutorReport {
+    bool success = false;
+    bool retryable = true;
+    OutcomePtr outcome;  // Never null.
+};
+
+// An error message beyond this is cut: it is stored with the execution and shown in lists.
+constexpr std::size_t kErrorBytesMax = 4096;
+// Of an answer or a callback: a result of a MiB and what is around it.
+constexpr std::size_t kReportBytesMax = (1 << 20) + (64 << 10);
+
+// The body of a callback.
+struct CallbackBody {
+    ExecutorReport report;
+    std::string token;  // Empty: the header has it.
+    std::string execution_id;
+};
+// {"status": "success" | "completed" | "failed", "result": …, "error": "…" | {code, message},
+// "retryable": …, "token": "…", "execution_id": "…"}. kInvalid names the field at fault.
+Result<CallbackBody> ReadCallback(std::string_view body);
+
+// What an answer to POST /execute means.
+struct PushAnswer {
+    std::optional<ExecutorReport> ended;  // Nothing: a callback will tell.
+    bool instance_failed = false;         // It is the instance, not the task, that does not work.
+};
+PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer);
+
+}  // namespace takt

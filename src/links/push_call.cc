@@ -1,0 +1,59 @@
+#include "links/push_call.h"
+
+#include "base/json.h"
+#include "links/executor_report.h"
+
+namespace takt {
+namespace {
+
+void WriteInput(JsonWriter& json, std::string_view input) {
+    json.Key("parameters");
+    if (input.empty()) {
+        json.BeginObject().EndObject();
+    } else if (CheckJson(input, {.bytes_max = input.size()})) {
+        json.Raw(input);
+    } else {
+        json.Value(input);  // Not JSON: the submitter said so otherwise.
+    }
+}
+
+void WriteMetadata(JsonWriter& json, const Pairs& metadata) {
+    json.Key("metadata").BeginObject();
+    std::string key;
+    for (const auto& [name, value] : metadata) {
+        // Keys of users may need escaping, which JsonWriter does not do for keys.
+        key.clear();
+        AppendJsonString(key, name);
+        json.Key(std::string_view(key).substr(1, key.size() - 2)).Value(value.view());
+    }
+    json.EndObject();
+}
+
+}  // namespace
+
+HttpCall MakePushCall(const Worker& worker, const Execution& execution, const PushTerms& terms) {
+    const Task& task = *execution.task;
+    const std::string token = TokenText(execution.token);
+    HttpCall call{.method = HttpMethod::kPost,
+                  .url = worker.address.str() + "/execute",
+                  .headers = {{"Content-Type", "application/json"}, {"X-Takt-Token", token}},
+                  .timeout = terms.timeout,
+                  .response_bytes_max = kReportBytesMax};
+    if (!task.opt().trace.empty()) call.headers.emplace_back("traceparent", task.opt().trace.str());
+    const std::string callback = std::string(terms.callback_base) + "/api/v1/executions/" +
+                                 execution.id.text().str() + "/callback";
+    JsonWriter json(call.body);
+    json.BeginObject();
+    json.Field("execution_id", execution.id.view()).Field("task_id", task.id.view());
+    json.Field("task_name", task.name.view()).Field("type", task.type.view());
+    json.Field("attempt", execution.attempt);
+    WriteInput(json, execution.input());
+    WriteMetadata(json, task.opt().metadata);
+    json.Field("scheduled_at", execution.scheduled_at).Field("deadline", terms.deadline);
+    json.Field("callback_url", std::string_view(callback));
+    json.Field("callback_token", std::string_view(token));
+    json.EndObject();
+    return call;
+}
+
+}  // namespace takt

@@ -1,0 +1,22 @@
+// The call that hands an attempt to an executor: POST {base_url}/execute.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "http/client.h"
+#include "model/execution.h"
+#include "model/worker.h"
+
+namespace takt {
+
+struct PushTerms {
+    std::string_view callback_base;  // "http://scheduler:8080"
+    Time deadline{};                 // Of the attempt.
+    Duration timeout{};              // Of the call.
+};
+
+HttpCall MakePushCall(const Worker& worker, const Execution& execution, const PushTerms& terms);
+
+}  // namespace takt

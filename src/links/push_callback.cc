@@ -1,0 +1,120 @@
+// Callbacks: an executor says, by a call of its own, how an attempt ended.
+#include <algorithm>
+#include <utility>
+
+#include "links/push_link.h"
+#include "node/node.h"
+
+namespace takt {
+namespace {
+
+using Kind = CallbackAnswer::Verdict;
+
+CallbackAnswer Stale(const Execution& row) {
+    std::string why = "the attempt is over: the execution is " + std::string(Name(row.status));
+    if (row.outcome && row.outcome->reason != Reason::kNone) {
+        why += " (" + std::string(Name(row.outcome->reason)) + ")";
+    }
+    return {Kind::kStale, why + "; this report came too late"};
+}
+
+}  // namespace
+
+CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report) {
+    if (row.token != report.token) {
+        // Tokens of earlier attempts are not kept; without an earlier attempt it cannot be one.
+        if (row.attempt <= 1) {
+            return {Kind::kForeign, "the token is not one of this execution's"};
+        }
+        return {Kind::kStale, "the token is not that of the current attempt, number " +
+                                     std::to_string(row.attempt) +
+                                     "; an earlier attempt's report comes too late"};
+    }
+    switch (row.status) {
+        case Status::kScheduled:
+        case Status::kRunning:
+            return {Kind::kUnavailable, "the attempt is being settled; say it again"};
+        case Status::kSuccess:
+            if (report.report.success) return {Kind::kAccepted, ""};
+            break;
+        case Status::kFailed:
+        case Status::kRetrying:
+        case Status::kPending:
+            if (!report.report.success && row.outcome &&
+                row.outcome->reason == Reason::kHandlerFailed) {
+                return {Kind::kAccepted, ""};
+            }
+            break;
+        default:
+            break;
+    }
+    return Stale(row);
+}
+
+void PushLink::Callback(CallbackReport report, CallbackDone done) {
+    context_->node->Look([this, report = std::move(report), done = std::move(done),
+                          alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
+        if (!alive.lock()) return done({Kind::kUnavailable, "the scheduler stops"});
+        TakeCallback(engine, std::move(report), std::move(done));
+    });
+}
+
+void PushLink::TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done) {
+    if (!engine) {
+        return done({Kind::kUnavailable, "the leader has just changed; say it again"});
+    }
+    // A copy of a callback whose commit is still under way is answered with it.
+    const auto under_way = std::ranges::find_if(waiting_, [&](const auto& entry) {
+        return entry.first.first == report.execution.text() &&
+               entry.second.callers.front().first.token == report.token;
+    });
+    if (under_way != waiting_.end()) {
+        under_way->second.callers.emplace_back(std::move(report), std::move(done));
+        return;
+    }
+    const Execution* row = engine->Find(report.execution);
+    if (!row) return JudgeStored(std::move(report), std::move(done));
+    const bool current = row->token == report.token &&
+                         (row->status == Status::kScheduled || row->status == Status::kRunning);
+    if (!current) return done(JudgeCallback(*row, report));
+    const AttemptRef attempt{row->id, row->attempt, row->token};
+    if (const auto instance = Find(row->worker)) instance->OnEnded(attempt);
+    context_->node->Tell(takt::Report{.session = callbacks_session_,
+                                      .attempt = attempt,
+                                      .success = report.report.success,
+                                      .retryable = report.report.retryable,
+                                      .outcome = report.report.outcome});
+    Waiting& waiting = waiting_[{attempt.execution.text(), attempt.attempt}];
+    waiting.success = report.report.success;
+    waiting.callers.emplace_back(std::move(report), std::move(done));
+}
+
+void PushLink::OnVerdict(const takt::Verdict& verdict) {
+    const auto found = waiting_.find({verdict.attempt.execution.text(), verdict.attempt.attempt});
+    if (found == waiting_.end()) return;
+    Waiting waiting = std::move(found->second);
+    waiting_.erase(found);
+    for (auto& [report, done] : waiting.callers) {
+        // The first was judged with what the engine knew; what it says otherwise the store knows.
+        if (verdict.accepted && report.report.success == waiting.success) {
+            done({Kind::kAccepted, ""});
+        } else {
+            JudgeStored(std::move(report), std::move(done));
+        }
+    }
+}
+
+void PushLink::JudgeStored(CallbackReport report, CallbackDone done) {
+    std::vector<ExecutionId> ids = {report.execution};
+    store_.FindExecutions(
+        std::move(ids), [report = std::move(report), done = std::move(done)](auto found) mutable {
+            if (!found) return done({Kind::kUnavailable, found.error().detail});
+            if (!found->front()) {
+                return done({Kind::kNotFound,
+                             "there is no execution '" + report.execution.text().str() + "'"});
+            }
+            done(JudgeCallback(*found->front(), report));
+        });
+}
+
+}  // namespace takt

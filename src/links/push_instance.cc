@@ -1,0 +1,321 @@
+#include "links/push_instance.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "http/url.h"
+#include "links/executor_report.h"
+#include "links/push_call.h"
+#include "links/session_id.h"
+#include "node/node.h"
+
+namespace takt {
+namespace {
+
+// A health page is a word or a short report.
+constexpr std::size_t kHealthBytesMax = 64 << 10;
+
+Duration SinceThen(Steady then, Steady now) {
+    return std::chrono::duration_cast<Duration>(now - then);
+}
+
+}  // namespace
+
+PushInstance::PushInstance(std::shared_ptr<PushContext> context, Worker row)
+    : context_(std::move(context)),
+      row_(std::move(row)),
+      gone_since_(context_->runtime.Now().steady),
+      heard_at_(gone_since_),
+      breaker_(context_->config.breaker) {}
+
+bool PushInstance::checked() const {
+    return context_->config.health_check && !row_.health_url.empty();
+}
+
+// --- Sessions -----------------------------------------------------------------------------------
+
+// An attempt whose call may have been under way when the earlier leader went is sent again, under
+// the same token: nobody knows whether it arrived. One that began before any call could still be
+// open was taken, and its callback is on its way.
+void PushInstance::Restore(std::vector<Assign> hand) {
+    const Time now = context_->runtime.Now().wall;
+    for (Assign& assign : hand) {
+        const Time started = assign.execution.started_at;
+        const bool taken = started != Time{} && now - started > context_->config.timeout;
+        Attempt attempt{.assign = std::move(assign),
+                        .phase = taken ? Phase::kWaiting : Phase::kQueued};
+        attempt.deadline = (started == Time{} ? now : started) + attempt.assign.timeout;
+        if (!taken) queue_.push_back(attempt.ref());
+        const Text id = attempt.assign.execution.id.text();
+        attempts_.insert_or_assign(id, std::move(attempt));
+    }
+}
+
+void PushInstance::Open() {
+    if (session_ != 0) context_->sessions.erase(session_);
+    in_question = false;
+    session_ = NewSessionId();
+    context_->sessions[session_] = this;
+    takt::Attach attach{.session = session_, .worker = row_};
+    for (const auto& [id, attempt] : attempts_) attach.holding.push_back(attempt.ref());
+    heard_at_ = context_->runtime.Now().steady;
+    context_->node->Tell(std::move(attach));
+    TellLoad();
+    Pump();
+}
+
+void PushInstance::Leave() {
+    if (session_ != 0) context_->sessions.erase(session_);
+    session_ = 0;
+    gone_since_ = context_->runtime.Now().steady;
+    attempts_.clear();
+    queue_.clear();
+    passes_ = 0;
+}
+
+void PushInstance::GoOffline(Text why) {
+    if (session_ == 0) return;
+    Log(LogLevel::kWarning, "executors", "executor taken out",
+        {{"executor", row_.id}, {"why", why}});
+    context_->node->Tell(SetWorkerStatus{
+        .worker = row_.id, .status = WorkerStatus::kOffline, .reason = std::move(why)});
+    Leave();
+}
+
+void PushInstance::Update(Worker row) {
+    // What a process that died had in hand died with it.
+    if (row.instance != row_.instance) {
+        attempts_.clear();
+        queue_.clear();
+    }
+    row_ = std::move(row);
+    failures_ = 0;
+    declared_offline = false;
+    breaker_.Succeeded();
+    Open();
+    Watch();
+}
+
+void PushInstance::Beat(const WorkerLoad& load) {
+    load_ = load;
+    heard_at_ = context_->runtime.Now().steady;
+    if (session_ != 0) return TellLoad();
+    // Where we check ourselves, our own checks decide.
+    if (!checked() && MayComeBack()) Open();
+}
+
+void PushInstance::Drop() {
+    Leave();
+    context_->runtime.Cancel(std::exchange(health_timer_, 0));
+    context_->runtime.Cancel(std::exchange(breaker_timer_, 0));
+}
+
+bool PushInstance::Tick() {
+    const Steady now = context_->runtime.Now().steady;
+    const PushLinkConfig& config = context_->config;
+    if (session_ == 0) return declared_offline || SinceThen(gone_since_, now) < config.forgotten;
+    const Duration silence_max = config.health_interval * config.failure_threshold;
+    if (!checked() && SinceThen(heard_at_, now) > silence_max) {
+        GoOffline(Text("no heartbeat for " + FormatDuration(silence_max)));
+    } else {
+        TellLoad();
+    }
+    return true;
+}
+
+void PushInstance::TellLoad() {
+    if (session_ == 0) return;
+    takt::Heartbeat heartbeat{.session = session_, .load = load_};
+    heartbeat.load.draining |= breaker_.state() == CircuitBreaker::State::kOpen;
+    context_->node->Tell(std::move(heartbeat));
+}
+
+// --- Attempts -----------------------------------------------------------------------------------
+
+void PushInstance::OnAssign(const Assign& assign) {
+    Attempt attempt{.assign = assign};
+    attempt.deadline = context_->runtime.Now().wall + assign.timeout;
+    queue_.push_back(attempt.ref());
+    attempts_.insert_or_assign(assign.execution.id.text(), std::move(attempt));
+    Pump();
+}
+
+void PushInstance::OnStop(const StopAttempt& stop) {
+    if (Find(stop.attempt)) attempts_.erase(stop.attempt.execution.text());
+    // It was not this worker's any more, and takes up room there until we say that it is over.
+    if (stop.reason == Reason::kWorkerLost) {
+        context_->node->Tell(takt::Report{.session = stop.session, .attempt = stop.attempt});
+    }
+}
+
+void PushInstance::OnEnded(const AttemptRef& attempt) {
+    heard_at_ = context_->runtime.Now().steady;
+    if (Find(attempt)) attempts_.erase(attempt.execution.text());
+}
+
+PushInstance::Attempt* PushInstance::Find(const AttemptRef& attempt) {
+    const auto found = attempts_.find(attempt.execution.text());
+    return found != attempts_.end() && found->second.ref() == attempt ? &found->second : nullptr;
+}
+
+void PushInstance::Pump() {
+    const auto room = [&] {
+        switch (breaker_.state()) {
+            case CircuitBreaker::State::kOpen:
+                return false;
+            case CircuitBreaker::State::kHalfOpen:
+                return calls_ == 0;
+            case CircuitBreaker::State::kClosed:
+                break;
+        }
+        return calls_ < context_->config.concurrency_max;
+    };
+    while (!queue_.empty() && session_ != 0 && room()) {
+        const AttemptRef next = std::move(queue_.front());
+        queue_.pop_front();
+        if (Attempt* attempt = Find(next); attempt && attempt->phase == Phase::kQueued) {
+            Send(*attempt);
+        }
+    }
+}
+
+HttpCall PushInstance::Guarded(HttpCall call) const {
+    const auto url = ParseUrl(call.url);
+    call.allow_address = [context = context_,
+                          host = url ? url->host : std::string()](const IpAddress& address) {
+        return context->policy.Allows(host, address);
+    };
+    return call;
+}
+
+void PushInstance::Send(Attempt& attempt) {
+    attempt.phase = Phase::kCalling;
+    ++calls_;
+    const Duration left = attempt.deadline - context_->runtime.Now().wall;
+    const PushTerms terms{.callback_base = context_->config.callback_base,
+                          .deadline = attempt.deadline,
+                          .timeout = std::clamp(left, Duration(1), context_->config.timeout)};
+    context_->node->Tell(Started{.session = session_, .attempt = attempt.ref()});
+    context_->execute(Guarded(MakePushCall(row_, attempt.assign.execution, terms)),
+                      [&runtime = context_->runtime, weak = weak_from_this(),
+                       ref = attempt.ref()](Result<HttpAnswer> answer) mutable {
+                          runtime.Post([weak = std::move(weak), ref = std::move(ref),
+                                        answer = std::move(answer)] {
+                              if (const auto self = weak.lock()) self->OnAnswer(ref, answer);
+                          });
+                      });
+}
+
+void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& answer) {
+    --calls_;
+    if (!answer && answer.error().code == ErrorCode::kCancelled) return;  // The server stops.
+    PushAnswer meaning = ReadPushAnswer(answer);
+    if (answer) heard_at_ = context_->runtime.Now().steady;
+    if (Attempt* attempt = Find(ref); attempt && attempt->phase == Phase::kCalling) {
+        if (meaning.ended) {
+            context_->node->Tell(takt::Report{.session = session_,
+                                              .attempt = ref,
+                                              .success = meaning.ended->success,
+                                              .retryable = meaning.ended->retryable,
+                                              .outcome = std::move(meaning.ended->outcome)});
+            attempts_.erase(ref.execution.text());
+        } else {
+            attempt->phase = Phase::kWaiting;
+        }
+    }
+    // An address that may not be called says nothing about who is there.
+    if (answer || meaning.instance_failed) Judge(meaning.instance_failed);
+    Pump();
+}
+
+void PushInstance::Judge(bool instance_failed) {
+    if (instance_failed) {
+        if (breaker_.Failed()) OpenCircuit();
+        return;
+    }
+    const bool was_open = breaker_.state() == CircuitBreaker::State::kOpen;
+    breaker_.Succeeded();
+    if (!was_open) return;
+    context_->runtime.Cancel(std::exchange(breaker_timer_, 0));
+    TellLoad();
+}
+
+// Out of rotation until the circuit is tried again. What was not sent yet is given back: others may
+// have room for it.
+void PushInstance::OpenCircuit() {
+    Log(LogLevel::kWarning, "executors", "circuit opened",
+        {{"executor", row_.id}, {"for", breaker_.open_for()}});
+    const bool unsent = std::erase_if(attempts_, [](const auto& entry) {
+                            return entry.second.phase == Phase::kQueued;
+                        }) > 0;
+    queue_.clear();
+    if (session_ != 0 && unsent) {
+        Open();
+    } else {
+        TellLoad();
+    }
+    context_->runtime.Cancel(breaker_timer_);
+    breaker_timer_ = context_->runtime.After(breaker_.open_for(), [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->breaker_timer_ = 0;
+        self->breaker_.Probe();
+        self->TellLoad();
+        self->Pump();
+    });
+}
+
+// --- Health -------------------------------------------------------------------------------------
+
+void PushInstance::Watch() {
+    const auto interval = static_cast<double>(context_->config.health_interval.count());
+    CheckLater(Duration(static_cast<std::int64_t>(interval * context_->random.Fraction())));
+}
+
+void PushInstance::CheckLater(Duration delay) {
+    context_->runtime.Cancel(std::exchange(health_timer_, 0));
+    if (!checked()) return;
+    health_timer_ = context_->runtime.After(delay, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->Check();
+    });
+}
+
+void PushInstance::Check() {
+    health_timer_ = 0;
+    HttpCall call{.url = row_.health_url.str(),
+                  .timeout = context_->config.health_timeout,
+                  .response_bytes_max = kHealthBytesMax};
+    context_->check(
+        Guarded(std::move(call)),
+        [&runtime = context_->runtime, weak = weak_from_this()](Result<HttpAnswer> answer) mutable {
+            runtime.Post([weak = std::move(weak), answer = std::move(answer)] {
+                if (const auto self = weak.lock()) self->OnHealth(answer);
+            });
+        });
+}
+
+void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
+    if (health_timer_ != 0) return;  // It registered meanwhile, and is being watched anew.
+    const PushLinkConfig& config = context_->config;
+    if (answer && answer->status >= 200 && answer->status < 300) {
+        failures_ = 0;
+        ++passes_;
+        heard_at_ = context_->runtime.Now().steady;
+        if (MayComeBack() && passes_ >= config.recovery_threshold) Open();
+    } else {
+        passes_ = 0;
+        ++failures_;
+        trouble_ = answer ? "it answered " + std::to_string(answer->status) : answer.error().detail;
+        if (failures_ >= config.failure_threshold) {
+            GoOffline(Text("failed " + std::to_string(failures_) +
+                           " health checks in a row: " + trouble_));
+        }
+    }
+    // A tenth up or down, so that checks of many executors spread out.
+    const double spread = 0.9 + 0.2 * context_->random.Fraction();
+    CheckLater(
+        Duration(static_cast<std::int64_t>(double(config.health_interval.count()) * spread)));
+}
+
+}  // namespace takt

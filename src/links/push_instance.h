@@ -1,0 +1,152 @@
+// PushInstance: one executor that we call. Knows what it has in hand and how it is; what follows
+// from that the engine decides.
+//
+// Everything on the node's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/id.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "engine/effects.h"
+#include "http/client.h"
+#include "links/circuit_breaker.h"
+#include "links/executor_policy.h"
+#include "model/worker.h"
+#include "node/runtime.h"
+
+namespace takt {
+
+class Node;
+class PushInstance;
+
+struct PushLinkConfig {
+    std::string callback_base;  // Where executors reach this scheduler, "http://10.0.0.5:8080".
+    bool health_check = true;
+    Duration health_interval{30'000};
+    Duration health_timeout{5'000};
+    std::uint32_t failure_threshold = 3;
+    std::uint32_t recovery_threshold = 2;
+    std::uint32_t concurrency_max = 100;  // Calls under way to one instance; more wait here.
+    Duration timeout{30'000};             // Of one call.
+    Duration attempt_timeout{300'000};    // As the engine's, for tasks that name none.
+    Duration lease{30'000};               // As the engine's: kept alive well within it.
+    Duration forgotten{3'600'000};        // As the engine's: an executor gone this long.
+    CircuitBreakerConfig breaker;
+};
+
+// Sends an HTTP call; the answer may come on any thread.
+using HttpSend = std::function<void(HttpCall call, HttpDone done)>;
+
+// What all instances of a link share.
+struct PushContext {
+    Runtime& runtime;
+    const PushLinkConfig config;
+    const ExecutorPolicy policy;
+    const HttpSend execute;
+    const HttpSend check;  // Apart, so that slow executions never delay a health check.
+    Random random;
+    Node* node = nullptr;
+    std::unordered_map<SessionId, PushInstance*> sessions = {};
+};
+
+class PushInstance : public std::enable_shared_from_this<PushInstance> {
+  public:
+    PushInstance(std::shared_ptr<PushContext> context, Worker row);
+
+    // What the engine of a new term has in this instance's hand.
+    void Restore(std::vector<Assign> hand);
+
+    // Begins the health checks, the first at a random moment so that many do not come at once.
+    void Watch();
+
+    // The engine may give it work from now on. What it has in hand it keeps.
+    void Open();
+    // It is taken for dead: the engine gives its work to others.
+    void GoOffline(Text why);
+    // The same, and the engine knows it or is told by the caller.
+    void Leave();
+    // Leaves, and is not watched any more.
+    void Drop();
+    // It registered again, and comes back whatever it was before.
+    void Update(Worker row);
+    // It said that it lives.
+    void Beat(const WorkerLoad& load);
+
+    // Keeps the lease. False if it has been gone for so long that it is to be forgotten.
+    bool Tick();
+
+    void OnAssign(const Assign& assign);
+    void OnStop(const StopAttempt& stop);
+    // The attempt was ended by a callback.
+    void OnEnded(const AttemptRef& attempt);
+
+    const Worker& row() const { return row_; }
+    SessionId session() const { return session_; }
+    CircuitBreaker::State circuit() const { return breaker_.state(); }
+    std::uint32_t failures() const { return failures_; }
+    const std::string& trouble() const { return trouble_; }
+    bool checked() const;
+
+    // An operator said that it is offline: it stays so until it registers or is put online.
+    bool declared_offline = false;
+    // The engine ended its session, and why is being looked up: signs of life must not bring back
+    // what was removed.
+    bool in_question = false;
+
+  private:
+    enum class Phase : std::uint8_t {
+        kQueued,   // Not sent yet.
+        kCalling,  // Sent, not answered.
+        kWaiting,  // Taken; a callback will tell.
+    };
+    struct Attempt {
+        Assign assign;
+        Time deadline{};
+        Phase phase = Phase::kQueued;
+
+        AttemptRef ref() const {
+            return {assign.execution.id, assign.execution.attempt, assign.execution.token};
+        }
+    };
+
+    void Pump();
+    void Send(Attempt& attempt);
+    void OnAnswer(const AttemptRef& attempt, const Result<HttpAnswer>& answer);
+    void Judge(bool instance_failed);
+    void OpenCircuit();
+    void TellLoad();
+    Attempt* Find(const AttemptRef& attempt);
+    HttpCall Guarded(HttpCall call) const;
+
+    bool MayComeBack() const { return session_ == 0 && !declared_offline && !in_question; }
+    void CheckLater(Duration delay);
+    void Check();
+    void OnHealth(const Result<HttpAnswer>& answer);
+
+    const std::shared_ptr<PushContext> context_;
+    Worker row_;
+    SessionId session_ = 0;  // 0: offline.
+    Steady gone_since_{};    // While it is.
+    Steady heard_at_{};
+    WorkerLoad load_;
+    std::map<Text, Attempt> attempts_;  // By execution. As many as its capacity.
+    std::deque<AttemptRef> queue_;      // Of those not sent yet; may name some that are gone.
+    std::uint32_t calls_ = 0;
+    CircuitBreaker breaker_;
+    std::uint64_t breaker_timer_ = 0;
+    std::uint64_t health_timer_ = 0;
+    std::uint32_t failures_ = 0;  // Health checks in a row that failed.
+    std::uint32_t passes_ = 0;
+    std::string trouble_;  // Of the last failure.
+};
+
+}  // namespace takt

@@ -1,0 +1,277 @@
+#include "links/push_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "links/session_id.h"
+#include "node/node.h"
+
+namespace takt {
+namespace {
+
+// Settings that remember which executors an operator declared offline.
+constexpr std::string_view kOfflinePrefix = "executor-offline/";
+constexpr Duration kRestoreDelay{1'000};
+
+Text OfflineKey(const WorkerId& id) {
+    return Text(std::string(kOfflinePrefix) + id.text().str());
+}
+
+std::unexpected<Error> NotLeading() {
+    return Fail(ErrorCode::kUnavailable, "this scheduler does not lead, or has only just begun to");
+}
+
+std::unexpected<Error> NoExecutor(const WorkerId& id) {
+    return Fail(ErrorCode::kNotFound, "there is no executor '" + id.text().str() + "'", "id");
+}
+
+Done<Answer> WithoutAnswer(Done<void> done) {
+    return [done = std::move(done)](Result<Answer> answer) mutable {
+        if (!answer) return done(std::unexpected(std::move(answer.error())));
+        done({});
+    };
+}
+
+std::vector<Assign> HandOf(const Slot& slot, Duration timeout_default) {
+    std::vector<Assign> hand;
+    for (const Live* live = slot.hand.front(); live; live = live->next) {
+        const Duration own = live->row.task->timeout;
+        hand.push_back(
+            {.execution = live->row, .timeout = own > Duration(0) ? own : timeout_default});
+    }
+    return hand;
+}
+
+}  // namespace
+
+PushLink::PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ExecutorPolicy policy,
+                   HttpSend execute, HttpSend check)
+    : store_(store),
+      context_(new PushContext{.runtime = runtime,
+                               .config = std::move(config),
+                               .policy = std::move(policy),
+                               .execute = std::move(execute),
+                               .check = std::move(check),
+                               .random = Random(NewRandomSeed())}),
+      callbacks_session_(NewSessionId()) {}
+
+PushLink::~PushLink() {
+    context_->runtime.Cancel(timer_);
+    for (auto& [id, instance] : instances_) instance->Drop();
+}
+
+void PushLink::OnThread(std::move_only_function<void()> work) {
+    context_->runtime.Post([work = std::move(work), alive = std::weak_ptr(alive_)]() mutable {
+        if (alive.lock()) work();
+    });
+}
+
+std::shared_ptr<PushInstance> PushLink::Find(const WorkerId& id) const {
+    const auto found = instances_.find(id.text());
+    return found == instances_.end() ? nullptr : found->second;
+}
+
+std::optional<PushView> PushLink::View(const WorkerId& id) const {
+    const auto instance = Find(id);
+    if (!instance) return std::nullopt;
+    return PushView{.circuit = instance->circuit(),
+                    .checked = instance->checked(),
+                    .checks_failed = instance->failures(),
+                    .trouble = instance->failures() > 0 ? instance->trouble() : std::string()};
+}
+
+// --- Terms --------------------------------------------------------------------------------------
+
+void PushLink::OnRole(Role role) {
+    ++term_;
+    ready_ = false;
+    context_->runtime.Cancel(std::exchange(timer_, 0));
+    for (auto& [id, instance] : instances_) instance->Drop();
+    instances_.clear();
+    for (auto& [key, waiting] : std::exchange(waiting_, {})) {
+        for (auto& [report, done] : waiting.callers) {
+            done({CallbackAnswer::Verdict::kUnavailable,
+                  "the leader has just changed; say it again"});
+        }
+    }
+    if (role == Role::kLeader) Restore();
+}
+
+void PushLink::Restore() {
+    store_.ListSettings(Text(kOfflinePrefix), [this, &runtime = context_->runtime, term = term_,
+                                               alive = std::weak_ptr(alive_)](auto offline) {
+        runtime.Post([this, term, alive, offline = std::move(offline)] {
+            if (!alive.lock() || term != term_) return;
+            if (!offline) {
+                Log(LogLevel::kWarning, "executors", "cannot read which are offline",
+                    {{"error", offline.error().detail}});
+                timer_ = context_->runtime.After(kRestoreDelay, [this] { Restore(); });
+                return;
+            }
+            context_->node->Look([this, term, alive, offline](const Engine* engine) {
+                if (alive.lock() && engine && term == term_) Restore(*engine, *offline);
+            });
+        });
+    });
+}
+
+void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& offline) {
+    ready_ = true;
+    for (const auto& [id, slot] : engine.workers()) {
+        if (slot->row.link != LinkKind::kPush || slot->leaving) continue;
+        auto instance = std::make_shared<PushInstance>(context_, slot->row);
+        instances_[id] = instance;
+        instance->declared_offline = std::ranges::any_of(offline, [&](const SettingPut& setting) {
+            return setting.key == OfflineKey(slot->row.id);
+        });
+        instance->Watch();
+        // The others were lost before; they come back when they are healthy or say so.
+        if (slot->row.status == WorkerStatus::kOffline || instance->declared_offline) continue;
+        instance->Restore(HandOf(*slot, context_->config.attempt_timeout));
+        instance->Open();
+    }
+    TickLater();
+}
+
+void PushLink::TickLater() {
+    // Three times within a lease: one that is late does not lose the worker.
+    timer_ = context_->runtime.After(context_->config.lease / 3, [this] {
+        for (auto at = instances_.begin(); at != instances_.end();) {
+            if (at->second->Tick()) {
+                ++at;
+            } else {
+                at->second->Drop();
+                at = instances_.erase(at);
+            }
+        }
+        TickLater();
+    });
+}
+
+void PushLink::Release(const Effects& effects) {
+    const auto of = [&](SessionId session) -> PushInstance* {
+        const auto found = context_->sessions.find(session);
+        return found == context_->sessions.end() ? nullptr : found->second;
+    };
+    // An assignment of a session that is over was not in its hand: the engine gives it to others.
+    for (const Assign& assign : effects.assigns) {
+        if (PushInstance* instance = of(assign.session)) instance->OnAssign(assign);
+    }
+    for (const StopAttempt& stop : effects.stops) {
+        if (PushInstance* instance = of(stop.session)) instance->OnStop(stop);
+    }
+    for (const Verdict& verdict : effects.verdicts) {
+        if (verdict.session == callbacks_session_) OnVerdict(verdict);
+    }
+    for (const CloseSession& close : effects.closes) {
+        if (of(close.session)) OnClosed(close.session);
+    }
+    // One that is offline has no session that could be closed.
+    for (const Event& event : effects.events) {
+        if (event.type != EventType::kWorkerLeft) continue;
+        const auto instance = Find(event.worker);
+        if (!instance || instance->session() != 0 || instance->in_question) continue;
+        instance->Drop();
+        instances_.erase(event.worker.text());
+    }
+}
+
+// Ended by the engine: the executor was removed, or a stream worker took its id, or this process
+// was asleep for longer than a lease. Only the last one comes back.
+void PushLink::OnClosed(SessionId session) {
+    const WorkerId id = context_->sessions.at(session)->row().id;
+    const auto instance = Find(id);
+    instance->Drop();
+    instance->in_question = true;
+    context_->node->Look(
+        [this, id, instance, term = term_, alive = std::weak_ptr(alive_)](const Engine* engine) {
+            if (!alive.lock() || !engine || term != term_ || Find(id) != instance) return;
+            if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
+            const Slot* slot = engine->FindWorker(id);
+            if (!slot || slot->leaving || slot->row.link != LinkKind::kPush) {
+                instances_.erase(id.text());
+            } else {
+                instance->Open();
+                instance->Watch();
+            }
+        });
+}
+
+// --- What the API asks --------------------------------------------------------------------------
+
+void PushLink::Register(Worker row, Done<void> done) {
+    context_->node->Look([this, row = std::move(row), done = std::move(done),
+                          alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
+        if (!alive.lock() || !engine || !ready_) return done(NotLeading());
+        const Slot* slot = engine->FindWorker(row.id);
+        const bool taken = slot && slot->session != 0 && slot->row.link != LinkKind::kPush;
+        RegisterNow(std::move(row), taken, std::move(done));
+    });
+}
+
+void PushLink::RegisterNow(Worker row, bool taken, Done<void> done) {
+    if (taken) {
+        return done(Fail(ErrorCode::kConflict,
+                         "a worker that is connected has the id '" + row.id.text().str() + "'",
+                         "instance_id"));
+    }
+    const WorkerId id = row.id;
+    auto& instance = instances_[id.text()];
+    if (!instance) instance = std::make_shared<PushInstance>(context_, row);
+    instance->Update(std::move(row));
+    // Its answer comes when everything before it is committed too.
+    context_->node->Ask(SetSetting{.key = OfflineKey(id)}, WithoutAnswer(std::move(done)));
+}
+
+void PushLink::Beat(WorkerId id, WorkerLoad load, Done<void> done) {
+    OnThread([this, id = std::move(id), load, done = std::move(done)]() mutable {
+        if (!ready_) return done(NotLeading());
+        const auto instance = Find(id);
+        if (!instance) return done(NoExecutor(id));
+        instance->Beat(load);
+        done({});
+    });
+}
+
+void PushLink::SetStatus(WorkerId id, WorkerStatus status, Text reason, Done<void> done) {
+    OnThread([this, id = std::move(id), status, reason = std::move(reason),
+              done = std::move(done)]() mutable {
+        if (!ready_) return done(NotLeading());
+        const auto instance = Find(id);
+        if (!instance) return done(NoExecutor(id));
+        SetStatusNow(*instance, status, std::move(reason), std::move(done));
+    });
+}
+
+void PushLink::SetStatusNow(PushInstance& instance, WorkerStatus status, Text reason,
+                            Done<void> done) {
+    Node& node = *context_->node;
+    const WorkerId id = instance.row().id;
+    instance.declared_offline = status == WorkerStatus::kOffline;
+    if (status == WorkerStatus::kOffline) {
+        node.Tell(SetSetting{.key = OfflineKey(id), .value = reason.empty() ? "offline" : reason});
+        // Maintenance would outlast being declared dead; draining does not, and starts nothing.
+        node.Tell(SetWorkerStatus{.worker = id, .status = WorkerStatus::kDraining});
+        instance.Leave();
+    } else {
+        node.Tell(SetSetting{.key = OfflineKey(id)});
+        if (status == WorkerStatus::kOnline && instance.session() == 0) instance.Open();
+    }
+    node.Ask(SetWorkerStatus{.worker = id, .status = status, .reason = std::move(reason)},
+             WithoutAnswer(std::move(done)));
+}
+
+void PushLink::Remove(WorkerId id, Done<void> done) {
+    OnThread([this, id = std::move(id), done = std::move(done)]() mutable {
+        if (!ready_) return done(NotLeading());
+        const auto instance = Find(id);
+        if (!instance) return done(NoExecutor(id));
+        instance->Drop();
+        instances_.erase(id.text());
+        context_->node->Tell(SetSetting{.key = OfflineKey(id)});
+        context_->node->Ask(RemoveWorker{.worker = id}, WithoutAnswer(std::move(done)));
+    });
+}
+
+}  // namespace takt

@@ -1,0 +1,124 @@
+// PushLink: the workers that we call, which the REST API names executors.
+//
+//     PushLink link(runtime, store, config, policy, execute, check);
+//     Node node(runtime, store, config, seed, &link);
+//     link.Bind(node);
+//
+// Turns assignments into calls of POST {base_url}/execute, answers and callbacks into reports,
+// health checks into heartbeats. Each registered instance is a worker of the engine's with a
+// session of its own, opened by whoever leads: a new leader opens it again, and what waits for its
+// callback goes on waiting.
+//
+// Threads: Release, OnRole and View on the node's; the rest on any. `done` is called on the node's
+// or on one of the store's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "links/executor_report.h"
+#include "links/push_instance.h"
+#include "node/sink.h"
+#include "store/store.h"
+
+namespace takt {
+
+class Engine;
+
+struct CallbackReport {
+    ExecutionId execution;
+    Token token{};
+    ExecutorReport report;
+};
+
+struct CallbackAnswer {
+    enum class Verdict : std::uint8_t {
+        kAccepted,     // Now, or by an earlier copy of the same callback.
+        kStale,        // The attempt had ended otherwise, or another one has begun.
+        kForeign,      // The token is no attempt's of this execution.
+        kNotFound,     // There is no such execution.
+        kUnavailable,  // Ask again.
+    };
+    Verdict verdict{};
+    std::string detail;
+};
+using CallbackDone = std::move_only_function<void(CallbackAnswer)>;
+
+// How an executor is, as far as only the link knows.
+struct PushView {
+    CircuitBreaker::State circuit{};
+    bool checked = false;             // Its health is.
+    std::uint32_t checks_failed = 0;  // In a row.
+    std::string trouble;              // Of the last failed check.
+};
+
+class PushLink final : public Sink {
+  public:
+    // The runtime is the node's; both it and the store must outlive the link.
+    PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ExecutorPolicy policy,
+             HttpSend execute, HttpSend check);
+    // REQUIRES: the node is stopped; on its thread, or after that has ended.
+    ~PushLink() override;
+
+    // Once, before the node starts.
+    void Bind(Node& node) { context_->node = &node; }
+
+    const ExecutorPolicy& policy() const { return context_->policy; }
+
+    // All of these: kUnavailable while this node does not lead or has only just begun to.
+
+    // Makes the executor known, or changes what is known of it. Answers after the commit. kConflict
+    // if a stream worker has the id.
+    void Register(Worker row, Done<void> done);
+    // kNotFound if there is no such executor; also below.
+    void Beat(WorkerId id, WorkerLoad load, Done<void> done);
+    // kOnline, kMaintenance or kOffline.
+    void SetStatus(WorkerId id, WorkerStatus status, Text reason, Done<void> done);
+    void Remove(WorkerId id, Done<void> done);
+
+    // An executor says how an attempt ended.
+    void Callback(CallbackReport report, CallbackDone done);
+
+    std::optional<PushView> View(const WorkerId& id) const;
+
+    void Release(const Effects& effects) override;
+    void OnRole(Role role) override;
+
+  private:
+    struct Waiting {
+        bool success = false;
+        std::vector<std::pair<CallbackReport, CallbackDone>> callers;
+    };
+    using AttemptKey = std::pair<Text, std::uint32_t>;  // Execution and attempt.
+
+    void OnThread(std::move_only_function<void()> work);
+    std::shared_ptr<PushInstance> Find(const WorkerId& id) const;
+    void Restore();
+    void Restore(const Engine& engine, const std::vector<SettingPut>& offline);
+    void TickLater();
+    void OnClosed(SessionId session);
+    void RegisterNow(Worker row, bool taken, Done<void> done);
+    void SetStatusNow(PushInstance& instance, WorkerStatus status, Text reason, Done<void> done);
+    void TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done);
+    void JudgeStored(CallbackReport report, CallbackDone done);
+    void OnVerdict(const takt::Verdict& verdict);
+
+    Store& store_;
+    const std::shared_ptr<PushContext> context_;
+    const SessionId callbacks_session_;  // Verdicts on callbacks come back under it.
+    std::map<Text, std::shared_ptr<PushInstance>> instances_;
+    std::map<AttemptKey, Waiting> waiting_;  // At most as many as requests under way.
+    bool ready_ = false;                     // Leads, and knows what the term begins with.
+    std::uint64_t term_ = 0;                 // Tells late callbacks of an earlier one.
+    std::uint64_t timer_ = 0;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// Whether a callback says again what the stored execution already has from it.
+CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report);
+
+}  // namespace takt

@@ -1,0 +1,317 @@
+#include "server/executor_json.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "api/access.h"
+#include "api/json_read.h"
+
+namespace takt {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 200;
+constexpr std::size_t kUrlBytesMax = 2'000;
+constexpr std::size_t kTasksMax = 1'000;
+constexpr std::size_t kSmallBodyBytesMax = 64 << 10;
+constexpr PairLimits kLabelLimits = {32, 64, 256};
+
+std::unexpected<Error> Inside(std::string_view prefix, Error error) {
+    error.field = std::string(prefix) + error.field;
+    error.detail = std::string(prefix) + error.detail;
+    return std::unexpected(std::move(error));
+}
+
+Result<Text> ReadName(const JsonView& value, std::string_view field, std::size_t bytes_max) {
+    std::string scratch;
+    const auto text = ReadText(value, field, bytes_max, scratch);
+    if (!text) return std::unexpected(text.error());
+    return Text(*text);
+}
+
+// Without the slashes at its end: paths are added to it.
+Result<Text> ReadBaseUrl(const JsonView& value, const ExecutorPolicy& policy) {
+    auto text = ReadName(value, "base_url", kUrlBytesMax);
+    if (!text) return text;
+    std::string_view url = text->view();
+    while (url.ends_with('/')) url.remove_suffix(1);
+    if (url.find('?') != std::string_view::npos) {
+        return BadField("base_url", "must not have a query: paths are added to it");
+    }
+    const auto checked = policy.Check(url, "base_url");
+    if (!checked) return std::unexpected(checked.error());
+    return Text(url);
+}
+
+Result<Text> ReadHealthUrl(const JsonView& value, const ExecutorPolicy& policy) {
+    auto text = ReadName(value, "health_check_url", kUrlBytesMax);
+    if (!text) return text;
+    const auto checked = policy.Check(text->view(), "health_check_url");
+    if (!checked) return std::unexpected(checked.error());
+    return text;
+}
+
+template <typename T, typename Store>
+Result<void> Keep(Result<T> value, Store store) {
+    if (!value) return std::unexpected(std::move(value.error()));
+    store(std::move(*value));
+    return {};
+}
+
+// Reads one entry of `tasks`: a task as POST /tasks takes it, with `task_name` for its name.
+class TaskEntry {
+  public:
+    TaskEntry(Registration& registration, const RegistrationRules& rules)
+        : registration_(registration), rules_(rules) {}
+
+    Result<void> Read(const JsonView& value) {
+        if (value.kind() != JsonView::Kind::kObject) {
+            return BadField("task", "must be a JSON object");
+        }
+        std::string other;  // A field beside the names.
+        auto text = Renamed(value, other);
+        if (!text) return std::unexpected(text.error());
+        auto request =
+            ReadTask(JsonView(*text), rules_.task_limits, rules_.texts, {.now = rules_.now});
+        if (!request) return std::unexpected(request.error());
+        Task& task = *request->task;
+        registration_.worker.types.push_back(task.type);
+        if (!task.recurring()) {
+            if (other.empty()) return {};
+            return BadField(other, "needs a schedule; add cron, interval or interval_after_end");
+        }
+        const Text& executor = registration_.worker.group;
+        task.id = ExecutorTaskId(executor, task.name);
+        auto options = std::make_unique<TaskOptions>(task.opt());
+        options->executor = executor;
+        task.options = std::move(options);
+        registration_.tasks.push_back(std::move(*request));
+        return {};
+    }
+
+  private:
+    static Result<std::string> Renamed(const JsonView& value, std::string& other) {
+        std::string text = "{";
+        JsonView::Members members(value);
+        while (members.Next()) {
+            std::string_view key = members.key();
+            if (key == "id" || key == "executor") {
+                return BadField(key, "comes from the registration; leave it out");
+            }
+            if (key == "task_name") key = "name";
+            if (key != "name" && key != "type") other = key;
+            if (text.size() > 1) text += ',';
+            AppendJsonString(text, key);
+            text += ':';
+            text += members.value().raw();
+        }
+        return text + '}';
+    }
+
+    Registration& registration_;
+    const RegistrationRules& rules_;
+};
+
+Result<void> ReadTasks(const JsonView& value, Registration& registration,
+                       const RegistrationRules& rules) {
+    if (value.kind() != JsonView::Kind::kArray) return BadField("tasks", "must be a list");
+    std::size_t count = 0;
+    JsonView::Elements elements(value);
+    while (elements.Next()) {
+        if (count == kTasksMax) return BadField("tasks", "are too many; 1000 at most");
+        const std::string prefix = "tasks[" + std::to_string(count++) + "].";
+        auto read = TaskEntry(registration, rules).Read(elements.value());
+        if (!read) return Inside(prefix, std::move(read.error()));
+    }
+    auto& types = registration.worker.types;
+    std::ranges::sort(types);
+    types.erase(std::unique(types.begin(), types.end()), types.end());
+    auto& tasks = registration.tasks;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (tasks[i].task->id == tasks[j].task->id) {
+                return BadField("tasks", "name '" + tasks[i].task->name.str() + "' twice");
+            }
+        }
+    }
+    return {};
+}
+
+constexpr std::array<std::string_view, 9> kFields = {
+    "name",     "instance_id", "base_url", "health_check_url", "tasks",
+    "capacity", "weight",      "labels",   "process_id"};
+
+Result<void> ReadField(std::string_view key, const JsonView& value, Worker& worker,
+                       const RegistrationRules& rules) {
+    if (key == "name") {
+        return Keep(ReadName(value, key, kNameBytesMax), [&](Text t) { worker.group = t; });
+    }
+    if (key == "instance_id") {
+        std::string scratch;
+        const auto text = value.is_string() ? value.AsString(scratch) : std::string_view();
+        return Keep(WorkerId::Parse(text, key), [&](WorkerId id) { worker.id = std::move(id); });
+    }
+    if (key == "base_url") {
+        return Keep(ReadBaseUrl(value, rules.policy), [&](Text url) { worker.address = url; });
+    }
+    if (key == "health_check_url") {
+        return Keep(ReadHealthUrl(value, rules.policy), [&](Text url) { worker.health_url = url; });
+    }
+    if (key == "capacity") {
+        return Keep(ReadInteger(value, key, {1, kCapacityMax}),
+                    [&](std::int64_t n) { worker.capacity = static_cast<std::uint32_t>(n); });
+    }
+    if (key == "weight") {
+        return Keep(ReadInteger(value, key, {1, kWeightMax}),
+                    [&](std::int64_t n) { worker.weight = static_cast<std::uint32_t>(n); });
+    }
+    if (key == "labels") {
+        return Keep(ReadPairs(value, key, kLabelLimits), [&](Pairs p) { worker.labels = p; });
+    }
+    if (key == "process_id") {
+        return Keep(ReadName(value, key, kNameBytesMax), [&](Text t) { worker.instance = t; });
+    }
+    return UnknownField(key, kFields);
+}
+
+// A health page elsewhere would tell nothing about who is called, and would be one more address.
+Result<void> CheckOrigins(const Worker& worker) {
+    if (worker.health_url.empty()) return {};
+    const auto base = ParseUrl(worker.address);
+    const auto health = ParseUrl(worker.health_url);
+    if (base && health && base->Origin() == health->Origin()) return {};
+    return BadField("health_check_url", "must have the scheme, host and port of base_url");
+}
+
+}  // namespace
+
+Result<Registration> ReadRegistration(const JsonView& object, const RegistrationRules& rules) {
+    Registration registration;
+    Worker& worker = registration.worker;
+    worker.link = LinkKind::kPush;
+    std::optional<JsonView> tasks;
+    JsonView::Members members(object);
+    while (members.Next()) {
+        const JsonView value = members.value();
+        if (members.key() == "tasks") {
+            tasks = value;  // Read last: they need the name.
+            continue;
+        }
+        auto read = ReadField(members.key(), value, worker, rules);
+        if (!read) return std::unexpected(std::move(read.error()));
+    }
+    if (worker.group.empty()) return BadField("name", "is missing");
+    if (worker.id.empty()) return BadField("instance_id", "is missing");
+    if (worker.address.empty()) return BadField("base_url", "is missing");
+    worker.name = worker.id.text();
+    if (auto same = CheckOrigins(worker); !same) return std::unexpected(same.error());
+    if (tasks && !tasks->is_null()) {
+        auto read = ReadTasks(*tasks, registration, rules);
+        if (!read) return std::unexpected(std::move(read.error()));
+    }
+    return registration;
+}
+
+TaskId ExecutorTaskId(std::string_view executor, std::string_view task_name) {
+    const std::string plain = std::string(executor) + "." + std::string(task_name);
+    if (IsValidId(plain)) return TaskId(Text(plain));
+    std::string both(executor);
+    both += '\0';
+    both += task_name;
+    const Sha256 hash = Sha256Of(both);
+    const std::string_view bytes(reinterpret_cast<const char*>(hash.data()), 16);
+    return TaskId(Text("executor-task-" + HexText(bytes)));
+}
+
+Result<WorkerLoad> ReadLoad(std::string_view body) {
+    static constexpr std::array<std::string_view, 4> kNames = {"cpu", "memory", "connections",
+                                                               "draining"};
+    WorkerLoad load;
+    if (body.empty()) return load;
+    const auto object = ReadObject(body, kSmallBodyBytesMax);
+    if (!object) return std::unexpected(object.error());
+    JsonView::Members members(*object);
+    while (members.Next()) {
+        const std::string_view key = members.key();
+        const JsonView value = members.value();
+        Result<void> read;
+        if (key == "cpu" || key == "memory") {
+            read = Keep(ReadNumber(value, key, {0, 1}), [&](double fraction) {
+                (key == "cpu" ? load.cpu : load.memory) = static_cast<float>(fraction);
+            });
+        } else if (key == "connections") {
+            read = Keep(ReadInteger(value, key, {0, kCapacityMax}),
+                        [&](std::int64_t n) { load.connections = static_cast<std::uint32_t>(n); });
+        } else if (key == "draining") {
+            read = Keep(ReadBool(value, key), [&](bool draining) { load.draining = draining; });
+        } else {
+            read = UnknownField(key, kNames);
+        }
+        if (!read) return std::unexpected(std::move(read.error()));
+    }
+    return load;
+}
+
+Result<StatusChange> ReadStatusChange(std::string_view body) {
+    static constexpr std::array<std::string_view, 2> kNames = {"status", "reason"};
+    const auto object = ReadObject(body, kSmallBodyBytesMax);
+    if (!object) return std::unexpected(object.error());
+    StatusChange change;
+    bool found = false;
+    std::string scratch;
+    JsonView::Members members(*object);
+    while (members.Next()) {
+        const JsonView value = members.value();
+        if (members.key() == "status") {
+            const auto status =
+                value.is_string() ? ParseWorkerStatus(value.AsString(scratch)) : std::nullopt;
+            if (!status || *status == WorkerStatus::kDraining) {
+                return BadField("status", "must be online, maintenance or offline");
+            }
+            change.status = *status;
+            found = true;
+        } else if (members.key() == "reason") {
+            if (value.is_null()) continue;
+            auto reason = ReadName(value, "reason", kReasonBytesMax);
+            if (!reason) return std::unexpected(reason.error());
+            change.reason = std::move(*reason);
+        } else {
+            return UnknownField(members.key(), kNames);
+        }
+    }
+    if (!found) return BadField("status", "is missing");
+    return change;
+}
+
+void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushView>& view) {
+    const Worker& worker = slot.row;
+    json.BeginObject();
+    json.Field("id", worker.id.view()).Field("instance_id", worker.id.view());
+    json.Field("name", worker.group.view());
+    json.Field("base_url", worker.address.view());
+    json.Field("health_check_url", worker.health_url.view());
+    json.Field("status", Name(worker.status));
+    json.Field("status_reason", worker.status_reason.view());
+    json.Key("types").BeginArray();
+    for (const Text& type : worker.types) json.Value(type.view());
+    json.EndArray();
+    json.Field("capacity", worker.capacity).Field("weight", worker.weight);
+    json.Field("running", slot.busy());
+    json.Key("labels").BeginObject();
+    for (const auto& [name, value] : worker.labels) {
+        // Keys of users may need escaping, which JsonWriter does not do for keys.
+        std::string key;
+        AppendJsonString(key, name);
+        json.Key(std::string_view(key).substr(1, key.size() - 2)).Value(value.view());
+    }
+    json.EndObject();
+    if (view) {
+        json.Field("circuit", Name(view->circuit));
+        json.Key("health").BeginObject().Field("checked", view->checked);
+        json.Field("failures", view->checks_failed);
+        json.Field("last_failure", std::string_view(view->trouble)).EndObject();
+    }
+    json.Field("registered_at", worker.joined_at).Field("seen_at", worker.seen_at);
+}
+
+}  // namespace takt

@@ -1,0 +1,52 @@
+// Executors as the REST API spells them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "api/json_view.h"
+#include "api/task_json.h"
+#include "base/json.h"
+#include "engine/slot.h"
+#include "links/executor_policy.h"
+#include "links/push_link.h"
+#include "model/worker.h"
+
+namespace takt {
+
+// What an executor says when it registers: who it is, and the recurring tasks it brings.
+struct Registration {
+    Worker worker;
+    std::vector<TaskRequest> tasks;
+};
+
+struct RegistrationRules {
+    const ExecutorPolicy& policy;
+    const TaskLimits& task_limits;
+    TextPool& texts;
+    Time now{};
+};
+
+// kInvalid names the field at fault, "tasks[2].cron". A task without a schedule only names what the
+// executor can run.
+Result<Registration> ReadRegistration(const JsonView& object, const RegistrationRules& rules);
+
+// The id that a task of an executor gets: readable if both names allow it, the same for all of the
+// executor's instances.
+TaskId ExecutorTaskId(std::string_view executor, std::string_view task_name);
+
+// {"cpu": 0.5, "memory": 0.2, "connections": 3, "draining": false}, each optional.
+Result<WorkerLoad> ReadLoad(std::string_view body);
+
+struct StatusChange {
+    WorkerStatus status{};
+    Text reason;
+};
+// {"status": "online" | "maintenance" | "offline", "reason": "…"}
+Result<StatusChange> ReadStatusChange(std::string_view body);
+
+// Leaves the object open for more fields.
+void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushView>& view);
+
+}  // namespace takt

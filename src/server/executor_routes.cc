@@ -1,0 +1,274 @@
+#include "server/executor_routes.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "api/json_read.h"
+#include "api/services.h"
+#include "links/push_link.h"
+#include "server/executor_json.h"
+
+namespace takt {
+namespace {
+
+Error NoSuchExecutor(const WorkerId& id) {
+    return {ErrorCode::kNotFound, "there is no executor '" + id.text().str() + "'", "id"};
+}
+
+const Error kLeaderChanged = {ErrorCode::kUnavailable, "the leader has just changed", ""};
+
+using Brought = std::vector<std::pair<Text, Text>>;  // Names and ids of tasks.
+
+// After a change too, so that the caller sees what became of it.
+void SendExecutor(PushLink& link, Call call, WorkerId id, Brought brought = {}) {
+    Node& node = call.services().node;
+    node.Look([&link, call = std::move(call), id = std::move(id),
+               brought = std::move(brought)](const Engine* engine) mutable {
+        if (!engine) return call.RefuseAnswer(kLeaderChanged);
+        const Slot* slot = engine->FindWorker(id);
+        if (!slot || slot->row.link != LinkKind::kPush) {
+            return call.RefuseAnswer(NoSuchExecutor(id));
+        }
+        std::string body;
+        JsonWriter json(body);
+        BeginExecutor(json, *slot, link.View(id));
+        if (!brought.empty()) {
+            json.Key("tasks").BeginArray();
+            for (const auto& [name, task] : brought) {
+                json.BeginObject().Field("task_id", task.view());
+                json.Field("task_name", name.view()).EndObject();
+            }
+            json.EndArray();
+        }
+        json.EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+void List(PushLink& link, Call call) {
+    Node& node = call.services().node;
+    node.Look([&link, call = std::move(call)](const Engine* engine) mutable {
+        if (!engine) return call.RefuseAnswer(kLeaderChanged);
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Key("items").BeginArray();
+        for (const auto& [id, slot] : engine->workers()) {
+            if (slot->row.link != LinkKind::kPush) continue;
+            BeginExecutor(json, *slot, link.View(slot->row.id));
+            json.EndObject();
+        }
+        json.EndArray().Key("next_cursor").Null().EndObject();
+        call.Json(200, std::move(body));
+    });
+}
+
+void Get(PushLink& link, Call call) {
+    auto id = PathId<WorkerId>(call);
+    if (id) SendExecutor(link, std::move(call), std::move(*id));
+}
+
+// --- Registering --------------------------------------------------------------------------------
+
+// A registration whose tasks are being put; the executor follows when all are.
+struct Registering {
+    Registering(PushLink& to, Call asked, Registration wanted)
+        : link(to), call(std::move(asked)), registration(std::move(wanted)) {}
+
+    PushLink& link;
+    Call call;
+    Registration registration;
+    Brought brought;
+    std::atomic<std::size_t> waiting = 1;
+    std::mutex mutex;
+    std::optional<Error> failed;  // The first that was.
+
+    static void Done(const std::shared_ptr<Registering>& self) {
+        if (self->waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        // Sent again, the same registration finishes what was left out.
+        if (self->failed) return self->call.RefuseAnswer(*self->failed);
+        const WorkerId id = self->registration.worker.id;
+        self->link.Register(std::move(self->registration.worker), [self, id](Result<void> done) {
+            if (!done) return self->call.RefuseAnswer(done.error());
+            SendExecutor(self->link, std::move(self->call), id, std::move(self->brought));
+        });
+    }
+};
+
+void Register(PushLink& link, Call call) {
+    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
+    if (!object) return call.RefuseRequest(object.error());
+    Services& services = call.services();
+    auto registration = ReadRegistration(*object, {.policy = link.policy(),
+                                                   .task_limits = services.config.task_limits,
+                                                   .texts = services.texts,
+                                                   .now = ReadClocks().wall});
+    if (!registration) return call.RefuseRequest(registration.error());
+    auto tasks = std::move(registration->tasks);
+    auto self = std::make_shared<Registering>(link, std::move(call), std::move(*registration));
+    for (TaskRequest& request : tasks) {
+        const TaskId id = request.task->id;
+        self->brought.emplace_back(request.task->name, id.text());
+        ++self->waiting;
+        services.node.Ask(PutTask{.task = std::move(request.task)},
+                          [self](const Result<Answer>& answer) {
+                              if (!answer) {
+                                  const std::scoped_lock lock(self->mutex);
+                                  if (!self->failed) self->failed = answer.error();
+                              }
+                              Registering::Done(self);
+                          });
+        if (request.enabled) {
+            services.node.Tell(PauseTask{.task = id, .paused = !*request.enabled});
+        }
+    }
+    Registering::Done(self);
+}
+
+// --- Changing -----------------------------------------------------------------------------------
+
+void Beat(PushLink& link, Call call) {
+    auto id = PathId<WorkerId>(call);
+    if (!id) return;
+    const auto load = ReadLoad(call.request().body);
+    if (!load) return call.RefuseRequest(load.error());
+    link.Beat(*id, *load, [&link, id = *id, call = std::move(call)](Result<void> done) mutable {
+        if (!done) return call.RefuseAnswer(done.error());
+        SendExecutor(link, std::move(call), std::move(id));
+    });
+}
+
+void SetStatus(PushLink& link, Call call) {
+    auto id = PathId<WorkerId>(call);
+    if (!id) return;
+    auto change = ReadStatusChange(call.request().body);
+    if (!change) return call.RefuseRequest(change.error());
+    link.SetStatus(*id, change->status, std::move(change->reason),
+                   [&link, id = *id, call = std::move(call)](Result<void> done) mutable {
+                       if (!done) return call.RefuseAnswer(done.error());
+                       SendExecutor(link, std::move(call), std::move(id));
+                   });
+}
+
+void Remove(PushLink& link, Call call) {
+    auto id = PathId<WorkerId>(call);
+    if (!id) return;
+    link.Remove(std::move(*id), [call = std::move(call)](Result<void> done) mutable {
+        if (!done) return call.RefuseAnswer(done.error());
+        call.Send({.status = 204});
+    });
+}
+
+// --- Callbacks ----------------------------------------------------------------------------------
+
+Problem ProblemOf(CallbackAnswer answer) {
+    switch (answer.verdict) {
+        case CallbackAnswer::Verdict::kStale:
+            return {409, "conflict", std::move(answer.detail)};
+        case CallbackAnswer::Verdict::kForeign:
+            return {401, "unauthorized", std::move(answer.detail)};
+        case CallbackAnswer::Verdict::kNotFound:
+            return {404, "not_found", std::move(answer.detail), "id"};
+        default:
+            return {503, "unavailable", std::move(answer.detail), "", 1};
+    }
+}
+
+void Callback(PushLink& link, Call call) {
+    auto id = PathId<ExecutionId>(call);
+    if (!id) return;
+    auto body = ReadCallback(call.request().body);
+    if (!body) return call.RefuseRequest(body.error());
+    if (!body->execution_id.empty() && body->execution_id != id->view()) {
+        return call.RefuseRequest(
+            BadField("execution_id", "is not the one in the address").error());
+    }
+    const std::string_view header = call.request().headers.Find("X-Takt-Token").value_or("");
+    const auto token = ParseToken(body->token.empty() ? header : std::string_view(body->token));
+    if (!token) {
+        return call.Refuse({401, "unauthorized",
+                            "the callback needs the token that came with the execution, as "
+                            "X-Takt-Token or as token in the body"});
+    }
+    const bool success = body->report.success;
+    link.Callback({.execution = *id, .token = *token, .report = std::move(body->report)},
+                  [call = std::move(call), id = *id, success](CallbackAnswer answer) mutable {
+                      if (answer.verdict != CallbackAnswer::Verdict::kAccepted) {
+                          return call.Refuse(ProblemOf(std::move(answer)));
+                      }
+                      std::string text;
+                      JsonWriter json(text);
+                      json.BeginObject().Field("execution_id", id.view());
+                      json.Field("accepted", true);
+                      json.Field("status", success ? "success" : "failed").EndObject();
+                      call.Json(200, std::move(text));
+                  });
+}
+
+}  // namespace
+
+std::vector<Route> ExecutorRoutes(PushLink& link) {
+    std::vector<Route> routes;
+    const auto add = [&](Route route, void (*handler)(PushLink&, Call)) {
+        route.where = Where::kLeader;
+        route.handler = [&link, handler](Call call) { handler(link, std::move(call)); };
+        if (route.tag.empty()) route.tag = "executors";
+        routes.push_back(std::move(route));
+    };
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/executors/register",
+         .permission = Permission::kExecutor,
+         .summary = "Register an executor with the tasks it brings, or update it",
+         .takes = "Registration",
+         .gives = "Executor"},
+        Register);
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/executors/{id}/heartbeat",
+         .permission = Permission::kExecutor,
+         .summary = "Say that an executor lives, and how busy it is",
+         .takes = "ExecutorLoad",
+         .body_optional = true,
+         .gives = "Executor",
+         .routine = true},
+        Beat);
+    add({.method = HttpMethod::kGet,
+         .path = "/api/v1/executors",
+         .permission = Permission::kViewer,
+         .summary = "List executors",
+         .gives = "ExecutorList"},
+        List);
+    add({.method = HttpMethod::kGet,
+         .path = "/api/v1/executors/{id}",
+         .permission = Permission::kViewer,
+         .summary = "Get an executor",
+         .gives = "Executor"},
+        Get);
+    add({.method = HttpMethod::kPut,
+         .path = "/api/v1/executors/{id}/status",
+         .permission = Permission::kOperator,
+         .summary = "Put an executor online, into maintenance or offline",
+         .takes = "ExecutorStatus",
+         .gives = "Executor"},
+        SetStatus);
+    add({.method = HttpMethod::kDelete,
+         .path = "/api/v1/executors/{id}",
+         .permission = Permission::kOperator,
+         .summary = "Remove an executor; what it runs is given to others, its tasks stay",
+         .success = 204},
+        Remove);
+    // The one-time token of the attempt is the credential.
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/executions/{id}/callback",
+         .permission = Permission::kNone,
+         .tag = "executions",
+         .summary = "An executor tells how an execution ended; needs the attempt's token",
+         .takes = "Callback",
+         .gives = "CallbackAnswer",
+         .routine = true},
+        Callback);
+    return routes;
+}
+
+}  // namespace takt

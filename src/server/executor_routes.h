@@ -1,0 +1,14 @@
+// The routes of HTTP executors: register, heartbeat, list, get, status, remove, callback.
+#pragma once
+
+#include <vector>
+
+#include "api/route.h"
+
+namespace takt {
+
+class PushLink;
+
+std::vector<Route> ExecutorRoutes(PushLink& link);
+
+}  // namespace takt

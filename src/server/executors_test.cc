@@ -1,0 +1,242 @@
+// Executors through the REST API of a whole server.
+#include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
+#include <filesystem>
+#include <future>
+#include <map>
+
+#include "api/access.h"
+#include "http/client.h"
+#include "server/executor_json.h"
+#include "server/server.h"
+
+namespace takt {
+namespace {
+
+class ExecutorsTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        static int count = 0;
+        folder_ = std::filesystem::path(testing::TempDir()) /
+                  ("executors-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
+        Config config;
+        config.store.url = "file:" + folder_.string();
+        config.server.listen = "127.0.0.1:0";
+        auto server = Server::Start(config);
+        ASSERT_TRUE(server) << server.error().detail;
+        server_ = std::move(*server);
+        client_ = std::move(*BlockingHttpClient::Create({}));
+        // An answer of 503 means that nobody leads yet.
+        while (Get("/api/v1/executors").status == 503) std::this_thread::yield();
+    }
+    void TearDown() override {
+        if (server_) server_->Stop();
+        std::filesystem::remove_all(folder_);
+    }
+
+    HttpAnswer Send(HttpMethod method, const std::string& path, std::string body = {},
+                    HttpHeaderList headers = {}) {
+        if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
+        auto answer = client_->Send({.method = method,
+                                     .url = server_->url() + path,
+                                     .headers = std::move(headers),
+                                     .body = std::move(body)});
+        EXPECT_TRUE(answer) << answer.error().detail;
+        return answer ? std::move(*answer) : HttpAnswer{};
+    }
+    HttpAnswer Get(const std::string& path) { return Send(HttpMethod::kGet, path); }
+    HttpAnswer Register(const std::string& body) {
+        return Send(HttpMethod::kPost, "/api/v1/executors/register", body);
+    }
+    static std::string Field(const HttpAnswer& answer, std::string_view name) {
+        const auto json = boost::json::parse(answer.body);
+        const auto* field = json.as_object().if_contains(name);
+        return field && field->is_string() ? std::string(field->as_string()) : "(none)";
+    }
+
+    std::filesystem::path folder_;
+    std::unique_ptr<Server> server_;
+    std::unique_ptr<BlockingHttpClient> client_;
+};
+
+std::string Registration(const std::string& more) {
+    return R"({"name":"reports","instance_id":"r-1","base_url":"http://127.0.0.1:9")" + more + "}";
+}
+
+// A registration is written by hand, by people and by programs with faults.
+TEST_F(ExecutorsTest, ABadRegistrationIsRefusedByFieldAndLeavesNothing) {
+    const std::map<std::string, std::string> cases = {
+        {Registration(R"(,"capacity":0)"), "capacity"},
+        {Registration(R"(,"capacity":1e400)"), ""},
+        {Registration(R"(,"capacity":"ten")"), "capacity"},
+        {Registration(R"(,"weight":-1)"), "weight"},
+        {Registration(R"(,"wieght":1)"), "wieght"},
+        {Registration(R"(,"labels":[])"), "labels"},
+        {Registration(R"(,"tasks":{})"), "tasks"},
+        {Registration(R"(,"tasks":[7])"), "tasks[0].task"},
+        {Registration(R"(,"tasks":[{"cron":"0 0 2 * * *"}])"), "tasks[0].name"},
+        {Registration(R"(,"tasks":[{"task_name":"a","cron":"61 * * * *"}])"),
+         "tasks[0].cron_expression"},
+        {Registration(R"(,"tasks":[{"task_name":"a"},{"task_name":"b","timeout":3}])"),
+         "tasks[1].timeout"},
+        {Registration(R"(,"tasks":[{"task_name":"a","id":"x","cron":"@daily"}])"), "tasks[0].id"},
+        {Registration(
+             R"(,"tasks":[{"task_name":"a","cron":"@daily"},{"task_name":"a","cron":"@daily"}])"),
+         "tasks"},
+        {Registration(R"(,"health_check_url":"http://127.0.0.1:10/health")"), "health_check_url"},
+        {Registration(R"(,"health_check_url":"http://10.0.0.1/health")"), "health_check_url"},
+        {R"({"name":"reports","instance_id":"../r","base_url":"http://127.0.0.1:9"})",
+         "instance_id"},
+        {R"({"name":"reports","base_url":"http://127.0.0.1:9"})", "instance_id"},
+        {R"({"instance_id":"r-1","base_url":"http://127.0.0.1:9"})", "name"},
+        {R"({"name":"reports","instance_id":"r-1"})", "base_url"},
+        {R"({"name":"reports","instance_id":"r-1","base_url":"http://169.254.169.254"})",
+         "base_url"},
+        {R"({"name":"reports","instance_id":"r-1","base_url":"http://u:p@127.0.0.1"})", "base_url"},
+        {R"({"name":"reports","instance_id":"r-1","base_url":"http://example.com"})", "base_url"},
+        {R"({"name":"reports","instance_id":"r-1","base_url":"http://127.0.0.1/?a=b"})",
+         "base_url"},
+        {R"({"name":"reports","instance_id":"r-1","base_url":"gopher://127.0.0.1"})", "base_url"},
+    };
+    for (const auto& [body, field] : cases) {
+        const HttpAnswer answer = Register(body);
+        EXPECT_EQ(answer.status, 400) << body << answer.body;
+        if (!field.empty()) EXPECT_EQ(Field(answer, "field"), field) << body << answer.body;
+    }
+    EXPECT_EQ(Get("/api/v1/executors").body, R"({"items":[],"next_cursor":null})");
+    EXPECT_EQ(Get("/api/v1/tasks").body, R"({"items":[],"next_cursor":null})");
+}
+
+// A service starts: its task is there under an id that people can read, and follows its changes.
+TEST_F(ExecutorsTest, RegisteringBringsTasksAndRegisteringAgainUpdatesThem) {
+    const HttpAnswer first = Register(
+        Registration(R"(,"tasks":[{"task_name":"daily","cron":"0 0 2 * * *","timeout":300}])"));
+    ASSERT_EQ(first.status, 200) << first.body;
+    const HttpAnswer task = Get("/api/v1/tasks/reports.daily");
+    ASSERT_EQ(task.status, 200) << task.body;
+    EXPECT_EQ(Field(task, "executor"), "reports");
+    EXPECT_EQ(Field(task, "type"), "daily");
+
+    const HttpAnswer second = Register(
+        Registration(R"(,"tasks":[{"task_name":"daily","cron":"0 0 3 * * *","enabled":false}])"));
+    ASSERT_EQ(second.status, 200) << second.body;
+    EXPECT_EQ(Field(Get("/api/v1/tasks/reports.daily"), "cron_expression"), "0 0 3 * * *");
+    EXPECT_NE(Get("/api/v1/tasks/reports.daily").body.find(R"("enabled":false)"),
+              std::string::npos);
+}
+
+// An operator's day: look, set aside, bring back, remove.
+TEST_F(ExecutorsTest, StatusHeartbeatAndRemovalAnswerWithWhatBecameOfIt) {
+    ASSERT_EQ(Register(Registration("")).status, 200);
+    const std::string path = "/api/v1/executors/r-1";
+    const auto put = [&](const std::string& body) {
+        return Send(HttpMethod::kPut, path + "/status", body);
+    };
+    EXPECT_EQ(Field(put(R"({"status":"maintenance","reason":"upgrade"})"), "status"),
+              "maintenance");
+    EXPECT_EQ(Field(Get(path), "status_reason"), "upgrade");
+    EXPECT_EQ(Field(put(R"({"status":"offline"})"), "status"), "offline");
+    EXPECT_EQ(Field(put(R"({"status":"online"})"), "status"), "online");
+    EXPECT_EQ(put(R"({"status":"draining"})").status, 400);
+    EXPECT_EQ(put(R"({"reason":"x"})").status, 400);
+    EXPECT_EQ(Send(HttpMethod::kPost, path + "/heartbeat").status, 200);
+    EXPECT_EQ(Send(HttpMethod::kPost, path + "/heartbeat", R"({"cpu":2})").status, 400);
+    EXPECT_EQ(Send(HttpMethod::kPost, "/api/v1/executors/r-2/heartbeat").status, 404);
+    EXPECT_EQ(Send(HttpMethod::kDelete, path).status, 204);
+    EXPECT_EQ(Get(path).status, 404);
+    EXPECT_EQ(Send(HttpMethod::kDelete, path).status, 404);
+}
+
+// A callback from who knows where.
+TEST_F(ExecutorsTest, CallbacksWithoutARightTokenAreRefusedWithAReason) {
+    const std::string path = "/api/v1/executions/e-1/callback";
+    const std::string token(32, 'a');
+    const auto call = [&](const std::string& body, HttpHeaderList headers = {}) {
+        return Send(HttpMethod::kPost, path, body, std::move(headers)).status;
+    };
+    EXPECT_EQ(call(R"({"status":"success"})"), 401);
+    EXPECT_EQ(call(R"({"status":"success","token":"short"})"), 401);
+    EXPECT_EQ(call(R"({"status":"done"})", {{"X-Takt-Token", token}}), 400);
+    EXPECT_EQ(call(R"({"status":"success"})", {{"X-Takt-Token", token}}), 404);
+    EXPECT_EQ(call(R"({"status":"success","execution_id":"e-2"})", {{"X-Takt-Token", token}}), 400);
+    EXPECT_EQ(
+        Send(HttpMethod::kPost, "/api/v1/tasks", R"({"id":"e-1","name":"waits","delay":"1h"})")
+            .status,
+        201);
+    EXPECT_EQ(call(R"({"status":"success"})", {{"X-Takt-Token", token}}), 401);
+}
+
+// Tokens are on: registering needs an executor's, changing an operator's; a callback brings its
+// own.
+TEST_F(ExecutorsTest, EachRouteNeedsTheRoleThatTheTableNames) {
+    std::map<std::string, std::string> tokens;
+    for (const std::string role : {"admin", "viewer", "operator", "executor", "worker"}) {
+        HttpHeaderList headers;
+        if (tokens.contains("admin")) {
+            headers.emplace_back("Authorization", "Bearer " + tokens["admin"]);
+        }
+        const HttpAnswer made = Send(HttpMethod::kPost, "/api/v1/tokens",
+                                     R"({"name":"t","role":")" + role + "\"}", headers);
+        ASSERT_EQ(made.status, 201) << made.body;
+        tokens[role] = Field(made, "token");
+    }
+    const auto status = [&](HttpMethod method, const std::string& path, const std::string& role,
+                            const std::string& body) {
+        HttpHeaderList headers;
+        if (!role.empty()) headers.emplace_back("Authorization", "Bearer " + tokens[role]);
+        return Send(method, path, body, std::move(headers)).status;
+    };
+    const std::string one = "/api/v1/executors/r-1";
+    for (const auto& [role, expected] : std::map<std::string, int>{
+             {"", 401}, {"viewer", 403}, {"operator", 403}, {"worker", 403}, {"executor", 200}}) {
+        EXPECT_EQ(status(HttpMethod::kPost, "/api/v1/executors/register", role, Registration("")),
+                  expected)
+            << role;
+    }
+    for (const auto& [role, expected] : std::map<std::string, int>{
+             {"", 401}, {"viewer", 403}, {"executor", 403}, {"worker", 403}, {"operator", 200}}) {
+        EXPECT_EQ(status(HttpMethod::kPut, one + "/status", role, R"({"status":"maintenance"})"),
+                  expected)
+            << role;
+    }
+    for (const auto& [role, expected] :
+         std::map<std::string, int>{{"", 401}, {"executor", 403}, {"viewer", 200}}) {
+        EXPECT_EQ(status(HttpMethod::kGet, one, role, ""), expected) << role;
+        EXPECT_EQ(status(HttpMethod::kGet, "/api/v1/executors", role, ""), expected) << role;
+    }
+    EXPECT_EQ(status(HttpMethod::kPost, one + "/heartbeat", "operator", ""), 403);
+    EXPECT_EQ(status(HttpMethod::kPost, one + "/heartbeat", "executor", ""), 200);
+    EXPECT_EQ(status(HttpMethod::kDelete, one, "executor", ""), 403);
+    EXPECT_EQ(status(HttpMethod::kDelete, one, "operator", ""), 204);
+}
+
+// Programs are made from it.
+TEST_F(ExecutorsTest, OpenApiDescribesEveryRouteOfExecutors) {
+    const auto json = boost::json::parse(Get("/openapi.json").body);
+    const auto& paths = json.at("paths").as_object();
+    for (const char* path :
+         {"/api/v1/executors", "/api/v1/executors/register", "/api/v1/executors/{id}",
+          "/api/v1/executors/{id}/status", "/api/v1/executors/{id}/heartbeat",
+          "/api/v1/executions/{id}/callback"}) {
+        EXPECT_TRUE(paths.contains(path)) << path;
+    }
+    const auto& schemas = json.at("components").at("schemas").as_object();
+    for (const char* schema : {"Registration", "Executor", "ExecutorList", "ExecutorLoad",
+                               "ExecutorStatus", "Callback", "CallbackAnswer"}) {
+        EXPECT_TRUE(schemas.contains(schema)) << schema;
+    }
+}
+
+// Names in any script get a task id all the same, each its own.
+TEST(ExecutorTaskId, IsReadableWhereItCanBeAndUniqueWhereItCannot) {
+    EXPECT_EQ(ExecutorTaskId("reports", "daily").view(), "reports.daily");
+    const TaskId chinese = ExecutorTaskId("数据", "日报");
+    EXPECT_TRUE(IsValidId(chinese.view()));
+    EXPECT_EQ(chinese, ExecutorTaskId("数据", "日报"));
+    EXPECT_NE(chinese, ExecutorTaskId("数据日", "报"));
+    EXPECT_TRUE(IsValidId(ExecutorTaskId(std::string(100, 'a'), "b").view()));
+}
+
+}  // namespace
+}  // namespace takt
