@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,5 +52,22 @@ struct ConfigFlags {
 
 void AddServe(CLI::App& app, Context& context);
 void AddWorker(CLI::App& app, Context& context);
+void AddSubmit(CLI::App& app, Context& context);
+void AddGet(CLI::App& app, Context& context);
+void AddList(CLI::App& app, Context& context);
+void AddCancel(CLI::App& app, Context& context);
+void AddRetry(CLI::App& app, Context& context);
+void AddTrigger(CLI::App& app, Context& context);
+void AddTasks(CLI::App& app, Context& context);
+void AddWorkers(CLI::App& app, Context& context);
+void AddQueues(CLI::App& app, Context& context);
+void AddStatus(CLI::App& app, Context& context);
+void AddExplain(CLI::App& app, Context& context);
+void AddLogs(CLI::App& app, Context& context);
+void AddTop(CLI::App& app, Context& context);
+void AddToken(CLI::App& app, Context& context);
+void AddBench(CLI::App& app, Context& context);
+// Last: it knows the commands that were added before.
+void AddCompletion(CLI::App& app, Context& context);
 
 }  // namespace takt::cli

@@ -19,8 +19,13 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer("takt COMMAND --help tells more about a command.");
     cli::Context context;
-    cli::AddServe(app, context);
-    cli::AddWorker(app, context);
+    for (const auto add :
+         {cli::AddServe, cli::AddWorker, cli::AddSubmit, cli::AddGet, cli::AddList, cli::AddCancel,
+          cli::AddRetry, cli::AddTrigger, cli::AddTasks, cli::AddWorkers, cli::AddQueues,
+          cli::AddStatus, cli::AddExplain, cli::AddLogs, cli::AddTop, cli::AddToken, cli::AddBench,
+          cli::AddCompletion}) {
+        add(app, context);
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
