@@ -98,18 +98,9 @@ Result<void> WaitForWorkers(Client& client, const std::string& prefix, std::size
 
 std::vector<std::string> WorkerArguments(const Options& options, const std::string& url,
                                          const std::string& id) {
-    std::vector<std::string> arguments = {"worker",
-                                          "--server",
-                                          url,
-                                          "--id",
-                                          id,
-                                          "--capacity",
-                                          std::to_string(options.capacity),
-                                          "--demo",
-                                          "--log-level",
-                                          "error",
-                                          "--set",
-                                          "worker.buffer_size=100000"};
+    std::vector<std::string> arguments = {
+        "worker", "--server",    url,    "--id", id, "--capacity", std::to_string(options.capacity),
+        "--demo", "--log-level", "error"};
     if (!options.client.token.empty()) {
         arguments.insert(arguments.end(), {"--token", options.client.token});
     }
