@@ -10,6 +10,7 @@ class Commands(TaktTest):
     def setUp(self):
         super().setUp()
         self.serve("--with-worker", "--demo", *QUICK)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
 
     def test_the_quick_start_runs_a_task_and_shows_it(self):
         # A newcomer types the first commands of the README.

@@ -12,6 +12,12 @@ class Crash(TaktTest):
         """A task's command that writes a line each time it is run."""
         return f"echo $TAKT_ATTEMPT >> {self.folder}/{name}"
 
+    def begin_job(self, seconds):
+        """A task that takes so long; it has begun when this returns."""
+        command = f"{self.mark('job')}; exec sleep {seconds}"
+        self.takt("submit", "shell", f'{{"command": "{command}"}}', "--id", "job")
+        until(lambda: self.marks("job"), "the job has begun")
+
     def marks(self, name):
         file = pathlib.Path(self.folder) / name
         return file.read_text().split() if file.exists() else []
@@ -47,9 +53,8 @@ class Crash(TaktTest):
         # A deployment script waits while the scheduler is upgraded under it.
         server = self.serve(*QUICK)
         port = self.port()
-        self.worker("w", "--demo")
-        self.takt("submit", "sleep", '{"ms": 1500}', "--id", "job")
-        self.until_status("job", "running")
+        self.worker("w", "--allow-shell")
+        self.begin_job(1.5)
         waiter = self.start("get", "get", "job", "--wait", "--server", self.url)
         server.signal(signal.SIGKILL)
         server.wait()
@@ -61,23 +66,24 @@ class Crash(TaktTest):
     def test_work_of_a_killed_worker_is_run_by_another(self):
         # A worker's machine dies in the middle of a task.
         self.serve(*QUICK)
-        first = self.worker("first", "--demo", "--capacity", "1")
-        self.takt("submit", "sleep", '{"ms": 1000}', "--id", "job")
-        self.assertEqual(self.until_status("job", "running")["worker_id"], "first")
-        self.worker("second", "--demo", "--capacity", "1")
+        first = self.worker("first", "--allow-shell", "--demo", "--capacity", "1")
+        self.begin_job(1.0)
+        self.assertEqual(self.get("job")["worker_id"], "first")
+        self.worker("second", "--allow-shell", "--demo", "--capacity", "1")
 
         first.signal(signal.SIGKILL)
 
         row = self.until_status("job", "success")
         self.assertEqual((row["worker_id"], row["attempt"], row["losses"]), ("second", 2, 1))
+        self.assertEqual(self.marks("job"), ["1", "2"])
 
     def test_the_late_report_of_a_worker_that_was_stopped_is_refused(self):
         # A worker's machine is suspended beyond its lease and wakes up with a result.
         self.serve(*QUICK)
-        first = self.worker("first", "--demo", "--capacity", "1")
-        self.takt("submit", "sleep", '{"ms": 700}', "--id", "job")
-        self.assertEqual(self.until_status("job", "running")["worker_id"], "first")
-        self.worker("second", "--demo", "--capacity", "1")
+        first = self.worker("first", "--allow-shell", "--demo", "--capacity", "1")
+        self.begin_job(0.7)
+        self.assertEqual(self.get("job")["worker_id"], "first")
+        self.worker("second", "--allow-shell", "--demo", "--capacity", "1")
 
         first.signal(signal.SIGSTOP)
         done = self.until_status("job", "success")
@@ -94,9 +100,8 @@ class Crash(TaktTest):
     def test_a_worker_told_to_end_finishes_what_it_runs(self):
         # An operator deploys a new version of a worker.
         self.serve(*QUICK)
-        worker = self.worker("w", "--demo")
-        self.takt("submit", "sleep", '{"ms": 1000}', "--id", "job")
-        self.until_status("job", "running")
+        worker = self.worker("w", "--allow-shell")
+        self.begin_job(1.0)
         worker.signal(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0, worker.text())
         row = self.get("job")
@@ -104,26 +109,24 @@ class Crash(TaktTest):
 
     def test_a_scheduler_told_to_end_lets_its_own_worker_finish(self):
         # A single node is restarted by systemd.
-        server = self.serve("--with-worker", "--demo", *QUICK)
+        server = self.serve("--with-worker", "--set", "worker.allow_shell=true", *QUICK)
         port = self.port()
-        self.takt("submit", "sleep", '{"ms": 800}', "--id", "job")
-        self.until_status("job", "running")
+        self.begin_job(0.8)
         begin = time.monotonic()
         server.signal(signal.SIGTERM)
         self.assertEqual(server.wait(), 0, server.text())
         self.assertLess(time.monotonic() - begin, 20)
-        self.serve("--with-worker", "--demo", *QUICK, port=port)
+        self.serve("--with-worker", "--set", "worker.allow_shell=true", *QUICK, port=port)
         row = self.until_status("job", "success")
         self.assertEqual(row["attempt"], 1)
 
     def test_a_second_signal_quits_at_once(self):
         # Somebody has no patience for a task of an hour.
         self.serve(*QUICK)
-        worker = self.worker("w", "--demo")
-        self.takt("submit", "sleep", '{"ms": 3600000}', "--id", "job")
-        self.until_status("job", "running")
+        worker = self.worker("w", "--allow-shell")
+        self.begin_job(3600)
         worker.signal(signal.SIGTERM)
-        until(lambda: self.worker_row("w").get("status") != "online", "it is on its way out")
+        until(lambda: "draining" in worker.text(), "it is on its way out")
         worker.signal(signal.SIGTERM)
         worker.wait()
         self.takt("cancel", "job")
