@@ -110,18 +110,23 @@ std::vector<std::string> WorkerArguments(const Options& options, const std::stri
 void PrintReport(const Report& report) {
     const Throughput& all = report.throughput;
     const Latency& latency = report.latency;
-    std::fputs(
-        Fields({{"store", Cell(report.store)},
-                {"tasks", Cell(std::to_string(all.tasks))},
-                {"submitted", Cell(fmt::format("{:.0f}/s", all.tasks / all.submit_seconds))},
-                {"completed", Cell(fmt::format("{:.0f}/s", all.tasks / all.total_seconds))},
-                {"submit to start",
-                 Cell(fmt::format("p50 {:.2f} ms  p99 {:.2f} ms  p99.9 {:.2f} ms  max {:.2f} ms  "
-                                  "({} tasks at {:.0f}/s)",
-                                  latency.p50, latency.p99, latency.p999, latency.max,
-                                  latency.tasks, latency.rate))}})
-            .c_str(),
-        stdout);
+    const std::string started =
+        latency.tasks == 0
+            ? "-"
+            : fmt::format(
+                  "p50 {:.2f} ms  p99 {:.2f} ms  p99.9 {:.2f} ms  max {:.2f} ms  "
+                  "({} tasks at {:.0f}/s)",
+                  latency.p50, latency.p99, latency.p999, latency.max, latency.tasks, latency.rate);
+    const auto per_second = [&](double seconds) {
+        return Cell(fmt::format("{:.0f}/s", static_cast<double>(all.tasks) / seconds));
+    };
+    std::fputs(Fields({{"store", Cell(report.store)},
+                       {"tasks", Cell(std::to_string(all.tasks))},
+                       {"submitted", per_second(all.submit_seconds)},
+                       {"completed", per_second(all.total_seconds)},
+                       {"submit to start", Cell(started)}})
+                   .c_str(),
+               stdout);
     Table table({"PROCESS", "CPU", "OF ONE CORE", "MEMORY"});
     for (const Process& process : report.processes) {
         const double cpu = process.after.cpu_seconds - process.before.cpu_seconds;
@@ -142,10 +147,14 @@ void PrintReportJson(const Report& report) {
     json.Field("total_seconds", all.total_seconds);
     json.Field("submitted_per_second", static_cast<double>(all.tasks) / all.submit_seconds);
     json.Field("completed_per_second", static_cast<double>(all.tasks) / all.total_seconds);
-    json.Key("latency_ms").BeginObject().Field("tasks", report.latency.tasks);
-    json.Field("rate", report.latency.rate).Field("p50", report.latency.p50);
-    json.Field("p99", report.latency.p99).Field("p999", report.latency.p999);
-    json.Field("max", report.latency.max).EndObject();
+    json.Key("latency_ms");
+    if (report.latency.tasks == 0) {
+        json.Null();
+    } else {
+        json.BeginObject().Field("tasks", report.latency.tasks).Field("rate", report.latency.rate);
+        json.Field("p50", report.latency.p50).Field("p99", report.latency.p99);
+        json.Field("p999", report.latency.p999).Field("max", report.latency.max).EndObject();
+    }
     json.Key("processes").BeginArray();
     for (const Process& process : report.processes) {
         json.BeginObject().Field("name", std::string_view(process.name));

@@ -32,6 +32,9 @@ Exit ExitOf(const Error& error);
 // Prints "takt: …" on standard error.
 void PrintError(const Error& error);
 
+// Prints what was not understood, with the nearest command or flag that exists.
+Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake);
+
 // Flags that every command with a configuration takes: --config, --set and the short forms given.
 struct ConfigFlags {
     std::string file;

@@ -29,7 +29,9 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? cli::kOk : cli::kUsage;
+        // Help and version are "errors" of code 0.
+        if (error.get_exit_code() == 0) return app.exit(error);
+        return cli::ExitOfMistake(app, error);
     }
     return context.exit;
 }

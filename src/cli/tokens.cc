@@ -117,12 +117,15 @@ void AddToken(CLI::App& app, Context& context) {
     create->fallthrough();
     create->add_option("--role", options->role, "viewer, operator, admin, worker or executor")
         ->required();
-    create->add_option("--name", options->name, "What its owner calls it")->required();
+    create->add_option("--name", options->name, "What its owner calls it [its role]");
     create->add_option("--expires-in", options->expires_in, "30d [never]");
     create->add_option(
         "--store", options->store,
         "Write it into this store while no scheduler runs on it, instead of asking one");
-    create->callback([options, &context] { context.exit = RunCreate(*options); });
+    create->callback([options, &context] {
+        if (options->name.empty()) options->name = options->role;
+        context.exit = RunCreate(*options);
+    });
     CLI::App* list = token->add_subcommand("list", "Lists them, without their secrets");
     list->fallthrough();
     list->callback([options, &context] {

@@ -73,9 +73,12 @@ class Refusal(TaktTest):
 
     def test_flags_and_keys_that_do_not_exist(self):
         # A typing error must not be taken for a setting.
-        self.assertTrue(self.refused(USAGE, "serve", "--nonsense"))
-        self.assertTrue(self.refused(USAGE, "nonsense"))
-        self.assertTrue(self.refused(USAGE))
+        self.assertIn("did you mean '--store'?", self.refused_sentence(USAGE, "serve", "--stor=x"))
+        self.assertIn("did you mean 'submit'?", self.refused_sentence(USAGE, "submitt"))
+        self.assertIn("--server", self.refused_sentence(USAGE, "tasks", "pause", "x", "--serverr=x"))
+        self.assertTrue(self.refused_sentence(USAGE))
+        self.assertTrue(self.refused_sentence(USAGE, "submit"))
+        self.assertTrue(self.refused_sentence(USAGE, "list", "--limit", "many"))
         text = self.serve_refused(USAGE, self.store, "--set", "scheduler.worker_leese=2s")
         self.assertIn("did you mean 'scheduler.worker_lease'?", text)
         text = self.serve_refused(USAGE, self.store, "--set", "scheduler.worker_lease=soon")
