@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ Exit ExitOf(const Error& error);
 // Prints "takt: …" on standard error.
 void PrintError(const Error& error);
 
+// Prints what was not understood, with the nearest command or flag that exists.
+Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake);
+
 // Flags that every command with a configuration takes: --config, --set and the short forms given.
 struct ConfigFlags {
     std::string file;
@@ -51,5 +55,22 @@ struct ConfigFlags {
 
 void AddServe(CLI::App& app, Context& context);
 void AddWorker(CLI::App& app, Context& context);
+void AddSubmit(CLI::App& app, Context& context);
+void AddGet(CLI::App& app, Context& context);
+void AddList(CLI::App& app, Context& context);
+void AddCancel(CLI::App& app, Context& context);
+void AddRetry(CLI::App& app, Context& context);
+void AddTrigger(CLI::App& app, Context& context);
+void AddTasks(CLI::App& app, Context& context);
+void AddWorkers(CLI::App& app, Context& context);
+void AddQueues(CLI::App& app, Context& context);
+void AddStatus(CLI::App& app, Context& context);
+void AddExplain(CLI::App& app, Context& context);
+void AddLogs(CLI::App& app, Context& context);
+void AddTop(CLI::App& app, Context& context);
+void AddToken(CLI::App& app, Context& context);
+void AddBench(CLI::App& app, Context& context);
+// Last: it knows the commands that were added before.
+void AddCompletion(CLI::App& app, Context& context);
 
 }  // namespace takt::cli

@@ -21,10 +21,12 @@ void ConfigFlags::AddShort(CLI::App& command, const std::string& flag, const std
 Result<Config> ConfigFlags::Load() const {
     Config config;
     const char* from_environment = std::getenv("TAKT_CONFIG");
-    const std::string path =
-        !file.empty() ? file : from_environment ? std::string(from_environment) : std::string();
+    const std::string path = !file.empty()      ? file
+                             : from_environment ? std::string(from_environment)
+                                                : std::string();
     if (!path.empty()) {
-        if (auto loaded = LoadConfigFile(config, path); !loaded) return std::unexpected(loaded.error());
+        if (auto loaded = LoadConfigFile(config, path); !loaded)
+            return std::unexpected(loaded.error());
     }
     std::vector<std::string> variables;
     for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
@@ -52,16 +54,23 @@ Result<Config> ConfigFlags::Load() const {
 
 Exit ExitOf(const Error& error) {
     switch (error.code) {
-        case ErrorCode::kInvalid: return kUsage;
-        case ErrorCode::kNotFound: return kNotFound;
-        case ErrorCode::kConflict: return kConflict;
+        case ErrorCode::kInvalid:
+            return kUsage;
+        case ErrorCode::kNotFound:
+            return kNotFound;
+        case ErrorCode::kConflict:
+            return kConflict;
         case ErrorCode::kExhausted:
         case ErrorCode::kUnavailable:
-        case ErrorCode::kUnknown: return kUnavailable;
-        default: return kFailed;
+        case ErrorCode::kUnknown:
+            return kUnavailable;
+        default:
+            return kFailed;
     }
 }
 
-void PrintError(const Error& error) { std::fprintf(stderr, "takt: %s\n", error.detail.c_str()); }
+void PrintError(const Error& error) {
+    std::fprintf(stderr, "takt: %s\n", error.detail.c_str());
+}
 
 }  // namespace takt::cli

@@ -19,12 +19,19 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer("takt COMMAND --help tells more about a command.");
     cli::Context context;
-    cli::AddServe(app, context);
-    cli::AddWorker(app, context);
+    for (const auto add :
+         {cli::AddServe, cli::AddWorker, cli::AddSubmit, cli::AddGet, cli::AddList, cli::AddCancel,
+          cli::AddRetry, cli::AddTrigger, cli::AddTasks, cli::AddWorkers, cli::AddQueues,
+          cli::AddStatus, cli::AddExplain, cli::AddLogs, cli::AddTop, cli::AddToken, cli::AddBench,
+          cli::AddCompletion}) {
+        add(app, context);
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? cli::kOk : cli::kUsage;
+        // Help and version are "errors" of code 0.
+        if (error.get_exit_code() == 0) return app.exit(error);
+        return cli::ExitOfMistake(app, error);
     }
     return context.exit;
 }

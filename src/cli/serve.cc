@@ -97,17 +97,19 @@ void AddServe(CLI::App& app, Context& context) {
     options->config.AddShort(*serve, "--advertise", "server.advertise",
                              "URL at which others reach this node");
     options->config.AddShort(*serve, "--node-id", "server.node_id", "Name of this scheduler");
-    options->config.AddShort(*serve, "--log-level", "log.level", "trace, debug, info, warning, error");
+    options->config.AddShort(*serve, "--log-level", "log.level",
+                             "trace, debug, info, warning, error");
     options->config.AddShort(*serve, "--log-format", "log.format", "text or json");
     serve->add_flag("--insecure", options->insecure,
                     "Listen beyond loopback although there are no access tokens");
     serve->add_flag("--with-worker", options->with_worker, "Run a worker in the same process");
     serve->add_flag("--demo", options->demo,
                     "Give it the handlers noop, echo, sleep, fail and log");
-    serve->footer("examples:\n"
-                  "  takt serve\n"
-                  "  takt serve --with-worker --demo\n"
-                  "  takt serve --store file:/var/lib/takt --listen 127.0.0.1:9090\n");
+    serve->footer(
+        "examples:\n"
+        "  takt serve\n"
+        "  takt serve --with-worker --demo\n"
+        "  takt serve --store file:/var/lib/takt --listen 127.0.0.1:9090\n");
     serve->callback([options, &context] { context.exit = Serve(*options); });
 }
 

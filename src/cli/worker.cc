@@ -67,7 +67,8 @@ void AddWorker(CLI::App& app, Context& context) {
     config.AddShort(*worker, "--name", "worker.name", "What people read");
     config.AddShort(*worker, "--capacity", "worker.capacity", "Executions at once [10]");
     config.AddShort(*worker, "--weight", "worker.weight", "Share under weighted_round_robin [1]");
-    config.AddShort(*worker, "--types", "worker.types", "Task types, parted by commas [all it can]");
+    config.AddShort(*worker, "--types", "worker.types",
+                    "Task types, parted by commas [all it can]");
     config.AddShort(*worker, "--queues", "worker.queues", "Queues, parted by commas [all]");
     config.AddShort(*worker, "--labels", "worker.labels", "zone=a,disk=ssd");
     config.AddShort(*worker, "--group", "worker.group", "What a task's executor can name");
@@ -78,9 +79,10 @@ void AddWorker(CLI::App& app, Context& context) {
     worker->add_flag("--demo", options->demo, "Handlers noop, echo, sleep, fail and log");
     worker->add_flag("--allow-shell", options->allow_shell,
                      "Run tasks of the type shell as processes");
-    worker->footer("examples:\n"
-                   "  takt worker --demo\n"
-                   "  takt worker --server http://10.0.0.5:8080 --capacity 50 --demo\n");
+    worker->footer(
+        "examples:\n"
+        "  takt worker --demo\n"
+        "  takt worker --server http://10.0.0.5:8080 --capacity 50 --demo\n");
     worker->callback([options, &context] { context.exit = Work(*options); });
 }
 

@@ -19,9 +19,10 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, 
         if (auto added = executors.Add(*shell); !added) return std::unexpected(added.error());
     }
     if (executors.empty()) {
-        return Fail(ErrorCode::kInvalid,
-                    "this worker has nothing to run tasks with: give it --demo or --allow-shell, or "
-                    "write one with the C++ SDK or docs/worker_protocol.md");
+        return Fail(
+            ErrorCode::kInvalid,
+            "this worker has nothing to run tasks with: give it --demo or --allow-shell, or "
+            "write one with the C++ SDK or docs/worker_protocol.md");
     }
     WorkerOptions options{.servers = config.servers,
                           .id = config.id,

@@ -1,0 +1,105 @@
+#include "cli/fleet_view.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/object.hpp>
+
+namespace takt::cli {
+namespace {
+
+std::string Joined(const boost::json::value& value, std::string_view name) {
+    std::string out;
+    for (const auto* item : ListMember(value, name)) {
+        if (const auto* text = item->if_string()) {
+            out += (out.empty() ? "" : ",") + std::string(*text);
+        }
+    }
+    return out.empty() ? "*" : Clean(out, 40);
+}
+
+std::string Percent(double fraction) {
+    return fmt::format("{:.0f}%", 100 * fraction);
+}
+
+}  // namespace
+
+Table WorkerTable(const boost::json::value& page) {
+    Table table({"ID", "STATUS", "RUNNING", "CPU", "MEMORY", "TYPES", "QUEUES", "VERSION", "SEEN"});
+    for (const auto* worker : ListMember(page, "items")) {
+        const std::string status = Member(*worker, "status");
+        const auto* load = FindMember(*worker, "load");
+        const bool known = load && load->is_object();
+        table.Add({Member(*worker, "id"), Cell(status, ColourOf(status)),
+                   Member(*worker, "running") + "/" + Member(*worker, "capacity"),
+                   known ? Percent(NumberMember(*load, "cpu")) : "-",
+                   known ? Percent(NumberMember(*load, "memory")) : "-", Joined(*worker, "types"),
+                   Joined(*worker, "queues"), Clean(Member(*worker, "version"), 20),
+                   ShortTime(Member(*worker, "seen_at"))});
+    }
+    return table;
+}
+
+Table QueueTable(const boost::json::value& page) {
+    Table table({"QUEUE", "STATE", "WAITING", "WORKING", "OLDEST", "CONCURRENCY", "RATE"});
+    for (const auto* queue : ListMember(page, "items")) {
+        const bool paused = Member(*queue, "paused") == "true";
+        const std::string oldest = Member(*queue, "oldest_wait_seconds");
+        const std::string most = Member(*queue, "concurrency_max");
+        const auto* rate = FindMember(*queue, "rate_limit");
+        table.Add(
+            {Member(*queue, "name"), paused ? Cell("paused", Colour::kYellow) : Cell("active"),
+             Member(*queue, "waiting"), Member(*queue, "working"),
+             oldest.empty() ? "-"
+                            : fmt::format("{:.1f}s", NumberMember(*queue, "oldest_wait_seconds")),
+             most.empty() ? "-" : most,
+             rate && rate->is_object() ? Member(*rate, "count") + " per " + Member(*rate, "per")
+                                       : "-"});
+    }
+    return table;
+}
+
+std::string StatusText(const boost::json::value& status) {
+    const std::string role = Member(status, "role");
+    std::string leader = "none; an election is under way or the store is out of reach";
+    if (const auto* row = FindMember(status, "leader"); row && row->is_object()) {
+        leader = Member(*row, "node_id") + " at " + Member(*row, "address") + ", epoch " +
+                 Member(*row, "epoch");
+    }
+    std::string store = "unknown";
+    Colour store_colour = Colour::kNone;
+    if (const auto* row = FindMember(status, "store"); row && row->is_object()) {
+        store = Member(*row, "description");
+        if (Member(*row, "reachable") != "true") {
+            store += ", out of reach: " + Member(*row, "trouble");
+            store_colour = Colour::kRed;
+        }
+    }
+    std::string text = Fields({{"node", Member(status, "node_id")},
+                               {"role", Cell(role, ColourOf(role))},
+                               {"leader", Cell(leader)},
+                               {"store", Cell(store, store_colour)},
+                               {"version", Member(status, "version")},
+                               {"up since", ShortTime(Member(status, "started_at"))}});
+    Table nodes({"NODE", "ADDRESS", "VERSION", "STARTED"});
+    for (const auto* node : ListMember(status, "nodes")) {
+        nodes.Add({Member(*node, "node_id"), Member(*node, "address"), Member(*node, "version"),
+                   ShortTime(Member(*node, "started_at"))});
+    }
+    if (!nodes.empty()) text += "\n" + nodes.Text();
+    return text;
+}
+
+std::string MetricsText(const boost::json::value& metrics) {
+    return fmt::format(
+        "executions  {} pending, {} scheduled, {} running, {} retrying\n"
+        "ended       {} success, {} failed, {} cancelled since this leader began; {:.1f}/s\n"
+        "workers     {} online, {} offline, {} busy\n",
+        Member(metrics, "tasks_pending"), Member(metrics, "tasks_scheduled"),
+        Member(metrics, "tasks_running"), Member(metrics, "tasks_retrying"),
+        Member(metrics, "tasks_completed"), Member(metrics, "tasks_failed"),
+        Member(metrics, "tasks_cancelled"), NumberMember(metrics, "task_throughput"),
+        Member(metrics, "workers_online"), Member(metrics, "workers_offline"),
+        Percent(NumberMember(metrics, "worker_utilization")));
+}
+
+}  // namespace takt::cli

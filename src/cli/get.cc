@@ -1,0 +1,53 @@
+// takt get: everything about executions, by id.
+#include <cstdio>
+
+#include "cli/client.h"
+#include "cli/execution_view.h"
+
+namespace takt::cli {
+namespace {
+
+struct Options {
+    ClientOptions client;
+    std::vector<std::string> ids;
+    bool wait = false;
+};
+
+Result<int> Get(Client& client, const Options& options) {
+    int exit = kOk;
+    for (std::size_t i = 0; i < options.ids.size(); ++i) {
+        const std::string& id = options.ids[i];
+        auto answer = options.wait ? WaitUntilFinished(client, {.execution = id})
+                                   : client.Get(PathOf("executions", id));
+        if (!answer) return std::unexpected(answer.error());
+        if (options.wait && exit == kOk) exit = ExitOfOutcome(answer->value);
+        if (options.client.json) {
+            std::printf("%s\n", answer->body.c_str());
+        } else {
+            std::printf("%s%s", i ? "\n" : "", ExecutionText(answer->value).c_str());
+        }
+    }
+    return exit;
+}
+
+}  // namespace
+
+void AddGet(CLI::App& app, Context& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* get = app.add_subcommand("get", "Shows executions");
+    options->client.Add(*get);
+    get->add_option("id", options->ids, "Execution; a task that runs once has the same id")
+        ->required();
+    get->add_flag("--wait", options->wait,
+                  "Wait until it is finished; the exit code tells whether it succeeded");
+    get->footer(
+        "examples:\n"
+        "  takt get remind-7\n"
+        "  takt get remind-7 --wait --json\n");
+    get->callback([options, &context] {
+        context.exit =
+            WithClient(options->client, [&](Client& client) { return Get(client, *options); });
+    });
+}
+
+}  // namespace takt::cli

@@ -1,0 +1,105 @@
+// takt list: executions, newest first.
+#include <algorithm>
+#include <cstdio>
+
+#include "base/json.h"
+#include "cli/client.h"
+#include "cli/execution_view.h"
+
+namespace takt::cli {
+namespace {
+
+constexpr std::size_t kPageMax = 1000;
+
+struct Options {
+    ClientOptions client;
+    std::string task, status, worker, type, queue, from, to, cursor;
+    std::size_t limit = 20;
+    bool all = false;
+};
+
+// A page at a time, so that a list of millions needs the memory of one page.
+Result<int> List(Client& client, const Options& options) {
+    std::string cursor = options.cursor;
+    std::size_t left = options.all ? SIZE_MAX : options.limit;
+    bool first = true;
+    if (options.client.json) std::printf("{\"items\":[");
+    while (left > 0) {
+        const auto page = client.Get(
+            WithQuery("/api/v1/executions", {{"task_id", options.task},
+                                             {"status", options.status},
+                                             {"worker_id", options.worker},
+                                             {"type", options.type},
+                                             {"queue", options.queue},
+                                             {"from", options.from},
+                                             {"to", options.to},
+                                             {"limit", std::to_string(std::min(left, kPageMax))},
+                                             {"cursor", cursor}}));
+        if (!page) {
+            if (options.client.json) std::printf("]}\n");
+            return std::unexpected(page.error());
+        }
+        const auto items = ListMember(page->value, "items");
+        Table table = ExecutionTable();
+        for (const auto* item : items) {
+            if (options.client.json) {
+                std::string text;
+                AppendJson(text, *item);
+                std::printf("%s%s", first ? "" : ",", text.c_str());
+            } else {
+                AddExecution(table, *item);
+            }
+            first = false;
+        }
+        if (!options.client.json && !table.empty()) table.Print();
+        left -= std::min(left, items.size());
+        cursor = Member(page->value, "next_cursor");
+        if (cursor.empty() || items.empty()) break;
+    }
+    if (options.client.json) {
+        std::string next = "null";
+        if (!cursor.empty()) {
+            next.clear();
+            AppendJsonString(next, cursor);
+        }
+        std::printf("],\"next_cursor\":%s}\n", next.c_str());
+    } else if (first) {
+        std::fprintf(stderr, "nothing matches\n");
+    } else if (!cursor.empty()) {
+        std::fprintf(stderr, "there are more: --cursor %s, or --follow for all\n", cursor.c_str());
+    }
+    return kOk;
+}
+
+}  // namespace
+
+void AddList(CLI::App& app, Context& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* list = app.add_subcommand("list", "Lists executions, newest first");
+    options->client.Add(*list);
+    list->add_option("--task", options->task, "Only of this task");
+    list->add_option("--status", options->status,
+                     "Only these states, parted by commas: pending, scheduled, running, retrying, "
+                     "success, failed, cancelled, skipped");
+    list->add_option("--worker", options->worker, "Only on this worker");
+    list->add_option("--type", options->type, "Only of this type");
+    list->add_option("--queue", options->queue, "Only of this queue");
+    list->add_option("--from", options->from, "Created at this time or later, RFC 3339");
+    list->add_option("--to", options->to, "Created before this time");
+    list->add_option("-n,--limit", options->limit, "How many")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    list->add_option("--cursor", options->cursor, "Go on where an earlier list ended");
+    list->add_flag("--follow,--all", options->all, "Follow the cursor to the end");
+    list->footer(
+        "examples:\n"
+        "  takt list --status failed,cancelled --type resize\n"
+        "  takt list --task nightly --limit 5\n"
+        "  takt list --all --json | jq -r '.items[].id'\n");
+    list->callback([options, &context] {
+        context.exit =
+            WithClient(options->client, [&](Client& client) { return List(client, *options); });
+    });
+}
+
+}  // namespace takt::cli

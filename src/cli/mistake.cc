@@ -1,0 +1,52 @@
+// What is said about a command line that is not understood.
+#include "cli/cli.h"
+
+namespace takt::cli {
+namespace {
+
+// The command, or the part of it, that was being read.
+const CLI::App& InnermostOf(const CLI::App& app) {
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    return *at;
+}
+
+std::vector<std::string> NamesOf(const CLI::App& command, bool flags) {
+    std::vector<std::string> names;
+    // A part of a command takes its flags too.
+    for (const CLI::App* at = &command; at; at = at->get_parent()) {
+        for (const CLI::Option* option : at->get_options()) {
+            if (!flags) break;
+            for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+        }
+        for (const CLI::App* part : at->get_subcommands([](const CLI::App*) { return true; })) {
+            if (!flags && at == &command) names.push_back(part->get_name());
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake) {
+    const CLI::App& command = InnermostOf(app);
+    std::string sentence = mistake.what();
+    if (const auto left = app.remaining(true); !left.empty()) {
+        const std::string& word = left.front();
+        const bool flag = word.starts_with('-');
+        const std::vector<std::string> names = NamesOf(command, flag);
+        const std::vector<std::string_view> candidates(names.begin(), names.end());
+        const std::string_view nearest =
+            Nearest(std::string_view(word).substr(0, word.find('=')), candidates);
+        sentence = std::string("there is no ") + (flag ? "flag" : "command") + " '" + word + "'";
+        if (!nearest.empty()) sentence += "; did you mean '" + std::string(nearest) + "'?";
+    }
+    std::string path;
+    for (const CLI::App* at = &command; at; at = at->get_parent()) {
+        path = at->get_name() + (path.empty() ? "" : " " + path);
+    }
+    std::fprintf(stderr, "takt: %s (%s --help tells more)\n", sentence.c_str(), path.c_str());
+    return kUsage;
+}
+
+}  // namespace takt::cli

@@ -1,0 +1,84 @@
+#include "cli/offline_token.h"
+
+#include <future>
+#include <memory>
+
+#include "base/random.h"
+#include "store/open.h"
+
+namespace takt::cli {
+namespace {
+
+// Long enough for two writes to a slow store; a crash in between keeps others out no longer.
+constexpr Duration kTerm{10'000};
+
+// The store's answer, waited for; it comes within the backend's own deadline.
+template <typename T, typename Ask>
+Result<T> Wait(Ask ask) {
+    std::promise<Result<T>> promise;
+    auto future = promise.get_future();
+    ask([&promise](Result<T> result) { promise.set_value(std::move(result)); });
+    return future.get();
+}
+
+Error LedBy(Store& store, Error error) {
+    const auto leader =
+        Wait<std::optional<LeaderRow>>([&](auto done) { store.Leader(0, std::move(done)); });
+    if (!leader || !*leader) return error;
+    const std::string address = (*leader)->address.str();
+    error.detail = "scheduler " + std::string((*leader)->node.view()) +
+                   " leads this store: stop it, or ask it with --server " + address +
+                   " instead of --store";
+    return error;
+}
+
+Result<void> Write(Store& store, const Term& term, const AccessToken& token) {
+    // Commit writes down the last serial as well; it must not fall.
+    const auto page = Wait<LoadPage>([&](auto done) { store.Load(0, "", std::move(done)); });
+    if (!page) return std::unexpected(page.error());
+    auto batch = std::make_shared<Batch>();
+    batch->term = term;
+    batch->sequence = 1;
+    batch->last_serial = page->last_serial;
+    batch->changes.push_back(SettingPut{.key = Text(std::string(kTokenSettingPrefix) + token.id),
+                                        .value = Text(EncodeToken(token))});
+    return Wait<void>([&](auto done) { store.Commit(batch, std::move(done)); });
+}
+
+}  // namespace
+
+Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
+    if (what.store.starts_with("memory:")) {
+        return Fail(ErrorCode::kInvalid, "a token in memory: would be gone with this command");
+    }
+    auto opened = OpenStore(what.store);
+    if (!opened) return std::unexpected(opened.error());
+    Store& store = **opened;
+    const auto existing = Wait<std::vector<SettingPut>>(
+        [&](auto done) { store.ListSettings(Text(kTokenSettingPrefix), std::move(done)); });
+    if (!existing) return std::unexpected(existing.error());
+    if (existing->empty() && what.role != AccessRole::kAdmin) {
+        return Fail(ErrorCode::kInvalid, "the first token must have --role admin");
+    }
+    Random random(NewRandomSeed());
+    const Time now = ReadClocks().wall;
+    NewToken made = MakeToken(what.role, what.name, now,
+                              what.lifetime > Duration(0) ? now + what.lifetime : Time{}, random);
+    const auto node = NodeId::Parse("token-" + made.token.id, "node");
+    const auto term = Wait<Term>([&](auto done) {
+        store.Acquire({.node = *node, .address = Text("http://127.0.0.1"), .ttl = kTerm},
+                      std::move(done));
+    });
+    if (!term) {
+        if (term.error().code != ErrorCode::kConflict) return std::unexpected(term.error());
+        return std::unexpected(LedBy(store, term.error()));
+    }
+    const auto written = Write(store, *term, made.token);
+    const auto resigned = Wait<void>([&](auto done) { store.Resign(*term, std::move(done)); });
+    if (!written) return std::unexpected(written.error());
+    // The token is there; that the term ends by its ttl only delays the next scheduler.
+    static_cast<void>(resigned);
+    return made;
+}
+
+}  // namespace takt::cli

@@ -1,0 +1,72 @@
+// What people read: aligned tables, colour on a terminal only, values of the API as short text.
+//
+// Names and messages come from strangers. Control characters in them are shown as '?', so that a
+// task's name cannot move the cursor or colour the rest of the screen.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace takt::cli {
+
+// Whether standard output is a terminal that wants colour: not with NO_COLOR or TERM=dumb.
+bool UseColour();
+
+enum class Colour : std::uint8_t { kNone, kRed, kGreen, kYellow, kBlue, kDim, kBold };
+std::string Paint(std::string_view text, Colour colour);
+
+// Of an execution's or a worker's state.
+Colour ColourOf(std::string_view status);
+
+// Columns on a terminal: wide East Asian characters take two.
+std::size_t DisplayWidth(std::string_view text);
+
+// Without control characters, cut to `width_max` columns with an ellipsis.
+std::string Clean(std::string_view text, std::size_t width_max = 200);
+
+struct Cell {
+    std::string text;
+    Colour colour = Colour::kNone;
+
+    Cell(std::string value, Colour paint = Colour::kNone)  // NOLINT: implicit, rows are lists.
+        : text(std::move(value)), colour(paint) {}
+    Cell(const char* value) : text(value) {}  // NOLINT
+};
+
+class Table {
+  public:
+    explicit Table(std::vector<std::string> heads) : heads_(std::move(heads)) {}
+    void Add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+    bool empty() const { return rows_.empty(); }
+    // Lines with newlines; the last column is not padded.
+    std::string Text() const;
+    void Print() const;
+
+  private:
+    std::vector<std::string> heads_;
+    std::vector<std::vector<Cell>> rows_;
+};
+
+// A member of a JSON object as text: a string's content, JSON for other values, "" for null and for
+// what is not there.
+std::string Member(const boost::json::value& value, std::string_view name);
+double NumberMember(const boost::json::value& value, std::string_view name);
+const boost::json::value* FindMember(const boost::json::value& value, std::string_view name);
+// A list member's values; empty if there is none.
+std::vector<const boost::json::value*> ListMember(const boost::json::value& value,
+                                                  std::string_view name);
+
+// "2026-11-15T03:46:17.648Z" as "2026-11-15 03:46:17"; "-" for nothing.
+std::string ShortTime(std::string_view time);
+// How long from one to the other; "-" unless both are there.
+std::string TimeBetween(std::string_view from, std::string_view to);
+
+// Name, value; one per line.
+std::string Fields(const std::vector<std::pair<std::string, Cell>>& fields);
+
+}  // namespace takt::cli

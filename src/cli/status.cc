@@ -1,0 +1,41 @@
+// takt status: the scheduler asked, who leads, and the numbers of the whole.
+#include <cstdio>
+
+#include "cli/client.h"
+#include "cli/fleet_view.h"
+
+namespace takt::cli {
+namespace {
+
+Result<int> Status(Client& client, const ClientOptions& options) {
+    const auto status = client.Get("/api/v1/scheduler/status");
+    if (!status) return std::unexpected(status.error());
+    if (options.json) {
+        std::printf("%s\n", status->body.c_str());
+        return kOk;
+    }
+    std::fputs(StatusText(status->value).c_str(), stdout);
+    // Only a leader has them.
+    const auto metrics = client.Get("/api/v1/metrics");
+    if (!metrics) return std::unexpected(metrics.error());
+    std::printf("\n%s", MetricsText(metrics->value).c_str());
+    return kOk;
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, Context& context) {
+    auto options = std::make_shared<ClientOptions>();
+    CLI::App* status = app.add_subcommand("status", "Shows the scheduler and who leads");
+    options->Add(*status);
+    status->footer(
+        "examples:\n"
+        "  takt status\n"
+        "  takt status --json | jq -r .leader.node_id\n");
+    status->callback([options, &context] {
+        context.exit =
+            WithClient(*options, [&](Client& client) { return Status(client, *options); });
+    });
+}
+
+}  // namespace takt::cli

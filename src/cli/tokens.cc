@@ -1,0 +1,149 @@
+// takt token: access tokens, of a running scheduler or, for the first one, straight in its store.
+#include <boost/json/object.hpp>
+#include <cstdio>
+
+#include "base/json.h"
+#include "cli/client.h"
+#include "cli/offline_token.h"
+#include "cli/output.h"
+
+namespace takt::cli {
+namespace {
+
+struct Options {
+    ClientOptions client;
+    std::string name, role, expires_in, id, store;
+};
+
+constexpr const char* kShownOnce =
+    "this is the only time it is shown; use it with --token or TAKT_TOKEN";
+
+Result<int> Create(Client& client, const Options& options) {
+    boost::json::object request{{"name", options.name}, {"role", options.role}};
+    if (!options.expires_in.empty()) request["expires_in"] = options.expires_in;
+    std::string body;
+    AppendJson(body, request);
+    const auto made = client.Post("/api/v1/tokens", std::move(body));
+    if (!made) return std::unexpected(made.error());
+    if (options.client.json) {
+        std::printf("%s\n", made->body.c_str());
+    } else {
+        std::printf("%s\n", Member(made->value, "token").c_str());
+        std::fprintf(stderr, "token %s made; %s\n", Member(made->value, "id").c_str(), kShownOnce);
+    }
+    return kOk;
+}
+
+Result<int> CreateOffline(const Options& options) {
+    const auto role = ParseAccessRole(options.role);
+    if (!role) {
+        return Fail(ErrorCode::kInvalid,
+                    "--role must be viewer, operator, admin, worker or executor");
+    }
+    Duration lifetime{0};
+    if (!options.expires_in.empty()) {
+        const auto parsed = ParseDuration(options.expires_in);
+        if (!parsed || *parsed <= Duration(0)) {
+            return Fail(ErrorCode::kInvalid, "--expires-in must be a duration such as 30d");
+        }
+        lifetime = *parsed;
+    }
+    const auto made = CreateOfflineToken(
+        {.store = options.store, .name = options.name, .role = *role, .lifetime = lifetime});
+    if (!made) return std::unexpected(made.error());
+    if (options.client.json) {
+        std::string text;
+        JsonWriter json(text);
+        json.BeginObject().Field("id", std::string_view(made->token.id));
+        json.Field("name", std::string_view(made->token.name))
+            .Field("role", Name(made->token.role));
+        json.Field("created_at", made->token.created_at);
+        json.Field("expires_at", made->token.expires_at);
+        json.Field("token", std::string_view(made->text)).EndObject();
+        std::printf("%s\n", text.c_str());
+    } else {
+        std::printf("%s\n", made->text.c_str());
+        std::fprintf(stderr, "token %s made; %s\n", made->token.id.c_str(), kShownOnce);
+    }
+    return kOk;
+}
+
+Result<int> List(Client& client, const Options& options) {
+    const auto page = client.Get("/api/v1/tokens");
+    if (!page) return std::unexpected(page.error());
+    if (options.client.json) {
+        std::printf("%s\n", page->body.c_str());
+        return kOk;
+    }
+    Table table({"ID", "NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"});
+    for (const auto* token : ListMember(page->value, "items")) {
+        table.Add({Member(*token, "id"), Clean(Member(*token, "name"), 40), Member(*token, "role"),
+                   ShortTime(Member(*token, "created_at")), ShortTime(Member(*token, "expires_at")),
+                   ShortTime(Member(*token, "last_used_at"))});
+    }
+    if (table.empty()) {
+        std::fprintf(stderr, "there are no tokens: whoever reaches the port may do everything\n");
+    } else {
+        table.Print();
+    }
+    return kOk;
+}
+
+Result<int> Revoke(Client& client, const Options& options) {
+    const auto done = client.Call(HttpMethod::kDelete, PathOf("tokens", options.id));
+    if (!done) return std::unexpected(done.error());
+    if (!options.client.json) std::printf("%s revoked\n", options.id.c_str());
+    return kOk;
+}
+
+int RunCreate(const Options& options) {
+    if (options.store.empty()) {
+        return WithClient(options.client, [&](Client& client) { return Create(client, options); });
+    }
+    const auto made = CreateOffline(options);
+    if (made) return *made;
+    PrintError(made.error());
+    return ExitOf(made.error());
+}
+
+}  // namespace
+
+void AddToken(CLI::App& app, Context& context) {
+    auto options = std::make_shared<Options>();
+    CLI::App* token = app.add_subcommand("token", "Access tokens");
+    token->require_subcommand(1);
+    options->client.Add(*token);
+    CLI::App* create = token->add_subcommand("create", "Makes one; its text is shown this once");
+    create->fallthrough();
+    create->add_option("--role", options->role, "viewer, operator, admin, worker or executor")
+        ->required();
+    create->add_option("--name", options->name, "What its owner calls it [its role]");
+    create->add_option("--expires-in", options->expires_in, "30d [never]");
+    create->add_option(
+        "--store", options->store,
+        "Write it into this store while no scheduler runs on it, instead of asking one");
+    create->callback([options, &context] {
+        if (options->name.empty()) options->name = options->role;
+        context.exit = RunCreate(*options);
+    });
+    CLI::App* list = token->add_subcommand("list", "Lists them, without their secrets");
+    list->fallthrough();
+    list->callback([options, &context] {
+        context.exit =
+            WithClient(options->client, [&](Client& client) { return List(client, *options); });
+    });
+    CLI::App* revoke = token->add_subcommand("revoke", "Makes one worthless");
+    revoke->fallthrough();
+    revoke->add_option("id", options->id, "Token, as listed")->required();
+    revoke->callback([options, &context] {
+        context.exit =
+            WithClient(options->client, [&](Client& client) { return Revoke(client, *options); });
+    });
+    token->footer(
+        "examples:\n"
+        "  takt token create --role admin --name me --store file:/var/lib/takt\n"
+        "  takt token create --role worker --name fleet --expires-in 90d\n"
+        "  takt token revoke 3f2a9c10d4e7\n");
+}
+
+}  // namespace takt::cli

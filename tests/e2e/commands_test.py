@@ -1,0 +1,175 @@
+"""What a newcomer and a script do with the command line, against one scheduler with its worker."""
+import json
+import pathlib
+import unittest
+
+from harness import QUICK, TaktTest, until
+
+
+class Commands(TaktTest):
+    def setUp(self):
+        super().setUp()
+        self.serve("--with-worker", "--demo", *QUICK)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
+
+    def test_the_quick_start_runs_a_task_and_shows_it(self):
+        # A newcomer types the first commands of the README.
+        shown = self.takt("submit", "echo", '{"say": "hello"}', "--id", "hello", "--wait")
+        self.assertIn("success", shown)
+        self.assertIn('{"say":"hello"}', shown)
+        self.assertIn("hello", self.takt("list"))
+        self.assertIn("leader", self.takt("status"))
+        self.assertIn("online", self.takt("workers"))
+        self.assertIn("default", self.takt("queues"))
+        self.assertIn("it is finished", self.takt("explain", "hello"))
+        self.assertIn("executions", self.takt("top"))
+
+    def test_a_payload_comes_from_the_argument_a_file_or_standard_input(self):
+        # Scripts have their input where they have it.
+        file = pathlib.Path(self.folder) / "payload.json"
+        file.write_text('{"from": "file"}')
+        by_file = self.takt_json("submit", "echo", f"@{file}", "--wait")
+        by_pipe = self.takt_json("submit", "echo", "-", "--wait", stdin='{"from": "pipe"}')
+        by_text = self.takt_json("submit", "echo", "plain words", "--text", "--wait")
+        self.assertEqual(by_file["result"], {"from": "file"})
+        self.assertEqual(by_pipe["result"], {"from": "pipe"})
+        self.assertEqual(by_text["result"], "plain words")
+        self.assertIn("not JSON", self.refused(2, "submit", "echo", "plain words"))
+        self.assertIn("cannot read", self.refused(2, "submit", "echo", "@/nowhere.json"))
+
+    def test_a_task_that_fails_twice_is_retried_and_one_that_goes_on_failing_is_told_by_the_exit_code(self):
+        # A flaky service mends itself; a broken one must stop a deployment script.
+        row = self.takt_json("submit", "fail", '{"times": 2}', "--retries", "3", "--wait", "--field",
+                             'retry_policy={"max_retries": 3, "delay": "20ms"}')
+        self.assertEqual((row["status"], row["attempt"], row["failures"]), ("success", 3, 2))
+        ended = self.run_takt("submit", "fail", "--retries", "0", "--id", "broken", "--wait")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("failing on purpose", ended.stdout)
+        # Somebody runs it again by hand.
+        self.assertIn("broken", self.takt("retry", "broken"))
+        self.assertGreaterEqual(self.until_status("broken", "failed")["attempt"], 2)
+
+    def test_the_same_submit_again_changes_nothing_and_another_one_is_a_conflict(self):
+        # A script is run a second time because the first answer was lost.
+        self.takt("submit", "echo", "1", "--id", "once", "--wait")
+        self.assertIn("was there already", self.takt("submit", "echo", "1", "--id", "once"))
+        self.assertTrue(self.refused(4, "submit", "echo", "2", "--id", "once"))
+
+    def test_a_delayed_task_waits_and_can_be_cancelled(self):
+        # Somebody changes their mind before the time has come.
+        self.takt("submit", "echo", "--delay", "1h", "--id", "later")
+        self.assertEqual(self.get("later")["status"], "pending")
+        self.assertTrue(self.takt("explain", "later").startswith("later: "))
+        self.assertIn("cancelled", self.takt("cancel", "later", "--reason", "changed my mind"))
+        self.assertEqual(self.get("later")["status"], "cancelled")
+        self.assertIn("finished already", self.refused(4, "cancel", "later"))
+
+    def test_cancelling_what_runs_stops_its_handler(self):
+        # A job that would take an hour was submitted by mistake.
+        self.takt("submit", "sleep", '{"ms": 3600000}', "--id", "long")
+        self.until_status("long", "running")
+        self.takt("cancel", "long")
+        self.until_status("long", "cancelled")
+        until(lambda: all(row["running"] == 0 for row in self.takt_json("workers")["items"]),
+              "the handler has stopped")
+
+    def test_a_cron_task_fires_is_paused_triggered_and_deleted(self):
+        # Somebody sets up a recurring job and looks after it.
+        self.takt("submit", "echo", "7", "--cron", "* * * * * *", "--id", "every-second")
+        fired = until(lambda: self.takt_json("list", "--task", "every-second", "--status",
+                                             "success")["items"], "it fires")
+        self.assertEqual(fired[0]["result"], 7)
+        self.takt("tasks", "pause", "every-second")
+        self.assertIn("paused", self.takt("tasks"))
+        row = self.takt_json("trigger", "every-second", "8", "--wait")
+        self.assertEqual(row["result"], 8)
+        self.takt("tasks", "resume", "every-second")
+        self.assertEqual(self.takt_json("tasks", "get", "every-second")["enabled"], True)
+        self.assertIn("every second", self.takt("tasks", "preview", "every-second").lower())
+        self.takt("tasks", "delete", "every-second")
+        self.assertIn("there is no", self.refused(3, "tasks", "get", "every-second"))
+        self.assertIn("2", self.takt("tasks", "preview", "--cron", "0 2 * * *", "--count", "2"))
+        self.assertTrue(self.refused(2, "tasks", "preview", "--cron", "61 * * * *"))
+
+    def test_the_log_of_an_execution_is_printed_and_followed(self):
+        # Somebody watches a job's output.
+        self.takt("submit", "log", '{"lines": 5}', "--id", "talker")
+        self.assertEqual(self.takt("logs", "talker", "-f").splitlines()[-1], "line 5 of 5")
+        self.assertIn("line 1 of 5", self.takt("logs", "talker"))
+        self.assertTrue(self.refused(3, "logs", "nobody"))
+
+    def test_a_list_is_filtered_and_followed_page_by_page(self):
+        # A script collects ids.
+        for number in range(5):
+            self.takt("submit", "noop", "--id", f"n-{number}", "--queue", "many", "-q", "--wait")
+        page = self.takt_json("list", "--queue", "many", "--limit", "2")
+        self.assertEqual([row["id"] for row in page["items"]], ["n-4", "n-3"])
+        rest = self.takt_json("list", "--queue", "many", "--cursor", page["next_cursor"], "--follow")
+        self.assertEqual([row["id"] for row in rest["items"]], ["n-2", "n-1", "n-0"])
+        self.assertIsNone(rest["next_cursor"])
+        self.assertTrue(self.refused(2, "list", "--status", "nonsense"))
+
+    def test_a_paused_queue_holds_its_tasks_and_says_so(self):
+        # An operator stops one queue while a service is mended.
+        self.takt("submit", "noop", "--queue", "held", "--wait", "-q")
+        self.takt("queues", "pause", "held")
+        self.takt("submit", "noop", "--queue", "held", "--id", "held-1")
+        self.assertIn("paused", self.takt("explain", "held-1"))
+        self.takt("queues", "limit", "held", "--concurrency", "1", "--rate", "10/1s")
+        self.assertEqual(self.takt_json("queues", "get", "held")["concurrency_max"], 1)
+        self.takt("queues", "resume", "held")
+        self.until_status("held-1", "success")
+
+    def test_a_drained_worker_gets_nothing_until_it_is_resumed(self):
+        # An operator takes a machine out of rotation.
+        name = self.takt_json("workers")["items"][0]["id"]
+        self.takt("workers", "drain", name)
+        self.takt("submit", "noop", "--id", "waits")
+        self.assertEqual(self.get("waits")["status"], "pending")
+        self.takt("workers", "resume", name)
+        self.until_status("waits", "success")
+        self.assertTrue(self.refused(3, "workers", "drain", "nobody"))
+
+    def test_tokens_shut_the_door_and_open_it_again(self):
+        # An administrator protects a scheduler that was open.
+        self.assertTrue(self.refused(2, "token", "create", "--role", "viewer", "--name", "eve"))
+        admin = self.takt_json("token", "create", "--role", "admin", "--name", "root")
+        self.assertTrue(self.refused(2, "list"))
+        allowed = {"TAKT_TOKEN": admin["token"]}
+        viewer = self.takt_json("token", "create", "--role", "viewer", "--name", "eve", env=allowed)
+        self.takt("list", "--token", viewer["token"])
+        self.assertTrue(self.refused(2, "submit", "noop", "--token", viewer["token"]))
+        self.assertIn("eve", self.takt("token", "list", env=allowed))
+        self.takt("token", "revoke", viewer["id"], env=allowed)
+        self.assertTrue(self.refused(2, "list", "--token", viewer["token"]))
+        self.assertTrue(self.refused(4, "token", "create", "--role", "admin", "--name", "x",
+                                     "--store", f"file:{self.store}"))
+
+    def test_every_command_explains_itself_and_completes(self):
+        # Somebody explores the program.
+        words = ["serve", "worker", "submit", "get", "list", "cancel", "retry", "trigger", "tasks",
+                 "workers", "queues", "status", "explain", "logs", "top", "token", "bench",
+                 "completion"]
+        shown = self.takt("--help")
+        for word in words:
+            self.assertIn(word, shown)
+            self.assertIn("examples:", self.takt(word, "--help"), word)
+        script = self.takt("completion", "bash")
+        self.assertIn("--priority", script)
+        self.assertTrue(self.takt("completion", "zsh").endswith(script))
+
+    def test_bench_measures_with_processes_of_its_own(self):
+        # Somebody wants to know what this machine can do.
+        report = self.takt_json("bench", "--tasks", "2000", "--rate", "100", "--latency-for", "500ms",
+                                "--workers", "1")
+        self.assertEqual(report["tasks"], 2000)
+        self.assertGreater(report["completed_per_second"], 0)
+        self.assertEqual(report["latency_ms"]["tasks"], 50)
+        self.assertGreater(report["latency_ms"]["p50"], 0)
+        self.assertEqual([row["name"] for row in report["processes"]],
+                         ["scheduler", "worker 1", "this client"])
+        self.assertTrue(json.dumps(report["store"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,129 @@
+"""What cannot work is refused with one sentence that says what to do, and the documented exit code."""
+import pathlib
+import sqlite3
+import unittest
+
+from harness import TaktTest
+
+USAGE, CONFLICT, UNAVAILABLE = 2, 4, 5
+
+
+class Refusal(TaktTest):
+    def refused_sentence(self, exit_code, *arguments, **options):
+        text = self.refused(exit_code, *arguments, **options).strip()
+        self.assertTrue(text.startswith("takt: "), text)
+        self.assertEqual(len(text.splitlines()), 1, text)
+        return text
+
+    def serve_refused(self, exit_code, store, *arguments, **options):
+        return self.refused_sentence(exit_code, "serve", "--store", f"file:{store}", "--listen",
+                                     "127.0.0.1:0", *arguments, **options)
+
+    def test_a_second_process_on_the_same_directory(self):
+        # Somebody starts the service by hand while systemd runs it.
+        first = self.serve()
+        text = self.serve_refused(CONFLICT, self.store)
+        self.assertIn(str(first.process.pid), text)
+        self.assertTrue(self.is_ready())
+
+    def test_a_port_that_is_taken(self):
+        # Another program listens there.
+        self.serve()
+        other = f"{self.folder}/other"
+        text = self.refused_sentence(UNAVAILABLE, "serve", "--store", f"file:{other}", "--listen",
+                                     f"127.0.0.1:{self.port()}")
+        self.assertIn(str(self.port()), text)
+
+    def test_a_directory_that_cannot_be_written(self):
+        # The service's user lacks the right; /proc refuses even root.
+        self.assertIn("/proc/takt", self.serve_refused(USAGE, "/proc/takt"))
+        file = pathlib.Path(self.folder) / "file"
+        file.write_text("")
+        self.assertIn(str(file), self.serve_refused(USAGE, f"{file}/store"))
+
+    def test_a_database_file_that_is_damaged(self):
+        # A disk lost blocks.
+        folder = pathlib.Path(self.store)
+        folder.mkdir()
+        (folder / "takt.db").write_bytes(b"this is no database" * 1000)
+        self.assertIn("takt.db", self.serve_refused(USAGE, self.store))
+
+    def test_a_database_file_of_a_newer_version(self):
+        # Somebody goes back to the version before.
+        self.serve().kill()
+        database = sqlite3.connect(f"{self.store}/takt.db")
+        database.execute("PRAGMA user_version = 99")
+        database.commit()
+        database.close()
+        self.assertIn("newer", self.serve_refused(USAGE, self.store))
+
+    def test_listening_beyond_loopback_without_tokens_and_with_one_made_offline(self):
+        # A newcomer opens the port to the network.
+        wide = ["serve", "--store", f"file:{self.store}", "--listen", "0.0.0.0:0"]
+        self.assertIn("token", self.refused_sentence(USAGE, *wide))
+        self.assertIn("admin", self.refused_sentence(
+            USAGE, "token", "create", "--role", "worker", "--name", "w", "--store",
+            f"file:{self.store}"))
+        made = self.takt_json("token", "create", "--role", "admin", "--name", "first", "--store",
+                              f"file:{self.store}")
+        self.serve()
+        self.assertTrue(self.refused(USAGE, "list"))
+        self.takt("list", "--token", made["token"])
+        self.assertIn("first", self.takt("token", "list", "--token", made["token"]))
+
+    def test_flags_and_keys_that_do_not_exist(self):
+        # A typing error must not be taken for a setting.
+        self.assertIn("did you mean '--store'?", self.refused_sentence(USAGE, "serve", "--stor=x"))
+        self.assertIn("did you mean 'submit'?", self.refused_sentence(USAGE, "submitt"))
+        self.assertIn("--server", self.refused_sentence(USAGE, "tasks", "pause", "x", "--serverr=x"))
+        self.assertTrue(self.refused_sentence(USAGE))
+        self.assertTrue(self.refused_sentence(USAGE, "submit"))
+        self.assertTrue(self.refused_sentence(USAGE, "list", "--limit", "many"))
+        text = self.serve_refused(USAGE, self.store, "--set", "scheduler.worker_leese=2s")
+        self.assertIn("did you mean 'scheduler.worker_lease'?", text)
+        text = self.serve_refused(USAGE, self.store, "--set", "scheduler.worker_lease=soon")
+        self.assertIn("scheduler.worker_lease", text)
+        self.assertIn("KEY=VALUE", self.serve_refused(USAGE, self.store, "--set", "nonsense"))
+        self.assertIn("listen", self.refused_sentence(
+            USAGE, "serve", "--store", f"file:{self.store}", "--listen", "nonsense"))
+
+    def test_a_configuration_file_with_an_unknown_key(self):
+        # The same in a file and in the environment.
+        file = pathlib.Path(self.folder) / "takt.yaml"
+        file.write_text("scheduler:\n  worker_leese: 2s\n")
+        text = self.serve_refused(USAGE, self.store, "--config", str(file))
+        self.assertIn("did you mean", text)
+        self.assertIn("takt.yaml", text)
+        missing = self.serve_refused(USAGE, self.store, "--config", "/nowhere.yaml")
+        self.assertIn("/nowhere.yaml", missing)
+        text = self.serve_refused(USAGE, self.store, env={"TAKT_SCHEDULER_WORKER_LEESE": "2s"})
+        self.assertIn("did you mean TAKT_SCHEDULER_WORKER_LEASE?", text)
+
+    def test_a_server_that_is_not_there(self):
+        # Somebody forgot to start it.
+        text = self.refused_sentence(UNAVAILABLE, "list", "--server", "http://127.0.0.1:9")
+        self.assertIn("takt serve", text)
+        self.assertTrue(self.refused_sentence(USAGE, "list", "--server", "ftp://nowhere"))
+
+    def test_a_worker_with_nothing_to_run(self):
+        # Nobody told it what it is for.
+        self.assertIn("--demo", self.refused_sentence(USAGE, "worker"))
+        for capacity in ("0", "-1", "2147483648"):
+            self.refused(USAGE, "worker", "--demo", f"--capacity={capacity}")
+
+    def test_bad_ids_fields_and_times(self):
+        # A script's variables were empty or wrong.
+        self.serve()
+        self.assertIn("there is no execution", self.refused_sentence(3, "get", "nobody"))
+        self.refused_sentence(USAGE, "get", "../../etc")
+        self.assertIn("priorit", self.refused_sentence(USAGE, "submit", "noop", "-p", "highest"))
+        self.refused_sentence(USAGE, "submit", "noop", "--at", "tomorrow")
+        self.refused_sentence(USAGE, "submit", "noop", "--cron", "nonsense")
+        self.refused_sentence(USAGE, "submit", "noop", "--cron", "* * * * *", "--wait")
+        self.assertIn("did you mean", self.refused_sentence(USAGE, "submit", "noop", "--field",
+                                                            "timeot=5"))
+        self.refused_sentence(USAGE, "cancel")
+
+
+if __name__ == "__main__":
+    unittest.main()
