@@ -47,8 +47,8 @@ struct ConfigFlags {
     std::vector<std::unique_ptr<Short>> shorts;
 
     void Add(CLI::App& command);
-    void AddShort(CLI::App& command, const std::string& flag, const std::string& key,
-                  const std::string& help);
+    CLI::Option* AddShort(CLI::App& command, const std::string& flag, const std::string& key,
+                          const std::string& help);
     // File, environment and flags, in rising order of strength.
     Result<Config> Load() const;
 };

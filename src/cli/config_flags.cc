@@ -12,10 +12,10 @@ void ConfigFlags::Add(CLI::App& command) {
         ->type_name("KEY=VALUE");
 }
 
-void ConfigFlags::AddShort(CLI::App& command, const std::string& flag, const std::string& key,
-                           const std::string& help) {
+CLI::Option* ConfigFlags::AddShort(CLI::App& command, const std::string& flag,
+                                   const std::string& key, const std::string& help) {
     shorts.push_back(std::make_unique<Short>(Short{key, {}}));
-    command.add_option(flag, shorts.back()->value, help);
+    return command.add_option(flag, shorts.back()->value, help);
 }
 
 Result<Config> ConfigFlags::Load() const {

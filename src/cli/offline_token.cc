@@ -1,9 +1,9 @@
 #include "cli/offline_token.h"
 
-#include <future>
 #include <memory>
 
 #include "base/random.h"
+#include "cli/store_wait.h"
 #include "store/open.h"
 
 namespace takt::cli {
@@ -11,15 +11,6 @@ namespace {
 
 // Long enough for two writes to a slow store; a crash in between keeps others out no longer.
 constexpr Duration kTerm{10'000};
-
-// The store's answer, waited for; it comes within the backend's own deadline.
-template <typename T, typename Ask>
-Result<T> Wait(Ask ask) {
-    std::promise<Result<T>> promise;
-    auto future = promise.get_future();
-    ask([&promise](Result<T> result) { promise.set_value(std::move(result)); });
-    return future.get();
-}
 
 Error LedBy(Store& store, Error error) {
     const auto leader =

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/discovery.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"
 
@@ -15,6 +16,7 @@ struct Options {
     ConfigFlags config;
     bool demo = false;
     bool allow_shell = false;
+    std::string store;
 };
 
 int Work(const Options& options) {
@@ -24,6 +26,14 @@ int Work(const Options& options) {
         return kUsage;
     }
     config->worker.allow_shell |= options.allow_shell;
+    if (!options.store.empty()) {
+        auto found = FindSchedulers(options.store);
+        if (!found) {
+            PrintError(found.error());
+            return ExitOf(found.error());
+        }
+        config->worker.servers = std::move(*found);
+    }
     if (config->worker.servers.empty()) config->worker.servers = {"http://127.0.0.1:8080"};
     if (auto logging = StartLogging(config->log); !logging) {
         PrintError(logging.error());
@@ -61,8 +71,14 @@ void AddWorker(CLI::App& app, Context& context) {
     CLI::App* worker = app.add_subcommand("worker", "Runs a worker");
     ConfigFlags& config = options->config;
     config.Add(*worker);
-    config.AddShort(*worker, "--server", "worker.servers",
-                    "URL of a scheduler, or several parted by commas [http://127.0.0.1:8080]");
+    config
+        .AddShort(*worker, "--server", "worker.servers",
+                  "URL of a scheduler; repeatable, or parted by commas [http://127.0.0.1:8080]")
+        ->join(',');
+    worker
+        ->add_option("--store", options->store,
+                     "Ask this store, at the start, where its schedulers are, instead of --server")
+        ->excludes("--server");
     config.AddShort(*worker, "--id", "worker.id", "Name of this worker");
     config.AddShort(*worker, "--name", "worker.name", "What people read");
     config.AddShort(*worker, "--capacity", "worker.capacity", "Executions at once [10]");

@@ -1,6 +1,8 @@
 """What a newcomer and a script do with the command line, against one scheduler with its worker."""
 import json
 import pathlib
+import socket
+import subprocess
 import unittest
 
 from harness import QUICK, TaktTest, until
@@ -169,6 +171,37 @@ class Commands(TaktTest):
         self.assertEqual([row["name"] for row in report["processes"]],
                          ["scheduler", "worker 1", "this client"])
         self.assertTrue(json.dumps(report["store"]))
+
+
+class Store(TaktTest):
+    def test_a_worker_finds_its_scheduler_through_the_store_they_share(self):
+        # A fleet is told one address, that of its database; workers may be started first.
+        with socket_of_a_free_port() as listener:
+            port = listener.getsockname()[1]
+        redis = subprocess.Popen(["redis-server", "--port", str(port), "--save", "", "--dir",
+                                  self.folder], stdout=subprocess.DEVNULL)
+        self.addCleanup(redis.wait)
+        self.addCleanup(redis.kill)
+        self.store_url = f"redis://127.0.0.1:{port}"
+        until(lambda: can_connect(port), "Redis listens")
+        self.start("early", "worker", "--store", self.store_url, "--id", "early", "--demo")
+        self.serve(*QUICK)
+        until(lambda: self.worker_row("early").get("connected"), "the worker is attached")
+        self.takt("submit", "noop", "--wait", "-q")
+        # The first token of a store that several processes share is made while nobody leads it.
+        self.assertIn(self.url, self.refused(4, "token", "create", "--role", "admin", "--store",
+                                             self.store_url))
+
+
+def socket_of_a_free_port():
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    return listener
+
+
+def can_connect(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ class TaktTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="takt-e2e-")
         self.store = f"{self.folder}/store"
+        self.store_url = f"file:{self.store}"
         self.url = None
         self.processes = []
         self.addCleanup(self.clean)
@@ -92,7 +93,7 @@ class TaktTest(unittest.TestCase):
 
     def serve(self, *arguments, port=0, env=None):
         """A scheduler that is ready; self.url is where."""
-        process = self.start("serve", "serve", "--store", f"file:{self.store}", "--listen",
+        process = self.start("serve", "serve", "--store", self.store_url, "--listen",
                              f"127.0.0.1:{port}", *arguments, env=env)
 
         def address():

@@ -108,6 +108,7 @@ class Refusal(TaktTest):
     def test_a_worker_with_nothing_to_run(self):
         # Nobody told it what it is for.
         self.assertIn("--demo", self.refused_sentence(USAGE, "worker"))
+        self.assertIn("--server", self.refused_sentence(USAGE, "worker", "--demo", "--store", "file:x"))
         for capacity in ("0", "-1", "2147483648"):
             self.refused(USAGE, "worker", "--demo", f"--capacity={capacity}")
 

@@ -1,0 +1,46 @@
+#include "cli/discovery.h"
+
+#include <thread>
+
+#include "base/time.h"
+#include "cli/store_wait.h"
+#include "store/open.h"
+
+namespace takt::cli {
+namespace {
+
+constexpr std::chrono::minutes kWait{1};
+constexpr Duration kPoll{500};
+
+}  // namespace
+
+Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
+    if (store_url.starts_with("file:") || store_url.starts_with("memory:")) {
+        return Fail(ErrorCode::kInvalid,
+                    "only one process can use " + store_url +
+                        ", so a worker cannot look into it; name the scheduler with --server");
+    }
+    const auto store = OpenStore(store_url);
+    if (!store) return std::unexpected(store.error());
+    const Steady end = SteadyClock::now() + kWait;
+    while (true) {
+        const auto nodes =
+            Wait<std::vector<NodeRow>>([&](auto done) { (*store)->Nodes(std::move(done)); });
+        if (!nodes && nodes.error().code != ErrorCode::kUnavailable) {
+            return std::unexpected(nodes.error());
+        }
+        if (nodes && !nodes->empty()) {
+            std::vector<std::string> addresses;
+            for (const NodeRow& node : *nodes) addresses.push_back(node.address.str());
+            return addresses;
+        }
+        if (SteadyClock::now() > end) {
+            if (!nodes) return std::unexpected(nodes.error());
+            return Fail(ErrorCode::kUnavailable, "no scheduler uses " + (*store)->Describe() +
+                                                     "; start one with takt serve");
+        }
+        std::this_thread::sleep_for(kPoll);
+    }
+}
+
+}  // namespace takt::cli

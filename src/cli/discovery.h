@@ -1,0 +1,15 @@
+// Finds schedulers through the store that they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace takt::cli {
+
+// Addresses of the schedulers that are alive. Waits a minute for the first one, so that a worker
+// may be started before its scheduler; then kUnavailable.
+Result<std::vector<std::string>> FindSchedulers(const std::string& store_url);
+
+}  // namespace takt::cli
