@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/json.h"
-#include "base/version.h"
+#include "takt/version.h"
 #include "cli/bench_run.h"
 #include "cli/child.h"
 #include "cli/client.h"

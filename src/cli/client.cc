@@ -3,7 +3,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/json.h"
-#include "base/version.h"
+#include "takt/version.h"
 #include "http/url.h"
 
 namespace takt::cli {
