@@ -437,7 +437,8 @@ TEST_F(StreamLinkTest, AFollowerSendsWorkersToTheLeader) {
     Stack follower({.database = database, .node = "follower"});
     // It knows once it has asked the store; until then it says that it does not.
     std::string address;
-    for (int tries = 0; tries < 1'000 && address.empty(); ++tries) {
+    const Steady deadline = SteadyClock::now() + std::chrono::seconds(20);
+    while (address.empty() && SteadyClock::now() < deadline) {
         RawWorker worker(follower.url());
         worker.Send(RawWorker::Hello("w-1"));
         const SchedulerFrame frame = worker.Next();

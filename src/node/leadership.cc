@@ -81,8 +81,11 @@ void Leadership::AskWhoLeads() {
                   [this, &runtime = runtime_, alive = std::weak_ptr(alive_)](auto leader) {
                       runtime.Post([this, alive, leader = std::move(leader)] {
                           if (!alive.lock() || term_ || !leader) return;
+                          const std::uint64_t before = leader_ ? leader_->epoch : 0;
                           leader_ = *leader;
                           if (leader_) NoteEpoch(leader_->epoch);
+                          const bool changed = before != (leader_ ? leader_->epoch : 0);
+                          if (changed && events_.on_leader) events_.on_leader();
                       });
                   });
 }

@@ -36,6 +36,8 @@ class Leadership {
         std::function<void(const Term&)> on_elected;
         // The term is over: fenced, not renewed in time, or given up. Not called by Resign.
         std::function<void(const std::string& why)> on_deposed;
+        // Another node leads, or none does any more: leader() has changed.
+        std::function<void()> on_leader;
     };
 
     Leadership(Runtime& runtime, Store& store, LeadershipConfig config, Random& random,

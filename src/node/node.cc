@@ -47,7 +47,8 @@ Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& 
       random_(seed),
       leadership_(runtime, store, config_.leadership, random_,
                   {.on_elected = [this](const Term& term) { OnElected(term); },
-                   .on_deposed = [this](const std::string& why) { OnDeposed(why); }}),
+                   .on_deposed = [this](const std::string& why) { OnDeposed(why); },
+                   .on_leader = [this] { Publish(); }}),
       started_at_(runtime.Now().wall) {
     Publish();
 }
