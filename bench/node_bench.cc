@@ -1,6 +1,6 @@
 // How fast a node is on the embedded store: submit → assign → success, all of it durable, with the
-// history indexes, through inbox, engine, group commit and release. The worker is a Sink in the same
-// process, so neither network nor handlers are in the figure.
+// history indexes, through inbox, engine, group commit and release. The worker is a Sink in the
+// same process, so neither network nor handlers are in the figure.
 //
 //   node_bench [directory] [seconds] [pending]
 //
@@ -209,4 +209,6 @@ int Main(int count, char** arguments) {
 }  // namespace
 }  // namespace takt
 
-int main(int count, char** arguments) { return takt::Main(count, arguments); }
+int main(int count, char** arguments) {
+    return takt::Main(count, arguments);
+}

@@ -35,8 +35,8 @@ struct Instant {
 
 Instant ReadClocks();
 
-// "2026-11-15T02:00:00.000Z". Always UTC, always milliseconds. Times before 1970 or after 9999, which
-// have no such spelling, are shown as the nearest that has.
+// "2026-11-15T02:00:00.000Z". Always UTC, always milliseconds. Times before 1970 or after 9999,
+// which have no such spelling, are shown as the nearest that has.
 std::string FormatTime(Time time);
 
 // Accepts RFC 3339 with any offset and 0 to 9 digits of fraction (cut to milliseconds), years 1970

@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "base/json.h"
-#include "takt/version.h"
 #include "cli/bench_run.h"
 #include "cli/child.h"
 #include "cli/client.h"
 #include "cli/output.h"
+#include "takt/version.h"
 
 namespace takt::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <boost/json/object.hpp>
 
 #include "base/json.h"
-#include "takt/version.h"
 #include "http/url.h"
+#include "takt/version.h"
 
 namespace takt::cli {
 namespace {

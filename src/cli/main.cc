@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "base/failpoint.h"
-#include "takt/version.h"
 #include "cli/cli.h"
+#include "takt/version.h"
 
 int main(int argc, char** argv) {
     using namespace takt;

@@ -6,11 +6,11 @@
 #include <thread>
 
 #include "base/log.h"
-#include "takt/version.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"
 #include "server/server.h"
+#include "takt/version.h"
 #include "worker/worker_runtime.h"
 
 namespace takt::cli {

@@ -27,8 +27,8 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
             return {Kind::kForeign, "the token is not one of this execution's"};
         }
         return {Kind::kStale, "the token is not that of the current attempt, number " +
-                                     std::to_string(row.attempt) +
-                                     "; an earlier attempt's report comes too late"};
+                                  std::to_string(row.attempt) +
+                                  "; an earlier attempt's report comes too late"};
     }
     switch (row.status) {
         case Status::kScheduled:

@@ -5,7 +5,9 @@
 
 namespace takt {
 
-void AsioRuntime::Post(Action action) { boost::asio::post(loop_, std::move(action)); }
+void AsioRuntime::Post(Action action) {
+    boost::asio::post(loop_, std::move(action));
+}
 
 std::uint64_t AsioRuntime::After(Duration delay, Action action) {
     const std::uint64_t id = ++last_;
@@ -22,6 +24,8 @@ std::uint64_t AsioRuntime::After(Duration delay, Action action) {
     return id;
 }
 
-void AsioRuntime::Cancel(std::uint64_t timer) { timers_.erase(timer); }
+void AsioRuntime::Cancel(std::uint64_t timer) {
+    timers_.erase(timer);
+}
 
 }  // namespace takt

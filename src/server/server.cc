@@ -19,7 +19,6 @@
 #include "api/meters.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "takt/version.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "links/push_link.h"
@@ -30,6 +29,7 @@
 #include "server/routes.h"
 #include "server/sink_fan.h"
 #include "store/open.h"
+#include "takt/version.h"
 
 namespace takt {
 namespace {
@@ -99,9 +99,8 @@ PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address
 }
 
 HttpSend SendBy(HttpClient& client) {
-    return [&client](HttpCall call, HttpDone done) {
-        client.Send(std::move(call), std::move(done));
-    };
+    return
+        [&client](HttpCall call, HttpDone done) { client.Send(std::move(call), std::move(done)); };
 }
 
 Result<bool> HasTokens(Store& store) {
@@ -141,7 +140,9 @@ struct Server::Parts {
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-Server::~Server() { Stop(); }
+Server::~Server() {
+    Stop();
+}
 
 Result<std::unique_ptr<Server>> Server::Start(Config config) {
     if (auto checked = CheckConfig(config); !checked) return std::unexpected(checked.error());
@@ -164,11 +165,12 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
         const auto tokens = HasTokens(*p.store);
         if (!tokens) return std::unexpected(tokens.error());
         if (!*tokens) {
-            return Fail(ErrorCode::kInvalid,
-                        "refusing to listen on " + p.config.server.listen +
-                            " without access tokens: anybody who reaches it could run work. Make one "
-                            "with 'takt token create --role admin --store …', or say --insecure",
-                        "server.listen");
+            return Fail(
+                ErrorCode::kInvalid,
+                "refusing to listen on " + p.config.server.listen +
+                    " without access tokens: anybody who reaches it could run work. Make one "
+                    "with 'takt token create --role admin --store …', or say --insecure",
+                "server.listen");
         }
     }
 
@@ -193,14 +195,14 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
     p.health = std::move(*health);
 
     // The port is bound first, so that the address is known even if the system chose it.
-    HttpServerOptions http{.host = listen->host,
-                           .port = listen->port,
-                           .body_bytes_max = p.config.server.body_bytes_max,
-                           .connections_max = p.config.server.connections_max,
-                           .connections_per_address_max =
-                               p.config.server.connections_per_address_max,
-                           .log = ToLog(),
-                           .access_log = LogAccess};
+    HttpServerOptions http{
+        .host = listen->host,
+        .port = listen->port,
+        .body_bytes_max = p.config.server.body_bytes_max,
+        .connections_max = p.config.server.connections_max,
+        .connections_per_address_max = p.config.server.connections_per_address_max,
+        .log = ToLog(),
+        .access_log = LogAccess};
     if (!p.config.server.tls_cert.empty()) {
         http.tls = TlsServerFiles{.certificate_file = p.config.server.tls_cert,
                                   .key_file = p.config.server.tls_key};
@@ -213,32 +215,30 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
     p.url = scheme + Joined(listen->host, p.http->port());
     p.address = p.config.server.advertise.empty() ? p.url : p.config.server.advertise;
 
-    p.push = std::make_unique<PushLink>(p.runtime, *p.store, PushLinkConfigOf(p.config, p.address),
-                                        std::move(*policy), SendBy(*p.executors),
-                                        SendBy(*p.health));
+    p.push =
+        std::make_unique<PushLink>(p.runtime, *p.store, PushLinkConfigOf(p.config, p.address),
+                                   std::move(*policy), SendBy(*p.executors), SendBy(*p.health));
     for (Sink* sink : std::initializer_list<Sink*>{p.stream.get(), p.push.get(), p.events.get(),
                                                    p.meters.get()}) {
         p.fan.Add(*sink);
     }
-    p.node = std::make_unique<Node>(p.runtime, *p.store, NodeConfigOf(p.config, *node_id, p.address),
-                                    NewRandomSeed(), &p.fan);
+    p.node = std::make_unique<Node>(
+        p.runtime, *p.store, NodeConfigOf(p.config, *node_id, p.address), NewRandomSeed(), &p.fan);
     p.stream->Bind(*p.node);
     p.push->Bind(*p.node);
     std::vector<Route> more_routes = ExecutorRoutes(*p.push);
     more_routes.push_back(AttachRoute(*p.stream));
-    p.api = Api::Make({.node = *p.node,
-                       .store = *p.store,
-                       .events = *p.events,
-                       .meters = *p.meters,
-                       .post = [&loop = p.loop](auto action) {
-                           boost::asio::post(loop, std::move(action));
-                       },
-                       .forward = ForwardOver(*p.client),
-                       .config = {.version = kVersion,
-                                  .access = {.loopback_only = loopback,
-                                             .insecure = p.config.server.insecure},
-                                  .bulk_bytes_max = p.config.server.bulk_bytes_max},
-                       .more_routes = std::move(more_routes)});
+    p.api = Api::Make(
+        {.node = *p.node,
+         .store = *p.store,
+         .events = *p.events,
+         .meters = *p.meters,
+         .post = [&loop = p.loop](auto action) { boost::asio::post(loop, std::move(action)); },
+         .forward = ForwardOver(*p.client),
+         .config = {.version = kVersion,
+                    .access = {.loopback_only = loopback, .insecure = p.config.server.insecure},
+                    .bulk_bytes_max = p.config.server.bulk_bytes_max},
+         .more_routes = std::move(more_routes)});
     relay->Set(p.api);
     p.node->Start();
     p.thread = std::thread([&loop = p.loop] { loop.run(); });
@@ -265,10 +265,20 @@ void Server::Stop() {
     p.store.reset();
 }
 
-const std::string& Server::url() const { return parts_->url; }
-const std::string& Server::address() const { return parts_->address; }
-const std::string& Server::store_name() const { return parts_->store_name; }
-Node& Server::node() { return *parts_->node; }
-Store& Server::store() { return *parts_->store; }
+const std::string& Server::url() const {
+    return parts_->url;
+}
+const std::string& Server::address() const {
+    return parts_->address;
+}
+const std::string& Server::store_name() const {
+    return parts_->store_name;
+}
+Node& Server::node() {
+    return *parts_->node;
+}
+Store& Server::store() {
+    return *parts_->store;
+}
 
 }  // namespace takt

@@ -18,8 +18,8 @@ namespace takt {
 
 class Server {
   public:
-    // Everything is checked before the first byte is served: kInvalid for a configuration that cannot
-    // work, kUnavailable for a port or a store that is taken.
+    // Everything is checked before the first byte is served: kInvalid for a configuration that
+    // cannot work, kUnavailable for a port or a store that is taken.
     static Result<std::unique_ptr<Server>> Start(Config config);
 
     // Stops if Stop was not called.

@@ -24,8 +24,9 @@ TEST(OpenStoreTest, AMemoryUrlOpensAStoreOfItsOwn) {
 
 // A typing error, a URL of a backend that is not built in, a path without a scheme.
 TEST(OpenStoreTest, WhatIsNoStoreIsRefusedWithoutItsPassword) {
-    for (const char* url : {"", "file:", "file://host/dir", "takt-data", "postgres://u:secret@h/",
-                            "redis://:secret@localhost/x", "memory", "mysql://u:secret@localhost"}) {
+    for (const char* url :
+         {"", "file:", "file://host/dir", "takt-data", "postgres://u:secret@h/",
+          "redis://:secret@localhost/x", "memory", "mysql://u:secret@localhost"}) {
         const auto store = OpenStore(url);
         ASSERT_FALSE(store) << url;
         EXPECT_EQ(store.error().code, ErrorCode::kInvalid) << url;

@@ -45,7 +45,7 @@ struct WorkerOptions {
     Duration stop_grace{3'000};
     Duration drain_timeout{30'000};  // How long Stop waits for what runs.
     Duration backoff_min{100};       // Reconnecting: random in [0, d), d doubling to backoff_max.
-    Duration backoff_max{1'000};  // Short: a new leader waits for its workers.
+    Duration backoff_max{1'000};     // Short: a new leader waits for its workers.
     Duration connect_timeout{5'000};
 
     // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.

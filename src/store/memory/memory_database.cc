@@ -332,8 +332,8 @@ Result<std::vector<SettingPut>> MemoryDatabase::ListSettings(const Text& key_pre
     return list;
 }
 
-Result<std::vector<LogChunk>> MemoryDatabase::ReadLog(const ExecutionId& execution,
-                                                      Serial after, std::size_t limit) {
+Result<std::vector<LogChunk>> MemoryDatabase::ReadLog(const ExecutionId& execution, Serial after,
+                                                      std::size_t limit) {
     const std::lock_guard lock(mutex_);
     std::vector<LogChunk> list;
     for (auto it = logs_.upper_bound({execution, after});
