@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "base/check.h"
@@ -169,7 +170,7 @@ Result<Duration> ParseDuration(std::string_view text) {
         total += number * static_cast<double>(unit->milliseconds);
         if (total > static_cast<double>(kDurationMax.count())) return bad();
     }
-    return Duration(static_cast<std::int64_t>(total + 0.5));
+    return Duration(std::llround(total));
 }
 
 std::string FormatDuration(Duration duration) {
