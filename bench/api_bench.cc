@@ -23,7 +23,7 @@
 #include "node/asio_runtime.h"
 #include "store/embedded/embedded_store.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 class BothSinks final : public Sink {
@@ -109,16 +109,17 @@ int Bulk(std::uint16_t port, int requests) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 int main(int count, char** arguments) {
     const std::string mode = count > 1 ? arguments[1] : "";
     if (count == 4 && mode == "serve") {
-        return takt::Serve(static_cast<std::uint16_t>(std::stoi(arguments[2])), arguments[3]);
+        return takt::internal::Serve(static_cast<std::uint16_t>(std::stoi(arguments[2])),
+                                     arguments[3]);
     }
     if (count == 4 && mode == "bulk") {
-        return takt::Bulk(static_cast<std::uint16_t>(std::stoi(arguments[2])),
-                          std::stoi(arguments[3]));
+        return takt::internal::Bulk(static_cast<std::uint16_t>(std::stoi(arguments[2])),
+                                    std::stoi(arguments[3]));
     }
     fmt::print(stderr, "usage: api_bench serve PORT DIRECTORY | api_bench bulk PORT REQUESTS\n");
     return 2;

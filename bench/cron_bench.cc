@@ -8,7 +8,7 @@
 
 #include "model/cron.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr Time kStart = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
@@ -90,4 +90,4 @@ void Describe(benchmark::State& state) {
 BENCHMARK(Describe);
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

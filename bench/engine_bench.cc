@@ -10,7 +10,7 @@
 
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::size_t kPayloadBytes = 100;
@@ -68,7 +68,7 @@ class Loaded {
         task->type = type_;
         task->queue = queue_;
         task->payload = Text(std::string(kPayloadBytes, 'x'));
-        Step(takt::Submit{0, std::move(task)});
+        Step(internal::Submit{0, std::move(task)});
         now_.wall += Duration(turn_ % 16 == 0 ? 1 : 0);
     }
 
@@ -108,6 +108,6 @@ void Transitions(benchmark::State& state) {
 BENCHMARK(Transitions)->ArgName("pending")->Arg(1'000)->Arg(1'000'000);
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 BENCHMARK_MAIN();

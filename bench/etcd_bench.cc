@@ -23,7 +23,7 @@
 #include "store/etcd/ops.h"
 #include "store/testing/server_process.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -235,10 +235,10 @@ void RunAll(const EtcdOptions& options, double seconds) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 int main(int argc, char** argv) {
-    using namespace takt;
+    using namespace takt::internal;
     const double seconds = argc > 1 ? std::atof(argv[1]) : 3;
     if (argc > 2) {
         RunAll(Take(ParseEtcdUrl(argv[2])), seconds);

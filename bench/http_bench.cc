@@ -20,20 +20,20 @@ namespace {
 
 namespace asio = boost::asio;
 
-class BenchHandler : public takt::HttpHandler {
+class BenchHandler : public takt::internal::HttpHandler {
   public:
-    void Handle(takt::HttpRequest request, takt::HttpReply reply) override {
+    void Handle(takt::internal::HttpRequest request, takt::internal::HttpReply reply) override {
         if (request.path == "/ws") {
-            takt::HttpResponse response;
-            response.websocket = std::make_shared<takt::WebSocketCallbacks>();
+            takt::internal::HttpResponse response;
+            response.websocket = std::make_shared<takt::internal::WebSocketCallbacks>();
             return reply(std::move(response));
         }
         if (request.path == "/sse") {
-            takt::HttpResponse response;
-            response.event_stream = std::make_shared<takt::EventStreamOptions>();
+            takt::internal::HttpResponse response;
+            response.event_stream = std::make_shared<takt::internal::EventStreamOptions>();
             return reply(std::move(response));
         }
-        reply(takt::HttpResponse::Json(200, R"({"status":"ok","id":"0123456789abc"})"));
+        reply(takt::internal::HttpResponse::Json(200, R"({"status":"ok","id":"0123456789abc"})"));
     }
 };
 
@@ -54,7 +54,7 @@ std::string RequestFor(std::string_view kind) {
 }
 
 // Clients are raw descriptors in this process: they cost it kernel memory only.
-int Idle(takt::HttpServer& server, std::string_view kind, int count) {
+int Idle(takt::internal::HttpServer& server, std::string_view kind, int count) {
     asio::io_context io;
     const asio::ip::tcp::endpoint endpoint(asio::ip::address_v4::loopback(), server.port());
     std::vector<asio::ip::tcp::socket> clients;
@@ -90,9 +90,9 @@ int main(int argc, char** argv) {
     setrlimit(RLIMIT_NOFILE, &files);
 
     asio::io_context io(1);
-    takt::HttpServerOptions options;
+    takt::internal::HttpServerOptions options;
     if (mode == "serve") options.port = static_cast<std::uint16_t>(std::stoi(argv[2]));
-    auto server = takt::HttpServer::Listen(io, options, std::make_shared<BenchHandler>());
+    auto server = takt::internal::HttpServer::Listen(io, options, std::make_shared<BenchHandler>());
     if (!server) {
         fmt::print(stderr, "{}\n", server.error().detail);
         return 1;

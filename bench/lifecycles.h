@@ -9,7 +9,7 @@
 
 #include "model/change.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Executions on their way, in the order in which their changes come: each third change finishes the
 // oldest, and inserts keep `backlog` rows waiting.
@@ -94,4 +94,4 @@ class Lifecycles {
     const OutcomePtr outcome_{new Outcome};
 };
 
-}  // namespace takt
+}  // namespace takt::internal

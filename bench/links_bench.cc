@@ -12,7 +12,7 @@
 #include "tests/support/stack.h"
 #include "worker/worker_runtime.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace testing_support;
@@ -32,7 +32,7 @@ void Submit(Stack& stack, std::atomic<long>& accepted, const std::string& payloa
     task->type = Text("noop");
     task->queue = Text("default");
     task->payload = Text(payload);
-    stack.node().Ask(takt::Submit{.task = task}, [&](Result<Answer> answer) {
+    stack.node().Ask(internal::Submit{.task = task}, [&](Result<Answer> answer) {
         if (answer) ++accepted;
     });
 }
@@ -83,13 +83,13 @@ int Main(long tasks, int workers, std::uint32_t capacity, std::size_t payload_by
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 int main(int count, char** arguments) {
     const auto number = [&](int index, long otherwise) {
         return count > index ? std::atol(arguments[index]) : otherwise;
     };
-    return takt::Main(number(1, 100'000), static_cast<int>(number(2, 2)),
-                      static_cast<std::uint32_t>(number(3, 64)),
-                      static_cast<std::size_t>(number(4, 64)));
+    return takt::internal::Main(number(1, 100'000), static_cast<int>(number(2, 2)),
+                                static_cast<std::uint32_t>(number(3, 64)),
+                                static_cast<std::size_t>(number(4, 64)));
 }

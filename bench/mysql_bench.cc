@@ -22,7 +22,7 @@
 #include "store/mysql/mysql_store.h"
 #include "store/testing/mariadb_server.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -191,12 +191,12 @@ void BenchLoad(MariadbServer& server, std::size_t rows) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 int main(int count, char** arguments) {
     const double seconds = count > 1 ? std::atof(arguments[1]) : 5;
-    auto server =
-        takt::MariadbServer::Start({"--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M"});
+    auto server = takt::internal::MariadbServer::Start(
+        {"--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M"});
     if (!server) {
         fmt::print(stderr, "mysql_bench: {}\n", server.error().detail);
         return 1;
@@ -205,14 +205,14 @@ int main(int count, char** arguments) {
         "lifecycles/s (µs of processor for each: client + server)\n{:>6} {:>22} {:>22} {:>8}\n",
         "batch", "store", "by hand", "of it");
     for (const std::size_t batch : {1, 16, 128, 1000}) {
-        const takt::Rate raw = takt::BenchRaw(**server, batch, seconds);
-        const takt::Rate store = takt::BenchStore(**server, batch, seconds);
+        const takt::internal::Rate raw = takt::internal::BenchRaw(**server, batch, seconds);
+        const takt::internal::Rate store = takt::internal::BenchStore(**server, batch, seconds);
         fmt::print("{:>6}", batch);
-        for (const takt::Rate& rate : {store, raw}) {
+        for (const takt::internal::Rate& rate : {store, raw}) {
             fmt::print(" {:>9.0f} ({:>4.0f} + {:>4.0f})", rate.per_second, rate.client_us,
                        rate.server_us);
         }
         fmt::print(" {:>7.0f}%\n", 100 * store.per_second / raw.per_second);
     }
-    takt::BenchLoad(**server, 200'000);
+    takt::internal::BenchLoad(**server, 200'000);
 }

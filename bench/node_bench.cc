@@ -25,7 +25,7 @@
 #include "node/node.h"
 #include "store/embedded/embedded_store.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -207,8 +207,8 @@ int Main(int count, char** arguments) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 int main(int count, char** arguments) {
-    return takt::Main(count, arguments);
+    return takt::internal::Main(count, arguments);
 }

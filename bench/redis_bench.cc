@@ -24,7 +24,7 @@
 #include "store/redis/redis_store.h"
 #include "store/testing/redis_server.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::size_t kChangesPerLife = 3;
@@ -230,12 +230,12 @@ void Run(double seconds, const std::string& sync, bool events) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 int main(int argc, char** argv) {
     const double seconds = argc > 1 ? std::atof(argv[1]) : 2.0;
     try {
-        takt::Run(seconds > 0 ? seconds : 2.0, argc > 2 ? argv[2] : "everysec", argc > 3);
+        takt::internal::Run(seconds > 0 ? seconds : 2.0, argc > 2 ? argv[2] : "everysec", argc > 3);
     } catch (const std::exception& error) {
         fmt::print(stderr, "redis_bench: {}\n", error.what());
         return 1;

@@ -20,7 +20,7 @@
 #include "store/embedded/embedded_store.h"
 #include "store/embedded/sqlite.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -197,7 +197,7 @@ void BenchLoad(const std::string& directory, std::size_t rows) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 int main(int count, char** arguments) {
     const std::string root = count > 1 ? arguments[1] : "store-bench-data";
@@ -208,16 +208,18 @@ int main(int count, char** arguments) {
     std::vector<std::size_t> batches = {1, 16, 128, 1000};
     if (count > 3) batches = {static_cast<std::size_t>(std::max(1, std::atoi(arguments[3])))};
     for (const std::size_t batch : batches) {
-        const takt::Rate append = takt::BenchAppend(root, batch, seconds);
-        const takt::Rate sqlite = takt::BenchSqlite(root + "/raw", batch, seconds);
-        const takt::Rate store = takt::BenchStore(root + "/store", batch, seconds);
+        const takt::internal::Rate append = takt::internal::BenchAppend(root, batch, seconds);
+        const takt::internal::Rate sqlite =
+            takt::internal::BenchSqlite(root + "/raw", batch, seconds);
+        const takt::internal::Rate store =
+            takt::internal::BenchStore(root + "/store", batch, seconds);
         fmt::print("{:>6}", batch);
-        for (const takt::Rate& rate : {store, sqlite, append}) {
+        for (const takt::internal::Rate& rate : {store, sqlite, append}) {
             fmt::print(" {:>9.0f} ({:>5.1f})", rate.per_second, rate.cpu_us);
         }
         fmt::print(" {:>9.0f}% {:>9.0f}%\n", 100 * store.per_second / sqlite.per_second,
                    100 * store.per_second / append.per_second);
     }
-    takt::BenchLoad(root + "/store", 1'000'000);
+    takt::internal::BenchLoad(root + "/store", 1'000'000);
     std::filesystem::remove_all(root);
 }

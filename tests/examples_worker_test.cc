@@ -8,7 +8,7 @@
 #include "tests/support/stack.h"
 #include "worker/executors/process.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace testing_support;
@@ -76,4 +76,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

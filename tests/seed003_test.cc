@@ -6,7 +6,7 @@
 
 #include "server/server.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Somebody follows the page that this API comes from, from the first command to the last, with the
@@ -28,4 +28,4 @@ TEST(Seed003, EveryCommandWorksAsWritten) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -24,7 +24,7 @@
 
 namespace {
 
-using namespace takt;
+using namespace takt::internal;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kRememberedMax = 10'000;  // Tokens, so that an attempt sent twice runs once.

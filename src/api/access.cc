@@ -8,7 +8,7 @@
 #include "api/json_view.h"
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::array<std::string_view, 5> kRoles = {"viewer", "operator", "admin", "worker",
@@ -191,4 +191,4 @@ Result<void> CheckListenAddress(std::string_view host, std::size_t tokens, bool 
                     "create --role admin), or say --insecure if that is what you want");
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class AccessRole : std::uint8_t {
     kViewer,    // Reads.
@@ -70,4 +70,4 @@ bool IsLoopback(std::string_view host);
 // for any address but loopback while there is no token.
 Result<void> CheckListenAddress(std::string_view host, std::size_t tokens, bool insecure);
 
-}  // namespace takt
+}  // namespace takt::internal

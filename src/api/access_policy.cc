@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr auto kFailureWindow = std::chrono::seconds(60);
@@ -161,4 +161,4 @@ std::uint32_t AccessPolicy::CountFailure(const std::string& address, Steady now)
     return ++failures.count;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -18,7 +18,7 @@
 #include "http/message.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct AccessConfig {
     bool loopback_only = true;         // The server can be reached from this machine only.
@@ -84,4 +84,4 @@ class AccessPolicy {
     std::vector<std::string> used_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include "api/openapi.h"
 #include "api/test_scheduler.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 HttpHeaderList Bearer(std::string_view token) {
@@ -255,4 +255,4 @@ TEST(OpenApi, DescribesEveryRouteAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 #include "api/openapi.h"
 #include "base/log.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Set by a node that passes a call on; a call is passed on once only.
@@ -224,4 +224,4 @@ void Api::Dispatch(Call call) {
     services_->forward(std::move(request), status.leader->address, call.TakeReply());
 }
 
-}  // namespace takt
+}  // namespace takt::internal

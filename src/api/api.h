@@ -21,7 +21,7 @@
 #include "api/services.h"
 #include "http/message.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct ApiParts {
     Node& node;
@@ -61,4 +61,4 @@ std::vector<Route> ApiRoutes();
 // Reads the access tokens again, then calls `done` on the server's thread.
 void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done);
 
-}  // namespace takt
+}  // namespace takt::internal

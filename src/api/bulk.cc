@@ -12,7 +12,7 @@
 #include "api/services.h"
 #include "api/submission.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 struct BulkItem {
@@ -204,4 +204,4 @@ void AddBulkRoutes(std::vector<Route>& routes) {
                       .body_bytes_max = ApiConfig().bulk_bytes_max});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

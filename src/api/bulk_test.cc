@@ -1,6 +1,6 @@
 #include "api/test_scheduler.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // An importer sends a file of jobs; some of its lines are wrong.
@@ -84,4 +84,4 @@ TEST(Bulk, TenMegabytesAreRefusedWhereOneTaskBelongs) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

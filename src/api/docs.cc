@@ -2,7 +2,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Reads /openapi.json and lists what it says. No requests to anywhere else.
@@ -81,4 +81,4 @@ void AddDocsRoutes(std::vector<Route>& routes) {
                       .gives_type = "text/html"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

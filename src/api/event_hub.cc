@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::string Format(const Event& event) {
@@ -121,4 +121,4 @@ std::size_t EventHub::watchers() const {
     return watchers_.size();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -18,7 +18,7 @@
 #include "model/event.h"
 #include "node/sink.h"
 
-namespace takt {
+namespace takt::internal {
 
 void WriteEvent(JsonWriter& json, const Event& event);
 
@@ -74,4 +74,4 @@ class EventHub final : public Sink {
     bool leading_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

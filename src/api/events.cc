@@ -6,7 +6,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 Result<EventFilter> ReadFilter(const HttpRequest& request) {
@@ -91,4 +91,4 @@ void AddEventRoutes(std::vector<Route>& routes) {
          .gives_type = "text/event-stream"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -1,6 +1,6 @@
 #include "api/test_scheduler.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Keeps what is written to it.
@@ -120,4 +120,4 @@ TEST(Events, StreamResumesOverHttp) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "api/services.h"
 #include "api/task_json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 Done<Answer> SendExecution(Call call) {
@@ -224,4 +224,4 @@ void AddExecutionActionRoutes(std::vector<Route>& routes) {
          .gives = "SweepAnswer"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "model/execution.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class ExecutionDetail : std::uint8_t {
     kBrief,  // In lists: without the parameters, which may be large.
@@ -14,4 +14,4 @@ enum class ExecutionDetail : std::uint8_t {
 };
 void WriteExecution(JsonWriter& json, const Execution& execution, ExecutionDetail detail);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A chunk is what a worker sent at once, up to some KB; a page of these stays under a MB or so.
@@ -178,4 +178,4 @@ void AddExecutionRoutes(std::vector<Route>& routes) {
                       .gives = "Explanation"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

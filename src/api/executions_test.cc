@@ -1,6 +1,6 @@
 #include "api/test_scheduler.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A job that ran wild is stopped by hand, and run again when its cause is gone.
@@ -152,4 +152,4 @@ TEST(Executions, LogShowsWhatTheWorkerWrote) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include "api/problem.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // As long as a change may take at the leader, and some.
@@ -80,4 +80,4 @@ Forward ForwardOver(HttpClient& client) {
     };
 }
 
-}  // namespace takt
+}  // namespace takt::internal

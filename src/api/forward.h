@@ -6,9 +6,9 @@
 #include "api/services.h"
 #include "http/client.h"
 
-namespace takt {
+namespace takt::internal {
 
 // The client must outlive what it returns, and must be willing to reach every scheduler.
 Forward ForwardOver(HttpClient& client);
 
-}  // namespace takt
+}  // namespace takt::internal

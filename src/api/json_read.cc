@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A field's name may come from a stranger: enough of it to recognise is shown.
@@ -200,4 +200,4 @@ Result<Text> ReadReason(std::string_view body) {
     return reason;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 std::unexpected<Error> BadField(std::string_view field, std::string_view why);
 
@@ -66,4 +66,4 @@ constexpr std::size_t kReasonBytesMax = 1000;
 // The reason in a body {"reason": "…"}; empty if the body is.
 Result<Text> ReadReason(std::string_view body);
 
-}  // namespace takt
+}  // namespace takt::internal

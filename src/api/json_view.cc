@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 bool IsSpace(char c) {
@@ -219,4 +219,4 @@ bool JsonView::Elements::Next() {
     return true;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 class JsonView {
   public:
@@ -72,4 +72,4 @@ class JsonView {
     std::string_view raw_;  // Without space around it.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <mutex>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using prometheus::Counter;
@@ -106,7 +106,7 @@ struct Meters::Families {
                                         &requests.Add({{"status", "5xx"}})};
 
     // The node's thread only.
-    boost::unordered_flat_map<takt::Text, Time, TextHash, TextEqual> begun;
+    boost::unordered_flat_map<internal::Text, Time, TextHash, TextEqual> begun;
 
     mutable std::mutex mutex;
     Window window;
@@ -227,4 +227,4 @@ std::string Meters::Text(const MetricsView& view, const NodeStatus& status) {
     return prometheus::TextSerializer().Serialize(to.registry.Collect());
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -13,7 +13,7 @@
 #include "node/node.h"
 #include "node/sink.h"
 
-namespace takt {
+namespace takt::internal {
 
 // What GET /api/v1/metrics shows.
 struct MetricsView {
@@ -52,4 +52,4 @@ class Meters final : public Sink {
     std::unique_ptr<Families> families_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 void GetMetrics(Call call) {
@@ -69,4 +69,4 @@ void AddMetricsRoutes(std::vector<Route>& routes) {
                       .gives_type = "text/plain"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 #include "api/task_json.h"
 #include "base/json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::string LowerName(HttpMethod method) {
@@ -154,4 +154,4 @@ std::string OpenApiOf(const RouteTable& routes, std::string_view version) {
     return out;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,9 +6,9 @@
 
 #include "api/route.h"
 
-namespace takt {
+namespace takt::internal {
 
 // An OpenAPI 3.1 document.
 std::string OpenApiOf(const RouteTable& routes, std::string_view version);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A leader is found within a few seconds, and a full queue does not empty faster.
@@ -82,4 +82,4 @@ HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id
     return response;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "http/message.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct Problem {
     int status = 500;
@@ -29,4 +29,4 @@ Problem ProblemOfAnswer(const Error& error);
 void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id);
 HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id);
 
-}  // namespace takt
+}  // namespace takt::internal

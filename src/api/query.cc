@@ -5,7 +5,7 @@
 #include "api/json_read.h"
 #include "api/task_json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::unexpected<Error> BadCursor() {
@@ -139,4 +139,4 @@ void EndPage(JsonWriter& json, const std::optional<std::string>& next) {
     json.EndObject();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 #include "http/message.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 constexpr std::size_t kPageMax = 1000;
 constexpr std::size_t kPageDefault = 100;
@@ -43,4 +43,4 @@ Result<bool> SetFilter(ExecutionFilter& filter, std::string_view name, std::stri
 // The end of a list: ],"next_cursor":…}
 void EndPage(JsonWriter& json, const std::optional<std::string>& next);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::int64_t kLimitMax = 1'000'000;
@@ -223,4 +223,4 @@ void AddQueueRoutes(std::vector<Route>& routes) {
          .gives = "Queue"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 
 #include "api/route.h"
 
-namespace takt {
+namespace takt::internal {
 
 void AddTaskRoutes(std::vector<Route>& routes);
 void AddTaskActionRoutes(std::vector<Route>& routes);
@@ -20,4 +20,4 @@ void AddEventRoutes(std::vector<Route>& routes);
 void AddTokenRoutes(std::vector<Route>& routes);
 void AddDocsRoutes(std::vector<Route>& routes);
 
-}  // namespace takt
+}  // namespace takt::internal

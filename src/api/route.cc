@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // The API's deepest address has six; more than this is nobody's.
@@ -88,4 +88,4 @@ RouteTable::Match RouteTable::Find(HttpMethod method, std::string_view raw_path)
     return match;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -13,7 +13,7 @@
 #include "api/access.h"
 #include "http/message.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Call;
 
@@ -85,4 +85,4 @@ class RouteTable {
     std::vector<std::vector<Pattern>> by_length_;  // By the number of segments.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include "api/api.h"
 #include "api/resources.h"
 
-namespace takt {
+namespace takt::internal {
 
 std::vector<Route> ApiRoutes() {
     std::vector<Route> routes;
@@ -22,4 +22,4 @@ std::vector<Route> ApiRoutes() {
     return routes;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

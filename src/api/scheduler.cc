@@ -5,7 +5,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 void WriteLeader(JsonWriter& json, const std::optional<LeaderRow>& leader) {
@@ -232,4 +232,4 @@ void AddSchedulerRoutes(std::vector<Route>& routes) {
                       .gives = "Version"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

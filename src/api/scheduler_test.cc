@@ -1,7 +1,7 @@
 // Workers, queues, the scheduler itself, metrics and what is there without a leader.
 #include "api/test_scheduler.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 TEST(SchedulerApi, WorkersAreListedDrainedAndRemoved) {
@@ -153,4 +153,4 @@ TEST(SchedulerApi, WithoutALeaderChangesAreRefusedAndReadsGoOn) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

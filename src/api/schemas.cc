@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 #define TAKT_LIST(item)                                                                        \
@@ -168,4 +168,4 @@ std::span<const std::pair<std::string_view, std::string_view>> Schemas() {
     return kSchemas;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

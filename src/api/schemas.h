@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 std::span<const std::pair<std::string_view, std::string_view>> Schemas();
 
-}  // namespace takt
+}  // namespace takt::internal

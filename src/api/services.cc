@@ -3,7 +3,7 @@
 #include "api/meters.h"
 #include "base/log.h"
 
-namespace takt {
+namespace takt::internal {
 
 void Call::Send(HttpResponse response) {
     services_->meters.CountRequest(response.status);
@@ -23,4 +23,4 @@ void Call::Send(HttpResponse response) {
     reply_(std::move(response));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

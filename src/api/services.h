@@ -14,7 +14,7 @@
 #include "node/node.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 class EventHub;
 class Meters;
@@ -94,4 +94,4 @@ std::optional<Id> PathId(Call& call) {
     return std::nullopt;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

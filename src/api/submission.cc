@@ -4,7 +4,7 @@
 
 #include "api/json_read.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::size_t kKeyBytesMax = 255;
@@ -139,4 +139,4 @@ void Create(Call call, TaskRequest request, CreateRule rule) {
              });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

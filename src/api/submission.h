@@ -7,7 +7,7 @@
 #include "api/services.h"
 #include "api/task_json.h"
 
-namespace takt {
+namespace takt::internal {
 
 // The task in the body. On the server's thread.
 Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options);
@@ -37,4 +37,4 @@ void SendOnceTask(Call& call, const Execution& execution, int status);
 // 412 if a version was asked for that the task does not have; else as usual.
 void RefuseChange(Call& call, const Error& error);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "api/submission.h"
 #include "model/fire_plan.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr CountRange kFireCount = {1, 1000, 10};
@@ -225,4 +225,4 @@ void AddTaskActionRoutes(std::vector<Route>& routes) {
                       .gives = "Fires"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "api/json_read.h"
 #include "api/task_json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Kind = TaskField::Kind;
@@ -395,4 +395,4 @@ std::span<const TaskField> TaskFields() {
     return kFields;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 #include "api/json_read.h"
 #include "model/fire_plan.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::string_view kDefaultQueue = "default";
@@ -199,4 +199,4 @@ Result<Recurrence> ReadRecurrence(const JsonView& object, const TaskLimits& limi
     return draft.recur();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

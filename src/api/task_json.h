@@ -21,7 +21,7 @@
 #include "model/execution.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct TaskLimits {
     std::size_t payload_bytes_max = 1 << 20;
@@ -101,4 +101,4 @@ void WriteOnceTask(JsonWriter& json, const Execution& execution);
 // Text that claims to be JSON; written as a JSON string if it is not.
 void WriteJsonText(JsonWriter& json, std::string_view text);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include "api/json_read.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -245,4 +245,4 @@ TEST(JsonView, FindsEverythingInPlace) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 #include "api/execution_json.h"
 #include "api/task_json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 double Seconds(Duration duration) {
@@ -184,4 +184,4 @@ void WriteExecution(JsonWriter& json, const Execution& execution, ExecutionDetai
     json.EndObject();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 #include "api/services.h"
 #include "api/submission.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A change that races with others is tried again this often before it is given up.
@@ -229,4 +229,4 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .gives = "Task"});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

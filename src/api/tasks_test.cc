@@ -1,6 +1,6 @@
 #include "api/test_scheduler.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Somebody submits a job with curl and looks whether it ran.
@@ -187,4 +187,4 @@ TEST(Tasks, DeletingAOneOffTaskCancelsIt) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -23,7 +23,7 @@
 #include "node/asio_runtime.h"
 #include "store/memory/memory_store.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Sees everything that the node releases, hands it on, and lets tests wait for it.
 class TestSink final : public Sink {
@@ -123,8 +123,8 @@ class TestScheduler {
           runtime_(node_loop_.io()) {
         StartServing(options);
         NodeConfig config = options.node_config;
-        config.leadership.node = NodeId(takt::Text(options.node));
-        config.leadership.address = takt::Text(address());
+        config.leadership.node = NodeId(internal::Text(options.node));
+        config.leadership.address = internal::Text(address());
         config.version = "test";
         node_ = std::make_unique<Node>(runtime_, store_, config, NewRandomSeed(), &sink_);
         MakeApi(options);
@@ -211,7 +211,7 @@ class TestScheduler {
             node_->Tell(Started{.session = assign.session, .attempt = attempt});
             if (!holds) {
                 auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
-                outcome->data = takt::Text(R"({"rows": 3})");
+                outcome->data = internal::Text(R"({"rows": 3})");
                 node_->Tell(Report{.session = assign.session,
                                    .attempt = attempt,
                                    .success = true,
@@ -219,8 +219,8 @@ class TestScheduler {
             }
         };
         Worker worker;
-        worker.id = WorkerId(takt::Text(id));
-        worker.name = takt::Text(id);
+        worker.id = WorkerId(internal::Text(id));
+        worker.name = internal::Text(id);
         worker.capacity = 100;
         node_->Tell(Attach{.session = ++session_, .worker = std::move(worker)});
         sink_.AwaitWorker(id);
@@ -284,4 +284,4 @@ class TestScheduler {
     bool stopped_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 #include "api/resources.h"
 #include "api/services.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::size_t kTokensMax = 1000;
@@ -157,4 +157,4 @@ void AddTokenRoutes(std::vector<Route>& routes) {
          .success = 204});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

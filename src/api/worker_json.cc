@@ -1,6 +1,6 @@
 #include "api/worker_json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 void WriteNames(JsonWriter& json, std::string_view key, const std::vector<Text>& names) {
@@ -45,4 +45,4 @@ void WriteWorker(JsonWriter& json, const Slot& slot) {
     json.EndObject();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

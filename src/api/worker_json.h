@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "engine/slot.h"
 
-namespace takt {
+namespace takt::internal {
 
 void WriteWorker(JsonWriter& json, const Slot& slot);
 
-}  // namespace takt
+}  // namespace takt::internal

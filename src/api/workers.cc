@@ -4,7 +4,7 @@
 #include "api/services.h"
 #include "api/worker_json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 Error NoSuchWorker(const WorkerId& id) {
@@ -113,4 +113,4 @@ void AddWorkerRoutes(std::vector<Route>& routes) {
          .success = 204});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace takt {
+namespace takt::internal {
 
 void CheckFailed(const char* expression, const char* file, int line) {
     std::fprintf(stderr, "takt: broken invariant: %s at %s:%d\n", expression, file, line);
@@ -11,4 +11,4 @@ void CheckFailed(const char* expression, const char* file, int line) {
     std::abort();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

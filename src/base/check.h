@@ -3,11 +3,12 @@
 // follower.
 #pragma once
 
-namespace takt {
+namespace takt::internal {
 
 [[noreturn]] void CheckFailed(const char* expression, const char* file, int line);
 
-}  // namespace takt
+}  // namespace takt::internal
 
-#define TAKT_CHECK(expression) \
-    ((expression) ? static_cast<void>(0) : ::takt::CheckFailed(#expression, __FILE__, __LINE__))
+#define TAKT_CHECK(expression)           \
+    ((expression) ? static_cast<void>(0) \
+                  : ::takt::internal::CheckFailed(#expression, __FILE__, __LINE__))

@@ -1,6 +1,6 @@
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 std::string_view Name(ErrorCode code) {
     switch (code) {
@@ -24,4 +24,4 @@ std::string_view Name(ErrorCode code) {
     return "invalid_code";
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 // What went wrong, for code to act on. A code exists only if some caller reacts to it differently;
 // what a person needs to know goes in `detail`.
@@ -38,4 +38,4 @@ inline std::unexpected<Error> Fail(ErrorCode code, std::string detail, std::stri
     return std::unexpected<Error>(Error{code, std::move(detail), std::move(field)});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // The `code` of a problem answer is what clients branch on.
@@ -28,4 +28,4 @@ TEST(ErrorTest, AFailureCarriesItsDetailAndField) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

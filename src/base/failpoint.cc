@@ -12,7 +12,7 @@
 #include <optional>
 #include <thread>
 
-namespace takt {
+namespace takt::internal {
 
 using failpoint_internal::Action;
 using failpoint_internal::Point;
@@ -193,4 +193,4 @@ std::vector<std::string> KnownFailPoints() {
     return names;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -25,7 +25,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 constexpr int kFailPointExitStatus = 87;  // Used by nothing else, so that a test can tell.
 
@@ -53,8 +53,8 @@ class Point {
     bool Pass() { return action_.load(std::memory_order_relaxed) != Action::kNone && Fire(); }
 
   private:
-    friend Result<void> takt::SetFailPoints(std::string_view list);
-    friend std::vector<std::string> takt::KnownFailPoints();
+    friend Result<void> internal::SetFailPoints(std::string_view list);
+    friend std::vector<std::string> internal::KnownFailPoints();
 
     bool Fire();
 
@@ -80,12 +80,12 @@ template <PointName kName, bool kCanFail>
 inline Point point{kName.text, kCanFail};
 
 }  // namespace failpoint_internal
-}  // namespace takt
+}  // namespace takt::internal
 
 #ifdef TAKT_FAIL_POINTS
 #define TAKT_FAIL_POINT(name) \
-    static_cast<void>(::takt::failpoint_internal::point<name, false>.Pass())
-#define TAKT_FAIL_POINT_ERROR(name) (::takt::failpoint_internal::point<name, true>.Pass())
+    static_cast<void>(::takt::internal::failpoint_internal::point<name, false>.Pass())
+#define TAKT_FAIL_POINT_ERROR(name) (::takt::internal::failpoint_internal::point<name, true>.Pass())
 #else
 #define TAKT_FAIL_POINT(name) static_cast<void>(0)
 #define TAKT_FAIL_POINT_ERROR(name) false

@@ -11,7 +11,7 @@
 
 #ifdef TAKT_FAIL_POINTS
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -142,6 +142,6 @@ TEST_F(FailPointTest, TheEnvironmentArms) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal
 
 #endif

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr int kCounterBits = 14;
@@ -65,4 +65,4 @@ std::string SerialText(Serial serial) {
     return text;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

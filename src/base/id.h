@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 constexpr std::size_t kIdBytesMax = 64;
 
@@ -84,4 +84,4 @@ class SerialSource {
 // 13 characters of Crockford's base 32, lower case: a generated id, in the order of its serial.
 std::string SerialText(Serial serial);
 
-}  // namespace takt
+}  // namespace takt::internal

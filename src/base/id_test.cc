@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +119,4 @@ TEST(SerialTest, TheTextOfASerialIsAnIdInTheSameOrder) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

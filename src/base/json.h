@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct JsonLimits {
     std::size_t bytes_max = 1 << 20;  // As REST bodies; callers with other bounds say so.
@@ -89,4 +89,4 @@ class JsonWriter {
     bool comma_ = false;  // The next value or key has one before it in its container.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

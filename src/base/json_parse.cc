@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using boost::system::error_code;
@@ -227,4 +227,4 @@ Result<void> CheckJson(std::string_view text, const JsonLimits& limits) {
     return Run(parser, text, limits);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

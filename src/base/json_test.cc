@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::HasSubstr;
@@ -204,4 +204,4 @@ TEST(Utf8Test, ACutDoesNotBreakACharacter) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

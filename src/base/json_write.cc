@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::string_view kHex = "0123456789abcdef";
@@ -223,4 +223,4 @@ JsonWriter& JsonWriter::Raw(std::string_view json) {
     return *this;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -17,7 +17,7 @@
 #include "base/log_limit.h"
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 
 namespace log_internal {
 std::atomic<LogLevel> level{LogLevel::kInfo};
@@ -293,4 +293,4 @@ std::vector<std::string> LogCapture::lines() const {
     return lines;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarning, kError, kOff };
 std::string_view Name(LogLevel level);
@@ -124,4 +124,4 @@ class LogCapture {
     std::unique_ptr<Previous> previous_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

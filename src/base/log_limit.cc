@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 std::optional<std::uint64_t> LogLimiter::Admit(std::string_view component, std::string_view message,
                                                Steady now) {
@@ -24,4 +24,4 @@ std::optional<std::uint64_t> LogLimiter::Admit(std::string_view component, std::
     return std::exchange(slot.left_out, 0);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

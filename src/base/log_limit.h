@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Not thread-safe.
 class LogLimiter {
@@ -36,4 +36,4 @@ class LogLimiter {
     std::array<Slot, kSlots> slots_{};
 };
 
-}  // namespace takt
+}  // namespace takt::internal

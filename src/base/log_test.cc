@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -229,4 +229,4 @@ TEST_F(LogFileTest, AFileThatCannotBeOpenedIsRefused) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 
 RandomSeed NewRandomSeed() {
     RandomSeed seed;
@@ -71,4 +71,4 @@ double Random::Fraction() {
     return static_cast<double>(Next() >> 11) * 0x1.0p-53;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

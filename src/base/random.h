@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-namespace takt {
+namespace takt::internal {
 
 using RandomSeed = std::array<std::uint8_t, 16>;
 
@@ -47,4 +47,4 @@ class Random {
     std::size_t used_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A failed simulation is run again with its seed number: all must happen again.
@@ -85,4 +85,4 @@ TEST(RandomDeathTest, DrawingBelowZeroIsABrokenInvariant) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 
 Text::Text(std::string_view text) {
     if (text.empty()) return;
@@ -24,4 +24,4 @@ void Text::Release() noexcept {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 class Text {
   public:
@@ -86,4 +86,4 @@ struct TextEqual {
     bool operator()(std::string_view a, std::string_view b) const { return a == b; }
 };
 
-}  // namespace takt
+}  // namespace takt::internal

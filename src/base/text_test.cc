@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A million executions without a worker hold no worker id: nothing must cost nothing.
@@ -86,4 +86,4 @@ TEST(TextTest, ThreadsShareATextSafely) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::unexpected<Error> BadTime(std::string_view text) {
@@ -186,4 +186,4 @@ std::string FormatDuration(Duration duration) {
     return text.empty() ? "0s" : text;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 using Duration = std::chrono::milliseconds;
 
@@ -53,4 +53,4 @@ std::string FormatDuration(Duration duration);
 // 100 years: sums of two never overflow, and nobody plans further.
 constexpr Duration kDurationMax = std::chrono::hours(24 * 36525);
 
-}  // namespace takt
+}  // namespace takt::internal

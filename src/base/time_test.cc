@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -130,4 +130,4 @@ TEST(ClockTest, SteadyTimeNeverGoesBack) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

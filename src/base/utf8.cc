@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 bool IsContinuation(char c) {
@@ -48,4 +48,4 @@ std::string_view CutUtf8(std::string_view text, std::size_t bytes_max) {
     return text.substr(0, end);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 
 // The bytes of the character at the front of `text`: 1 to 4, or 0 if no valid one begins there
 // (surrogates, overlong forms and what is above U+10FFFF are not valid). REQUIRES: not empty.
@@ -15,4 +15,4 @@ bool IsValidUtf8(std::string_view text);
 // The longest beginning of at most `bytes_max` bytes that does not cut a character in two.
 std::string_view CutUtf8(std::string_view text, std::size_t bytes_max);
 
-}  // namespace takt
+}  // namespace takt::internal

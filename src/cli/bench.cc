@@ -13,7 +13,7 @@
 #include "cli/output.h"
 #include "takt/version.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 constexpr Duration kStart{30'000};  // For processes to come up on a busy machine.
@@ -286,4 +286,4 @@ void AddBench(CLI::App& app, Context& context) {
     bench->callback([options, &context] { context.exit = Bench(*options); });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

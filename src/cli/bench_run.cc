@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "cli/output.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // Enough senders that one slow commit does not hold up the even rate.
@@ -241,4 +241,4 @@ Result<Latency> MeasureLatency(const ClientOptions& options, const BenchPlan& pl
                    .max = latencies->empty() ? 0 : latencies->back()};
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

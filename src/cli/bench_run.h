@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "cli/client.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 struct BenchPlan {
     std::size_t tasks = 100'000;
@@ -41,4 +41,4 @@ struct Latency {
 // Submits single tasks at an even rate. The clocks of this machine and the workers' must agree.
 Result<Latency> MeasureLatency(const ClientOptions& client, const BenchPlan& plan);
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

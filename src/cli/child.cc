@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // Lines are for people; one that never ends is not read further.
@@ -121,4 +121,4 @@ void Child::Stop(Duration grace) {
     process_ = -1;
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

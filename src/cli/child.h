@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 // What a process has used so far.
 struct Usage {
@@ -45,4 +45,4 @@ class Child {
     std::string read_;
 };
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

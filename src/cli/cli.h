@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "config/config.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 // What the program ends with. Documented in docs/cli.md; scripts rely on them.
 enum Exit : int {
@@ -73,4 +73,4 @@ void AddBench(CLI::App& app, Context& context);
 // Last: it knows the commands that were added before.
 void AddCompletion(CLI::App& app, Context& context);
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -6,7 +6,7 @@
 #include "http/url.h"
 #include "takt/version.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // A page of 1000 executions with results; beyond it a smaller --limit helps.
@@ -152,4 +152,4 @@ Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, st
     return std::unexpected(last);
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -15,7 +15,7 @@
 #include "cli/cli.h"
 #include "http/client.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 struct ClientOptions {
     std::string server = "http://127.0.0.1:8080";  // Several, parted by commas, are tried in order.
@@ -78,4 +78,4 @@ int WithClient(const ClientOptions& options, Body body) {
     return ExitOf(ended.error());
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

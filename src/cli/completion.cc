@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // Every word that may follow a command: its parts and its long flags.
@@ -83,4 +83,4 @@ void AddCompletion(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

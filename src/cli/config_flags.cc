@@ -4,7 +4,7 @@
 
 extern char** environ;
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 void ConfigFlags::Add(CLI::App& command) {
     command.add_option("--config", file, "YAML file with the configuration (also TAKT_CONFIG)");
@@ -73,4 +73,4 @@ void PrintError(const Error& error) {
     std::fprintf(stderr, "takt: %s\n", error.detail.c_str());
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

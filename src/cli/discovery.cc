@@ -6,7 +6,7 @@
 #include "cli/store_wait.h"
 #include "store/open.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 constexpr std::chrono::minutes kWait{1};
@@ -43,4 +43,4 @@ Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
     }
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

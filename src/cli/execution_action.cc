@@ -6,7 +6,7 @@
 #include "cli/client.h"
 #include "cli/execution_view.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -124,4 +124,4 @@ void AddRetry(CLI::App& app, Context& context) {
         "  takt retry --type resize --from 2026-11-15T00:00:00Z\n");
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

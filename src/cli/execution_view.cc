@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <thread>
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // Soon enough for a person, rarely enough for a server that a thousand scripts wait on.
@@ -106,4 +106,4 @@ int ExitOfOutcome(const boost::json::value& execution) {
     return Member(execution, "status") == "success" ? kOk : kFailed;
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

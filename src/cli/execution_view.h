@@ -9,7 +9,7 @@
 #include "cli/client.h"
 #include "cli/output.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 Table ExecutionTable();
 void AddExecution(Table& table, const boost::json::value& execution);
@@ -32,4 +32,4 @@ Result<ClientAnswer> WaitUntilFinished(Client& client, const WaitFor& what);
 // kOk for success, else kFailed.
 int ExitOfOutcome(const boost::json::value& execution);
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -4,7 +4,7 @@
 #include "cli/client.h"
 #include "cli/output.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -37,4 +37,4 @@ void AddExplain(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -4,7 +4,7 @@
 
 #include <boost/json/object.hpp>
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 std::string Joined(const boost::json::value& value, std::string_view name) {
@@ -102,4 +102,4 @@ std::string MetricsText(const boost::json::value& metrics) {
         Percent(NumberMember(metrics, "worker_utilization")));
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -6,7 +6,7 @@
 
 #include "cli/output.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 // Of a page {"items": […]}.
 Table WorkerTable(const boost::json::value& page);
@@ -16,4 +16,4 @@ std::string StatusText(const boost::json::value& status);
 // Of GET /api/v1/metrics, in one or two lines.
 std::string MetricsText(const boost::json::value& metrics);
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

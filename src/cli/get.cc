@@ -4,7 +4,7 @@
 #include "cli/client.h"
 #include "cli/execution_view.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -50,4 +50,4 @@ void AddGet(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

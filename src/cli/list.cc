@@ -6,7 +6,7 @@
 #include "cli/client.h"
 #include "cli/execution_view.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 constexpr std::size_t kPageMax = 1000;
@@ -102,4 +102,4 @@ void AddList(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -7,7 +7,7 @@
 #include "cli/execution_view.h"
 #include "cli/output.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 constexpr std::size_t kPage = 500;
@@ -100,4 +100,4 @@ void AddLogs(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -7,7 +7,7 @@
 #include "takt/version.h"
 
 int main(int argc, char** argv) {
-    using namespace takt;
+    using namespace takt::internal;
     // A peer that hangs up is an error of its socket, not the end of the process.
     std::signal(SIGPIPE, SIG_IGN);
     if (auto started = StartFailPoints(); !started) {
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
         return cli::kUsage;
     }
     CLI::App app("Takt runs tasks now, later or by cron on a fleet of workers.", "takt");
-    app.set_version_flag("--version", std::string("takt ") + kVersion);
+    app.set_version_flag("--version", std::string("takt ") + takt::kVersion);
     app.require_subcommand(1);
     app.footer("takt COMMAND --help tells more about a command.");
     cli::Context context;

@@ -1,7 +1,7 @@
 // What is said about a command line that is not understood.
 #include "cli/cli.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // The command, or the part of it, that was being read.
@@ -49,4 +49,4 @@ Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake) {
     return kUsage;
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -6,7 +6,7 @@
 #include "cli/store_wait.h"
 #include "store/open.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // Long enough for two writes to a slow store; a crash in between keeps others out no longer.
@@ -72,4 +72,4 @@ Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
     return made;
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -6,7 +6,7 @@
 #include "api/access.h"
 #include "base/error.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 struct OfflineToken {
     std::string store;  // URL.
@@ -19,4 +19,4 @@ struct OfflineToken {
 // scheduler leads: it must be asked instead.
 Result<NewToken> CreateOfflineToken(const OfflineToken& what);
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Glyph {
@@ -189,4 +189,4 @@ std::string Fields(const std::vector<std::pair<std::string, Cell>>& fields) {
     return out;
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

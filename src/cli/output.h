@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 // Whether standard output is a terminal that wants colour: not with NO_COLOR or TERM=dumb.
 bool UseColour();
@@ -69,4 +69,4 @@ std::string TimeBetween(std::string_view from, std::string_view to);
 // Name, value; one per line.
 std::string Fields(const std::vector<std::pair<std::string, Cell>>& fields);
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // Somebody submits a task whose name would clear the operator's screen.
@@ -57,4 +57,4 @@ TEST(OutputTest, NothingIsPaintedWhenOutputIsNotATerminal) {
 }
 
 }  // namespace
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 Screen::Screen() {
     sigset_t set;
@@ -65,4 +65,4 @@ bool Screen::WaitForQuit(Duration timeout) {
     }
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

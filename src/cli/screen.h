@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 class Screen {
   public:
@@ -29,4 +29,4 @@ class Screen {
     int signals_ = -1;
 };
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

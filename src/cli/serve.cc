@@ -13,7 +13,7 @@
 #include "takt/version.h"
 #include "worker/worker_runtime.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -113,4 +113,4 @@ void AddServe(CLI::App& app, Context& context) {
     serve->callback([options, &context] { context.exit = Serve(*options); });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

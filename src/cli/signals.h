@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 // Blocks SIGTERM and SIGINT in this thread and all threads that it makes; make it before any other.
 class StopSignals {
@@ -25,4 +25,4 @@ class StopSignals {
     sigset_t set_;
 };
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -4,7 +4,7 @@
 #include "cli/client.h"
 #include "cli/fleet_view.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 Result<int> Status(Client& client, const ClientOptions& options) {
@@ -38,4 +38,4 @@ void AddStatus(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

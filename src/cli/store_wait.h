@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 //   const auto nodes = Wait<std::vector<NodeRow>>([&](auto done) { store.Nodes(std::move(done));
 //   });
@@ -20,4 +20,4 @@ Result<T> Wait(Ask ask) {
     return future.get();
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

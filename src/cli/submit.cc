@@ -10,7 +10,7 @@
 #include "cli/client.h"
 #include "cli/execution_view.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 // What the server takes at most; reading more from a pipe would only be refused later.
@@ -221,4 +221,4 @@ void AddSubmit(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -7,7 +7,7 @@
 #include "cli/execution_view.h"
 #include "cli/output.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -236,4 +236,4 @@ void AddTrigger(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

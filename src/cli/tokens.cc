@@ -7,7 +7,7 @@
 #include "cli/offline_token.h"
 #include "cli/output.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -146,4 +146,4 @@ void AddToken(CLI::App& app, Context& context) {
         "  takt token revoke 3f2a9c10d4e7\n");
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/screen.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -104,4 +104,4 @@ void AddTop(CLI::App& app, Context& context) {
     });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

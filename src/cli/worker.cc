@@ -9,7 +9,7 @@
 #include "cli/signals.h"
 #include "cli/worker_options.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 namespace {
 
 struct Options {
@@ -102,4 +102,4 @@ void AddWorker(CLI::App& app, Context& context) {
     worker->callback([options, &context] { context.exit = Work(*options); });
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

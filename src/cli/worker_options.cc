@@ -6,7 +6,7 @@
 #include "worker/demo.h"
 #include "worker/executors/shell_executor.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo) {
     ExecutorRegistry executors;
@@ -47,4 +47,4 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, 
     return WorkerRuntime::Create(std::move(options), std::move(executors));
 }
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -7,8 +7,8 @@
 #include "config/config.h"
 #include "worker/worker_runtime.h"
 
-namespace takt::cli {
+namespace takt::internal::cli {
 
 Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo);
 
-}  // namespace takt::cli
+}  // namespace takt::internal::cli

@@ -20,7 +20,7 @@
 #include "base/time.h"
 #include "engine/config.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct Config {
     struct Store {
@@ -124,4 +124,4 @@ Result<void> CheckConfig(const Config& config);
 // The candidate most like `word`, or nothing if none is near.
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-}  // namespace takt
+}  // namespace takt::internal

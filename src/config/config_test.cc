@@ -11,7 +11,7 @@
 
 #include "config/page.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -272,4 +272,4 @@ TEST_F(ConfigTest, EveryOptionOfTheSeedsHasItsKey) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::unexpected<Error> Bad(std::string_view what) {
@@ -346,4 +346,4 @@ std::span<const ConfigKey> ConfigKeys() {
     return kKeys;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::size_t Distance(std::string_view a, std::string_view b) {
@@ -211,4 +211,4 @@ Result<void> CheckConfig(const Config& config) {
     return {};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

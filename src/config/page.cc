@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::string_view kIntroduction = R"(# Configuration
@@ -90,4 +90,4 @@ std::string ConfigPage() {
     return page;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace takt {
+namespace takt::internal {
 
 std::string ConfigPage();
 
-}  // namespace takt
+}  // namespace takt::internal

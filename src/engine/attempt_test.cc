@@ -1,7 +1,7 @@
 // One attempt: begun, ended, failed, timed out, cancelled, reported late.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -326,4 +326,4 @@ TEST_F(AttemptTest, CancellingWhatRunsTellsTheWorkerAndKeepsItsRoomUntilItStoppe
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

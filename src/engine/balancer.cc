@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // What a strategy remembers for each lane. A worker that left leaves a little behind; when much has
@@ -232,4 +232,4 @@ std::unique_ptr<Balancer> MakeBalancer(Strategy strategy, Random& random) {
     return nullptr;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

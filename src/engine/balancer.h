@@ -10,7 +10,7 @@
 #include "model/execution.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 
 // What a strategy sees of an eligible worker with room.
 struct Choice {
@@ -33,4 +33,4 @@ class Balancer {
 // Null if the strategy is not one of the built-in ones.
 std::unique_ptr<Balancer> MakeBalancer(Strategy strategy, Random& random);
 
-}  // namespace takt
+}  // namespace takt::internal

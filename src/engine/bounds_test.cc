@@ -2,7 +2,7 @@
 #include "engine/history.h"
 #include "model/record.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 class BoundsTest : public History {};
@@ -253,4 +253,4 @@ TEST(DeterminismTest, EqualHistoriesGiveEqualEffects) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

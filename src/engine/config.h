@@ -13,7 +13,7 @@
 #include "model/event.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct EngineConfig {
     RetryPolicy retry;                     // For tasks that name none.
@@ -49,4 +49,4 @@ struct EngineConfig {
     } sabotage;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

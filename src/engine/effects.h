@@ -10,7 +10,7 @@
 #include "model/change.h"
 #include "model/event.h"
 
-namespace takt {
+namespace takt::internal {
 
 // The answer to a question: the execution or the task it was about, the other one left empty.
 struct Answer {
@@ -90,4 +90,4 @@ struct Effects {
     }
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // While executions finish, what retention no longer keeps is purged about once a second, along with
@@ -204,10 +204,10 @@ void Engine::On(Conclude& conclude) {
     if (!CanFollow(live->row.status, conclude.status)) {
         return ReplyWith(
             conclude.request,
-            takt::Fail(ErrorCode::kConflict, "execution '" + conclude.execution.text().str() +
-                                                 "' is " + std::string(Name(live->row.status)) +
-                                                 " and cannot become " +
-                                                 std::string(Name(conclude.status))));
+            internal::Fail(ErrorCode::kConflict, "execution '" + conclude.execution.text().str() +
+                                                     "' is " + std::string(Name(live->row.status)) +
+                                                     " and cannot become " +
+                                                     std::string(Name(conclude.status))));
     }
     ReplyWith(conclude.request,
               Answer{.execution = EndNow(*live, conclude.status, std::move(conclude.outcome))});
@@ -267,10 +267,10 @@ void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& foun
     if (SameRequest(*found->task, *submit.task))
         return ReplyWith(submit.request, Answer{.execution = *found});
     ReplyWith(submit.request,
-              takt::Fail(ErrorCode::kConflict,
-                         "a task with the id '" + submit.task->id.text().str() +
-                             "' exists already and asks for something else; choose another id",
-                         "id"));
+              internal::Fail(ErrorCode::kConflict,
+                             "a task with the id '" + submit.task->id.text().str() +
+                                 "' exists already and asks for something else; choose another id",
+                             "id"));
 }
 
 void Engine::AnswerTo(const Cancel& cancel, const std::optional<Execution>& found) {
@@ -285,26 +285,26 @@ void Engine::RefuseFinished(RequestId request, const ExecutionId& id,
                             const std::optional<Execution>& found) {
     const std::string name = id.text().str();
     if (!found) {
-        return ReplyWith(request,
-                         takt::Fail(ErrorCode::kNotFound, "there is no execution '" + name + "'"));
+        return ReplyWith(
+            request, internal::Fail(ErrorCode::kNotFound, "there is no execution '" + name + "'"));
     }
-    ReplyWith(request,
-              takt::Fail(ErrorCode::kConflict, "execution '" + name + "' is finished already (" +
-                                                   std::string(Name(found->status)) + ")"));
+    ReplyWith(request, internal::Fail(ErrorCode::kConflict,
+                                      "execution '" + name + "' is finished already (" +
+                                          std::string(Name(found->status)) + ")"));
 }
 
 void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& found) {
     const std::string id = redrive.execution.text().str();
     if (!found) {
-        return ReplyWith(redrive.request,
-                         takt::Fail(ErrorCode::kNotFound, "there is no execution '" + id + "'"));
+        return ReplyWith(redrive.request, internal::Fail(ErrorCode::kNotFound,
+                                                         "there is no execution '" + id + "'"));
     }
     if (!CanFollow(found->status, Status::kPending) || !IsTerminal(found->status)) {
         return ReplyWith(
             redrive.request,
-            takt::Fail(ErrorCode::kConflict,
-                       "execution '" + id + "' is " + std::string(Name(found->status)) +
-                           "; only failed and cancelled ones can be run again"));
+            internal::Fail(ErrorCode::kConflict,
+                           "execution '" + id + "' is " + std::string(Name(found->status)) +
+                               "; only failed and cancelled ones can be run again"));
     }
     if (found->origin == Origin::kOnce &&
         !MayClaim(*found->task, redrive.execution, redrive.request)) {
@@ -332,11 +332,12 @@ void Engine::CreateOnce(const Submit& submit) {
     if (!MayClaim(task, ExecutionId(task.id.text()), submit.request)) return;
     const Queue& queue = lanes_.QueueOf(task.queue);
     if (queue.waiting >= config_.pending_max) {
-        return ReplyWith(submit.request, takt::Fail(ErrorCode::kExhausted,
-                                                    "queue '" + task.queue.str() + "' is full: " +
-                                                        std::to_string(queue.waiting) +
-                                                        " executions wait in it; try again later",
-                                                    "queue"));
+        return ReplyWith(submit.request,
+                         internal::Fail(ErrorCode::kExhausted,
+                                        "queue '" + task.queue.str() +
+                                            "' is full: " + std::to_string(queue.waiting) +
+                                            " executions wait in it; try again later",
+                                        "queue"));
     }
     Execution row;
     row.serial = serials_.Next(now_.wall);
@@ -428,4 +429,4 @@ void Engine::Emit(Event event) {
     effects_->events.push_back(std::move(event));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -36,7 +36,7 @@
 #include "engine/timer_heap.h"
 #include "model/fire_plan.h"
 
-namespace takt {
+namespace takt::internal {
 
 // How many executions went which way since this engine began.
 struct EngineCounters {
@@ -311,4 +311,4 @@ class Engine {
     std::size_t changes_limit_ = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

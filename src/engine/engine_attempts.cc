@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 OutcomePtr MakeOutcome(Reason reason, Text message) {
@@ -409,4 +409,4 @@ Duration Engine::TimeoutOf(const Task& task) const {
     return task.timeout > Duration(0) ? task.timeout : config_.timeout;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Without a key of its own a limit is for the task; one-off tasks share it by their name.
@@ -141,12 +141,13 @@ bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId reque
     if (found == claims_.end()) return true;
     const Claim& claim = found->second;
     if (!claim.live && (claim.until <= now_.wall || claim.execution == self)) return true;
-    ReplyWith(request,
-              takt::Fail(ErrorCode::kConflict,
-                         "execution '" + claim.execution.text().str() + "' holds the unique key '" +
-                             options.unique_key.str() + "' until " +
-                             (claim.live ? std::string("it is finished") : FormatTime(claim.until)),
-                         "unique_key"));
+    ReplyWith(
+        request,
+        internal::Fail(ErrorCode::kConflict,
+                       "execution '" + claim.execution.text().str() + "' holds the unique key '" +
+                           options.unique_key.str() + "' until " +
+                           (claim.live ? std::string("it is finished") : FormatTime(claim.until)),
+                       "unique_key"));
     return false;
 }
 
@@ -195,4 +196,4 @@ void Engine::CleanGates() {
     });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

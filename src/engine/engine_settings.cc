@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Under these keys the engine keeps what is its own. Other keys are other people's.
@@ -59,11 +59,11 @@ void Engine::On(SetSetting& set) {
 void Engine::On(SetStrategy& set) {
     const bool custom = set.strategy == Strategy::kCustom;
     if (custom && !config_.balancers.contains(set.name.str())) {
-        return ReplyWith(
-            set.request,
-            takt::Fail(ErrorCode::kInvalid,
-                       "this scheduler has no strategy of its own named '" + set.name.str() + "'",
-                       "strategy"));
+        return ReplyWith(set.request,
+                         internal::Fail(ErrorCode::kInvalid,
+                                        "this scheduler has no strategy of its own named '" +
+                                            set.name.str() + "'",
+                                        "strategy"));
     }
     if (set.reset) balancers_.clear();
     strategy_ = set.strategy;
@@ -113,4 +113,4 @@ void Engine::RestoreClaim(const Text& key, std::string_view value) {
     claim_ends_.emplace(end, key);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Due times beyond this many are not counted one by one when they are recorded as missed.
@@ -59,10 +59,11 @@ void Engine::On(PutTask& put) {
     if (exists && put.create_only) {
         const TaskRow& row = found->second->row;
         if (SameRequest(*row.task, task)) return ReplyWith(put.request, Answer{.task = row});
-        return ReplyWith(put.request, takt::Fail(ErrorCode::kConflict,
-                                                 "a task with the id '" + task.id.text().str() +
-                                                     "' exists already and asks for something else",
-                                                 "id"));
+        return ReplyWith(put.request,
+                         internal::Fail(ErrorCode::kConflict,
+                                        "a task with the id '" + task.id.text().str() +
+                                            "' exists already and asks for something else",
+                                        "id"));
     }
     if (put.if_version != 0 && (!exists || found->second->row.task->version != put.if_version)) {
         return ReplyWith(put.request, exists
@@ -363,4 +364,4 @@ void Engine::OnRunEnded(Live& live) {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 
 const Slot* Engine::FindWorker(const WorkerId& id) const {
     const auto found = workers_.find(id.text());
@@ -228,8 +228,8 @@ void Engine::On(RemoveWorker& remove) {
     const auto found = workers_.find(remove.worker.text());
     if (found == workers_.end()) {
         return ReplyWith(remove.request,
-                         takt::Fail(ErrorCode::kNotFound,
-                                    "there is no worker '" + remove.worker.text().str() + "'"));
+                         internal::Fail(ErrorCode::kNotFound,
+                                        "there is no worker '" + remove.worker.text().str() + "'"));
     }
     ReplyWith(remove.request, Answer{});
     Leave(*found->second, "an operator removed it");
@@ -239,8 +239,8 @@ void Engine::On(SetWorkerStatus& set) {
     const auto found = workers_.find(set.worker.text());
     if (found == workers_.end()) {
         return ReplyWith(set.request,
-                         takt::Fail(ErrorCode::kNotFound,
-                                    "there is no worker '" + set.worker.text().str() + "'"));
+                         internal::Fail(ErrorCode::kNotFound,
+                                        "there is no worker '" + set.worker.text().str() + "'"));
     }
     Slot& slot = *found->second;
     ReplyWith(set.request, Answer{});
@@ -331,4 +331,4 @@ void Engine::Unlinger(const AttemptRef& attempt, SessionId session) {
     Feed(*slot);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

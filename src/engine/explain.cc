@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::string Quoted(const Text& text) {
@@ -109,4 +109,4 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
                                            " others wait in queue " + Quoted(queue.name)};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

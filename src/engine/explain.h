@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 
 struct Explanation {
     std::string_view code;  // Stable, for programs: "no_worker", "workers_full", …
     std::string sentence;   // For people.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST_F(ExplainTest, ARowThatCannotBeReadEndsInTheHistory) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "engine/timer_heap.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 // A token bucket: `count` starts in any `per`, evenly refilled, with bursts up to `count`.
 class Pace {
@@ -67,4 +67,4 @@ struct Gate : Timer {
     bool Open(Steady now) { return (inside_max == 0 || inside < inside_max) && pace.Ready(now); }
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 // them.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -374,4 +374,4 @@ TEST_F(GateTest, RunsOfARecurringTaskHoldNoKey) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

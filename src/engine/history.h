@@ -18,7 +18,7 @@
 
 #include "engine/engine.h"
 
-namespace takt {
+namespace takt::internal {
 
 using namespace std::chrono_literals;
 
@@ -221,4 +221,4 @@ class History : public ::testing::Test {
     std::size_t changes_in_largest_step_ = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

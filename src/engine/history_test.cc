@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 bool CanReach(Status from, Status to) {
     static const auto kReach = [] {
@@ -436,4 +436,4 @@ std::size_t History::EventCount(EventType type) const {
     return std::size_t(std::ranges::count(events, type, &Event::type));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

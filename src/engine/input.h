@@ -12,7 +12,7 @@
 #include "model/task.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Names a question, so that its Reply finds whoever asked. 0: nobody waits for the answer.
 using RequestId = std::uint64_t;
@@ -199,4 +199,4 @@ using Input =
                  SetQueue, SetSetting, SetStrategy, SetWorkerStatus, RemoveWorker, Attach,
                  Heartbeat, Detach, Goodbye, Started, Progress, LogLines, Report, LookupDone, Tick>;
 
-}  // namespace takt
+}  // namespace takt::internal

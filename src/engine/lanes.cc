@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 bool Fits(const Lane& lane, const Task& task) {
@@ -91,4 +91,4 @@ Lane& Lanes::For(const Task& task, bool& made) {
     return *last_;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -21,7 +21,7 @@
 #include "engine/live.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct Slot;
 
@@ -116,4 +116,4 @@ class Lanes {
     std::size_t sweep_above_ = kLanesKept;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "model/change.h"
 #include "model/execution.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct Lane;
 struct Recurring;
@@ -73,4 +73,4 @@ class LiveList {
     std::size_t size_ = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -1,7 +1,7 @@
 // Due times that passed while nobody could fire them.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -161,4 +161,4 @@ TEST_F(MisfireTest, AClockSetBackFiresNothingTwice) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

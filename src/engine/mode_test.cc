@@ -1,7 +1,7 @@
 // What a fire does when the previous run is still going.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -234,4 +234,4 @@ TEST_F(ModeTest, AFailedRunThatIsRunAgainWaitsForItsTurn) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

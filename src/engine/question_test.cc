@@ -1,7 +1,7 @@
 // Ids that callers choose, and questions about executions that the engine does not hold.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::IsEmpty;
@@ -141,4 +141,4 @@ TEST_F(QuestionTest, AReportFromBeforeARedriveIsStale) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "engine/timer_heap.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Waits in the timer heap for its next due time.
 struct Recurring : Timer {
@@ -21,4 +21,4 @@ struct Recurring : Timer {
     ChangeMark mark;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

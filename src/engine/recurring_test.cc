@@ -1,7 +1,7 @@
 // When recurring tasks fire, what a change of them keeps, and what a new leader makes of them.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::AllOf;
@@ -379,4 +379,4 @@ TEST_F(RecurringTest, AFixedDelayGoesOnUnderANewLeader) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

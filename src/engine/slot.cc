@@ -4,7 +4,7 @@
 
 #include "engine/lanes.h"
 
-namespace takt {
+namespace takt::internal {
 
 bool Serves(const Worker& worker, const Lane& lane) {
     const auto lists = [](const std::vector<Text>& names, const Text& name) {
@@ -16,4 +16,4 @@ bool Serves(const Worker& worker, const Lane& lane) {
             lane.executor == worker.id.text());
 }
 
-}  // namespace takt
+}  // namespace takt::internal

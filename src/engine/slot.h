@@ -10,7 +10,7 @@
 #include "engine/timer_heap.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 
 // An attempt that was settled without the worker (cancelled, timed out): the worker has been told
 // to stop it, but until it says that it did, the attempt takes up room there.
@@ -43,4 +43,4 @@ struct Slot : Timer {
 // Whether the worker is of the kind that the lane asks for, online or not.
 bool Serves(const Worker& worker, const Lane& lane);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::Each;
@@ -248,4 +248,4 @@ TEST_F(StrategyTest, WithoutAgeingPriorityIsAllThatCounts) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -1,7 +1,7 @@
 // How executions come in, wait for their time and for their turn.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -254,4 +254,4 @@ TEST_F(SubmitTest, TheStrategyIsRememberedByTheNextLeader) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 
 // The base of what can wait in a heap; in one heap at a time.
 struct Timer {
@@ -100,4 +100,4 @@ class TimerHeap {
     std::vector<Entry> entries_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

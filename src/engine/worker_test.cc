@@ -1,7 +1,7 @@
 // Workers come, go, die, come back under the same name, and are set aside.
 #include "engine/history.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -343,4 +343,4 @@ TEST_F(WorkerTest, CapacityIsNeverExceededWhateverIsCancelledOrTimesOut) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

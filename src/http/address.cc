@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 struct Range {
@@ -73,4 +73,4 @@ AddressReach ReachOf(const IpAddress& address) {
     return AddressReach::kPublic;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

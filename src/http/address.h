@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 
 struct IpAddress {
     bool v6 = false;
@@ -32,4 +32,4 @@ enum class AddressReach : std::uint8_t {
 
 AddressReach ReachOf(const IpAddress& address);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -20,7 +20,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace takt {
+namespace takt::internal {
 
 struct HttpClientOptions {
     std::size_t connections_per_host_max = 64;  // Calls under way to one host; more wait.
@@ -107,4 +107,4 @@ class BlockingHttpClient {
     std::unique_ptr<State> state_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 
 #include "http/outbox.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace asio = boost::asio;
@@ -27,8 +27,8 @@ Result<std::string> FormatRequestHead(HttpMethod method, const Url& url,
                                    url.target, url.Authority(), user_agent);
     for (const auto& [name, value] : headers) {
         if (!IsHttpHeaderName(name) || !IsHttpHeaderValue(value) || IsReserved(name)) {
-            return takt::Fail(ErrorCode::kInvalid,
-                              fmt::format("header '{}' must not be sent", name), "headers");
+            return internal::Fail(ErrorCode::kInvalid,
+                                  fmt::format("header '{}' must not be sent", name), "headers");
         }
         head.append(name).append(": ").append(value).append("\r\n");
     }
@@ -70,7 +70,7 @@ void ClientCall::Fail(ErrorCode code, std::string detail) {
     if (over_) return;
     const auto self = shared_from_this();
     const bool waiting = !running_;
-    Finish(takt::Fail(code, std::move(detail)));
+    Finish(internal::Fail(code, std::move(detail)));
     if (dial_) dial_->Cancel();
     if (transport_) transport_->Close();
     if (waiting) core_->GiveUpWaiting(self, origin_);
@@ -248,4 +248,4 @@ bool ClientCall::TakeHead() {
     return good;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "http/dial.h"
 #include "http/head_parser.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Appends a request's head: request line, Host, User-Agent, `headers`. kInvalid for headers that
 // must not be sent. The empty line is the caller's to add.
@@ -66,4 +66,4 @@ class ClientCall : public std::enable_shared_from_this<ClientCall> {
     bool too_large_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

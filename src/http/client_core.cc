@@ -10,7 +10,7 @@
 #include "http/client_call.h"
 #include "http/spawn.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace asio = boost::asio;
@@ -189,4 +189,4 @@ Result<HttpAnswer> BlockingHttpClient::Send(HttpCall call) {
     return std::move(*answer);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -13,7 +13,7 @@
 #include "http/client.h"
 #include "http/transport.h"
 
-namespace takt {
+namespace takt::internal {
 
 class ClientCall;
 
@@ -63,4 +63,4 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     bool closed_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 
 #include "http/test_support.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A server in a few lines that does one wrong thing to each connection.
@@ -254,4 +254,4 @@ TEST_F(ClientTest, CloseCancelsWhatIsPending) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

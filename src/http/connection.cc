@@ -10,7 +10,7 @@
 
 #include "http/reply_slot.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace asio = boost::asio;
@@ -364,4 +364,4 @@ asio::awaitable<void> Connection::AwaitReply() {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -15,7 +15,7 @@
 #include "http/transport.h"
 #include "http/websocket_core.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Connection : public std::enable_shared_from_this<Connection> {
   public:
@@ -126,4 +126,4 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::shared_ptr<WebSocketCore> websocket_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 #include "http/connection.h"
 #include "http/response_head.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace asio = boost::asio;
@@ -221,4 +221,4 @@ asio::awaitable<void> Connection::Linger() {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

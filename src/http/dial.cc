@@ -6,7 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace asio = boost::asio;
@@ -115,4 +115,4 @@ void Dial::Cancel() {
     if (transport_) transport_->Close();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -14,7 +14,7 @@
 #include "http/transport.h"
 #include "http/url.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct DialOptions {
     std::chrono::milliseconds connect_timeout;
@@ -49,4 +49,4 @@ class Dial : public std::enable_shared_from_this<Dial> {
     bool cancelled_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 
 #include "http/event_stream_core.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // One line of a field. A line break would start another field, so it ends the value.
@@ -75,4 +75,4 @@ bool EventStreamCore::Tick(Steady now, SteadyClock::duration stall_max) {
     return true;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 
 struct ServerSentEvent {
     std::string_view event;  // Empty: the client's default, "message".
@@ -56,4 +56,4 @@ struct EventStreamOptions {
     std::move_only_function<void()> on_close;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 
 #include "http/test_support.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A log line with a line break must stay one event.
@@ -124,4 +124,4 @@ TEST_F(EventStreamTest, StopEndsTheStreams) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

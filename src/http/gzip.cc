@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "http/message.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // 32 KB window, gzip wrapper.
@@ -89,4 +89,4 @@ bool AcceptsGzip(std::string_view list) {
     return false;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

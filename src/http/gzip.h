@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Compresses whole bodies, keeping zlib's 256 KB of working memory between them. Not for concurrent
 // use.
@@ -34,4 +34,4 @@ bool IsCompressible(std::string_view content_type);
 // Whether an Accept-Encoding value allows gzip (named or *, and not with q=0).
 bool AcceptsGzip(std::string_view accept_encoding);
 
-}  // namespace takt
+}  // namespace takt::internal

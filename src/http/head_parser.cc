@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace http = boost::beast::http;
@@ -211,4 +211,4 @@ bool ResponseParser::ParseEnd() {
 template class MessageParser<true>;
 template class MessageParser<false>;
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 
-namespace takt {
+namespace takt::internal {
 
 void LogHttp(const HttpLog& log, HttpLogLevel level, std::string_view message) {
     if (log) return log(level, message);
@@ -16,4 +16,4 @@ void LogHttp(const HttpLog& log, HttpLogLevel level, std::string_view message) {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 
 enum class HttpLogLevel : std::uint8_t { kInfo, kWarning, kError };
 
@@ -14,4 +14,4 @@ using HttpLog = std::function<void(HttpLogLevel level, std::string_view message)
 
 void LogHttp(const HttpLog& log, HttpLogLevel level, std::string_view message);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::array<std::string_view, 7> kMethods = {"GET",   "HEAD",   "POST",   "PUT",
@@ -344,4 +344,4 @@ HttpResponse HttpResponse::Json(int status, std::string json) {
     return response;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class HttpMethod : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOptions };
 
@@ -146,4 +146,4 @@ class HttpHandler {
     virtual void Handle(HttpRequest request, HttpReply reply) = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

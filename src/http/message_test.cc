@@ -6,7 +6,7 @@
 #include "http/gzip.h"
 #include "http/url.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 HttpRequest Parsed(std::string_view target, HttpMethod method = HttpMethod::kGet) {
@@ -134,4 +134,4 @@ TEST(Addresses, AreSortedByReach) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

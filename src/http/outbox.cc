@@ -3,7 +3,7 @@
 #include <array>
 #include <boost/asio/post.hpp>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::size_t kControlExtra = 64 << 10;
@@ -114,4 +114,4 @@ void Outbox::Abandon() {
     bytes_ = 0;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

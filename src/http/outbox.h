@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "http/transport.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Where reads go before anybody knows whose bytes they are; one per thread, 64 KB. What it holds is
 // lost at the next suspension of the reader.
@@ -62,4 +62,4 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     Steady progress_{};
 };
 
-}  // namespace takt
+}  // namespace takt::internal

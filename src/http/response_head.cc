@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 void AppendNumber(std::string& out, std::size_t number) {
@@ -60,4 +60,4 @@ bool FormatHead(const HttpResponse& response, const ResponseHead& head, std::str
     return clean;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -28,7 +28,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace takt {
+namespace takt::internal {
 
 // One line of the access log. Views are valid during the call.
 struct HttpAccess {
@@ -104,4 +104,4 @@ class HttpServer {
     std::shared_ptr<ServerCore> core_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -17,7 +17,7 @@
 #include "http/connection.h"
 #include "http/spawn.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace asio = boost::asio;
@@ -351,4 +351,4 @@ std::uint64_t HttpServer::refused_connections() const {
     return core_->refused();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -16,7 +16,7 @@
 #include "http/gzip.h"
 #include "http/server.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Connection;
 
@@ -96,4 +96,4 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
     std::atomic<std::uint64_t> refused_ = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include "http/server.h"
 #include "http/test_support.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Sends bytes and gives what comes back until the server closes.
@@ -219,4 +219,4 @@ TEST_F(ServerTest, RecoversWhenDescriptorsAreFreeAgain) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include "http/gzip.h"
 #include "http/test_support.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using testing::Test;
@@ -226,4 +226,4 @@ TEST_F(ServerTest, PortThatIsTakenIsReported) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

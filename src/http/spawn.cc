@@ -7,7 +7,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 void Escaped(const HttpLog& log, const char* name, const char* what) {
@@ -35,4 +35,4 @@ void Spawn(const boost::asio::any_io_executor& executor, boost::asio::awaitable<
                           boost::asio::bind_cancellation_slot(cancel, std::move(finished)));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

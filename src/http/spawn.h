@@ -7,7 +7,7 @@
 
 #include "http/log.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Runs `task` on `executor`. An exception that escapes from it is logged under `name`, which must
 // be a literal; a cancelled operation is the expected end of a task and is not. Cancellation
@@ -15,4 +15,4 @@ namespace takt {
 void Spawn(const boost::asio::any_io_executor& executor, boost::asio::awaitable<void> task,
            const char* name, HttpLog log = {}, boost::asio::cancellation_slot cancel = {});
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -24,7 +24,7 @@
 
 #include "http/server.h"
 
-namespace takt {
+namespace takt::internal {
 
 using namespace std::chrono_literals;
 
@@ -209,4 +209,4 @@ inline std::string Get(std::string_view target) {
     return "GET " + std::string(target) + " HTTP/1.1\r\nHost: x\r\n\r\n";
 }
 
-}  // namespace takt
+}  // namespace takt::internal

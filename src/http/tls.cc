@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 int Descriptor(BIO* bio) {
@@ -209,4 +209,4 @@ SslPointer TlsClientContext::NewSession(const std::string& host) {
     return ssl;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

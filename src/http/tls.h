@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct SslDelete {
     void operator()(SSL* ssl) const;
@@ -70,4 +70,4 @@ class TlsClientContext {
     bool wants_system_trust_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "http/client.h"
 #include "http/test_support.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A certificate that signs itself, for 127.0.0.1 and localhost, in two files.
@@ -177,4 +177,4 @@ TEST_F(TlsTest, WebSocketsWorkOverTls) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

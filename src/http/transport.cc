@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 IoState StateOfErrno(IoState want) {
@@ -99,4 +99,4 @@ void Transport::Close() {
     socket_.close(ignored);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

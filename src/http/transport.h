@@ -16,7 +16,7 @@
 
 #include "http/tls.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class IoState : std::uint8_t {
     kDone,       // Some bytes were moved.
@@ -76,4 +76,4 @@ class Transport {
     std::string tls_error_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 #include "http/address.h"
 #include "http/message.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::unexpected<Error> Bad(std::string_view why) {
@@ -112,4 +112,4 @@ std::string Url::Origin() const {
     return (tls ? "https://" : "http://") + Authority();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct Url {
     bool tls = false;
@@ -24,4 +24,4 @@ struct Url {
 // kInvalid for other schemes, user names and passwords, fragments, spaces and control characters.
 Result<Url> ParseUrl(std::string_view text);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 
 // Close codes of RFC 6455 that we send.
 enum class WebSocketCode : std::uint16_t {
@@ -70,4 +70,4 @@ struct WebSocketCallbacks {
     std::move_only_function<void(WebSocketClosed)> on_close;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

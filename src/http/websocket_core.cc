@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A session that ended badly still gets its close frame through to a peer that is busy sending; one
@@ -224,4 +224,4 @@ boost::asio::awaitable<void> WebSocketCore::Linger() {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 #include "http/websocket.h"
 #include "http/websocket_frame.h"
 
-namespace takt {
+namespace takt::internal {
 
 class WebSocketCore final : public WebSocketSession,
                             public std::enable_shared_from_this<WebSocketCore> {
@@ -65,4 +65,4 @@ class WebSocketCore final : public WebSocketSession,
     WebSocketClosed closed_{WebSocketCode::kLost, ""};
 };
 
-}  // namespace takt
+}  // namespace takt::internal

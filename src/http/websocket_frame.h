@@ -9,7 +9,7 @@
 
 #include "http/websocket.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class FrameKind : std::uint8_t {
     kContinuation = 0,
@@ -79,4 +79,4 @@ class FrameReader {
     std::optional<WebSocketCode> error_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

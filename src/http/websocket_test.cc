@@ -4,7 +4,7 @@
 #include "http/test_support.h"
 #include "http/websocket_frame.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::string_view kHandshake =
@@ -243,4 +243,4 @@ TEST_F(WebSocketTest, StopTellsTheWorkers) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct CircuitBreakerConfig {
     std::uint32_t failures_max = 5;  // In a row.
@@ -67,4 +67,4 @@ constexpr std::string_view Name(CircuitBreaker::State state) {
     return "";
 }
 
-}  // namespace takt
+}  // namespace takt::internal

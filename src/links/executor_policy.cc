@@ -6,7 +6,7 @@
 
 #include "http/message.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 bool HasScheme(std::string_view url, std::string_view scheme) {
@@ -104,4 +104,4 @@ Result<Url> ExecutorPolicy::Check(std::string_view url, std::string_view field) 
     return std::move(*parsed);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

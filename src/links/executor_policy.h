@@ -14,7 +14,7 @@
 #include "http/address.h"
 #include "http/url.h"
 
-namespace takt {
+namespace takt::internal {
 
 class ExecutorPolicy {
   public:
@@ -43,4 +43,4 @@ class ExecutorPolicy {
     bool allow_loopback_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 struct UrlCase {
@@ -70,4 +70,4 @@ TEST(ExecutorPolicy, AnEntryThatIsNothingIsRefusedAtTheStart) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

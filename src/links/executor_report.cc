@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace json = boost::json;
@@ -156,4 +156,4 @@ PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer) {
     return Ended(Reason::kRejected, status, said, false);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "http/client.h"
 #include "model/execution.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct ExecutorReport {
     bool success = false;
@@ -39,4 +39,4 @@ struct PushAnswer {
 };
 PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer);
 
-}  // namespace takt
+}  // namespace takt::internal

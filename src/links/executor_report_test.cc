@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // The clerk at the other end forgot the token, sent a list, or invented a field.
@@ -25,4 +25,4 @@ TEST(ExecutorReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "wire/zstd.h"
 #include "worker.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Checked = std::expected<void, FrameFault>;
@@ -125,7 +125,7 @@ class Reader {
     }
 
     // The result's JSON. What is no JSON is kept as a JSON string: it is shown inside other JSON.
-    takt::Result<Text> ReadData(const worker::v1::Result& result) {
+    internal::Result<Text> ReadData(const worker::v1::Result& result) {
         std::string unpacked;
         std::string_view data = result.data();
         if (!result.data_zstd().empty()) {
@@ -177,4 +177,4 @@ std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame,
     return Reader(session, limits, inputs).Read(frame);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@ namespace takt::worker::v1 {
 class WorkerFrame;
 }
 
-namespace takt {
+namespace takt::internal {
 
 struct FrameInputLimits {
     // A result beyond is recorded as a failure that says so: every store can take this much.
@@ -28,4 +28,4 @@ std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame,
                                            const FrameInputLimits& limits,
                                            std::vector<Input>& inputs);
 
-}  // namespace takt
+}  // namespace takt::internal

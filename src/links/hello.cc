@@ -6,7 +6,7 @@
 
 #include "worker.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::unexpected<FrameFault> Invalid(std::string message) {
@@ -148,4 +148,4 @@ std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, Sess
     return attach;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

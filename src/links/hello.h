@@ -12,7 +12,7 @@ class Hello;
 class Attempt;
 }  // namespace takt::worker::v1
 
-namespace takt {
+namespace takt::internal {
 
 // The only one so far. A worker of another is refused: neither side would know what the other
 // means.
@@ -37,4 +37,4 @@ std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, Sess
 std::expected<AttemptRef, FrameFault> ReadAttempt(const worker::v1::Attempt& attempt,
                                                   std::string_view where);
 
-}  // namespace takt
+}  // namespace takt::internal

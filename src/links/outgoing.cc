@@ -4,7 +4,7 @@
 #include "wire/zstd.h"
 #include "worker.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // More spare frames than any release fills are memory for nothing.
@@ -120,4 +120,4 @@ void Outgoing::Clear() {
     index_.clear();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

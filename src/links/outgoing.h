@@ -12,7 +12,7 @@ namespace takt::worker::v1 {
 class SchedulerFrame;
 }
 
-namespace takt {
+namespace takt::internal {
 
 struct OutgoingPeer {
     bool accepts_zstd = false;
@@ -62,4 +62,4 @@ class Outgoing {
     std::unordered_map<SessionId, std::size_t> index_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "links/executor_report.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 void WriteInput(JsonWriter& json, std::string_view input) {
@@ -56,4 +56,4 @@ HttpCall MakePushCall(const Worker& worker, const Execution& execution, const Pu
     return call;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "model/execution.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct PushTerms {
     std::string_view callback_base;  // "http://scheduler:8080"
@@ -19,4 +19,4 @@ struct PushTerms {
 
 HttpCall MakePushCall(const Worker& worker, const Execution& execution, const PushTerms& terms);
 
-}  // namespace takt
+}  // namespace takt::internal

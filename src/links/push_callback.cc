@@ -5,7 +5,7 @@
 #include "links/push_link.h"
 #include "node/node.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Kind = CallbackAnswer::Verdict;
@@ -79,17 +79,17 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
     if (!current) return done(JudgeCallback(*row, report));
     const AttemptRef attempt{row->id, row->attempt, row->token};
     if (const auto instance = Find(row->worker)) instance->OnEnded(attempt);
-    context_->node->Tell(takt::Report{.session = callbacks_session_,
-                                      .attempt = attempt,
-                                      .success = report.report.success,
-                                      .retryable = report.report.retryable,
-                                      .outcome = report.report.outcome});
+    context_->node->Tell(internal::Report{.session = callbacks_session_,
+                                          .attempt = attempt,
+                                          .success = report.report.success,
+                                          .retryable = report.report.retryable,
+                                          .outcome = report.report.outcome});
     Waiting& waiting = waiting_[{attempt.execution.text(), attempt.attempt}];
     waiting.success = report.report.success;
     waiting.callers.emplace_back(std::move(report), std::move(done));
 }
 
-void PushLink::OnVerdict(const takt::Verdict& verdict) {
+void PushLink::OnVerdict(const internal::Verdict& verdict) {
     const auto found = waiting_.find({verdict.attempt.execution.text(), verdict.attempt.attempt});
     if (found == waiting_.end()) return;
     Waiting waiting = std::move(found->second);
@@ -117,4 +117,4 @@ void PushLink::JudgeStored(CallbackReport report, CallbackDone done) {
         });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

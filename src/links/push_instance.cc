@@ -10,7 +10,7 @@
 #include "links/session_id.h"
 #include "node/node.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A health page is a word or a short report.
@@ -57,7 +57,7 @@ void PushInstance::Open() {
     in_question = false;
     session_ = NewSessionId();
     context_->sessions[session_] = this;
-    takt::Attach attach{.session = session_, .worker = row_};
+    internal::Attach attach{.session = session_, .worker = row_};
     for (const auto& [id, attempt] : attempts_) attach.holding.push_back(attempt.ref());
     heard_at_ = context_->runtime.Now().steady;
     context_->node->Tell(std::move(attach));
@@ -126,7 +126,7 @@ bool PushInstance::Tick() {
 
 void PushInstance::TellLoad() {
     if (session_ == 0) return;
-    takt::Heartbeat heartbeat{.session = session_, .load = load_};
+    internal::Heartbeat heartbeat{.session = session_, .load = load_};
     heartbeat.load.draining |= breaker_.state() == CircuitBreaker::State::kOpen;
     context_->node->Tell(std::move(heartbeat));
 }
@@ -145,7 +145,7 @@ void PushInstance::OnStop(const StopAttempt& stop) {
     if (Find(stop.attempt)) attempts_.erase(stop.attempt.execution.text());
     // It was not this worker's any more, and takes up room there until we say that it is over.
     if (stop.reason == Reason::kWorkerLost) {
-        context_->node->Tell(takt::Report{.session = stop.session, .attempt = stop.attempt});
+        context_->node->Tell(internal::Report{.session = stop.session, .attempt = stop.attempt});
     }
 }
 
@@ -214,11 +214,11 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
     if (answer) heard_at_ = context_->runtime.Now().steady;
     if (Attempt* attempt = Find(ref); attempt && attempt->phase == Phase::kCalling) {
         if (meaning.ended) {
-            context_->node->Tell(takt::Report{.session = session_,
-                                              .attempt = ref,
-                                              .success = meaning.ended->success,
-                                              .retryable = meaning.ended->retryable,
-                                              .outcome = std::move(meaning.ended->outcome)});
+            context_->node->Tell(internal::Report{.session = session_,
+                                                  .attempt = ref,
+                                                  .success = meaning.ended->success,
+                                                  .retryable = meaning.ended->retryable,
+                                                  .outcome = std::move(meaning.ended->outcome)});
             attempts_.erase(ref.execution.text());
         } else {
             attempt->phase = Phase::kWaiting;
@@ -318,4 +318,4 @@ void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
         Duration(static_cast<std::int64_t>(double(config.health_interval.count()) * spread)));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -23,7 +23,7 @@
 #include "model/worker.h"
 #include "node/runtime.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Node;
 class PushInstance;
@@ -149,4 +149,4 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     std::string trouble_;  // Of the last failure.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 #include "links/session_id.h"
 #include "node/node.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Settings that remember which executors an operator declared offline.
@@ -274,4 +274,4 @@ void PushLink::Remove(WorkerId id, Done<void> done) {
     });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

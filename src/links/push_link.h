@@ -25,7 +25,7 @@
 #include "node/sink.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Engine;
 
@@ -105,7 +105,7 @@ class PushLink final : public Sink {
     void SetStatusNow(PushInstance& instance, WorkerStatus status, Text reason, Done<void> done);
     void TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done);
     void JudgeStored(CallbackReport report, CallbackDone done);
-    void OnVerdict(const takt::Verdict& verdict);
+    void OnVerdict(const internal::Verdict& verdict);
 
     Store& store_;
     const std::shared_ptr<PushContext> context_;
@@ -121,4 +121,4 @@ class PushLink final : public Sink {
 // Whether a callback says again what the stored execution already has from it.
 CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 
 #include "links/push_test_support.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace testing_support;
@@ -429,4 +429,4 @@ TEST(PushLink, ANewLeaderDoesNotSendAgainWhatWasTakenLongAgo) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

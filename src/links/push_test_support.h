@@ -19,7 +19,7 @@
 #include "links/push_link.h"
 #include "tests/support/stack.h"
 
-namespace takt::testing_support {
+namespace takt::internal::testing_support {
 
 // What POST /execute brought.
 struct Order {
@@ -209,7 +209,7 @@ class PushStack {
             .retries_max = retries_max, .delay = Duration(1), .backoff_rate = 1, .jitter = 0};
         task->options = std::move(options);
         const auto answer = Await<Result<Answer>>(
-            [&](auto done) { node_->Ask(takt::Submit{.task = task}, std::move(done)); });
+            [&](auto done) { node_->Ask(internal::Submit{.task = task}, std::move(done)); });
         EXPECT_TRUE(answer) << (answer ? "" : answer.error().detail);
         return answer ? answer->execution.id : ExecutionId();
     }
@@ -266,4 +266,4 @@ class PushStack {
     bool stopped_ = false;
 };
 
-}  // namespace takt::testing_support
+}  // namespace takt::internal::testing_support

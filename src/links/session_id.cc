@@ -2,11 +2,11 @@
 
 #include <atomic>
 
-namespace takt {
+namespace takt::internal {
 
 SessionId NewSessionId() {
     static std::atomic<SessionId> last = 0;
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

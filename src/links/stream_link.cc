@@ -8,7 +8,7 @@
 #include "node/node.h"
 #include "worker.pb.h"
 
-namespace takt {
+namespace takt::internal {
 
 // What the node's thread needs to send one frame for each session.
 struct StreamLink::Sender {
@@ -121,4 +121,4 @@ StreamLinkStats StreamLink::stats() const {
             .results = counters.results};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

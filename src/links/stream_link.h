@@ -22,7 +22,7 @@
 #include "node/runtime.h"
 #include "node/sink.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Node;
 
@@ -80,4 +80,4 @@ class StreamLink final : public Sink {
     const std::unique_ptr<Sender> sender_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 #include "tests/support/stack.h"
 #include "wire/zstd.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using testing::HasSubstr;
@@ -520,4 +520,4 @@ TEST_F(StreamLinkTest, ASilentWorkerLosesItsSessionWithItsLease) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

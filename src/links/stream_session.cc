@@ -8,7 +8,7 @@
 #include "node/node.h"
 #include "worker.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A thread keeps its parsed frame, and the memory of its lists, for the next one; unless it grew
@@ -145,7 +145,7 @@ void StreamSession::OnClose(const WebSocketClosed& closed) {
 // Tells the engine, once, that the worker cannot be reached on this session.
 void StreamSession::Detach() {
     if (!attached_.exchange(false)) return;
-    if (Node* node = sessions_->node()) node->Tell(takt::Detach{id_});
+    if (Node* node = sessions_->node()) node->Tell(internal::Detach{id_});
 }
 
 void StreamSession::Send(const worker::v1::SchedulerFrame& frame) {
@@ -310,4 +310,4 @@ void StreamSessions::Sweep() {
     if (waiting) ArmSweep();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -13,7 +13,7 @@
 #include "links/stream_link.h"
 #include "wire/frame_codec.h"
 
-namespace takt {
+namespace takt::internal {
 
 class StreamSessions;
 
@@ -119,4 +119,4 @@ class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
     Counters counters_{};
 };
 
-}  // namespace takt
+}  // namespace takt::internal

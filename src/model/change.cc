@@ -1,6 +1,6 @@
 #include "model/change.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Numbers, tags, keys, index entries and the framing of the widest backend's protocol around them.
@@ -75,4 +75,4 @@ std::size_t SizeOf(const Change& change) {
     return kRowBytes + std::visit(Sizer{}, change);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

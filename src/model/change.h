@@ -13,7 +13,7 @@
 #include "model/task.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Where an execution's row is. Only finished executions carry the indexes of the history queries.
 enum class Place : std::uint8_t { kNone, kLive, kHistory };
@@ -73,4 +73,4 @@ using Change = std::variant<ExecutionChange, TaskPut, TaskDelete, WorkerPut, Wor
 // A bound on the bytes that a change takes in a commit, near enough for cutting batches.
 std::size_t SizeOf(const Change& change);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -32,7 +32,7 @@
 #include "model/task.h"
 #include "model/time_zone.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct CronOptions {
     std::string_view timezone =
@@ -86,4 +86,4 @@ class Cron {
 
 static_assert(sizeof(Cron) <= 120, "a million crons must stay small");
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 
 #include "model/cron.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -281,4 +281,4 @@ std::string Cron::DescribeZh() const {
     return fmt::format("{}{}({})", text, TimeZh(fields_), zone_->name());
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -1,6 +1,6 @@
 #include "model/cron_testing.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 struct Described {
@@ -66,4 +66,4 @@ TEST(CronDescribe, ListsBothKindsOfDay) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

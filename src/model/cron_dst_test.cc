@@ -6,7 +6,7 @@
 
 #include "model/cron_testing.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Times = std::vector<std::string>;
@@ -257,4 +257,4 @@ TEST(CronDst, AFarDateInAGapIsFound) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 #include <bit>
 #include <chrono>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace chr = std::chrono;
@@ -128,4 +128,4 @@ std::int64_t CronFields::FirstAtOrAfter(std::int64_t local) const {
     return kNever;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace takt {
+namespace takt::internal {
 
 constexpr int kCronYearMin = 1970;
 constexpr int kCronYearMax = 2199;
@@ -47,4 +47,4 @@ struct CronFields {
     std::int64_t FirstTimeOfDay(std::int64_t second_of_day) const;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include "model/cron.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace chr = std::chrono;
@@ -99,4 +99,4 @@ std::vector<Time> Cron::Preview(Time after, std::size_t count) const {
     return times;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

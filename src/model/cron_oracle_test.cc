@@ -12,7 +12,7 @@
 
 #include "model/cron_testing.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr int kDays = 400;
@@ -390,4 +390,4 @@ TEST(CronOracle, NextFromAnyMomentContinuesTheSameFires) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

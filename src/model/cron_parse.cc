@@ -8,7 +8,7 @@
 #include "model/cron.h"
 #include "model/cron_read_field.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 struct Nickname {
@@ -171,4 +171,4 @@ Result<Cron> Cron::Parse(std::string_view expression, const CronOptions& options
     return Cron(*fields, Duration(0), zone, options.dst);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 
 #include "model/cron_testing.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using std::chrono::steady_clock;
@@ -192,4 +192,4 @@ TEST(CronParse, AMillionCronsTakeAbout100Megabytes) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

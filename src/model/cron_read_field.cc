@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 struct Spec {
@@ -276,4 +276,4 @@ Result<void> ReadCronField(CronFieldKind kind, const CronWord& word, CronFields&
     return FieldReader(kind, word, fields).Read();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "model/cron_fields.h"
 
-namespace takt {
+namespace takt::internal {
 
 // In the order in which they are written.
 enum class CronFieldKind : std::uint8_t {
@@ -35,4 +35,4 @@ std::unexpected<Error> CronFault(std::size_t column, std::string_view field, std
 // REQUIRES: `word` is not empty and printable ASCII.
 Result<void> ReadCronField(CronFieldKind kind, const CronWord& word, CronFields& fields);
 
-}  // namespace takt
+}  // namespace takt::internal

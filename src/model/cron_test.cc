@@ -4,7 +4,7 @@
 
 #include "model/cron_testing.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Times = std::vector<std::string>;
@@ -153,4 +153,4 @@ TEST(Cron, PreviewIsBounded) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

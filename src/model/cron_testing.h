@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "model/cron.h"
 
-namespace takt {
+namespace takt::internal {
 
 // A time that must be well written, such as "2026-03-29T01:00:00Z" or "…+02:00".
 inline Time At(std::string_view text) {
@@ -40,4 +40,4 @@ inline std::vector<std::string> Fires(const Cron& cron, std::string_view after,
     return fires;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

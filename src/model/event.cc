@@ -4,7 +4,7 @@
 
 #include "model/names.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::array<std::string_view, kEventTypeCount> kTypes = {
@@ -23,4 +23,4 @@ std::optional<EventType> ParseEventType(std::string_view name) {
     return names::Parse<EventType>(kTypes, name);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class EventType : std::uint8_t {
     kTaskSubmitted,
@@ -44,4 +44,4 @@ struct Event {
     Text detail;  // One sentence, or empty.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 
 #include "model/names.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::array<std::string_view, 11> kReasons = {
@@ -55,4 +55,4 @@ std::string_view Name(Origin origin) {
     return names::Find(kOrigins, origin);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

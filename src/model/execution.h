@@ -15,7 +15,7 @@
 #include "model/status.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Proves that a report belongs to one attempt: unguessable, used once.
 using Token = std::array<std::uint8_t, 16>;
@@ -85,4 +85,4 @@ struct AttemptRef {
     friend bool operator==(const AttemptRef&, const AttemptRef&) = default;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // More often than this nothing can be fired on time, and catching up would never end.
@@ -148,4 +148,4 @@ std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
     return due;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "model/cron.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Made from a Recurrence when it is needed and thrown away: a million tasks keep only their text.
 class FirePlan {
@@ -58,4 +58,4 @@ struct DueTimes {
 std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,
                                    std::uint64_t count_max);
 
-}  // namespace takt
+}  // namespace takt::internal

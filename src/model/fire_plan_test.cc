@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -254,4 +254,4 @@ TEST(FirePlan, DueTimesBetweenTwoMomentsAreCountedAndTheLastIsFound) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace takt::names {
+namespace takt::internal::names {
 
 template <typename Enum, std::size_t kCount>
 std::string_view Find(const std::array<std::string_view, kCount>& table, Enum value) {
@@ -26,4 +26,4 @@ std::optional<Enum> Parse(const std::array<std::string_view, kCount>& table,
     return std::nullopt;
 }
 
-}  // namespace takt::names
+}  // namespace takt::internal::names

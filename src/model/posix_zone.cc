@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace takt {
+namespace takt::internal {
 
 namespace chr = std::chrono;
 
@@ -127,4 +127,4 @@ std::vector<OffsetChange> PosixZone::ChangesOf(int year) const {
     return changes;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

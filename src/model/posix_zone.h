@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace takt {
+namespace takt::internal {
 
 // From the second `at` (Unix time, UTC) on, local time is UTC plus `offset` seconds.
 struct OffsetChange {
@@ -48,4 +48,4 @@ class PosixZone {
     std::optional<Edge> start_, end_;  // Both or neither.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

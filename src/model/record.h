@@ -16,7 +16,7 @@
 #include "model/task.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Never empty, so that a store can write nothing for a task without options; decoding nothing
 // gives null.
@@ -40,4 +40,4 @@ Result<Worker> DecodeWorker(std::string_view bytes);
 std::string EncodeEvent(const Event& event);
 Result<Event> DecodeEvent(std::string_view bytes);
 
-}  // namespace takt
+}  // namespace takt::internal

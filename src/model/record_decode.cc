@@ -5,7 +5,7 @@
 #include "model/record_scratch.h"
 #include "record.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using record::Scratch;
@@ -257,4 +257,4 @@ Result<Event> DecodeEvent(std::string_view bytes) {
     return event;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 #include "model/record_scratch.h"
 #include "record.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using record::Scratch;
@@ -193,4 +193,4 @@ std::string EncodeEvent(const Event& event) {
     return scratch.Encode();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-namespace takt::record {
+namespace takt::internal::record {
 
 // Above this a message's memory is given back after use: one large payload must not stay with every
 // thread that ever saw one.
@@ -53,4 +53,4 @@ class Scratch {
     std::size_t bytes_ = 0;
 };
 
-}  // namespace takt::record
+}  // namespace takt::internal::record

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "record.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -369,4 +369,4 @@ TEST(RecordTest, ALargeRecordReadsBackAndSoDoesTheNext) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using enum Status;
@@ -65,4 +65,4 @@ std::optional<Status> ParseStatus(std::string_view name) {
     return std::nullopt;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

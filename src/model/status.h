@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 
 enum class Status : std::uint8_t {
     kPending,    // Waits: for its time, for a worker, or for its turn.
@@ -44,4 +44,4 @@ std::string_view Name(Status status);
 // completed, succeeded, canceled.
 std::optional<Status> ParseStatus(std::string_view name);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::array<Status, kStatusCount> AllStatuses() {
@@ -109,4 +109,4 @@ TEST(StatusTest, ThePageOfStatesHasExactlyTheTransitionsOfTheTable) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 
 #include "model/names.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::array<std::string_view, 4> kModes = {"sequential", "parallel", "skip", "replace"};
@@ -102,4 +102,4 @@ bool SameRequest(const Task& a, const Task& b) {
            a.run_at == b.run_at && a.opt() == b.opt();
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 constexpr std::uint8_t kPriorityMax = 9;
 constexpr std::uint8_t kPriorityNormal = 5;
@@ -171,4 +171,4 @@ struct TaskRow {
 // Whether both ask for the same thing: all but version, created_at and updated_at are equal.
 bool SameRequest(const Task& a, const Task& b);
 
-}  // namespace takt
+}  // namespace takt::internal

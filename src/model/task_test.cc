@@ -10,7 +10,7 @@
 #include "model/execution.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -193,4 +193,4 @@ TEST(ChangeTest, TheSizeOfAChangeCountsItsTexts) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 namespace chr = std::chrono;
@@ -139,4 +139,4 @@ std::int64_t TimeZone::LocalSeconds(Time time) const {
     return second + changes_[IndexAt(second)].offset;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

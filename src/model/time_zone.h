@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "model/posix_zone.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Immutable; all const methods may be called from any thread.
 class TimeZone {
@@ -46,4 +46,4 @@ class TimeZone {
     std::vector<OffsetChange> changes_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // The C library reads the same files with code of its own, the rule at their end included.
@@ -115,4 +115,4 @@ TEST(PosixZone, RefusesWhatIsNoRule) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include "model/names.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::array<std::string_view, 2> kLinks = {"stream", "push"};
@@ -24,4 +24,4 @@ std::optional<WorkerStatus> ParseWorkerStatus(std::string_view name) {
     return names::Parse<WorkerStatus>(kStatuses, name);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

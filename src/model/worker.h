@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "model/task.h"
 
-namespace takt {
+namespace takt::internal {
 
 // How the scheduler reaches the worker.
 enum class LinkKind : std::uint8_t {
@@ -64,4 +64,4 @@ struct WorkerLoad {
     bool draining = false;          // The worker itself says that it takes nothing new.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 void AsioRuntime::Post(Action action) {
     boost::asio::post(loop_, std::move(action));
@@ -28,4 +28,4 @@ void AsioRuntime::Cancel(std::uint64_t timer) {
     timers_.erase(timer);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

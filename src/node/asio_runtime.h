@@ -9,7 +9,7 @@
 
 #include "node/runtime.h"
 
-namespace takt {
+namespace takt::internal {
 
 class AsioRuntime final : public Runtime {
   public:
@@ -32,4 +32,4 @@ class AsioRuntime final : public Runtime {
     std::uint64_t last_ = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

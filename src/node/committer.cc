@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 
-namespace takt {
+namespace takt::internal {
 
 Committer::Committer(Runtime& runtime, Store& store, const Term& term, CommitterConfig config,
                      Events events)
@@ -158,4 +158,4 @@ void Committer::ReleaseDone() {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

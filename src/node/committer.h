@@ -16,7 +16,7 @@
 #include "node/runtime.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct CommitterConfig {
     Duration lazy_delay{1'000};  // Changes that are not urgent wait at most this long.
@@ -94,4 +94,4 @@ class Committer {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace takt
+}  // namespace takt::internal

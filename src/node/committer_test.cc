@@ -5,7 +5,7 @@
 
 #include "node/driven.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -34,7 +34,7 @@ class CommitterTest : public ::testing::Test {
             effects.changes.emplace_back(SettingPut{Text("k" + std::to_string(++keys_)), "v"});
         }
         effects.urgent |= urgent && changes > 0;
-        if (request != 0) effects.replies.push_back({request, takt::Answer{}});
+        if (request != 0) effects.replies.push_back({request, internal::Answer{}});
         committer->Added(++serial_);
     }
     void Gathered() { committer->Gathered(serial_); }
@@ -242,4 +242,4 @@ TEST_F(CommitterTest, AnAnswerAfterItIsGoneIsDropped) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -16,7 +16,7 @@
 #include "node/runtime.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 using namespace std::chrono_literals;
 
@@ -131,4 +131,4 @@ class DrivenStore final : public Store {
     void ReadEvents(Serial, std::size_t, Done<std::vector<Event>>) override {}
 };
 
-}  // namespace takt
+}  // namespace takt::internal

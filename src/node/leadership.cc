@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 Leadership::Leadership(Runtime& runtime, Store& store, LeadershipConfig config, Random& random,
                        Events events)
@@ -153,4 +153,4 @@ void Leadership::Resign(Action done) {
     });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -18,7 +18,7 @@
 #include "node/runtime.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct LeadershipConfig {
     Partition partition = 0;
@@ -90,4 +90,4 @@ class Leadership {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace takt
+}  // namespace takt::internal

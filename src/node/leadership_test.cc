@@ -3,7 +3,7 @@
 
 #include "node/driven.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 class LeadershipTest : public ::testing::Test {
@@ -174,4 +174,4 @@ TEST_F(LeadershipTest, AnAnswerAfterItIsGoneIsDropped) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Followers tell of themselves at least this often, so that status is never much older.
@@ -389,4 +389,4 @@ void Node::FinishStop() {
     leadership_.Resign(std::move(done));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

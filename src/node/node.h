@@ -25,7 +25,7 @@
 #include "node/sink.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct NodeConfig {
     LeadershipConfig leadership;
@@ -151,4 +151,4 @@ class Node {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace takt
+}  // namespace takt::internal

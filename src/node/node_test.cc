@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "node/driven.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 class NodeTest : public ::testing::Test {
@@ -42,7 +42,7 @@ class NodeTest : public ::testing::Test {
         if (!id.empty()) task->id = TaskId(Text(id));
         task->type = "work";
         task->queue = "default";
-        node->Ask(Submit{0, task}, [this](Result<takt::Answer> answer) {
+        node->Ask(Submit{0, task}, [this](Result<internal::Answer> answer) {
             answer ? ++accepted : ++refused[answer.error().code];
         });
     }
@@ -144,4 +144,4 @@ TEST_F(NodeTest, AStopDoesNotWaitForEverForAStoreThatIsGone) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 using Action = std::move_only_function<void()>;
 
@@ -29,4 +29,4 @@ class Runtime {
     virtual void Cancel(std::uint64_t timer) = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 #include "engine/effects.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class Role : std::uint8_t {
     kFollower,  // Another node leads, or none does yet.
@@ -27,4 +27,4 @@ class Sink {
     virtual void OnRole(Role role) = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

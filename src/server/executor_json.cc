@@ -7,7 +7,7 @@
 #include "api/access.h"
 #include "api/json_read.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 200;
@@ -314,4 +314,4 @@ void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushV
     json.Field("registered_at", worker.joined_at).Field("seen_at", worker.seen_at);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -13,7 +13,7 @@
 #include "links/push_link.h"
 #include "model/worker.h"
 
-namespace takt {
+namespace takt::internal {
 
 // What an executor says when it registers: who it is, and the recurring tasks it brings.
 struct Registration {
@@ -49,4 +49,4 @@ Result<StatusChange> ReadStatusChange(std::string_view body);
 // Leaves the object open for more fields.
 void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushView>& view);
 
-}  // namespace takt
+}  // namespace takt::internal

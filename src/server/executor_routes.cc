@@ -11,7 +11,7 @@
 #include "links/push_link.h"
 #include "server/executor_json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 Error NoSuchExecutor(const WorkerId& id) {
@@ -271,4 +271,4 @@ std::vector<Route> ExecutorRoutes(PushLink& link) {
     return routes;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

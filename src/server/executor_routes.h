@@ -5,10 +5,10 @@
 
 #include "api/route.h"
 
-namespace takt {
+namespace takt::internal {
 
 class PushLink;
 
 std::vector<Route> ExecutorRoutes(PushLink& link);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 #include "server/executor_json.h"
 #include "server/server.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 class ExecutorsTest : public testing::Test {
@@ -239,4 +239,4 @@ TEST(ExecutorTaskId, IsReadableWhereItCanBeAndUniqueWhereItCannot) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

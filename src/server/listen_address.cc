@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace takt {
+namespace takt::internal {
 
 Result<ListenAddress> ParseListenAddress(std::string_view text, std::string_view field) {
     const std::size_t colon = text.rfind(':');
@@ -31,4 +31,4 @@ std::string Joined(std::string_view host, std::uint16_t port) {
     return (v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct ListenAddress {
     std::string host;
@@ -21,4 +21,4 @@ Result<ListenAddress> ParseListenAddress(std::string_view text, std::string_view
 // "127.0.0.1:8080", "[::1]:8080".
 std::string Joined(std::string_view host, std::uint16_t port);
 
-}  // namespace takt
+}  // namespace takt::internal

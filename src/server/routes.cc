@@ -3,7 +3,7 @@
 #include "api/services.h"
 #include "links/stream_link.h"
 
-namespace takt {
+namespace takt::internal {
 
 Route AttachRoute(StreamLink& link) {
     return {.method = HttpMethod::kGet,
@@ -20,4 +20,4 @@ Route AttachRoute(StreamLink& link) {
             .success = 101};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

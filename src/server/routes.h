@@ -6,7 +6,7 @@
 #include "api/route.h"
 #include "http/message.h"
 
-namespace takt {
+namespace takt::internal {
 
 class StreamLink;
 
@@ -31,4 +31,4 @@ class HandlerRelay final : public HttpHandler {
     std::shared_ptr<HttpHandler> handler_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

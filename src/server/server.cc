@@ -31,7 +31,7 @@
 #include "store/open.h"
 #include "takt/version.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // How long running requests may take to finish when the server stops.
@@ -281,4 +281,4 @@ Store& Server::store() {
     return *parts_->store;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

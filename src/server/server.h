@@ -14,7 +14,7 @@
 #include "node/node.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Server {
   public:
@@ -43,4 +43,4 @@ class Server {
     std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 
 #include "node/sink.h"
 
-namespace takt {
+namespace takt::internal {
 
 class SinkFan final : public Sink {
   public:
@@ -23,4 +23,4 @@ class SinkFan final : public Sink {
     std::vector<Sink*> sinks_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

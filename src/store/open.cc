@@ -9,7 +9,7 @@
 #include "store/mysql/mysql_store.h"
 #include "store/redis/redis_store.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Opened = Result<std::unique_ptr<Store>>;
@@ -81,4 +81,4 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
         "store");
 }
 
-}  // namespace takt
+}  // namespace takt::internal

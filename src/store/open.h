@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct StoreOptions {
     std::size_t cache_bytes = 64u << 20;  // embedded: of pages, for each connection.
@@ -22,4 +22,4 @@ struct StoreOptions {
 // kInvalid if the URL names no backend of ours; else what the backend's own opening says.
 Result<std::unique_ptr<Store>> OpenStore(std::string_view url, const StoreOptions& options = {});
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include "store/embedded/temporary_directory.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // The URLs of the README.
@@ -36,4 +36,4 @@ TEST(OpenStoreTest, WhatIsNoStoreIsRefusedWithoutItsPassword) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Runs on what its thread works with (a connection, say) and calls its Done. Given an error
 // instead, it calls Done with that.
@@ -82,4 +82,4 @@ class OperationQueue {
     bool closed_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -31,7 +31,7 @@
 #include "base/time.h"
 #include "model/change.h"
 
-namespace takt {
+namespace takt::internal {
 
 template <typename T>
 using Done = std::move_only_function<void(Result<T>)>;
@@ -177,4 +177,4 @@ class Store {
     virtual void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // protobuf reports broken UTF-8 on standard error, as often as a stranger likes to send it.
@@ -69,4 +69,4 @@ void WriteFrame(FrameForm form, const google::protobuf::Message& frame, std::str
     TAKT_CHECK(status.ok());
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -13,7 +13,7 @@ namespace google::protobuf {
 class Message;
 }
 
-namespace takt {
+namespace takt::internal {
 
 enum class FrameForm : std::uint8_t {
     kBinary,  // A binary WebSocket message.
@@ -33,4 +33,4 @@ void MakeUtf8(std::string& text);
 // when they are 0 or empty, so that a reader need not ask; messages that are not set are absent.
 void WriteFrame(FrameForm form, const google::protobuf::Message& frame, std::string& bytes);
 
-}  // namespace takt
+}  // namespace takt::internal

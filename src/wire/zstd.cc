@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // The fastest of the ordinary levels: compression runs on the thread that dispatches.
@@ -51,4 +51,4 @@ Result<std::string> Unzstd(std::string_view bytes, std::size_t bytes_max) {
     return text;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Appends `text`, compressed as one frame that tells its own length. Safe on any thread; each keeps
 // its working memory.
@@ -17,4 +17,4 @@ void AppendZstd(std::string& out, std::string_view text);
 // unpacks to more than `bytes_max`; nothing is allocated before the length is known to be fine.
 Result<std::string> Unzstd(std::string_view bytes, std::size_t bytes_max);
 
-}  // namespace takt
+}  // namespace takt::internal

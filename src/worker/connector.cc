@@ -4,7 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::string_view kPath = "/api/v1/workers/attach";
@@ -145,4 +145,4 @@ void Connector::Finish(std::function<void()> closed) {
     std::exchange(socket_, nullptr)->Close(WebSocketCode::kNormal, "the worker stops");
 }
 
-}  // namespace takt
+}  // namespace takt::internal

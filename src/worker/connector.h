@@ -19,7 +19,7 @@
 #include "http/client.h"
 #include "worker/options.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Connector {
   public:
@@ -74,4 +74,4 @@ class Connector {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A number of the payload; `otherwise` if there is no payload or it has none of that name. kInvalid
@@ -82,4 +82,4 @@ Result<void> AddDemoHandlers(ExecutorRegistry& executors) {
     return {};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 
 #include "worker/executor.h"
 
-namespace takt {
+namespace takt::internal {
 
 // noop   does nothing
 // echo   gives its payload back
@@ -14,4 +14,4 @@ namespace takt {
 // kConflict if one of the types is taken.
 Result<void> AddDemoHandlers(ExecutorRegistry& executors);
 
-}  // namespace takt
+}  // namespace takt::internal

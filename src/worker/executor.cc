@@ -1,6 +1,6 @@
 #include "worker/executor.h"
 
-namespace takt {
+namespace takt::internal {
 
 Result<void> ExecutorRegistry::Add(std::shared_ptr<Executor> executor) {
     std::string type(executor->Type());
@@ -30,4 +30,4 @@ std::vector<std::string> ExecutorRegistry::Types() const {
     return types;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "worker/task_context.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Implementations are called from several threads at once.
 class Executor {
@@ -64,4 +64,4 @@ class ExecutorRegistry {
     std::map<std::string, std::shared_ptr<Executor>, std::less<>> executors_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "tests/support/stack.h"
 #include "worker/worker_runtime.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using namespace testing_support;
@@ -221,4 +221,4 @@ TEST_F(FakeSchedulerTest, GarbageFromASchedulerEndsTheSessionOnly) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Shared with the threads, since abandoned ones outlive the pool.
 struct HandlerPool::State {
@@ -167,4 +167,4 @@ std::size_t HandlerPool::abandoned() const {
     return state_->abandoned;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 
 #include "worker/held.h"
 
-namespace takt {
+namespace takt::internal {
 
 // All methods from one thread, the network thread; none of them waits for a handler.
 class HandlerPool {
@@ -43,4 +43,4 @@ class HandlerPool {
     const std::shared_ptr<State> state_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 std::string Metrics(const WorkerRuntimeStatus& status) {
@@ -73,4 +73,4 @@ Result<std::unique_ptr<HttpServer>> ServeWorkerHealth(boost::asio::io_context& l
                               std::make_shared<HealthHandler>(std::move(status)));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

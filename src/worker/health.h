@@ -13,11 +13,11 @@
 #include "http/server.h"
 #include "worker/worker_runtime.h"
 
-namespace takt {
+namespace takt::internal {
 
 // `listen` is host:port. kInvalid if it cannot be read, else as HttpServer::Listen.
 Result<std::unique_ptr<HttpServer>> ServeWorkerHealth(boost::asio::io_context& loop,
                                                       const std::string& listen,
                                                       std::function<WorkerRuntimeStatus()> status);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 
 #include "worker/task_context.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Mailbox;
 
@@ -59,4 +59,4 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
 
 using HeldPtr = std::shared_ptr<Held>;
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "wire/frame_codec.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Longer lines are cut; the scheduler would do it too.
@@ -119,4 +119,4 @@ void Mailbox::Close() {
     mail_ = {};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

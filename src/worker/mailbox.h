@@ -12,7 +12,7 @@
 
 #include "worker/held.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Outlives the worker when abandoned handlers do. All methods from any thread.
 class Mailbox {
@@ -52,4 +52,4 @@ class Mailbox {
     std::size_t log_bytes_ = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

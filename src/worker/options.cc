@@ -2,7 +2,7 @@
 
 #include "base/id.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // As the scheduler checks them; see model/worker.h, which this side does not otherwise need.
@@ -52,4 +52,4 @@ Result<void> CheckWorkerOptions(const WorkerOptions& options) {
     return {};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

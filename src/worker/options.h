@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class WorkerEvent : std::uint8_t {
     kAttached,      // A scheduler took it in; the detail is its node id.
@@ -64,4 +64,4 @@ struct WorkerOptions {
 // kInvalid, naming the field, for what cannot work.
 Result<void> CheckWorkerOptions(const WorkerOptions& options);
 
-}  // namespace takt
+}  // namespace takt::internal

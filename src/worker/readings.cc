@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A process with more open files than this is busy enough; counting them all would take a while.
@@ -98,4 +98,4 @@ Reading Readings::Read(Steady now) {
     return reading;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct Reading {
     float cpu = 0;          // Fraction of all cores since the reading before, 0 to 1.
@@ -38,4 +38,4 @@ class Readings {
     Steady last_at_{};
 };
 
-}  // namespace takt
+}  // namespace takt::internal

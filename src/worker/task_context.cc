@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace takt {
+namespace takt::internal {
 
 std::string_view Name(StopReason reason) {
     switch (reason) {
@@ -24,4 +24,4 @@ Duration TaskContext::Remaining(Duration otherwise) const {
                     std::chrono::duration_cast<Duration>(*deadline_ - SteadyClock::now()));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 // How an attempt ended. Code 0 is success, any other a failure.
 struct TaskResult {
@@ -114,4 +114,4 @@ class TaskContext {
     const std::optional<Steady> deadline_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

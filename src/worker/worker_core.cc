@@ -9,7 +9,7 @@
 #include "wire/frame_codec.h"
 #include "wire/zstd.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::uint32_t kProtocol = 1;
@@ -508,4 +508,4 @@ void WorkerCore::Done() {
     stopped_({});
 }
 
-}  // namespace takt
+}  // namespace takt::internal

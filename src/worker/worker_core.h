@@ -24,7 +24,7 @@
 #include "worker/options.h"
 #include "worker/readings.h"
 
-namespace takt {
+namespace takt::internal {
 
 class WorkerCore {
   public:
@@ -145,4 +145,4 @@ class WorkerCore {
     bool flush_waits_ = false;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -6,7 +6,7 @@
 #include "wire/zstd.h"
 #include "worker/worker_core.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // A socket with this much before it is busy; what is added now would only wait there, out of reach
@@ -120,4 +120,4 @@ void WorkerCore::FillResults(std::size_t& bytes) {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

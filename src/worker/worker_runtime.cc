@@ -17,7 +17,7 @@
 #include "worker/health.h"
 #include "worker/worker_core.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Host name and a random part: workers of one image must not share an id.
@@ -161,4 +161,4 @@ std::uint16_t WorkerRuntime::health_port() const {
     return state_->health ? state_->health->port() : 0;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

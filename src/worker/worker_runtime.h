@@ -21,7 +21,7 @@
 #include "worker/executor.h"
 #include "worker/options.h"
 
-namespace takt {
+namespace takt::internal {
 
 // As of a moment ago. A copy.
 struct WorkerRuntimeStatus {
@@ -71,4 +71,4 @@ class WorkerRuntime {
     std::unique_ptr<State> state_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

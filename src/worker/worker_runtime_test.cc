@@ -10,7 +10,7 @@
 #include "tests/support/proxy.h"
 #include "tests/support/stack.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using testing::HasSubstr;
@@ -510,4 +510,4 @@ TEST_F(WorkerRuntimeTest, OptionsThatCannotWorkAreRefused) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

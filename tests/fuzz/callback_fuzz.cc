@@ -8,10 +8,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const auto body =
-        takt::ReadCallback(std::string_view(reinterpret_cast<const char*>(bytes), size));
+        takt::internal::ReadCallback(std::string_view(reinterpret_cast<const char*>(bytes), size));
     if (body) {
         TAKT_CHECK(body->report.outcome != nullptr);
-        TAKT_CHECK(body->report.outcome->message.size() <= takt::kErrorBytesMax);
+        TAKT_CHECK(body->report.outcome->message.size() <= takt::internal::kErrorBytesMax);
     } else {
         TAKT_CHECK(!body.error().detail.empty());
     }

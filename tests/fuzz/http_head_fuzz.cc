@@ -24,16 +24,16 @@ struct Outcome {
 
 Outcome ReadRequest(std::string_view bytes, std::size_t cut) {
     Outcome outcome;
-    takt::HeadScanner scanner;
-    if (scanner.Find(bytes.substr(0, cut)) == takt::HeadScanner::npos) {
-        outcome.head = takt::HeadScanner::npos;
+    takt::internal::HeadScanner scanner;
+    if (scanner.Find(bytes.substr(0, cut)) == takt::internal::HeadScanner::npos) {
+        outcome.head = takt::internal::HeadScanner::npos;
         return outcome;
     }
-    takt::HeadScanner whole;
+    takt::internal::HeadScanner whole;
     outcome.head = whole.Find(bytes);
-    if (outcome.head == 0 || outcome.head == takt::HeadScanner::npos) return outcome;
-    takt::HttpRequest request;
-    takt::RequestParser parser({}, request);
+    if (outcome.head == 0 || outcome.head == takt::internal::HeadScanner::npos) return outcome;
+    takt::internal::HttpRequest request;
+    takt::internal::RequestParser parser({}, request);
     if (parser.ParseHead(bytes.substr(0, outcome.head))) {
         TAKT_CHECK(request.path.starts_with('/') || request.path == "*");
         TAKT_CHECK(request.path.find('\0') == std::string::npos);
@@ -60,15 +60,15 @@ Outcome ReadRequest(std::string_view bytes, std::size_t cut) {
 }
 
 void ReadFrames(std::string_view bytes, std::size_t cut) {
-    takt::FrameReader reader(true, 4096);
+    takt::internal::FrameReader reader(true, 4096);
     for (const std::string_view piece :
          {bytes.substr(0, cut), bytes.substr(std::min(cut, bytes.size()))}) {
         reader.Append(piece);
         while (const auto frame = reader.Next()) {
             TAKT_CHECK(frame->payload.size() <= 4096);
-            TAKT_CHECK(frame->kind != takt::FrameKind::kContinuation);
-            if (frame->kind == takt::FrameKind::kText)
-                TAKT_CHECK(takt::IsValidUtf8(frame->payload));
+            TAKT_CHECK(frame->kind != takt::internal::FrameKind::kContinuation);
+            if (frame->kind == takt::internal::FrameKind::kText)
+                TAKT_CHECK(takt::internal::IsValidUtf8(frame->payload));
         }
     }
 }

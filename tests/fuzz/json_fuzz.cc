@@ -11,17 +11,17 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-    const auto value = takt::ParseJson(text);
-    TAKT_CHECK(value.has_value() == takt::CheckJson(text).has_value());
+    const auto value = takt::internal::ParseJson(text);
+    TAKT_CHECK(value.has_value() == takt::internal::CheckJson(text).has_value());
     std::string written;
     if (value) {
-        TAKT_CHECK(takt::IsValidUtf8(text));
-        takt::AppendJson(written, *value);
-        const auto again = takt::ParseJson(written, {.bytes_max = written.size()});
+        TAKT_CHECK(takt::internal::IsValidUtf8(text));
+        takt::internal::AppendJson(written, *value);
+        const auto again = takt::internal::ParseJson(written, {.bytes_max = written.size()});
         TAKT_CHECK(again.has_value() && *again == *value);
     }
     written.clear();
-    takt::AppendJsonString(written, text);
-    TAKT_CHECK(takt::CheckJson(written, {.bytes_max = written.size()}).has_value());
+    takt::internal::AppendJsonString(written, text);
+    TAKT_CHECK(takt::internal::CheckJson(written, {.bytes_max = written.size()}).has_value());
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "model/record.h"
 
-using namespace takt;
+using namespace takt::internal;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-    using namespace takt;
+    using namespace takt::internal;
     static const TaskLimits limits;
     static const Time now = *ParseTime("2026-11-15T02:00:00Z");
     static TextPool pool;

@@ -11,19 +11,21 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
-    const auto form = data[0] % 2 == 0 ? takt::FrameForm::kBinary : takt::FrameForm::kJson;
+    const auto form =
+        data[0] % 2 == 0 ? takt::internal::FrameForm::kBinary : takt::internal::FrameForm::kJson;
     const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
     takt::worker::v1::WorkerFrame frame;
-    if (!takt::ReadFrame(form, bytes, frame)) return 0;
-    const auto attach = takt::ReadHello(frame.hello(), 1, "127.0.0.1");
+    if (!takt::internal::ReadFrame(form, bytes, frame)) return 0;
+    const auto attach = takt::internal::ReadHello(frame.hello(), 1, "127.0.0.1");
     if (attach) {
-        TAKT_CHECK(takt::IsValidId(attach->worker.id.view()));
-        TAKT_CHECK(attach->worker.capacity >= 1 && attach->worker.capacity <= takt::kCapacityMax);
+        TAKT_CHECK(takt::internal::IsValidId(attach->worker.id.view()));
+        TAKT_CHECK(attach->worker.capacity >= 1 &&
+                   attach->worker.capacity <= takt::internal::kCapacityMax);
     } else {
         TAKT_CHECK(!attach.error().code.empty() && !attach.error().message.empty());
     }
-    std::vector<takt::Input> inputs;
-    const auto read = takt::ReadInputs(frame, 1, {.result_bytes_max = 1 << 16}, inputs);
+    std::vector<takt::internal::Input> inputs;
+    const auto read = takt::internal::ReadInputs(frame, 1, {.result_bytes_max = 1 << 16}, inputs);
     TAKT_CHECK(read || !read.error().message.empty());
     return 0;
 }

@@ -11,7 +11,7 @@
 #include "sim/sim_store.h"
 #include "sim/world.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 class SimNode;
 class SimWorker;
@@ -140,4 +140,4 @@ class SimWorker {
     std::map<Key, Held> held_;
 };
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace takt::sim {
+namespace takt::internal::sim {
 namespace {
 
 // Whether `to` can be reached from `from` in one or more allowed changes, without passing through a
@@ -236,4 +236,4 @@ void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
     if (quiet && started_.size() != rows_.size()) Fail("something ran more than once");
 }
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

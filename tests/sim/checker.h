@@ -12,7 +12,7 @@
 #include "sim/world.h"
 #include "store/memory/memory_database.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 class Checker {
   public:
@@ -75,4 +75,4 @@ class Checker {
     std::map<ExecutionId, std::uint32_t> cancelled_;  // The attempt at which it was.
 };
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 // How long a client waits for an answer.
 constexpr Micros kAnswerWait = 2s;
@@ -22,7 +22,7 @@ void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done
         if (*once) std::exchange(*once, {})(result);
     };
     world.After(kAnswerWait, nullptr,
-                [answer] { answer(takt::Fail(ErrorCode::kUnknown, "no answer in time")); });
+                [answer] { answer(internal::Fail(ErrorCode::kUnknown, "no answer in time")); });
     world.After(world.Between(50us, cluster_.network_max), nullptr,
                 [this, node, answer, input = std::move(input)]() mutable {
                     node->Ask(std::move(input), [this, answer](Result<Answer> result) {
@@ -71,7 +71,7 @@ void SimClient::Submit(const Job& job, bool canary) {
     task->timeout = job.timeout;
     task->options = std::make_unique<TaskOptions>(job.options);
     ++pending_;
-    Ask(takt::Submit{0, std::move(task)}, [this, job, canary](const Result<Answer>& result) {
+    Ask(internal::Submit{0, std::move(task)}, [this, job, canary](const Result<Answer>& result) {
         --pending_;
         if (result) {
             cluster_.world.Note("client", "is told of", result->execution.id.view());
@@ -130,7 +130,7 @@ void SimClient::SetWorker(const std::string& worker, WorkerStatus status, bool i
 
 void SimClient::RemoveWorker(const std::string& worker) {
     cluster_.world.Note("operator", "removes", worker);
-    Ask(takt::RemoveWorker{0, WorkerId(Text(worker))}, [](const Result<Answer>&) {});
+    Ask(internal::RemoveWorker{0, WorkerId(Text(worker))}, [](const Result<Answer>&) {});
 }
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

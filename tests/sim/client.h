@@ -7,7 +7,7 @@
 
 #include "sim/actors.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 class SimClient {
   public:
@@ -44,4 +44,4 @@ class SimClient {
     ExecutionId canary_;
 };
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

@@ -7,9 +7,9 @@
 
 namespace {
 
-using takt::sim::Simulate;
-using takt::sim::SimulationOptions;
-using takt::sim::SimulationResult;
+using takt::internal::sim::Simulate;
+using takt::internal::sim::SimulationOptions;
+using takt::internal::sim::SimulationResult;
 
 void PrintFailure(const char* program, const SimulationOptions& options,
                   const SimulationResult& result) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 void Cluster::ToNode(const ConnectionPtr& connection, std::function<void(SimNode&)> deliver) {
     connection->to_node =
@@ -88,7 +88,7 @@ void SimNode::Freeze(Micros time) {
 }
 
 void SimNode::Ask(Input input, Done<Answer> done) {
-    if (!running()) return done(takt::Fail(ErrorCode::kUnavailable, "connection refused"));
+    if (!running()) return done(internal::Fail(ErrorCode::kUnavailable, "connection refused"));
     node_->Ask(std::move(input), std::move(done));
 }
 
@@ -161,4 +161,4 @@ void SimNode::Release(const Effects& effects) {
     }
 }
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 Result<void> SimDatabase::Commit(const Batch& batch, Time wall_latest, const EngineConfig& config) {
     const bool repeated = batch.sequence <= applied_[batch.term.nonce];
@@ -45,11 +45,11 @@ void SimStore::Call(std::function<Result<T>()> work, Done<T> done, bool write) {
     };
     const auto lost = [write] {
         // A read that is not answered changed nothing; of a write nobody can tell.
-        return takt::Fail(write ? ErrorCode::kUnknown : ErrorCode::kUnavailable, "no answer");
+        return internal::Fail(write ? ErrorCode::kUnknown : ErrorCode::kUnavailable, "no answer");
     };
     if (link_.cut && world.Chance(0.5)) {
         return answer(world.Between(100us, database_.latency_max),
-                      takt::Fail(ErrorCode::kUnavailable, "connection refused"));
+                      internal::Fail(ErrorCode::kUnavailable, "connection refused"));
     }
     answer(database_.deadline, lost());
     const bool late = write && world.Chance(database_.request_late);
@@ -175,4 +175,4 @@ void SimStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Even
         std::move(done), false);
 }
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

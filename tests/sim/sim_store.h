@@ -12,7 +12,7 @@
 #include "store/memory/memory_database.h"
 #include "store/store.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 // The database all schedulers share.
 struct SimDatabase {
@@ -91,4 +91,4 @@ class SimStore final : public Store {
     Steady last_arrival_{};  // Requests arrive in the order they were sent.
 };
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

@@ -7,7 +7,7 @@
 
 #include "sim/simulation.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 namespace {
 
 using ::testing::AnyOf;
@@ -74,4 +74,4 @@ TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {
 }
 
 }  // namespace
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

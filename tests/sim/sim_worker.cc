@@ -4,7 +4,7 @@
 
 #include "sim/actors.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 // A worker that hears nothing for so long looks for the leader again.
 constexpr Micros kPatience = 3s;
@@ -178,4 +178,4 @@ void SimWorker::OnVerdict(const ConnectionPtr& connection, const AttemptRef& att
     if (found != held_.end() && !found->second.running) held_.erase(found);
 }
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

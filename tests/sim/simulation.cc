@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "sim/client.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 namespace {
 
 // After the heal: a few leases, the longest chain of timeouts and retries, and some room.
@@ -276,4 +276,4 @@ SimulationResult Simulate(const SimulationOptions& options) {
     return simulation.Run();
 }
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

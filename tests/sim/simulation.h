@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 struct SimulationOptions {
     std::uint64_t seed = 1;
@@ -34,4 +34,4 @@ struct SimulationResult {
 
 SimulationResult Simulate(const SimulationOptions& options);
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 constexpr Time kWallBegin = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
 
@@ -70,4 +70,4 @@ std::uint64_t SimRuntime::After(Duration delay, Action action) {
     return timer;
 }
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

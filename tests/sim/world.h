@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "node/runtime.h"
 
-namespace takt::sim {
+namespace takt::internal::sim {
 
 using Micros = std::chrono::microseconds;
 using namespace std::chrono_literals;
@@ -89,4 +89,4 @@ class SimRuntime final : public Runtime {
     std::shared_ptr<std::set<std::uint64_t>> timers_ = std::make_shared<std::set<std::uint64_t>>();
 };
 
-}  // namespace takt::sim
+}  // namespace takt::internal::sim

@@ -10,7 +10,7 @@
 
 #include "tests/support/stack.h"
 
-namespace takt::testing_support {
+namespace takt::internal::testing_support {
 
 class TcpProxy {
   public:
@@ -106,4 +106,4 @@ class TcpProxy {
     std::list<std::shared_ptr<Pair>> pairs_;
 };
 
-}  // namespace takt::testing_support
+}  // namespace takt::internal::testing_support

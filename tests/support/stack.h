@@ -26,7 +26,7 @@
 #include "wire/frame_codec.h"
 #include "worker.pb.h"
 
-namespace takt::testing_support {
+namespace takt::internal::testing_support {
 
 using namespace std::chrono_literals;
 
@@ -242,7 +242,7 @@ class Stack {
     }
 
   private:
-    using Submit_ = takt::Submit;
+    using Submit_ = takt::internal::Submit;
     static StreamLinkConfig WithNode(const StackOptions& options) {
         StreamLinkConfig config = options.link;
         config.node = NodeId(Text(options.node));
@@ -362,4 +362,4 @@ class RawWorker {
     std::optional<WebSocketClosed> closed_;
 };
 
-}  // namespace takt::testing_support
+}  // namespace takt::internal::testing_support

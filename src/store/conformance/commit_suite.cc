@@ -1,7 +1,7 @@
 // Commits: atomic, fenced, durable, applied once, visible at once.
 #include "store/conformance/suite.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 
 // A user polls for the task right after it was accepted.
 TEST_P(StoreConformance, AReadAfterACommitSeesWhatItWrote) {
@@ -245,4 +245,4 @@ TEST_P(StoreConformance, ClosingAnswersEveryOperation) {
     }
 }
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

@@ -2,7 +2,7 @@
 // leader.
 #include "store/conformance/suite.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 
 // A task is submitted, assigned, started, fails, is retried and succeeds. At every step a reader
 // and a new leader see the row as it is.
@@ -198,4 +198,4 @@ TEST_P(StoreConformance, AnUndecodableRowIsShownAndStopsNothing) {
     is_shown(*Find(bad.id));
 }
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

@@ -4,7 +4,7 @@
 
 #include "store/conformance/suite.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 
 // The first scheduler of a new installation starts.
 TEST_P(StoreConformance, TheFirstCandidateLeads) {
@@ -206,4 +206,4 @@ TEST_P(StoreConformance, AnnouncedNodesAreListedUntilTheirTtlOrTheirWithdrawal) 
     EXPECT_EQ(nodes(), (Ids{"node-c"}));
 }
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

@@ -3,7 +3,7 @@
 
 #include "store/conformance/suite.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 using Ids = std::vector<std::string>;
@@ -152,4 +152,4 @@ TEST_P(StoreConformance, ARowThatMovesDuringAReadIsSeenOnce) {
     EXPECT_EQ(wrong, 0);
 }
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

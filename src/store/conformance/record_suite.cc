@@ -3,7 +3,7 @@
 
 #include "store/conformance/suite.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 using Ids = std::vector<std::string>;
@@ -284,4 +284,4 @@ TEST_P(StoreConformance, APayloadOfAMegabyteComesBackWhole) {
     EXPECT_TRUE(List({}).at(0).payload.view() == payload);
 }
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

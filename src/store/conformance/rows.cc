@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 std::int64_t Ms(Time time) {
@@ -271,4 +271,4 @@ std::string Show(const LogChunk& row) {
                        row.attempt, Ms(row.at), Short(row.lines));
 }
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

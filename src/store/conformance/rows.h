@@ -7,7 +7,7 @@
 
 #include "model/change.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 
 class RowMaker {
   public:
@@ -44,4 +44,4 @@ std::string Show(const Worker& row);
 std::string Show(const Event& row);
 std::string Show(const LogChunk& row);
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 
 void StoreConformance::SetUp() {
     auto database = GetParam().create();
@@ -140,4 +140,4 @@ Loaded StoreConformance::LoadAll(Partition partition) {
     return all;
 }
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

@@ -23,7 +23,7 @@
 #include "store/conformance/rows.h"
 #include "store/store.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 
 // One database of a backend, made for one test and empty at first.
 class Database {
@@ -134,4 +134,4 @@ class StoreConformance : public testing::TestWithParam<Backend> {
     Database& database() { return *database_; }
 };
 
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

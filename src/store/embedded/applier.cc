@@ -5,7 +5,7 @@
 #include "model/record.h"
 #include "store/sql/execution_row.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 std::string InsertInto(std::string_view table) {
@@ -192,4 +192,4 @@ Result<void> Applier::Apply(Partition partition, const Purge& change) {
     return {};
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

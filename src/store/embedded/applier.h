@@ -4,7 +4,7 @@
 #include "store/embedded/sqlite.h"
 #include "store/store.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 class Applier {
   public:
@@ -36,4 +36,4 @@ class Applier {
     Statement old_executions_, delete_log_, delete_events_;
 };
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

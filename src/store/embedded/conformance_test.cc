@@ -6,7 +6,7 @@
 #include "store/embedded/sqlite.h"
 #include "store/embedded/temporary_directory.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 class EmbeddedTestDatabase final : public Database {
@@ -57,4 +57,4 @@ INSTANTIATE_TEST_SUITE_P(Embedded, StoreConformance,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

@@ -12,7 +12,7 @@
 
 #include "store/embedded/schema.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 namespace fs = std::filesystem;
@@ -180,4 +180,4 @@ Connection OpenReader(const EmbeddedOptions& options) {
     return connection;
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

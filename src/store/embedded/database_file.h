@@ -10,7 +10,7 @@
 #include "store/embedded/embedded_store.h"
 #include "store/embedded/sqlite.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 std::string DatabasePath(const EmbeddedOptions& options);
 
@@ -22,4 +22,4 @@ Result<void> PrepareDatabase(const EmbeddedOptions& options);
 Connection OpenWriter(const EmbeddedOptions& options);
 Connection OpenReader(const EmbeddedOptions& options);
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

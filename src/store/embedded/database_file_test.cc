@@ -13,7 +13,7 @@
 #include "store/embedded/schema.h"
 #include "store/embedded/temporary_directory.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,4 +249,4 @@ TEST(DatabaseFileTest, AStepIsAppliedWholeOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

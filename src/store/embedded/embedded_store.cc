@@ -11,7 +11,7 @@
 #include "store/embedded/writer.h"
 #include "store/operation_queue.h"
 
-namespace takt {
+namespace takt::internal {
 namespace embedded {
 namespace {
 
@@ -184,4 +184,4 @@ Result<std::unique_ptr<Store>> OpenEmbedded(const EmbeddedOptions& options) {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct EmbeddedOptions {
     std::string directory;                              // Made if it does not exist.
@@ -28,4 +28,4 @@ struct EmbeddedOptions {
 // one.
 Result<std::unique_ptr<Store>> OpenEmbedded(const EmbeddedOptions& options);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "store/embedded/sqlite.h"
 #include "store/embedded/temporary_directory.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 using conformance::Await;
@@ -166,4 +166,4 @@ TEST_F(EmbeddedStoreTest, AnotherToolCanReadTheTables) {
 }
 
 }  // namespace
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

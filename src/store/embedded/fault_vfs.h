@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 // The name to give to EmbeddedOptions::vfs. Registered at the first call.
 const char* FaultVfs();
@@ -13,4 +13,4 @@ const char* FaultVfs();
 extern std::atomic<int> vfs_write_code;
 extern std::atomic<int> vfs_sync_code;
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -5,7 +5,7 @@
 
 #include "store/embedded/fault_vfs.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 std::atomic<int> vfs_write_code = 0;
 std::atomic<int> vfs_sync_code = 0;
@@ -86,4 +86,4 @@ const char* FaultVfs() {
     return kRegistered == SQLITE_OK ? vfs.zName : nullptr;
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

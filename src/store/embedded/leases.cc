@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 Leases::Leases(std::function<Steady()> clock)
     : clock_(std::move(clock)), random_(NewRandomSeed()) {}
@@ -99,4 +99,4 @@ Result<std::vector<NodeRow>> Leases::Nodes() {
     return rows;
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -14,7 +14,7 @@
 #include "store/embedded/writer.h"
 #include "store/store.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 class Leases {
   public:
@@ -43,4 +43,4 @@ class Leases {
     std::map<NodeId, std::pair<NodeRow, Steady>> nodes_;
 };
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

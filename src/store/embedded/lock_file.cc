@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 LockFile::~LockFile() {
     if (file_ >= 0) close(file_);
@@ -52,4 +52,4 @@ Result<LockFile> LockFile::Take(const std::string& directory) {
     return lock;
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

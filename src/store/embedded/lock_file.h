@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 class LockFile {
   public:
@@ -23,4 +23,4 @@ class LockFile {
     int file_ = -1;
 };
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -5,7 +5,7 @@
 #include "store/embedded/temporary_directory.h"
 #include "store/sql/execution_query.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 // The plan of a query, one line for each step.
@@ -50,4 +50,4 @@ TEST(QueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
 }
 
 }  // namespace
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -6,7 +6,7 @@
 #include "store/sql/execution_row.h"
 #include "store/sql/record_row.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 std::string SelectExecutions(std::string_view rest) {
@@ -237,4 +237,4 @@ Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
     return found;
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

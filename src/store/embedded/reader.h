@@ -9,7 +9,7 @@
 #include "store/embedded/sqlite.h"
 #include "store/store.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 class Reader {
   public:
@@ -42,4 +42,4 @@ class Reader {
     Statement read_log_, read_events_;
 };
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 // Of live and history alike; the order is that of sql::kExecutionColumns.
@@ -118,4 +118,4 @@ Result<void> Migrate(Connection& connection, const std::string& path,
     return {};
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "store/embedded/sqlite.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 // "TAKT": tells our file from any other SQLite database.
 constexpr std::int64_t kApplicationId = 0x54414B54;
@@ -20,4 +20,4 @@ std::span<const std::string> Migrations();
 Result<void> Migrate(Connection& connection, const std::string& path,
                      std::span<const std::string> migrations);
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -1,6 +1,6 @@
 #include "store/embedded/sqlite.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 Statement::Statement(sqlite3* database, std::string_view sql) {
     sqlite3_stmt* statement = nullptr;
@@ -89,4 +89,4 @@ std::string Connection::QueryText(std::string_view sql) {
     return statement.Step() ? std::string(statement.row().Bytes(0)) : std::string();
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 class SqliteError : public std::exception {
   public:
@@ -108,4 +108,4 @@ class Rows {
     Statement& statement_;
 };
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

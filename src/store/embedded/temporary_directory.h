@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 
 class TemporaryDirectory {
   public:
@@ -30,4 +30,4 @@ class TemporaryDirectory {
     std::string path_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

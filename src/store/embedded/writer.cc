@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 namespace {
 
 // 8000 pages of 8 KiB, 64 MB: with less the disk is synced too often, with more a checkpoint takes
@@ -173,4 +173,4 @@ Error Writer::Judge(const SqliteError& error, bool committing) {
             {}};
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

@@ -14,7 +14,7 @@
 #include "store/operation_queue.h"
 #include "store/store.h"
 
-namespace takt::embedded {
+namespace takt::internal::embedded {
 
 class Writer {
   public:
@@ -83,4 +83,4 @@ Result<T> Writer::Transact(Work work) {
     }
 }
 
-}  // namespace takt::embedded
+}  // namespace takt::internal::embedded

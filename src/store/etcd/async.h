@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 template <typename T>
 class [[nodiscard]] Async {
@@ -67,4 +67,4 @@ struct Detached {
     };
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

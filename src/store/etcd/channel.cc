@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 using google::protobuf::MessageLite;
@@ -174,4 +174,4 @@ Async<bool> Pause(Duration time) {
     co_return true;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

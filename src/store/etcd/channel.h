@@ -12,7 +12,7 @@
 #include "store/etcd/async.h"
 #include "store/etcd/etcd_options.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // gRPC's codes, those that we tell apart.
 enum class RpcCode : int {
@@ -67,4 +67,4 @@ std::unique_ptr<Channel> MakeChannel(const std::string& endpoint, const Security
 // Goes on after `time`.
 Async<bool> Pause(Duration time);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 constexpr Duration kPauseMin{20};
@@ -203,4 +203,4 @@ Async<Result<pb::StatusResponse>> Client::Status() {
     co_return response;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

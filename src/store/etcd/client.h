@@ -21,7 +21,7 @@
 #include "store/etcd/etcd_options.h"
 #include "store/etcd/verdict.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 namespace pb = etcdserverpb;
 
@@ -71,4 +71,4 @@ class Client {
     std::vector<std::coroutine_handle<>> waiters_;  // For the token under way.
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

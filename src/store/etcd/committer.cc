@@ -6,7 +6,7 @@
 #include "store/etcd/etcd_limits.h"
 #include "store/etcd/purger.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 // A refusal that is no fence means that an earlier copy of some of the batches was applied. Each
@@ -141,4 +141,4 @@ Result<void> Committer::Explain(const pb::TxnResponse& refusal, Group& group) {
     return {};
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -17,7 +17,7 @@
 #include "store/etcd/tracker.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 class Committer {
   public:
@@ -58,4 +58,4 @@ class Committer {
     bool draining_ = false;
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 std::optional<std::int64_t> Compactor::Observe(std::int64_t revision, Steady now) {
     const std::lock_guard lock(mutex_);
@@ -20,4 +20,4 @@ std::optional<std::int64_t> Compactor::Observe(std::int64_t revision, Steady now
     return target;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

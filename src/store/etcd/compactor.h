@@ -13,7 +13,7 @@
 
 #include "base/time.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 class Compactor {
   public:
@@ -33,4 +33,4 @@ class Compactor {
     std::deque<std::pair<Steady, std::int64_t>> seen_;  // One for each kTimeStep of kTimeKept.
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

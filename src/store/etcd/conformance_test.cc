@@ -4,7 +4,7 @@
 #include "store/etcd/keys.h"
 #include "store/testing/etcd_server.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 constexpr std::size_t kLoadPageRows = 100;
@@ -50,4 +50,4 @@ INSTANTIATE_TEST_SUITE_P(Etcd, StoreConformance,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

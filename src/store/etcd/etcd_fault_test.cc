@@ -4,7 +4,7 @@
 #include "store/etcd/etcd_testing.h"
 #include "store/etcd/snapshot.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 using EtcdFaultTest = EtcdTest;
@@ -225,4 +225,4 @@ TEST_F(EtcdFaultTest, AFullEtcdRefusesWithASentenceThatHelps) {
 }
 
 }  // namespace
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

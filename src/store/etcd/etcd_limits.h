@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // A change takes two or three writes at most; see ops.h for how they fit into 128 operations.
 constexpr std::size_t kChangesMax = 120;
@@ -18,4 +18,4 @@ constexpr std::size_t kMergedBytesMax = 5u << 18;  // 1.25 MiB
 constexpr std::size_t kPayloadApartMin = 64u << 10;
 constexpr std::size_t kPipelineMax = 8;
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

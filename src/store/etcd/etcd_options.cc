@@ -4,7 +4,7 @@
 #include <charconv>
 #include <optional>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::string_view kScheme = "etcd://";
@@ -155,4 +155,4 @@ Result<EtcdOptions> ParseEtcdUrl(std::string_view url) {
     return options;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

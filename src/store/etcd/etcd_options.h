@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct EtcdOptions {
     std::vector<std::string> endpoints;  // "host:port", at least one.
@@ -35,4 +35,4 @@ struct EtcdOptions {
 // password, for anything else; unknown parameters are refused.
 Result<EtcdOptions> ParseEtcdUrl(std::string_view url);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using Endpoints = std::vector<std::string>;
@@ -67,4 +67,4 @@ TEST(EtcdOptions, WhatIsWrongIsNamed) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -1,7 +1,7 @@
 // Users, passwords, certificates.
 #include "store/etcd/etcd_testing.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 class EtcdSecurityTest : public EtcdTest {
@@ -141,4 +141,4 @@ TEST_F(EtcdSecurityTest, ACertificateThatCannotBeReadIsRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

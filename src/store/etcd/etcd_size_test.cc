@@ -4,7 +4,7 @@
 
 #include "store/etcd/etcd_testing.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 class EtcdSizeTest : public EtcdTest {
@@ -132,4 +132,4 @@ TEST_F(EtcdSizeTest, PurgingManyLeavesNoKeyBehind) {
 }
 
 }  // namespace
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -16,7 +16,7 @@
 #include "store/etcd/row_reader.h"
 #include "store/operation_queue.h"
 
-namespace takt {
+namespace takt::internal {
 namespace etcd {
 namespace {
 
@@ -273,4 +273,4 @@ Result<std::unique_ptr<Store>> OpenEtcd(const EtcdOptions& options) {
     return std::make_unique<etcd::EtcdStore>(options, *security);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,10 +9,10 @@
 #include "store/etcd/etcd_options.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Does not wait for the cluster: operations say kUnavailable while it cannot be reached. kInvalid
 // if a file of the options cannot be read.
 Result<std::unique_ptr<Store>> OpenEtcd(const EtcdOptions& options);
 
-}  // namespace takt
+}  // namespace takt::internal

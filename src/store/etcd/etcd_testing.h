@@ -13,7 +13,7 @@
 #include "store/etcd/etcd_store.h"
 #include "store/testing/etcd_server.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 using conformance::Await;
 
@@ -73,4 +73,4 @@ class EtcdTest : public testing::Test {
     conformance::RowMaker make_;
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -6,7 +6,7 @@
 #include "store/etcd/payload.h"
 #include "store/memory/memory_database.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 // Packs of one round trip: some ten kilobytes each as a rule, a request's 1.5 MiB at most.
@@ -245,4 +245,4 @@ Async<Result<std::vector<Execution>>> ExecutionReader::List(ExecutionFilter filt
     co_return list;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

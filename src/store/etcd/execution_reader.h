@@ -10,7 +10,7 @@
 #include "store/etcd/snapshot.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // Good for one read.
 class ExecutionReader {
@@ -67,4 +67,4 @@ class ExecutionReader {
     std::map<std::string, PackRows> packs_;  // Read so far, by key.
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

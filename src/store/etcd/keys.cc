@@ -3,7 +3,7 @@
 #include <charconv>
 #include <limits>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 constexpr std::size_t kHexDigits = 16;
@@ -148,4 +148,4 @@ std::optional<PackName> ParsePackKey(std::string_view key) {
     return PackName{*epoch, *sequence};
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -27,7 +27,7 @@
 
 #include "base/id.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // All keys that begin with it.
 struct KeyRange {
@@ -106,4 +106,4 @@ std::optional<ExecutionKey> ParseExecutionKey(std::string_view key);
 // Of a key of Pack.
 std::optional<PackName> ParsePackKey(std::string_view key);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -7,7 +7,7 @@
 #include "store/etcd/pack.h"
 #include "store/etcd/verdict.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 bool Holds(const KeyRange& range, const std::string& key) {
@@ -116,4 +116,4 @@ TEST(Verdict, OnlyWhatSurelyWasNotAppliedIsSaidToBeSo) {
 }
 
 }  // namespace
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 std::unexpected<Error> NotOurs(const char* kind) {
@@ -70,4 +70,4 @@ Result<NodeRow> DecodeNode(std::string_view text) {
                    Time(Duration(NumberOf(*json, "started_at_ms").value_or(0)))};
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // {"node":"a","address":"http://10.0.0.5:8080","epoch":7}
 std::string EncodeLeader(const LeaderRow& row);
@@ -17,4 +17,4 @@ Result<LeaderRow> DecodeLeader(std::string_view json);
 std::string EncodeNode(const NodeRow& row);
 Result<NodeRow> DecodeNode(std::string_view json);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -7,7 +7,7 @@
 #include "store/etcd/leader_value.h"
 #include "store/etcd/ops.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 std::int64_t RevisionOf(const Term& term) {
@@ -239,4 +239,4 @@ Async<Result<std::vector<NodeRow>>> Leadership::Nodes() {
     co_return rows;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -13,7 +13,7 @@
 #include "store/etcd/keys.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 class Leadership {
   public:
@@ -57,4 +57,4 @@ class Leadership {
     std::map<Partition, std::pair<Term, Lease>> leases_;  // Of terms that began or went on here.
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -6,7 +6,7 @@
 #include "store/etcd/payload.h"
 #include "store/etcd/row_reader.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 std::string Loader::CursorOf(const Window& window) {
     return "e" + Hex(window.from) + "," + Hex(window.width);
 }
@@ -117,4 +117,4 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
     }
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

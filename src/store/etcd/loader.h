@@ -11,7 +11,7 @@
 #include "store/etcd/snapshot.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // Good for one page.
 class Loader {
@@ -42,4 +42,4 @@ class Loader {
     Snapshot snapshot_;
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -7,7 +7,7 @@
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 // Collects the changes of one batch; what is packed is written at its end.
@@ -197,4 +197,4 @@ pb::RequestOp RangeOp(KeyRange range, std::int64_t limit, std::int64_t revision)
     return op;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -10,7 +10,7 @@
 #include "store/etcd/keys.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 namespace pb = etcdserverpb;
 
@@ -63,4 +63,4 @@ pb::Compare ValueIs(std::string key, std::string value);
 pb::RequestOp GetOp(std::string key, std::int64_t revision = 0);
 pb::RequestOp RangeOp(KeyRange range, std::int64_t limit, std::int64_t revision = 0);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -7,7 +7,7 @@
 #include "etcd_record.pb.h"
 #include "model/record.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 // A pack holds what one commit brought, at most a request of 1.5 MiB; far more than this after
@@ -151,4 +151,4 @@ Execution DecodeOrShow(const ExecutionKey& key, std::string_view bytes) {
     return std::move(*row);
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -11,7 +11,7 @@
 #include "store/etcd/keys.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // Rows are kept in this order; compressed when that makes them smaller.
 std::string EncodePack(const std::vector<std::string>& rows);
@@ -41,4 +41,4 @@ Result<LogChunk> DecodeLogChunk(const ExecutionId& execution, Serial index, std:
 Execution DecodeOrShow(const ExecutionKey& key, std::string_view bytes);
 Execution ShowUndecodable(const ExecutionKey& key, const Error& error);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

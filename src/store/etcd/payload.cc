@@ -5,7 +5,7 @@
 #include "model/record.h"
 #include "store/etcd/etcd_limits.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 // Field 127 with the value 1, which readers of the record pass over.
@@ -66,4 +66,4 @@ Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys,
     co_return {};
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

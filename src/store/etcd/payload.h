@@ -10,7 +10,7 @@
 #include "store/etcd/snapshot.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 bool KeepsPayloadApart(const Execution& row);
 
@@ -27,4 +27,4 @@ bool LacksPayload(std::string_view bytes);
 Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys,
                                     std::vector<Execution*> rows);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -7,7 +7,7 @@
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 // Packs of one read. Most take some ten kilobytes, none more than a request.
@@ -207,4 +207,4 @@ Async<Result<void>> Purger::PlanEvents(Purge purge) {
     co_return {};
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

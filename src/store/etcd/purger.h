@@ -12,7 +12,7 @@
 #include "store/etcd/snapshot.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 class Purger {
   public:
@@ -50,4 +50,4 @@ class Purger {
     Ops ops_;
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -6,7 +6,7 @@
 #include "model/record.h"
 #include "store/etcd/pack.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 constexpr std::size_t kTaskPageRows = 500;
@@ -188,4 +188,4 @@ Async<Result<std::vector<Event>>> RowReader::ReadEvents(Serial after, std::size_
     co_return list;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

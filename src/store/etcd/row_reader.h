@@ -7,7 +7,7 @@
 #include "store/etcd/snapshot.h"
 #include "store/store.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 // Good for one read.
 class RowReader {
@@ -36,4 +36,4 @@ Result<TaskRow> DecodeTask(const pb::KeyValue& kv);
 // there.
 Worker DecodeWorkerOrShow(const pb::KeyValue& kv);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 // One answer holds so many rows that it is about this large: large enough to be worth a round trip,
@@ -97,4 +97,4 @@ Async<Result<std::vector<Partition>>> Snapshot::Partitions(const Keys& keys) {
     co_return partitions;
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

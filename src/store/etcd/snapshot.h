@@ -15,7 +15,7 @@
 #include "store/etcd/keys.h"
 #include "store/etcd/ops.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 struct Rows {
     std::vector<pb::KeyValue> kvs;
@@ -54,4 +54,4 @@ class Snapshot {
 
 constexpr std::size_t kAllRows = SIZE_MAX;
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 class Tracker {
   public:
@@ -40,4 +40,4 @@ class Tracker {
     std::size_t count_ = 0;
 };
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

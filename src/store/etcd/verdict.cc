@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 namespace {
 
 using Next = Verdict::Next;
@@ -69,4 +69,4 @@ Verdict Judge(const RpcStatus& status) {
     return {Next::kAgain, true, {ErrorCode::kUnavailable, said, {}}};
 }
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "store/etcd/channel.h"
 
-namespace takt::etcd {
+namespace takt::internal::etcd {
 
 struct Verdict {
     enum class Next : std::uint8_t {
@@ -21,4 +21,4 @@ struct Verdict {
 // REQUIRES: !status.ok().
 Verdict Judge(const RpcStatus& status);
 
-}  // namespace takt::etcd
+}  // namespace takt::internal::etcd

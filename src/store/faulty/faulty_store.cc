@@ -7,7 +7,7 @@
 
 #include "store/operation_queue.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Operations between two delays. Shared with what was given to Delay, which may run late.
 class FaultyStore::Waiting : public std::enable_shared_from_this<Waiting> {
@@ -269,4 +269,4 @@ void FaultyStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<E
         std::move(done));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class StoreCall : std::uint8_t {
     kAcquire,
@@ -87,4 +87,4 @@ class FaultyStore final : public Store {
     const std::shared_ptr<Waiting> waiting_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

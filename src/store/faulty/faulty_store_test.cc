@@ -7,7 +7,7 @@
 
 #include "store/memory/memory_store.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Hands out prepared faults, then none.
@@ -157,4 +157,4 @@ TEST_F(FaultyStoreTest, DestroyingItCancelsWhatIsDelayed) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 #include "store/conformance/suite.h"
 #include "store/memory/memory_store.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 class MemoryTestDatabase final : public Database {
@@ -38,4 +38,4 @@ INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 Partition PartitionOf(Serial serial) {
@@ -352,4 +352,4 @@ Result<std::vector<Event>> MemoryDatabase::ReadEvents(Serial after, std::size_t 
     return list;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

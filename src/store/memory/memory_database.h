@@ -16,7 +16,7 @@
 
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 class MemoryDatabase {
   public:
@@ -97,4 +97,4 @@ class MemoryDatabase {
 // Whether a row passes the filter, its cursor included; the meaning that every backend gives to it.
 bool Matches(const ExecutionFilter& filter, const Execution& row);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -1,6 +1,6 @@
 #include "store/memory/memory_store.h"
 
-namespace takt {
+namespace takt::internal {
 
 MemoryStore::MemoryStore(std::shared_ptr<MemoryDatabase> database, Post post)
     : database_(std::move(database)),
@@ -111,4 +111,4 @@ void MemoryStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<E
             std::move(done));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

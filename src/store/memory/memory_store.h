@@ -15,7 +15,7 @@
 #include "store/operation_queue.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 class MemoryStore final : public Store {
   public:
@@ -58,4 +58,4 @@ class MemoryStore final : public Store {
     std::jthread thread_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 
 #include "store/conformance/rows.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using conformance::RowMaker;
@@ -97,4 +97,4 @@ TEST_F(MemoryStoreTest, AChangeThatContradictsTheRowsIsRefused) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 #include "store/mysql/values.h"
 #include "store/sql/execution_row.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // More rows in one statement gain nothing measurable. MariaDB turns an IN list of 1000 into a
@@ -384,4 +384,4 @@ BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t
     return packets.Finish();
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

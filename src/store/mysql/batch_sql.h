@@ -12,7 +12,7 @@
 
 #include "store/store.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 // The error of a check that failed: ER_SUBQUERY_NO_1_ROW.
 constexpr unsigned kCheckFailed = 1242;
@@ -27,4 +27,4 @@ struct BatchSql {
 
 BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max);
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

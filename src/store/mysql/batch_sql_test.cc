@@ -4,7 +4,7 @@
 
 #include "store/mysql/mysql_store_test.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 class BatchSqlTest : public MysqlStoreTest {
@@ -88,4 +88,4 @@ TEST_F(BatchSqlTest, ALargeBatchIsCutIntoPacketsThatApplyItWhole) {
 }
 
 }  // namespace
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

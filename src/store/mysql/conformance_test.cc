@@ -4,7 +4,7 @@
 #include "store/conformance/suite.h"
 #include "store/mysql/test_database.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 class MysqlTestDatabase final : public Database {
@@ -49,4 +49,4 @@ INSTANTIATE_TEST_SUITE_P(Mysql, StoreConformance,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

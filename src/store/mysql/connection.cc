@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // Numbers that one of the two servers has and the client's header has not.
@@ -150,4 +150,4 @@ void Connection::Throw(std::size_t statement) const {
     throw MysqlError(mysql_errno(handle_.get()), mysql_error(handle_.get()), statement);
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

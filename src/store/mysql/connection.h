@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "store/mysql/mysql_options.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 class MysqlError : public std::exception {
   public:
@@ -91,4 +91,4 @@ class Connection {
     std::uint64_t affected_ = 0;
 };
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

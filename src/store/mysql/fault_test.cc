@@ -1,7 +1,7 @@
 // The MySQL store when the server, the network or another client misbehaves.
 #include "store/mysql/mysql_store_test.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 class MysqlFaultTest : public MysqlStoreTest {};
@@ -281,4 +281,4 @@ TEST_F(MysqlFaultTest, AChangeOfARowThatIsNotThereIsRefusedWhole) {
 }
 
 }  // namespace
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 #include <mysqld_error.h>
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // Numbers that only MySQL has.
@@ -92,4 +92,4 @@ Error JudgeOpening(const MysqlError& error, const MysqlOptions& options) {
     return verdict;
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "store/mysql/connection.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 // Nothing was applied: kUnavailable, or kInvalid if the rows contradict what was to be written.
 Error Judge(const MysqlError& error, const MysqlOptions& options);
@@ -13,4 +13,4 @@ Error Judge(const MysqlError& error, const MysqlOptions& options);
 // At the opening of a store: kInvalid for what only an operator can put right, else kUnavailable.
 Error JudgeOpening(const MysqlError& error, const MysqlOptions& options);
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -8,7 +8,7 @@
 #include "store/mysql/values.h"
 #include "store/sql/execution_row.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // A ttl as an interval that can be added to the server's time. A year is as good as for ever, and
@@ -244,4 +244,4 @@ std::string Leases::TermCondition(const Term& term) const {
                        term.epoch, term.nonce);
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -19,7 +19,7 @@
 #include "store/mysql/session.h"
 #include "store/store.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 class Leases {
   public:
@@ -63,4 +63,4 @@ class Leases {
     std::map<Partition, Held> held_;
 };
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -1,7 +1,7 @@
 // Leadership over a real server: the lock as a hint, the lease by the server's clock, the fence.
 #include "store/mysql/mysql_store_test.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 class MysqlLeaseTest : public MysqlStoreTest {
@@ -127,4 +127,4 @@ TEST_F(MysqlLeaseTest, OfManyCandidatesAtOnceOneLeads) {
 }
 
 }  // namespace
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <optional>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Readers beyond this gain nothing and use up the server's max_connections (151 by default), which
@@ -117,4 +117,4 @@ std::string Describe(const MysqlOptions& options) {
     return fmt::format("mysql {}@{}/{}", options.user, where, options.database);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 enum class MysqlTls : std::uint8_t {
     kOff,
@@ -42,4 +42,4 @@ Result<MysqlOptions> ParseMysqlUrl(std::string_view url);
 // "mysql takt@127.0.0.1:3306/takt": for people; never the password.
 std::string Describe(const MysqlOptions& options);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // The URL of the README, and one with everything.
@@ -61,4 +61,4 @@ TEST(MysqlOptionsTest, TheDescriptionHasNoPassword) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

@@ -12,7 +12,7 @@
 #include "store/mysql/writer.h"
 #include "store/operation_queue.h"
 
-namespace takt {
+namespace takt::internal {
 namespace mysql {
 namespace {
 
@@ -57,7 +57,7 @@ class MysqlStore final : public Store {
     }
 
     StoreLimits limits() const override { return limits_; }
-    std::string Describe() const override { return takt::Describe(options_); }
+    std::string Describe() const override { return internal::Describe(options_); }
 
     void Acquire(const Candidate& candidate, Done<Term> done) override {
         Run<Term>(
@@ -209,4 +209,4 @@ Result<std::unique_ptr<Store>> OpenMysql(std::string_view url) {
     return OpenMysql(*options);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -11,7 +11,7 @@
 #include "store/mysql/mysql_options.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 // Connects and makes the tables if they are not there. kInvalid, with a sentence for the operator,
 // if the server refuses us, is too old, or holds tables of a newer Takt; kUnavailable if it cannot
@@ -21,4 +21,4 @@ Result<std::unique_ptr<Store>> OpenMysql(const MysqlOptions& options);
 // See ParseMysqlUrl.
 Result<std::unique_ptr<Store>> OpenMysql(std::string_view url);
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -8,7 +8,7 @@
 #include "store/conformance/suite.h"
 #include "store/mysql/test_database.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 using conformance::Await;
 
@@ -85,4 +85,4 @@ inline Change InsertLive(const Execution& row) {
     return ExecutionChange{Place::kNone, Place::kLive, row};
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

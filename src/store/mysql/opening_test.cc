@@ -4,7 +4,7 @@
 #include "store/mysql/schema.h"
 #include "store/mysql/values.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 class MysqlOpeningTest : public MysqlStoreTest {
@@ -191,4 +191,4 @@ TEST_F(MysqlOpeningTest, LiteralsComeBackByteByByte) {
 }
 
 }  // namespace
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -2,7 +2,7 @@
 #include "store/mysql/mysql_store_test.h"
 #include "store/mysql/reader.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 class MysqlQueryPlanTest : public MysqlStoreTest {
@@ -59,4 +59,4 @@ TEST_F(MysqlQueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
 }
 
 }  // namespace
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -11,7 +11,7 @@
 #include "store/sql/execution_row.h"
 #include "store/sql/record_row.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // The server's default, said again in case it was changed: it is what one state for several queries
@@ -35,7 +35,7 @@ std::string Render(const sql::Query& query) {
         if (const auto* number = std::get_if<std::int64_t>(&parameter)) {
             AppendInt(text, *number);
         } else {
-            AppendText(text, std::get<takt::Text>(parameter));
+            AppendText(text, std::get<internal::Text>(parameter));
         }
     }
     return text;
@@ -262,4 +262,4 @@ Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
     return found;
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -11,7 +11,7 @@
 #include "store/sql/execution_query.h"
 #include "store/store.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 // The query with its parameters as literals. Question marks stand for parameters only: all other
 // text of such a query is our own.
@@ -47,4 +47,4 @@ class Reader {
     Session session_;
 };
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

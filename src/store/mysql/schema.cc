@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "store/mysql/values.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // Of live and history alike; the order is that of sql::kExecutionColumns. Ids and names of states
@@ -249,4 +249,4 @@ Result<Server> InspectServer(Connection& connection, const MysqlOptions& options
     return server;
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

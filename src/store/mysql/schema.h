@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "store/mysql/connection.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 // The statements that lead from version i to i + 1. Steps are only ever added. The server commits
 // each statement by itself, so each can be run again after a step that stopped half way.
@@ -35,4 +35,4 @@ struct Server {
 // lose what was committed. Throws MysqlError.
 Result<Server> InspectServer(Connection& connection, const MysqlOptions& options);
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // After this much silence the server may have closed the connection (wait_timeout, a restart, a
@@ -37,4 +37,4 @@ Connection& Session::Get() {
     return *connection_;
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "store/mysql/connection.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 class Session {
   public:
@@ -51,4 +51,4 @@ class Session {
     std::optional<MysqlError> failure_;
 };
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -7,7 +7,7 @@
 #include "store/mysql/mysql_store.h"
 #include "store/testing/mariadb_server.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 // Started by the first call; ends the program with its output if it cannot be.
 MariadbServer& TestServer();
@@ -28,4 +28,4 @@ class TestDatabase {
     std::string name_;
 };
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

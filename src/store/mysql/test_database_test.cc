@@ -6,7 +6,7 @@
 
 #include "store/mysql/test_database.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 MariadbServer& TestServer() {
     static const std::unique_ptr<MariadbServer> server = [] {
@@ -49,4 +49,4 @@ MysqlOptions TestDatabase::options() const {
             .load_page_rows = 100};
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

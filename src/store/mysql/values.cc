@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // What follows the backslash, or 0 for bytes that stand for themselves. Connection sets a sql_mode
@@ -79,4 +79,4 @@ bool Grid::IsSame(std::size_t column) const {
     return true;
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 // Appends `bytes` as a literal. Ascii is a string of the connection's character set, so that the
 // indexes of text columns serve it; anything else is binary, taken and compared byte by byte.
@@ -76,4 +76,4 @@ class Grid {
     std::string kept_;
 };
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

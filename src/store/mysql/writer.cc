@@ -8,7 +8,7 @@
 #include "store/mysql/batch_sql.h"
 #include "store/mysql/judge.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 namespace {
 
 // Attempts at one transaction. Deadlocks come from other clients' statements (a person in a
@@ -102,4 +102,4 @@ void Writer::Rollback() {
     }
 }
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

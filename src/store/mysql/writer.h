@@ -7,7 +7,7 @@
 #include "store/mysql/session.h"
 #include "store/store.h"
 
-namespace takt::mysql {
+namespace takt::internal::mysql {
 
 class Writer {
   public:
@@ -27,4 +27,4 @@ class Writer {
     Session session_;
 };
 
-}  // namespace takt::mysql
+}  // namespace takt::internal::mysql

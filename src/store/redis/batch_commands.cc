@@ -10,7 +10,7 @@
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 class BatchWriter {
@@ -175,4 +175,4 @@ Call MakeCommit(const Batch& batch, const PartitionKeys& keys, const RedisOption
     return writer.Finish(batch);
 }
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

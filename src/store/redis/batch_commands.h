@@ -6,10 +6,10 @@
 #include "store/redis/redis_options.h"
 #include "store/store.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // Few commands per change: one HSET for an execution, and one ZADD or ZREM per index and batch,
 // however many rows it moves.
 Call MakeCommit(const Batch& batch, const PartitionKeys& keys, const RedisOptions& options);
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 namespace asio = boost::asio;
@@ -284,4 +284,4 @@ void Client::Forget(const Endpoint& endpoint) {
     for (const auto& connection : old) connection->Close();
 }
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

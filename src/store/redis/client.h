@@ -24,7 +24,7 @@
 #include "store/redis/topology.h"
 #include "store/store.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // A Lua script, which servers know by the hash of its source.
 struct Script {
@@ -95,4 +95,4 @@ class Client {
     std::thread thread_;
 };
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

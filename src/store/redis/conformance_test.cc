@@ -3,7 +3,7 @@
 #include "store/redis/redis_store.h"
 #include "store/testing/redis_server.h"
 
-namespace takt::conformance {
+namespace takt::internal::conformance {
 namespace {
 
 class RedisTestDatabase final : public Database {
@@ -48,4 +48,4 @@ INSTANTIATE_TEST_SUITE_P(Redis, StoreConformance,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace takt::conformance
+}  // namespace takt::internal::conformance

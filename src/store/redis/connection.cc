@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 namespace asio = boost::asio;
@@ -344,4 +344,4 @@ void Connection::Expire() {
     if (stalled && !in_flight_.empty()) Fail(Failure::Kind::kTimeout, "no answer in time");
 }
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

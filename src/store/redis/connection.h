@@ -23,7 +23,7 @@
 #include "store/redis/redis_options.h"
 #include "store/redis/resp.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 using Deadline = std::chrono::steady_clock::time_point;
 using Bytes = std::shared_ptr<const std::string>;
@@ -130,4 +130,4 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::array<char, 64 * 1024> input_;
 };
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // CRC-16/XMODEM, as Redis' cluster specification defines it. Few keys are hashed, at start: no
 // table.
@@ -37,4 +37,4 @@ PartitionKeys::PartitionKeys(std::string_view name_space, Partition p)
 GlobalKeys::GlobalKeys(std::string_view name_space)
     : prefix(fmt::format("{{{}}}:", name_space)), slot(SlotOf(name_space)) {}
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

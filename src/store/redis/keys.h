@@ -13,7 +13,7 @@
 #include "model/status.h"
 #include "store/redis/topology.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // Redis' hash slot of a key or of what is between its braces.
 Slot SlotOf(std::string_view tag);
@@ -49,4 +49,4 @@ struct GlobalKeys {
     const Slot slot;
 };
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

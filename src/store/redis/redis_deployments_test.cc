@@ -4,7 +4,7 @@
 #include "store/redis/keys.h"
 #include "store/redis/redis_fixture.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 // An authority, a server's certificate for 127.0.0.1 and a client's.
@@ -216,4 +216,4 @@ TEST_F(RedisClusterTest, ASlotThatMovesIsFollowed) {
 }
 
 }  // namespace
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

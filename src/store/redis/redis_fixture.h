@@ -12,7 +12,7 @@
 #include "store/redis/redis_store.h"
 #include "store/testing/redis_server.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 using conformance::Await;
 using conformance::RowMaker;
@@ -56,4 +56,4 @@ inline std::string Code(const Result<void>& result) {
     return result ? "success" : std::string(Name(result.error().code));
 }
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -9,7 +9,7 @@
 
 #include "store/redis/redis_store.h"
 
-namespace takt {
+namespace takt::internal {
 
 template <typename Part, typename Whole>
 void RedisStore::Gather(ReadPart<Part> read, std::function<Whole(std::vector<Part>)> merge,
@@ -71,4 +71,4 @@ void RedisStore::Gather(ReadPart<Part> read, std::function<Whole(std::vector<Par
     });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
 
-namespace takt {
+namespace takt::internal {
 
 using redis::Call;
 using redis::Replies;
@@ -233,4 +233,4 @@ void RedisStore::ListTasksMore(std::shared_ptr<TaskListing> listing) {
     });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -5,7 +5,7 @@
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
 
-namespace takt {
+namespace takt::internal {
 
 using redis::Call;
 using redis::Replies;
@@ -86,4 +86,4 @@ void RedisStore::LoadExecutions(std::shared_ptr<Loading> loading, const std::str
     });
 }
 
-}  // namespace takt
+}  // namespace takt::internal

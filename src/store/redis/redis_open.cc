@@ -9,7 +9,7 @@
 #include "store/redis/redis_store.h"
 #include "store/redis/scripts.h"
 
-namespace takt {
+namespace takt::internal {
 
 using redis::Call;
 using redis::Replies;
@@ -152,4 +152,4 @@ void RedisStore::CheckPersistence(const std::string& info) {
     }
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -7,7 +7,7 @@
 
 #include "base/id.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 constexpr std::size_t kUrlBytesMax = 4096;  // Longer ones are mistakes: a file pasted, a loop.
@@ -276,4 +276,4 @@ std::string Describe(const RedisOptions& options) {
                        options.name_space);
 }
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 struct Endpoint {
     std::string host;
@@ -67,4 +67,4 @@ Result<RedisOptions> ParseRedisUrl(std::string_view url);
 // "redis 10.0.0.5:6379/0, namespace takt". Never a password.
 std::string Describe(const RedisOptions& options);
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

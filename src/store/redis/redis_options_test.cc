@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 // Somebody tries Takt with the Redis on their laptop.
@@ -99,4 +99,4 @@ TEST(RedisUrl, WhatCannotBeMeantIsRefusedWithoutItsPassword) {
 }
 
 }  // namespace
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -7,7 +7,7 @@
 #include "store/redis/redis_gather.h"
 #include "store/redis/rows.h"
 
-namespace takt {
+namespace takt::internal {
 
 using redis::Call;
 using redis::Replies;
@@ -187,4 +187,4 @@ void RedisStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Ev
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

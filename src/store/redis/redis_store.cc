@@ -8,7 +8,7 @@
 #include "store/redis/batch_commands.h"
 #include "store/redis/scripts.h"
 
-namespace takt {
+namespace takt::internal {
 
 using redis::Call;
 using redis::Lane;
@@ -226,4 +226,4 @@ Result<void> RedisStore::Replicated(const Replies& replies) const {
         fmt::format("{} of {} replicas have it; it is lost if the primary is", have, wanted));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -20,7 +20,7 @@
 #include "store/redis/keys.h"
 #include "store/store.h"
 
-namespace takt {
+namespace takt::internal {
 
 class RedisStore final : public Store {
   public:
@@ -98,4 +98,4 @@ class RedisStore final : public Store {
     std::unique_ptr<redis::Client> client_;  // Last: its thread uses everything above.
 };
 
-}  // namespace takt
+}  // namespace takt::internal

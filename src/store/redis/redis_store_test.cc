@@ -3,7 +3,7 @@
 
 #include <hiredis/hiredis.h>
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 constexpr auto kKeep = std::filesystem::copy_options::recursive;
@@ -365,4 +365,4 @@ TEST(RedisStoreLists, AFilterLooksThroughMorePagesThanOne) {
 }
 
 }  // namespace
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // Arguments one after the other, in the form in which they are sent. A commit has tens of thousands
 // of them, so they are written once, straight into the buffer that goes to the socket, instead of
@@ -126,4 +126,4 @@ class Reply {
 };
 using Replies = std::vector<Reply>;
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -11,7 +11,7 @@
 #include "model/record.h"
 #include "store/redis/keys.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 std::int64_t Ms(Time time) {
@@ -379,4 +379,4 @@ Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry) {
     return row;
 }
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

@@ -13,7 +13,7 @@
 #include "model/change.h"
 #include "store/redis/resp.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // Appends field and value pairs to `to`.
 void WriteExecution(const Execution& row, RespWriter& to);       // All that is not as usual.
@@ -48,4 +48,4 @@ void AppendEventJson(std::string& out, const Event& row);
 void WriteLogChunk(const LogChunk& row, RespWriter& to);
 Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry);
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

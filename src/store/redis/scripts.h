@@ -8,7 +8,7 @@
 
 #include "store/redis/client.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 extern const Script kAcquire;
 extern const Script kRenew;
@@ -22,4 +22,4 @@ extern const Script kTasks;
 extern const Script kList;
 extern const Script kProbe;
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

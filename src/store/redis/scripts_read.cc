@@ -1,6 +1,6 @@
 #include "store/redis/scripts.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // KEYS fence, lease. Answers {node, address, epoch}, or nothing.
 const Script kLeader(R"(
@@ -109,4 +109,4 @@ if floor ~= '' then page[1] = '(' .. last end
 return page
 )");
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

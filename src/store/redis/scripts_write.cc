@@ -1,6 +1,6 @@
 #include "store/redis/scripts.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 // KEYS fence, lease. ARGV nonce, node, address, ttl in ms, epoch floor.
 // Answers {epoch} or {false, who leads}.
@@ -195,4 +195,4 @@ call('DEL', hash, sorted, set, stream, text)
 return 'OK'
 )");
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

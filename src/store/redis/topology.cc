@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace takt::redis {
+namespace takt::internal::redis {
 namespace {
 
 class SingleTopology final : public Topology {
@@ -221,4 +221,4 @@ std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisO
     return std::make_shared<SingleTopology>(options.hosts.front());
 }
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

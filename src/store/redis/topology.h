@@ -12,7 +12,7 @@
 #include "store/redis/connection.h"
 #include "store/redis/redis_options.h"
 
-namespace takt::redis {
+namespace takt::internal::redis {
 
 using Slot = std::uint16_t;
 constexpr Slot kSlotCount = 16384;
@@ -40,4 +40,4 @@ class Topology {
 std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisOptions& options,
                                        boost::asio::ssl::context* tls);
 
-}  // namespace takt::redis
+}  // namespace takt::internal::redis

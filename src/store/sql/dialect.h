@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace takt::sql {
+namespace takt::internal::sql {
 
 struct Dialect {
     // Before the name of every table.
@@ -39,4 +39,4 @@ constexpr Dialect Mysql(std::string_view table_prefix) {
     };
 }
 
-}  // namespace takt::sql
+}  // namespace takt::internal::sql

@@ -4,7 +4,7 @@
 
 #include "store/sql/execution_row.h"
 
-namespace takt::sql {
+namespace takt::internal::sql {
 namespace {
 
 // Puts one SELECT together; conditions and their parameters stay side by side.
@@ -110,4 +110,4 @@ std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& fi
     return queries;
 }
 
-}  // namespace takt::sql
+}  // namespace takt::internal::sql

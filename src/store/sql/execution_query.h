@@ -9,7 +9,7 @@
 #include "store/sql/dialect.h"
 #include "store/store.h"
 
-namespace takt::sql {
+namespace takt::internal::sql {
 
 using Parameter = std::variant<std::int64_t, Text>;
 
@@ -24,4 +24,4 @@ struct Query {
 // transaction.
 std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& filter);
 
-}  // namespace takt::sql
+}  // namespace takt::internal::sql

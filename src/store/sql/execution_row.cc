@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace takt::sql {
+namespace takt::internal::sql {
 
 Result<void> ExecutionReader::MakeTask(const TaskColumns& columns, bool recurring, Execution& row) {
     // Fires of one task in one version share the task. Ids can be used again after a deletion, so
@@ -79,4 +79,4 @@ void MakeUndecodable(Execution& row, const Error& error) {
     row.status = Status::kFailed;
 }
 
-}  // namespace takt::sql
+}  // namespace takt::internal::sql

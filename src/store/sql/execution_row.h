@@ -11,7 +11,7 @@
 #include "model/execution.h"
 #include "model/record.h"
 
-namespace takt::sql {
+namespace takt::internal::sql {
 
 // task_id is null for a one-off task, whose id is the execution's; so that only the rows of
 // recurring tasks take room in the index by task. Times are in milliseconds, 0 where there is none.
@@ -177,4 +177,4 @@ Execution ExecutionReader::Read(const Reader& from) {
     return row;
 }
 
-}  // namespace takt::sql
+}  // namespace takt::internal::sql

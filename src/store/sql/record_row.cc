@@ -7,7 +7,7 @@
 
 #include "model/record.h"
 
-namespace takt::sql {
+namespace takt::internal::sql {
 namespace {
 
 Error Undecodable(std::string_view what, std::string_view id, const Error& error) {
@@ -60,4 +60,4 @@ Result<LoadCursor> ParseLoadCursor(std::string_view text) {
     return cursor;
 }
 
-}  // namespace takt::sql
+}  // namespace takt::internal::sql

@@ -8,7 +8,7 @@
 #include "model/task.h"
 #include "model/worker.h"
 
-namespace takt::sql {
+namespace takt::internal::sql {
 
 // kInvalid, naming the task: leaving one out would silently stop its fires for good.
 Result<TaskRow> ReadTask(std::string_view id, std::string_view record);
@@ -28,4 +28,4 @@ struct LoadCursor {
 };
 Result<LoadCursor> ParseLoadCursor(std::string_view text);
 
-}  // namespace takt::sql
+}  // namespace takt::internal::sql

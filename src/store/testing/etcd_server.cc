@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 constexpr std::chrono::seconds kWaitMax{20};
@@ -167,4 +167,4 @@ Result<std::string> EtcdServer::Ctl(std::vector<std::string> arguments) const {
     return RunProgram(command);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

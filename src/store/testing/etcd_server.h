@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "store/testing/server_process.h"
 
-namespace takt {
+namespace takt::internal {
 
 class EtcdServer {
   public:
@@ -53,4 +53,4 @@ class EtcdServer {
     std::vector<Member> members_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

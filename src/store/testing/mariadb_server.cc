@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // mariadbd listens on its port first and on its socket last.
@@ -102,4 +102,4 @@ Result<void> MariadbServer::MakeCertificates() const {
     return {};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

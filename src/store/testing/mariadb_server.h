@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "store/testing/server_process.h"
 
-namespace takt {
+namespace takt::internal {
 
 class MariadbServer {
   public:
@@ -43,4 +43,4 @@ class MariadbServer {
     std::unique_ptr<ServerProcess> process_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-namespace takt {
+namespace takt::internal {
 
 Result<std::unique_ptr<RedisServer>> RedisServer::Start(const std::vector<std::string>& arguments) {
     Result<std::unique_ptr<RedisServer>> server = StartOnce(arguments);
@@ -62,4 +62,4 @@ bool RedisServer::CliUntil(const std::vector<std::string>& arguments,
     return false;
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "store/testing/server_process.h"
 
-namespace takt {
+namespace takt::internal {
 
 class RedisServer {
   public:
@@ -39,4 +39,4 @@ class RedisServer {
     std::unique_ptr<ServerProcess> process_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -19,7 +19,7 @@
 
 #include "base/check.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 sockaddr_in Loopback(std::uint16_t port) {
@@ -211,4 +211,4 @@ std::string ServerProcess::LogEnd() const {
     return EndOf(ReadFile((options_.directory / "server.log").string()));
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/time.h"
 
-namespace takt {
+namespace takt::internal {
 
 // A new directory under the system's directory for temporary files, removed with all in it.
 class TempDirectory {
@@ -82,4 +82,4 @@ class ServerProcess {
     pid_t pid_ = 0;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -18,7 +18,7 @@
 #include "worker/executors/http_executor.h"
 #include "worker/executors/shell_executor.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 using testing::ElementsAre;
@@ -380,4 +380,4 @@ TEST(ExecutorRegistryTest, AnExecutorForEveryTypeTakesTheRest) {
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::internal

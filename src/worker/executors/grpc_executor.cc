@@ -8,7 +8,7 @@
 
 #include "executor.grpc.pb.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 bool IsFinal(grpc::StatusCode code) {
@@ -114,4 +114,4 @@ TaskResult GrpcExecutor::Execute(TaskContext& context) {
             .final = response.final()};
 }
 
-}  // namespace takt
+}  // namespace takt::internal

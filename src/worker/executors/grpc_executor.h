@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "worker/executor.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct GrpcExecutorOptions {
     std::string type;     // The task type that it runs.
@@ -35,4 +35,4 @@ class GrpcExecutor final : public Executor {
     const std::unique_ptr<State> state_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "http/url.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // Of an error page, what a person needs.
@@ -122,4 +122,4 @@ TaskResult HttpExecutor::Execute(TaskContext& context) {
     return TaskResult::Failure(error.detail);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -10,7 +10,7 @@
 #include "http/client.h"
 #include "worker/executor.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct HttpExecutorOptions {
     std::string type;  // The task type that it runs.
@@ -48,4 +48,4 @@ class HttpExecutor final : public Executor {
 // How an answer is understood; apart, so that it can be read and tested in one place.
 TaskResult ResultOfAnswer(const HttpAnswer& answer);
 
-}  // namespace takt
+}  // namespace takt::internal

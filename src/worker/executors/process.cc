@@ -15,7 +15,7 @@
 
 extern char** environ;
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 struct Pipe {
@@ -116,4 +116,4 @@ int Process::Wait() {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace takt {
+namespace takt::internal {
 
 class Descriptor {
   public:
@@ -56,4 +56,4 @@ class Process {
     pid_t pid_ = -1;
 };
 
-}  // namespace takt
+}  // namespace takt::internal

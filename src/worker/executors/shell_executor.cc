@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "worker/executors/process.h"
 
-namespace takt {
+namespace takt::internal {
 namespace {
 
 // After the process has ended, its children may still hold the pipe; what they write is not ours.
@@ -204,4 +204,4 @@ TaskResult ShellExecutor::Execute(TaskContext& context) {
     return TaskResult::Failure("exit status " + std::to_string(code), code);
 }
 
-}  // namespace takt
+}  // namespace takt::internal

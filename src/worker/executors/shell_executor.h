@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "worker/executor.h"
 
-namespace takt {
+namespace takt::internal {
 
 struct ShellExecutorOptions {
     // Whoever may submit a task may then run programs as this worker's user. Nothing works without.
@@ -40,4 +40,4 @@ class ShellExecutor final : public Executor {
     const ShellExecutorOptions options_;
 };
 
-}  // namespace takt
+}  // namespace takt::internal
