@@ -56,15 +56,20 @@ bool WebSocketCore::SendControl(FrameKind kind, std::string_view payload) {
 
 void WebSocketCore::Close(WebSocketCode code, std::string_view reason) {
     if (closing_.exchange(true)) return;
-    const bool sent = SendControl(FrameKind::kClose, ClosePayload(code, reason));
-    boost::asio::post(timer_.get_executor(), [self = shared_from_this(), sent, code,
+    // Sent where answers are read: the peer's echo must not overtake what it is the echo of.
+    boost::asio::post(timer_.get_executor(), [self = shared_from_this(), code,
                                               reason = std::string(reason)]() mutable {
         if (self->over_) return;
         self->closed_ = {code, std::move(reason)};
-        if (!sent) return self->Abort();
+        if (!self->SendClose()) return self->Abort();
         self->close_due_ = SteadyClock::now() + self->callbacks_->options.close_timeout;
         self->ArmTimer();
     });
+}
+
+bool WebSocketCore::SendClose() {
+    close_sent_ = true;
+    return SendControl(FrameKind::kClose, ClosePayload(closed_.code, closed_.reason));
 }
 
 void WebSocketCore::Abort() {
@@ -135,7 +140,7 @@ boost::asio::awaitable<void> WebSocketCore::Run(std::string received) {
         }
     } catch (const std::exception& error) {
         // A callback threw: our own bug, but the session must end in order and the peer be told.
-        End(WebSocketCode::kInternal, error.what(), true);
+        End(WebSocketCode::kInternal, error.what());
     }
     closing_ = true;
     // Taken out, so that what they hold is released also if the session is kept by somebody.
@@ -153,7 +158,7 @@ void WebSocketCore::HandleFrames() {
         if (!frame) break;
         OnFrame(*frame);
     }
-    if (!over_ && reader_.error()) End(*reader_.error(), "the peer broke the protocol", true);
+    if (!over_ && reader_.error()) End(*reader_.error(), "the peer broke the protocol");
 }
 
 void WebSocketCore::OnFrame(const FrameReader::Frame& frame) {
@@ -180,7 +185,7 @@ void WebSocketCore::OnFrame(const FrameReader::Frame& frame) {
 
 void WebSocketCore::OnCloseFrame(std::string_view payload) {
     if (payload.size() == 1 || (payload.size() > 2 && !IsValidUtf8(payload.substr(2)))) {
-        return End(WebSocketCode::kProtocolError, "malformed close frame", true);
+        return End(WebSocketCode::kProtocolError, "malformed close frame");
     }
     auto code = WebSocketCode::kNormal;
     if (payload.size() >= 2) {
@@ -189,20 +194,19 @@ void WebSocketCore::OnCloseFrame(std::string_view payload) {
         payload.remove_prefix(2);
     }
     // Ours came first: this is only its echo, and closed_ says why we closed.
-    if (closing_) {
+    if (close_sent_) {
         over_ = true;
         return outbox_->Finish();
     }
-    End(code, std::string(payload), true);
+    End(code, std::string(payload));
 }
 
-void WebSocketCore::End(WebSocketCode code, std::string reason, bool tell_peer) {
+void WebSocketCore::End(WebSocketCode code, std::string reason) {
     if (over_) return;
     over_ = true;
     closed_ = {code, std::move(reason)};
-    if (tell_peer && !closing_.exchange(true)) {
-        SendControl(FrameKind::kClose, ClosePayload(code, closed_.reason));
-    }
+    closing_ = true;
+    if (!close_sent_) SendClose();
     outbox_->Finish();
 }
 

@@ -44,7 +44,8 @@ class WebSocketCore final : public WebSocketSession,
     void HandleFrames();
     void OnFrame(const FrameReader::Frame& frame);
     void OnCloseFrame(std::string_view payload);
-    void End(WebSocketCode code, std::string reason, bool tell_peer);
+    void End(WebSocketCode code, std::string reason);
+    bool SendClose();  // With what closed_ says. False: the peer reads nothing.
     void ArmTimer();
     void OnTimer();
     boost::asio::awaitable<void> Linger();
@@ -60,6 +61,7 @@ class WebSocketCore final : public WebSocketSession,
     boost::asio::steady_timer timer_;
     bool heard_ = false;   // Since the timer fired last.
     bool pinged_ = false;  // And nothing heard since.
+    bool close_sent_ = false;
     bool over_ = false;
     Steady close_due_{};  // When the peer must have answered our close; zero: we did not close.
     WebSocketClosed closed_{WebSocketCode::kLost, ""};
