@@ -1,9 +1,9 @@
 #include "base/failpoint.h"
+#include "base/number.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -39,13 +39,6 @@ std::string_view TakeUntil(std::string_view& rest, char separator) {
     return taken;
 }
 
-std::optional<std::uint64_t> ParseNumber(std::string_view text) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
-
 Result<Order> ParseOrder(std::string_view item) {
     const auto bad = [&](std::string_view why) {
         return Fail(ErrorCode::kInvalid,
@@ -64,7 +57,7 @@ Result<Order> ParseOrder(std::string_view item) {
     } else if (action == "error") {
         order.action = Action::kError;
     } else if (action.starts_with("delay=")) {
-        const auto ms = ParseNumber(action.substr(6));
+        const auto ms = ParseNumber<std::uint64_t>(action.substr(6));
         if (!ms || *ms > kDelayMsMax) return bad("delay=MS takes 0 to 600000 milliseconds");
         order.action = Action::kDelay;
         order.delay_ms = static_cast<std::uint32_t>(*ms);
@@ -73,7 +66,7 @@ Result<Order> ParseOrder(std::string_view item) {
             "write it as name:action[:nth], action one of exit, abort, stop, delay=MS, error");
     }
     if (rest.empty() && !item.ends_with(':')) return order;
-    const auto nth = ParseNumber(rest);
+    const auto nth = ParseNumber<std::uint64_t>(rest);
     if (!nth || *nth == 0) return bad("the pass is a number from 1");
     order.nth = *nth;
     return order;

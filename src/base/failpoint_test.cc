@@ -40,7 +40,7 @@ class FailPointTest : public ::testing::Test {
 
 using FailPointDeathTest = FailPointTest;
 
-std::string Refusal(std::string_view list) {
+std::string ListRefusal(std::string_view list) {
     const auto result = SetFailPoints(list);
     return result ? "accepted" : result.error().detail;
 }
@@ -59,8 +59,8 @@ TEST_F(FailPointTest, AnUnarmedPointDoesNothing) {
 
 // A typing error must not make a crash test that never crashes.
 TEST_F(FailPointTest, AnUnknownNameIsRefusedWithTheNearest) {
-    EXPECT_THAT(Refusal("test.comit.befor:exit"), HasSubstr("the nearest is test.commit.before"));
-    EXPECT_THAT(Refusal("test.write:error,nothing:exit"), HasSubstr("no fail point 'nothing'"));
+    EXPECT_THAT(ListRefusal("test.comit.befor:exit"), HasSubstr("the nearest is test.commit.before"));
+    EXPECT_THAT(ListRefusal("test.write:error,nothing:exit"), HasSubstr("no fail point 'nothing'"));
     EXPECT_FALSE(Write());  // Nothing of a refused list is armed.
 }
 
@@ -69,9 +69,9 @@ TEST_F(FailPointTest, AListThatCannotBeReadIsRefused) {
                              "test.write:error:", "test.write:error:0", "test.write:error:x",
                              "test.write:error:1:2", "test.write:delay=", "test.write:delay=-1",
                              "test.write:delay=600001", ",", "test.write:error,,"}) {
-        EXPECT_NE(Refusal(list), "accepted") << list;
+        EXPECT_NE(ListRefusal(list), "accepted") << list;
     }
-    EXPECT_THAT(Refusal("test.commit.before:error"), HasSubstr("cannot do 'error'"));
+    EXPECT_THAT(ListRefusal("test.commit.before:error"), HasSubstr("cannot do 'error'"));
 }
 
 TEST_F(FailPointTest, AnErrorComesAtEveryPassOrAtTheNth) {

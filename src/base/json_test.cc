@@ -22,7 +22,7 @@ std::string Written(std::string_view text) {
     return out;
 }
 
-std::string Refusal(std::string_view text) {
+std::string JsonRefusal(std::string_view text) {
     const auto value = ParseJson(text);
     const auto checked = CheckJson(text);
     EXPECT_EQ(value.has_value(), checked.has_value()) << text.substr(0, 100);
@@ -79,42 +79,42 @@ TEST(JsonTest, NumbersAreTheNearestDouble) {
 
 // Two programs on the way read a key that comes twice differently; one of them is then wrong.
 TEST(JsonTest, AKeyThatComesTwiceIsRefused) {
-    EXPECT_THAT(Refusal("{\"a\":1,\"b\":2,\"a\":3}"), HasSubstr("the key 'a' comes twice"));
-    EXPECT_THAT(Refusal("{\"a\":1,\"\\u0061\":3}"), HasSubstr("the key 'a' comes twice"));
-    EXPECT_THAT(Refusal("[{\"x\":{\"k\":1,\"k\":1}}]"), HasSubstr("the key 'k' comes twice"));
-    EXPECT_EQ(Refusal("{\"a\":{\"a\":{\"a\":1},\"b\":2},\"b\":[{\"a\":1},{\"a\":1}]}"), "accepted");
-    EXPECT_THAT(Refusal("{\"\":1,\"\":2}"), HasSubstr("comes twice"));
+    EXPECT_THAT(JsonRefusal("{\"a\":1,\"b\":2,\"a\":3}"), HasSubstr("the key 'a' comes twice"));
+    EXPECT_THAT(JsonRefusal("{\"a\":1,\"\\u0061\":3}"), HasSubstr("the key 'a' comes twice"));
+    EXPECT_THAT(JsonRefusal("[{\"x\":{\"k\":1,\"k\":1}}]"), HasSubstr("the key 'k' comes twice"));
+    EXPECT_EQ(JsonRefusal("{\"a\":{\"a\":{\"a\":1},\"b\":2},\"b\":[{\"a\":1},{\"a\":1}]}"), "accepted");
+    EXPECT_THAT(JsonRefusal("{\"\":1,\"\":2}"), HasSubstr("comes twice"));
 }
 
 // Somebody sends a hundred thousand keys that would all fall into one bucket of a hash table.
 TEST(JsonTest, ManyKeysAreCheckedInReasonableTime) {
     std::string text = "{";
     for (int i = 0; i < 50'000; ++i) text += "\"key" + std::to_string(i) + "\":0,";
-    EXPECT_EQ(Refusal(text + "\"last\":0}"), "accepted");
-    EXPECT_THAT(Refusal(text + "\"key7\":0}"), HasSubstr("'key7'"));
+    EXPECT_EQ(JsonRefusal(text + "\"last\":0}"), "accepted");
+    EXPECT_THAT(JsonRefusal(text + "\"key7\":0}"), HasSubstr("'key7'"));
 }
 
 // A number that does not fit would be stored as another one.
 TEST(JsonTest, NumbersThatOverflowAreRefused) {
-    EXPECT_THAT(Refusal("1e400"), HasSubstr("not valid JSON at line 1"));
-    EXPECT_THAT(Refusal("-1e400"), HasSubstr("not valid JSON"));
-    EXPECT_THAT(Refusal("[1.5,1e99999999999999999999]"), HasSubstr("not valid JSON"));
-    EXPECT_THAT(Refusal(std::string(400, '9') + ".0"), HasSubstr("not valid JSON"));
-    EXPECT_THAT(Refusal("1" + std::string(1000, '0') + "e-1"), HasSubstr("too large"));
+    EXPECT_THAT(JsonRefusal("1e400"), HasSubstr("not valid JSON at line 1"));
+    EXPECT_THAT(JsonRefusal("-1e400"), HasSubstr("not valid JSON"));
+    EXPECT_THAT(JsonRefusal("[1.5,1e99999999999999999999]"), HasSubstr("not valid JSON"));
+    EXPECT_THAT(JsonRefusal(std::string(400, '9') + ".0"), HasSubstr("not valid JSON"));
+    EXPECT_THAT(JsonRefusal("1" + std::string(1000, '0') + "e-1"), HasSubstr("too large"));
     EXPECT_EQ(Written("0." + std::string(1000, '0') + "1"), "0.0");
-    EXPECT_THAT(Refusal("18446744073709551616"), HasSubstr("beyond 64 bits"));
-    EXPECT_THAT(Refusal("-9223372036854775809"), HasSubstr("beyond 64 bits"));
+    EXPECT_THAT(JsonRefusal("18446744073709551616"), HasSubstr("beyond 64 bits"));
+    EXPECT_THAT(JsonRefusal("-9223372036854775809"), HasSubstr("beyond 64 bits"));
 }
 
 // One small request must not end the process.
 TEST(JsonTest, DeepNestingIsRefused) {
     const std::string arrays(1'000'000, '[');
-    EXPECT_THAT(Refusal(arrays), HasSubstr("nested deeper than 64"));
+    EXPECT_THAT(JsonRefusal(arrays), HasSubstr("nested deeper than 64"));
     std::string objects;
     for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-    EXPECT_THAT(Refusal(objects), HasSubstr("nested deeper than 64"));
-    EXPECT_EQ(Refusal(std::string(64, '[') + std::string(64, ']')), "accepted");
-    EXPECT_THAT(Refusal(std::string(65, '[') + std::string(65, ']')), HasSubstr("deeper than 64"));
+    EXPECT_THAT(JsonRefusal(objects), HasSubstr("nested deeper than 64"));
+    EXPECT_EQ(JsonRefusal(std::string(64, '[') + std::string(64, ']')), "accepted");
+    EXPECT_THAT(JsonRefusal(std::string(65, '[') + std::string(65, ']')), HasSubstr("deeper than 64"));
 }
 
 // Text that is no text: broken by an editor, a wrong encoding, or on purpose.
@@ -126,25 +126,25 @@ TEST(JsonTest, BrokenTextIsRefused) {
           std::string_view("\"\\udc00\""), std::string_view("\"\\ud800\\u0041\""),
           std::string_view("\"a\0b\"", 5), std::string_view("1\0", 2), std::string_view("\"\n\""),
           std::string_view("\"\\x41\""), std::string_view("{\"\xff\":1}")}) {
-        EXPECT_THAT(Refusal(text), HasSubstr("not valid JSON at line 1, column")) << text;
+        EXPECT_THAT(JsonRefusal(text), HasSubstr("not valid JSON at line 1, column")) << text;
     }
-    EXPECT_THAT(Refusal("\xef\xbb\xbf{}"), HasSubstr("byte order mark"));
+    EXPECT_THAT(JsonRefusal("\xef\xbb\xbf{}"), HasSubstr("byte order mark"));
 }
 
 TEST(JsonTest, OnlyOneWholeValueIsAccepted) {
-    EXPECT_THAT(Refusal(""), HasSubstr("ends too early"));
-    EXPECT_THAT(Refusal("  "), HasSubstr("ends too early"));
-    EXPECT_THAT(Refusal("{\"a\":"), HasSubstr("ends too early"));
-    EXPECT_THAT(Refusal("{} {}"), HasSubstr("more text follows"));
+    EXPECT_THAT(JsonRefusal(""), HasSubstr("ends too early"));
+    EXPECT_THAT(JsonRefusal("  "), HasSubstr("ends too early"));
+    EXPECT_THAT(JsonRefusal("{\"a\":"), HasSubstr("ends too early"));
+    EXPECT_THAT(JsonRefusal("{} {}"), HasSubstr("more text follows"));
     for (const char* text : {"{a:1}", "{'a':1}", "[1,]", "{\"a\":1,}", "// x\n1", "/* */1", "NaN",
                              "Infinity", "01", "+1", ".5", "1.", "0x10", "tru", "undefined"}) {
-        EXPECT_THAT(Refusal(text), HasSubstr("not valid JSON")) << text;
+        EXPECT_THAT(JsonRefusal(text), HasSubstr("not valid JSON")) << text;
     }
 }
 
 // An operator edits a long rule file and must find the place.
 TEST(JsonTest, TheRefusalNamesThePlace) {
-    EXPECT_THAT(Refusal("{\n  \"a\": 1,\n  \"b\": x\n}"), HasSubstr("line 3, column 8"));
+    EXPECT_THAT(JsonRefusal("{\n  \"a\": 1,\n  \"b\": x\n}"), HasSubstr("line 3, column 8"));
 }
 
 TEST(JsonTest, TextBeyondItsBoundIsRefusedUnread) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kStart{30'000};  // For processes to come up on a busy machine.
 
-struct Options {
+struct BenchOptions {
     ClientOptions client;
     CLI::Option* server = nullptr;
     std::string store;
@@ -96,7 +96,7 @@ Result<void> WaitForWorkers(Client& client, const std::string& prefix, std::size
     return Fail(ErrorCode::kUnavailable, "the workers did not come up in time");
 }
 
-std::vector<std::string> WorkerArguments(const Options& options, const std::string& url,
+std::vector<std::string> WorkerArguments(const BenchOptions& options, const std::string& url,
                                          const std::string& id) {
     std::vector<std::string> arguments = {
         "worker", "--server",    url,    "--id", id, "--capacity", std::to_string(options.capacity),
@@ -165,7 +165,7 @@ void PrintReportJson(const Report& report) {
     std::printf("%s\n", text.c_str());
 }
 
-Result<Report> Measure(const Options& options, const ClientOptions& client, Report report) {
+Result<Report> Measure(const BenchOptions& options, const ClientOptions& client, Report report) {
     for (Process& process : report.processes) process.before = UsageOf(process.process);
     const Steady begin = SteadyClock::now();
     auto throughput = MeasureThroughput(client, options.plan);
@@ -179,7 +179,7 @@ Result<Report> Measure(const Options& options, const ClientOptions& client, Repo
     return report;
 }
 
-Result<Report> Run(const Options& options) {
+Result<Report> Run(const BenchOptions& options) {
     std::optional<ScratchFolder> folder;
     std::vector<Child> children;
     ClientOptions target = options.client;
@@ -226,7 +226,7 @@ Result<Report> Run(const Options& options) {
     return measured;
 }
 
-int Bench(Options options) {
+int Bench(BenchOptions options) {
     const auto latency_for = ParseDuration(options.latency_for);
     const auto timeout = ParseDuration(options.timeout);
     if (!latency_for || !timeout || *timeout <= Duration(0)) {
@@ -248,7 +248,7 @@ int Bench(Options options) {
 }  // namespace
 
 void AddBench(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<BenchOptions>();
     CLI::App* bench = app.add_subcommand(
         "bench", "Measures submit, run and result with a scheduler and workers of its own");
     options->client.Add(*bench);

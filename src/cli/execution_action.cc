@@ -9,7 +9,7 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct ExecutionActionOptions {
     ClientOptions client;
     std::string action;
     std::vector<std::string> ids;
@@ -20,7 +20,7 @@ struct Options {
     bool filtered() const { return !(task + status + worker + type + queue + from + to).empty(); }
 };
 
-Result<int> ChangeMatching(Client& client, const Options& options) {
+Result<int> ChangeMatching(Client& client, const ExecutionActionOptions& options) {
     boost::json::object filter;
     const std::pair<const char*, const std::string*> parts[] = {
         {"task_id", &options.task}, {"status", &options.status}, {"worker_id", &options.worker},
@@ -52,7 +52,7 @@ Result<int> ChangeMatching(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Change(Client& client, const Options& options) {
+Result<int> Change(Client& client, const ExecutionActionOptions& options) {
     if (options.ids.empty() == !options.filtered()) {
         return Fail(ErrorCode::kInvalid, "give either ids or filters such as --task");
     }
@@ -79,7 +79,8 @@ Result<int> Change(Client& client, const Options& options) {
     return exit;
 }
 
-CLI::App* AddAction(CLI::App& app, Context& context, const std::shared_ptr<Options>& options,
+CLI::App* AddAction(CLI::App& app, Context& context,
+                    const std::shared_ptr<ExecutionActionOptions>& options,
                     const std::string& help) {
     CLI::App* command = app.add_subcommand(options->action, help);
     options->client.Add(*command);
@@ -104,7 +105,7 @@ CLI::App* AddAction(CLI::App& app, Context& context, const std::shared_ptr<Optio
 }  // namespace
 
 void AddCancel(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ExecutionActionOptions>();
     options->action = "cancel";
     CLI::App* cancel = AddAction(app, context, options, "Ends executions that are not finished");
     cancel->add_option("--reason", options->reason, "Kept with the execution; with ids only");
@@ -115,7 +116,7 @@ void AddCancel(CLI::App& app, Context& context) {
 }
 
 void AddRetry(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ExecutionActionOptions>();
     options->action = "retry";
     CLI::App* retry = AddAction(app, context, options, "Runs failed or cancelled executions again");
     retry->footer(

@@ -7,12 +7,12 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct ExplainOptions {
     ClientOptions client;
     std::string id;
 };
 
-Result<int> Explain(Client& client, const Options& options) {
+Result<int> Explain(Client& client, const ExplainOptions& options) {
     const auto answer = client.Get(PathOf("executions", options.id, "explain"));
     if (!answer) return std::unexpected(answer.error());
     if (options.client.json) {
@@ -26,7 +26,7 @@ Result<int> Explain(Client& client, const Options& options) {
 }  // namespace
 
 void AddExplain(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ExplainOptions>();
     CLI::App* explain = app.add_subcommand("explain", "Tells why an execution has not started");
     options->client.Add(*explain);
     explain->add_option("id", options->id, "Execution")->required();

@@ -7,13 +7,13 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct GetOptions {
     ClientOptions client;
     std::vector<std::string> ids;
     bool wait = false;
 };
 
-Result<int> Get(Client& client, const Options& options) {
+Result<int> Get(Client& client, const GetOptions& options) {
     int exit = kOk;
     for (std::size_t i = 0; i < options.ids.size(); ++i) {
         const std::string& id = options.ids[i];
@@ -33,7 +33,7 @@ Result<int> Get(Client& client, const Options& options) {
 }  // namespace
 
 void AddGet(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<GetOptions>();
     CLI::App* get = app.add_subcommand("get", "Shows executions");
     options->client.Add(*get);
     get->add_option("id", options->ids, "Execution; a task that runs once has the same id")

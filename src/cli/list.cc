@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPageMax = 1000;
 
-struct Options {
+struct ListOptions {
     ClientOptions client;
     std::string task, status, worker, type, queue, from, to, cursor;
     std::size_t limit = 20;
@@ -19,7 +19,7 @@ struct Options {
 };
 
 // A page at a time, so that a list of millions needs the memory of one page.
-Result<int> List(Client& client, const Options& options) {
+Result<int> List(Client& client, const ListOptions& options) {
     std::string cursor = options.cursor;
     std::size_t left = options.all ? SIZE_MAX : options.limit;
     bool first = true;
@@ -74,7 +74,7 @@ Result<int> List(Client& client, const Options& options) {
 }  // namespace
 
 void AddList(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ListOptions>();
     CLI::App* list = app.add_subcommand("list", "Lists executions, newest first");
     options->client.Add(*list);
     list->add_option("--task", options->task, "Only of this task");

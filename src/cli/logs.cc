@@ -15,7 +15,7 @@ constexpr Duration kPoll{250};
 // Longer than an election and a restart take.
 constexpr std::chrono::seconds kSilenceMax{60};
 
-struct Options {
+struct LogsOptions {
     ClientOptions client;
     std::string id;
     bool follow = false;
@@ -42,7 +42,7 @@ void PrintChunk(const boost::json::value& chunk, bool json) {
 }
 
 // Prints what is new.
-Result<void> ReadOn(Client& client, const Options& options, Position& position) {
+Result<void> ReadOn(Client& client, const LogsOptions& options, Position& position) {
     while (true) {
         const auto page =
             client.Get(WithQuery(PathOf("executions", options.id, "log"),
@@ -60,7 +60,7 @@ Result<void> ReadOn(Client& client, const Options& options, Position& position) 
     }
 }
 
-Result<int> Logs(Client& client, const Options& options) {
+Result<int> Logs(Client& client, const LogsOptions& options) {
     // An unknown id has an empty log; say that it is unknown.
     auto execution = client.Get(PathOf("executions", options.id));
     if (!execution) return std::unexpected(execution.error());
@@ -85,7 +85,7 @@ Result<int> Logs(Client& client, const Options& options) {
 }  // namespace
 
 void AddLogs(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<LogsOptions>();
     CLI::App* logs = app.add_subcommand("logs", "Prints what an execution wrote");
     options->client.Add(*logs);
     logs->add_option("id", options->id, "Execution")->required();

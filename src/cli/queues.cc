@@ -10,14 +10,14 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct QueuesOptions {
     ClientOptions client;
     std::string name;
     std::string concurrency;
     std::string rate;
 };
 
-Result<int> ShowList(const Options& options, const Result<ClientAnswer>& page) {
+Result<int> ShowList(const QueuesOptions& options, const Result<ClientAnswer>& page) {
     if (!page) return std::unexpected(page.error());
     if (options.client.json) {
         std::printf("%s\n", page->body.c_str());
@@ -30,7 +30,7 @@ Result<int> ShowList(const Options& options, const Result<ClientAnswer>& page) {
     return kOk;
 }
 
-Result<int> ShowOne(const Options& options, const Result<ClientAnswer>& answer) {
+Result<int> ShowOne(const QueuesOptions& options, const Result<ClientAnswer>& answer) {
     if (!answer) return std::unexpected(answer.error());
     if (options.client.json) {
         std::printf("%s\n", answer->body.c_str());
@@ -42,12 +42,12 @@ Result<int> ShowOne(const Options& options, const Result<ClientAnswer>& answer) 
     return kOk;
 }
 
-Result<int> ListQueues(Client& client, const Options& options) {
+Result<int> ListQueues(Client& client, const QueuesOptions& options) {
     return ShowList(options, client.Get("/api/v1/queues"));
 }
 
 // "none" takes a limit away; a flag that is not given changes nothing.
-Result<int> Limit(Client& client, const Options& options) {
+Result<int> Limit(Client& client, const QueuesOptions& options) {
     boost::json::object limits;
     if (options.concurrency == "none") {
         limits["concurrency_max"] = nullptr;
@@ -80,10 +80,10 @@ Result<int> Limit(Client& client, const Options& options) {
 }  // namespace
 
 void AddQueues(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<QueuesOptions>();
     CLI::App* queues = app.add_subcommand("queues", "Queues; alone it lists them");
     options->client.Add(*queues);
-    using Body = Result<int> (*)(Client&, const Options&);
+    using Body = Result<int> (*)(Client&, const QueuesOptions&);
     const auto add = [&](const char* name, const char* help, Body body) {
         CLI::App* part = queues->add_subcommand(name, help);
         part->fallthrough();
@@ -99,15 +99,16 @@ void AddQueues(CLI::App& app, Context& context) {
         return part;
     };
     add("list", "Lists queues", ListQueues);
-    add_named("get", "Shows a queue", [](Client& client, const Options& given) {
+    add_named("get", "Shows a queue", [](Client& client, const QueuesOptions& given) {
         return ShowOne(given, client.Get(PathOf("queues", given.name)));
     });
-    add_named("pause", "Starts nothing more of it", [](Client& client, const Options& given) {
+    add_named("pause", "Starts nothing more of it", [](Client& client, const QueuesOptions& given) {
         return ShowOne(given, client.Post(PathOf("queues", given.name, "pause")));
     });
-    add_named("resume", "Starts what waits in it again", [](Client& client, const Options& given) {
-        return ShowOne(given, client.Post(PathOf("queues", given.name, "resume")));
-    });
+    add_named("resume", "Starts what waits in it again",
+              [](Client& client, const QueuesOptions& given) {
+                  return ShowOne(given, client.Post(PathOf("queues", given.name, "resume")));
+              });
     CLI::App* limit = add_named("limit", "Sets its limits", Limit);
     limit->add_option("--concurrency", options->concurrency, "How many may run at once, or none");
     limit->add_option("--rate", options->rate, "How many may start per time: 100/1s, or none");

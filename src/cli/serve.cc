@@ -16,7 +16,7 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct ServeOptions {
     ConfigFlags config;
     bool with_worker = false;
     bool demo = false;
@@ -38,7 +38,7 @@ void PrintWelcome(const Server& server, bool with_worker) {
     std::fflush(stdout);
 }
 
-int Serve(const Options& options) {
+int Serve(const ServeOptions& options) {
     auto config = options.config.Load();
     if (!config) {
         PrintError(config.error());
@@ -88,7 +88,7 @@ int Serve(const Options& options) {
 }  // namespace
 
 void AddServe(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ServeOptions>();
     CLI::App* serve = app.add_subcommand("serve", "Runs a scheduler");
     options->config.Add(*serve);
     options->config.AddShort(*serve, "--store", "store.url",

@@ -16,7 +16,7 @@ namespace {
 // What the server takes at most; reading more from a pipe would only be refused later.
 constexpr std::size_t kPayloadBytesMax = 1 << 20;
 
-struct Options {
+struct SubmitOptions {
     ClientOptions client;
     std::string type;
     std::string payload;
@@ -63,7 +63,7 @@ Result<std::pair<std::string, std::string>> Pair(const std::string& text, std::s
     return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-Result<void> AddPayload(boost::json::object& task, const Options& options) {
+Result<void> AddPayload(boost::json::object& task, const SubmitOptions& options) {
     if (options.payload.empty()) return {};
     auto payload = ReadPayload(options.payload);
     if (!payload) return std::unexpected(payload.error());
@@ -80,7 +80,7 @@ Result<void> AddPayload(boost::json::object& task, const Options& options) {
     return {};
 }
 
-Result<boost::json::object> TaskOf(const Options& options) {
+Result<boost::json::object> TaskOf(const SubmitOptions& options) {
     boost::json::object task;
     task["type"] = options.type;
     task["name"] = options.name.empty() ? options.type : options.name;
@@ -125,7 +125,7 @@ Result<boost::json::object> TaskOf(const Options& options) {
     return task;
 }
 
-Result<int> WaitAndTell(Client& client, const Options& options, const std::string& id) {
+Result<int> WaitAndTell(Client& client, const SubmitOptions& options, const std::string& id) {
     Duration timeout{0};
     if (!options.wait_timeout.empty()) {
         const auto parsed = ParseDuration(options.wait_timeout);
@@ -145,7 +145,7 @@ Result<int> WaitAndTell(Client& client, const Options& options, const std::strin
     return ExitOfOutcome(ended->value);
 }
 
-Result<int> Submit(Client& client, const Options& options) {
+Result<int> Submit(Client& client, const SubmitOptions& options) {
     const bool recurring = !options.cron.empty() || !options.every.empty();
     if (options.wait && recurring) {
         return Fail(ErrorCode::kInvalid,
@@ -172,7 +172,7 @@ Result<int> Submit(Client& client, const Options& options) {
     return kOk;
 }
 
-void AddFields(CLI::App& submit, Options& options) {
+void AddFields(CLI::App& submit, SubmitOptions& options) {
     submit.add_option("--name", options.name, "What people call it [the type]");
     submit.add_option("--id", options.id, "Your id; the same submit again changes nothing");
     submit.add_option("--queue", options.queue, "Queue [default]");
@@ -196,7 +196,7 @@ void AddFields(CLI::App& submit, Options& options) {
 }  // namespace
 
 void AddSubmit(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SubmitOptions>();
     CLI::App* submit = app.add_subcommand("submit", "Submits a task");
     options->client.Add(*submit);
     submit->add_option("type", options->type, "Which handler runs it")->required();

@@ -10,7 +10,7 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct TasksOptions {
     ClientOptions client;
     std::string id;
     std::string name;
@@ -34,7 +34,7 @@ std::string ScheduleOf(const boost::json::value& task) {
     return "once";
 }
 
-Result<int> ListTasks(Client& client, const Options& options) {
+Result<int> ListTasks(Client& client, const TasksOptions& options) {
     const auto page =
         client.Get(WithQuery("/api/v1/tasks", {{"name", options.name},
                                                {"limit", std::to_string(options.limit)},
@@ -75,7 +75,7 @@ std::string TaskText(const boost::json::value& task) {
     return Fields(fields);
 }
 
-Result<int> Show(const Options& options, Result<ClientAnswer> answer) {
+Result<int> Show(const TasksOptions& options, Result<ClientAnswer> answer) {
     if (!answer) return std::unexpected(answer.error());
     if (options.client.json) {
         if (!answer->body.empty()) std::printf("%s\n", answer->body.c_str());
@@ -85,14 +85,14 @@ Result<int> Show(const Options& options, Result<ClientAnswer> answer) {
     return kOk;
 }
 
-Result<int> Delete(Client& client, const Options& options) {
+Result<int> Delete(Client& client, const TasksOptions& options) {
     const auto answer = client.Call(HttpMethod::kDelete, PathOf("tasks", options.id));
     if (!answer) return std::unexpected(answer.error());
     if (!options.client.json) std::printf("%s deleted\n", options.id.c_str());
     return kOk;
 }
 
-Result<int> Preview(Client& client, const Options& options) {
+Result<int> Preview(Client& client, const TasksOptions& options) {
     Result<ClientAnswer> answer;
     if (!options.id.empty()) {
         answer = client.Get(WithQuery(PathOf("tasks", options.id, "fires"),
@@ -121,7 +121,7 @@ Result<int> Preview(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Trigger(Client& client, const Options& options) {
+Result<int> Trigger(Client& client, const TasksOptions& options) {
     boost::json::object body;
     if (!options.payload.empty()) {
         auto payload = ParseJson(options.payload);
@@ -150,10 +150,10 @@ Result<int> Trigger(Client& client, const Options& options) {
     return options.wait ? ExitOfOutcome(answer->value) : kOk;
 }
 
-using Body = Result<int> (*)(Client&, const Options&);
+using Body = Result<int> (*)(Client&, const TasksOptions&);
 
 // A command under `takt tasks`; connection flags may stand before or after its name.
-CLI::App* AddPart(CLI::App& tasks, Context& context, const std::shared_ptr<Options>& options,
+CLI::App* AddPart(CLI::App& tasks, Context& context, const std::shared_ptr<TasksOptions>& options,
                   std::pair<const char*, const char*> name_and_help, Body body) {
     CLI::App* part = tasks.add_subcommand(name_and_help.first, name_and_help.second);
     part->fallthrough();
@@ -164,7 +164,7 @@ CLI::App* AddPart(CLI::App& tasks, Context& context, const std::shared_ptr<Optio
     return part;
 }
 
-void AddFilters(CLI::App& command, Options& options) {
+void AddFilters(CLI::App& command, TasksOptions& options) {
     command.add_option("--name", options.name, "Only tasks whose name contains this");
     command.add_option("-n,--limit", options.limit, "How many")
         ->capture_default_str()
@@ -175,7 +175,7 @@ void AddFilters(CLI::App& command, Options& options) {
 }  // namespace
 
 void AddTasks(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TasksOptions>();
     CLI::App* tasks = app.add_subcommand("tasks", "Recurring tasks; alone it lists them");
     options->client.Add(*tasks);
     AddFilters(*tasks, *options);
@@ -184,17 +184,17 @@ void AddTasks(CLI::App& app, Context& context) {
         part->add_option("id", options->id, "Task")->required();
     };
     with_id(AddPart(*tasks, context, options, {"get", "Shows a task"},
-                    [](Client& client, const Options& given) {
+                    [](Client& client, const TasksOptions& given) {
                         return Show(given, client.Get(PathOf("tasks", given.id)));
                     }));
     with_id(AddPart(*tasks, context, options,
                     {"delete", "Deletes a recurring task, or cancels one that runs once"}, Delete));
     with_id(AddPart(*tasks, context, options, {"pause", "Stops its fires"},
-                    [](Client& client, const Options& given) {
+                    [](Client& client, const TasksOptions& given) {
                         return Show(given, client.Post(PathOf("tasks", given.id, "pause")));
                     }));
     with_id(AddPart(*tasks, context, options, {"resume", "Resumes its fires"},
-                    [](Client& client, const Options& given) {
+                    [](Client& client, const TasksOptions& given) {
                         return Show(given, client.Post(PathOf("tasks", given.id, "resume")));
                     }));
     CLI::App* preview =
@@ -218,7 +218,7 @@ void AddTasks(CLI::App& app, Context& context) {
 }
 
 void AddTrigger(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TasksOptions>();
     CLI::App* trigger = app.add_subcommand("trigger", "Runs a recurring task now");
     options->client.Add(*trigger);
     trigger->add_option("id", options->id, "Task")->required();

@@ -10,7 +10,7 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct TokensOptions {
     ClientOptions client;
     std::string name, role, expires_in, id, store;
 };
@@ -18,7 +18,7 @@ struct Options {
 constexpr const char* kShownOnce =
     "this is the only time it is shown; use it with --token or TAKT_TOKEN";
 
-Result<int> Create(Client& client, const Options& options) {
+Result<int> Create(Client& client, const TokensOptions& options) {
     boost::json::object request{{"name", options.name}, {"role", options.role}};
     if (!options.expires_in.empty()) request["expires_in"] = options.expires_in;
     std::string body;
@@ -34,7 +34,7 @@ Result<int> Create(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> CreateOffline(const Options& options) {
+Result<int> CreateOffline(const TokensOptions& options) {
     const auto role = ParseAccessRole(options.role);
     if (!role) {
         return Fail(ErrorCode::kInvalid,
@@ -68,7 +68,7 @@ Result<int> CreateOffline(const Options& options) {
     return kOk;
 }
 
-Result<int> List(Client& client, const Options& options) {
+Result<int> List(Client& client, const TokensOptions& options) {
     const auto page = client.Get("/api/v1/tokens");
     if (!page) return std::unexpected(page.error());
     if (options.client.json) {
@@ -89,14 +89,14 @@ Result<int> List(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Revoke(Client& client, const Options& options) {
+Result<int> Revoke(Client& client, const TokensOptions& options) {
     const auto done = client.Call(HttpMethod::kDelete, PathOf("tokens", options.id));
     if (!done) return std::unexpected(done.error());
     if (!options.client.json) std::printf("%s revoked\n", options.id.c_str());
     return kOk;
 }
 
-int RunCreate(const Options& options) {
+int RunCreate(const TokensOptions& options) {
     if (options.store.empty()) {
         return WithClient(options.client, [&](Client& client) { return Create(client, options); });
     }
@@ -109,7 +109,7 @@ int RunCreate(const Options& options) {
 }  // namespace
 
 void AddToken(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TokensOptions>();
     CLI::App* token = app.add_subcommand("token", "Access tokens");
     token->require_subcommand(1);
     options->client.Add(*token);

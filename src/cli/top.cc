@@ -13,7 +13,7 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct TopOptions {
     ClientOptions client;
     std::string interval = "1s";
     std::size_t count = 0;  // 0: until it is quit; once when not on a terminal.
@@ -55,7 +55,7 @@ void Show(Client& client, Screen& screen) {
     screen.Draw(text ? *text : Paint(text.error().detail, Colour::kRed) + "\n");
 }
 
-Result<int> Top(Client& client, const Options& options) {
+Result<int> Top(Client& client, const TopOptions& options) {
     const auto interval = ParseDuration(options.interval);
     if (!interval || *interval < Duration(100)) {
         return Fail(ErrorCode::kInvalid, "--interval must be a duration of at least 100ms");
@@ -88,7 +88,7 @@ Result<int> Top(Client& client, const Options& options) {
 }  // namespace
 
 void AddTop(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TopOptions>();
     CLI::App* top = app.add_subcommand("top", "Shows queues, workers and what runs, live");
     options->client.Add(*top);
     top->add_option("-i,--interval", options->interval, "How often")->capture_default_str();

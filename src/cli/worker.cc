@@ -12,14 +12,14 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct WorkerFlags {
     ConfigFlags config;
     bool demo = false;
     bool allow_shell = false;
     std::string store;
 };
 
-int Work(const Options& options) {
+int Work(const WorkerFlags& options) {
     auto config = options.config.Load();
     if (!config) {
         PrintError(config.error());
@@ -67,7 +67,7 @@ int Work(const Options& options) {
 }  // namespace
 
 void AddWorker(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<WorkerFlags>();
     CLI::App* worker = app.add_subcommand("worker", "Runs a worker");
     ConfigFlags& config = options->config;
     config.Add(*worker);

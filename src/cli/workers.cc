@@ -10,12 +10,12 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct WorkersOptions {
     ClientOptions client;
     std::string id;
 };
 
-Result<int> ListWorkers(Client& client, const Options& options) {
+Result<int> ListWorkers(Client& client, const WorkersOptions& options) {
     const auto page = client.Get("/api/v1/workers");
     if (!page) return std::unexpected(page.error());
     if (options.client.json) {
@@ -31,7 +31,7 @@ Result<int> ListWorkers(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Tell(const Options& options, const Result<ClientAnswer>& answer,
+Result<int> Tell(const WorkersOptions& options, const Result<ClientAnswer>& answer,
                  const char* otherwise) {
     if (!answer) return std::unexpected(answer.error());
     if (options.client.json) {
@@ -46,10 +46,10 @@ Result<int> Tell(const Options& options, const Result<ClientAnswer>& answer,
 }  // namespace
 
 void AddWorkers(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<WorkersOptions>();
     CLI::App* workers = app.add_subcommand("workers", "Workers; alone it lists them");
     options->client.Add(*workers);
-    using Body = Result<int> (*)(Client&, const Options&);
+    using Body = Result<int> (*)(Client&, const WorkersOptions&);
     const auto add = [&](const char* name, const char* help, Body body) {
         CLI::App* part = workers->add_subcommand(name, help);
         part->fallthrough();
@@ -61,19 +61,19 @@ void AddWorkers(CLI::App& app, Context& context) {
     };
     add("list", "Lists workers", ListWorkers);
     add("drain", "Gives a worker nothing new; it finishes what it has",
-        [](Client& client, const Options& given) {
+        [](Client& client, const WorkersOptions& given) {
             return Tell(given, client.Post(PathOf("workers", given.id, "drain")), "draining");
         })
         ->add_option("id", options->id, "Worker")
         ->required();
     add("resume", "Puts a worker back into rotation",
-        [](Client& client, const Options& given) {
+        [](Client& client, const WorkersOptions& given) {
             return Tell(given, client.Post(PathOf("workers", given.id, "resume")), "online");
         })
         ->add_option("id", options->id, "Worker")
         ->required();
     add("remove", "Removes a worker; what it runs is given to others",
-        [](Client& client, const Options& given) {
+        [](Client& client, const WorkersOptions& given) {
             return Tell(given, client.Call(HttpMethod::kDelete, PathOf("workers", given.id)),
                         "removed");
         })

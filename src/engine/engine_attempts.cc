@@ -7,17 +7,6 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
-namespace {
-
-OutcomePtr MakeOutcome(Reason reason, Text message) {
-    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
-    outcome->reason = reason;
-    outcome->message = std::move(message);
-    return outcome;
-}
-
-}  // namespace
-
 const Execution* Engine::Find(const ExecutionId& id) const {
     const Live* live = FindLive(id);
     return live ? &live->row : nullptr;

@@ -11,13 +11,6 @@ namespace {
 // Due times beyond this many are not counted one by one when they are recorded as missed.
 constexpr std::uint64_t kMissedCountMax = 10'000;
 
-OutcomePtr MakeOutcome(Reason reason, std::string message) {
-    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
-    outcome->reason = reason;
-    outcome->message = message;
-    return outcome;
-}
-
 std::unexpected<Error> NoSuchTask(const TaskId& id) {
     return Fail(ErrorCode::kNotFound, "there is no recurring task '" + id.text().str() + "'");
 }

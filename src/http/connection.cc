@@ -18,7 +18,6 @@ namespace asio = boost::asio;
 constexpr std::size_t kBodyBytesPerSecond = 64 << 10;  // Slower than this is not a live client.
 constexpr std::size_t kKeptCapacity = 4096;            // Of the input buffer, between requests.
 constexpr std::uint32_t kRequestsPerTurn = 32;
-constexpr auto kLingerTimeout = std::chrono::seconds(2);
 
 bool IsRequestId(std::string_view text) {
     return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -55,7 +54,7 @@ void Connection::Tick(Steady now) {
     if (phase_ == Phase::kWebSocket) return;  // Has its own timer.
     if (phase_ == Phase::kStream) {
         if (!stream_->Tick(now, core_->options().write_timeout)) return Abort();
-        if (stream_->closing()) Enter(Phase::kLinger, kLingerTimeout);
+        if (stream_->closing()) EnterLinger();
         return;
     }
     if (now < deadline_ || expired_) return;

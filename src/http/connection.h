@@ -61,6 +61,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     };
 
     void Enter(Phase phase, Duration timeout);
+    void EnterLinger() { Enter(Phase::kLinger, std::chrono::seconds(2)); }
     void Refuse(int status, std::string_view reason);
     bool closing() const { return close_ || core_->stopping(); }
 

@@ -16,7 +16,6 @@ namespace asio = boost::asio;
 constexpr std::size_t kJoinedBytesMax = 16 << 10;
 // Compressing more than this would hold up every other connection for tens of milliseconds.
 constexpr std::size_t kGzipBytesMax = 4 << 20;
-constexpr auto kLingerTimeout = std::chrono::seconds(2);
 // What a refused client may still send before we stop listening politely.
 constexpr std::size_t kLingerBytesMax = 16 << 20;
 
@@ -210,7 +209,7 @@ asio::awaitable<void> Connection::ServeWebSocket() {
 // Closing with unread bytes resets the connection, and the client may never see why it was refused.
 asio::awaitable<void> Connection::Linger() {
     transport_->ShutdownWrite();
-    Enter(Phase::kLinger, kLingerTimeout);
+    EnterLinger();
     for (std::size_t heard = 0; heard < kLingerBytesMax && !expired_ && !aborted_;) {
         const IoResult result = transport_->TryRead(ReadScratch());
         heard += result.bytes;

@@ -55,4 +55,11 @@ std::string_view Name(Origin origin) {
     return names::Find(kOrigins, origin);
 }
 
+OutcomePtr MakeOutcome(Reason reason, Text message) {
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->reason = reason;
+    outcome->message = std::move(message);
+    return outcome;
+}
+
 }  // namespace takt::internal

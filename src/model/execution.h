@@ -48,6 +48,7 @@ struct Outcome : boost::intrusive_ref_counter<Outcome, boost::thread_safe_counte
     Text data;  // The result; JSON as given.
 };
 using OutcomePtr = boost::intrusive_ptr<const Outcome>;
+OutcomePtr MakeOutcome(Reason reason, Text message);
 
 // How an execution came to be.
 enum class Origin : std::uint8_t { kOnce, kFire, kTrigger };

@@ -17,5 +17,7 @@ constexpr std::size_t kMergedBytesMax = 5u << 18;  // 1.25 MiB
 // written whole with every step of its life, and with a large result it would not fit any more.
 constexpr std::size_t kPayloadApartMin = 64u << 10;
 constexpr std::size_t kPipelineMax = 8;
+// Keys read in one transaction; below the 128 operations as well.
+constexpr std::size_t kGetsMax = 100;
 
 }  // namespace takt::internal::etcd

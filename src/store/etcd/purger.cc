@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "model/record.h"
+#include "store/etcd/etcd_limits.h"
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
 
@@ -17,7 +18,6 @@ constexpr std::uint64_t kPackSpan = 256;
 constexpr Serial kEventSpan = Serial{3'600'000} << 22;
 // A purge is repeated soon; one that finds many dead packs leaves the rest to the next.
 constexpr int kPagesMax = 32;
-constexpr std::size_t kGetsMax = 100;  // Below etcd's 128 operations in one transaction.
 // Of etcd's time for one transaction, some 30 ms. A victim takes four writes at most.
 constexpr std::size_t kVictimsMax = 700;
 

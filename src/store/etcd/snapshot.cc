@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "store/etcd/etcd_limits.h"
+
 namespace takt::internal::etcd {
 namespace {
 
@@ -13,8 +15,6 @@ constexpr std::size_t kPageBytes = 2u << 20;
 constexpr std::size_t kFirstPageRows = 100;
 constexpr std::size_t kPageRowsMin = 4;
 constexpr std::size_t kPageRowsMax = 5000;
-// Below etcd's 128 operations in one transaction.
-constexpr std::size_t kGetsMax = 100;
 
 }  // namespace
 

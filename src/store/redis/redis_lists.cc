@@ -21,7 +21,6 @@ namespace {
 // One page holds Redis up for a few milliseconds: so many members are looked at, and so many bytes
 // of rows sent.
 constexpr std::size_t kPageMembers = 1000;
-constexpr std::size_t kPageBytes = 4 << 20;
 // Of several sets the members must be sorted together, which costs Lua more than looking at them.
 constexpr std::size_t kPageMembersOfEach = 250;
 

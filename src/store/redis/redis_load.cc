@@ -16,7 +16,6 @@ namespace {
 // As one list page, a page holds Redis up for a few milliseconds; a million live executions are a
 // thousand pages.
 constexpr std::size_t kPageRows = 1000;
-constexpr std::size_t kPageBytes = 4 << 20;
 
 }  // namespace
 

@@ -1,11 +1,12 @@
 #include "store/redis/redis_options.h"
 
 #include <fmt/format.h>
-
 #include <charconv>
+
 #include <optional>
 
 #include "base/id.h"
+#include "base/number.h"
 
 namespace takt::internal::redis {
 namespace {
@@ -17,14 +18,6 @@ constexpr std::uint16_t kSentinelPortDefault = 26379;
 
 std::unexpected<Error> Invalid(std::string what) {
     return Fail(ErrorCode::kInvalid, "store URL: " + std::move(what), "store");
-}
-
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
 }
 
 std::optional<std::string> Unescape(std::string_view text) {

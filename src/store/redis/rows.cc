@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "model/record.h"
 #include "store/redis/keys.h"
 
@@ -16,14 +16,6 @@ namespace {
 
 std::int64_t Ms(Time time) {
     return time.time_since_epoch().count();
-}
-
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
 }
 
 std::string_view CutWord(std::string_view& text) {

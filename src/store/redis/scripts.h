@@ -22,4 +22,7 @@ extern const Script kTasks;
 extern const Script kList;
 extern const Script kProbe;
 
+// Of rows in one answer to kLoad, kTasks or kList, which hold Redis up for a few milliseconds.
+constexpr std::size_t kPageBytes = 4 << 20;
+
 }  // namespace takt::internal::redis

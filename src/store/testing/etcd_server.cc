@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::seconds kWaitMax{20};
 // Nothing tells from outside when a server begins to answer, so it is asked now and then.
-constexpr std::chrono::milliseconds kAskAgain{10};
+constexpr std::chrono::milliseconds kAskEtcdAgain{10};
 
 }  // namespace
 
@@ -130,7 +130,7 @@ Result<void> EtcdServer::AwaitMember(std::size_t member) {
     const auto end = std::chrono::steady_clock::now() + kWaitMax;
     while (std::chrono::steady_clock::now() < end) {
         if (Accepts(members_[member].client_port)) return {};
-        std::this_thread::sleep_for(kAskAgain);
+        std::this_thread::sleep_for(kAskEtcdAgain);
     }
     std::ifstream log(directory_.File("server.log"));
     const std::string text((std::istreambuf_iterator<char>(log)), {});
@@ -147,7 +147,7 @@ Result<std::size_t> EtcdServer::RaftLeader() const {
                             "endpoint", "status"});
             if (status && status->find(", true, ") != std::string::npos) return i;
         }
-        std::this_thread::sleep_for(kAskAgain);
+        std::this_thread::sleep_for(kAskEtcdAgain);
     }
     return Fail(ErrorCode::kUnavailable, "no member of the etcd cluster leads");
 }
