@@ -166,7 +166,7 @@ void RedisStore::ListMore(std::shared_ptr<Listing> listing) {
     for (const std::string& source : listing->sources) call.keys.Arg(source);
     call.args.Arg(listing->keys.prefix).Arg(listing->upper).Arg(LowerBound(filter));
     const std::size_t looked_at = listing->sources.size() > 1 ? kPageMembersOfEach : kPageMembers;
-    call.args.Arg(filtered ? looked_at : rows_max).Arg(rows_max).Arg(kPageBytes);
+    call.args.Arg(filtered ? looked_at : rows_max).Arg(rows_max).Arg(redis::kPageBytes);
     call.args.Arg(statuses);
     call.args.Arg(filter.worker ? "=" + filter.worker->text().str() : std::string());
     call.args.Arg(Exactly(filter.type)).Arg(Exactly(filter.queue));
@@ -217,7 +217,7 @@ void RedisStore::ListTasksMore(std::shared_ptr<TaskListing> listing) {
     Call call{.slot = listing->keys.slot};
     call.script = &redis::kTasks;
     call.keys.Arg(listing->keys.Of("task_ids")).Arg(listing->keys.Of("tasks"));
-    call.args.Arg(listing->lower).Arg(kPageMembers).Arg(kPageBytes);
+    call.args.Arg(listing->lower).Arg(kPageMembers).Arg(redis::kPageBytes);
     client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
         if (!replies) return listing->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();

@@ -54,7 +54,7 @@ void RedisStore::LoadTasks(std::shared_ptr<Loading> loading, const std::string& 
     Call call{.slot = loading->keys.slot};
     call.script = &redis::kTasks;
     call.keys.Arg(loading->keys.Of("task_ids")).Arg(loading->keys.Of("tasks"));
-    call.args.Arg(from).Arg(kPageRows).Arg(kPageBytes);
+    call.args.Arg(from).Arg(kPageRows).Arg(redis::kPageBytes);
     client_->Send(std::move(call), [this, loading](Result<Replies> replies) {
         if (!replies) return loading->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
@@ -71,7 +71,7 @@ void RedisStore::LoadExecutions(std::shared_ptr<Loading> loading, const std::str
     Call call{.slot = loading->keys.slot};
     call.script = &redis::kLoad;
     call.keys.Arg(loading->keys.Of("fence")).Arg(loading->keys.Of("live"));
-    call.args.Arg(from).Arg(rows_max).Arg(kPageBytes).Arg(loading->keys.prefix);
+    call.args.Arg(from).Arg(rows_max).Arg(redis::kPageBytes).Arg(loading->keys.prefix);
     client_->Send(std::move(call), [loading](Result<Replies> replies) {
         if (!replies) return loading->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
