@@ -20,6 +20,8 @@ FROM debian:12-slim
 RUN apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends \
         ca-certificates \
+        libatomic1 \
+        libboost-container1.81.0 \
         libboost-json1.81.0 \
         libboost-url1.81.0 \
         libdate-tz3 \
@@ -38,8 +40,8 @@ RUN apt-get update -qq \
         zlib1g \
     && rm -rf /var/lib/apt/lists/*
 # A number that is nobody on the host. The folders exist so that volumes mounted there are its own.
-RUN groupadd --system --gid 10001 takt \
-    && useradd --system --uid 10001 --gid takt --home-dir /var/lib/takt --shell /usr/sbin/nologin takt \
+RUN groupadd --gid 10001 takt \
+    && useradd --uid 10001 --gid takt --no-create-home --home-dir /var/lib/takt --shell /usr/sbin/nologin takt \
     && install -d -o takt -g takt -m 0700 /var/lib/takt \
     && install -d -o takt -g takt -m 0755 /run/takt/admin /run/takt/viewer /run/takt/worker
 COPY deploy/container/takt.yaml /etc/takt/takt.yaml
