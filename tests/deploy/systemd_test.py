@@ -1,0 +1,118 @@
+"""The units, without a running systemd: systemd-analyze reads them as systemd would, and what they start
+is really started, with their example configuration."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from support import DEPLOY, free_ports, load
+
+import harness
+from harness import TaktTest, until
+
+FOLDER = DEPLOY / "systemd"
+# Unit file, and an instance's name.
+UNITS = {"takt-server.service": "takt-server.service",
+         "takt-worker@.service": "takt-worker@images.service"}
+# systemd-analyze's judgement times ten: 0 is locked away, 100 is root. Theirs are 13 and 14.
+EXPOSURE_MAX = 20
+
+
+def run(*command):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60,
+                          check=False)
+
+
+def settings(unit):
+    """All name=value pairs of a unit file; a name may come again."""
+    lines = (FOLDER / unit).read_text(encoding="utf-8").splitlines()
+    return [tuple(line.split("=", 1)) for line in lines if re.match(r"[A-Za-z]+=", line)]
+
+
+class Units(unittest.TestCase):
+    def test_systemd_understands_every_line(self):
+        # A misspelt setting is ignored with a line in the journal that nobody reads.
+        with tempfile.TemporaryDirectory() as folder:
+            for unit, instance in UNITS.items():
+                with self.subTest(unit=unit):
+                    text = (FOLDER / unit).read_text(encoding="utf-8")
+                    # Where the program is installed is the one thing that this machine has otherwise.
+                    text = text.replace("/usr/bin/takt", os.path.abspath(harness.TAKT))
+                    copy = pathlib.Path(folder) / instance
+                    copy.write_text(text, encoding="utf-8")
+                    ended = run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", copy)
+                    self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_the_check_notices_a_misspelt_setting(self):
+        # The check itself must be able to fail.
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "takt-server.service"
+            text = (FOLDER / "takt-server.service").read_text(encoding="utf-8")
+            copy.write_text(text.replace("ProtectHome=", "ProtectHomes="), encoding="utf-8")
+            ended = run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", copy)
+            self.assertIn("ProtectHomes", ended.stderr)
+
+    def test_little_is_left_to_attack(self):
+        # A hole in the scheduler or in a handler stays a hole in a sandbox.
+        for unit in UNITS:
+            with self.subTest(unit=unit):
+                ended = run("systemd-analyze", "security", "--offline=true", "--no-pager",
+                            f"--threshold={EXPOSURE_MAX}", FOLDER / unit)
+                self.assertEqual(ended.returncode, 0, ended.stdout[-300:] + ended.stderr)
+
+    def test_a_stop_leaves_time(self):
+        # systemd kills what is still there after it.
+        self.assertGreater(int(dict(settings("takt-server.service"))["TimeoutStopSec"]), 5)
+        self.assertGreater(int(dict(settings("takt-worker@.service"))["TimeoutStopSec"]), 60 + 10)
+
+    def test_the_users_of_the_units_are_made(self):
+        # A unit whose user does not exist does not start.
+        with tempfile.TemporaryDirectory() as root:
+            (pathlib.Path(root) / "etc").mkdir()
+            for name in ("takt.sysusers", "takt.tmpfiles"):
+                shutil.copy(FOLDER / name, pathlib.Path(root) / f"{name}.conf")
+            ended = run("systemd-sysusers", f"--root={root}", f"{root}/takt.sysusers.conf")
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            made = (pathlib.Path(root) / "etc" / "passwd").read_text()
+            for unit in UNITS:
+                self.assertRegex(made, rf"(?m)^{dict(settings(unit))['User']}:")
+            ended = run("systemd-tmpfiles", "--create", f"--root={root}", f"{root}/takt.tmpfiles.conf")
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+            self.assertEqual((pathlib.Path(root) / "etc/takt").stat().st_mode & 0o777, 0o700)
+
+
+class Services(TaktTest):
+    def service(self, unit, configuration, *more):
+        """Starts what a unit's ExecStart says, as systemd would expand it."""
+        folder = pathlib.Path(self.folder) / "credentials"
+        folder.mkdir(exist_ok=True)
+        credential = dict(settings(unit))["LoadCredential"].split(":")[0]
+        (folder / credential).write_text(configuration, encoding="utf-8")
+        words = dict(settings(unit))["ExecStart"].split()
+        self.assertEqual(words[0], "/usr/bin/takt")
+        words = [word.replace("${CREDENTIALS_DIRECTORY}", str(folder)).replace("%l-%i", "host-images")
+                 for word in words[1:]]
+        return self.start(unit, *words, *more)
+
+    def test_the_units_start_with_the_example_configuration(self):
+        # The steps of docs/operating.md on a new machine: copy, start, submit.
+        port = free_ports(1)[0]
+        self.url = f"http://127.0.0.1:{port}"
+        server = (FOLDER / "server.yaml").read_text(encoding="utf-8")
+        server = server.replace("127.0.0.1:8080", f"127.0.0.1:{port}").replace(
+            "file:/var/lib/takt", self.store_url)
+        self.assertEqual(load(FOLDER / "server.yaml")["store"]["url"], "file:/var/lib/takt")
+        process = self.service("takt-server.service", server)
+        until(self.is_ready, "the scheduler is ready")
+        worker = (FOLDER / "worker.yaml").read_text(encoding="utf-8")
+        self.service("takt-worker@.service", worker.replace("127.0.0.1:8080", f"127.0.0.1:{port}"))
+        until(lambda: self.worker_row("host-images").get("connected"), "the worker is attached")
+        self.takt("submit", "shell", '{"command": "echo hello"}', "--wait")
+        self.assertIsNone(process.process.poll())
+
+
+if __name__ == "__main__":
+    unittest.main()
