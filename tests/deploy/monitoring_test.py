@@ -1,0 +1,167 @@
+"""Prometheus rules and the Grafana dashboard: their syntax and their behaviour over time by promtool, and
+every name in them against what a real scheduler offers."""
+import json
+import re
+import subprocess
+import tempfile
+import pathlib
+import unittest
+import urllib.request
+
+from support import DEPLOY, SOURCE, load
+
+from harness import TaktTest, until
+
+FOLDER = DEPLOY / "prometheus"
+RULES = FOLDER / "takt.rules.yaml"
+DASHBOARD = DEPLOY / "grafana" / "takt.json"
+KEYWORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "group_left", "group_right",
+            "bool", "offset", "inf", "nan"}
+# What Prometheus itself adds.
+OF_PROMETHEUS, LABELS_OF_PROMETHEUS = {"up", "ALERTS"}, {"job", "instance", "le", "alertname",
+                                                         "alertstate", "severity"}
+
+
+def promtool(*arguments):
+    return subprocess.run(["promtool", *[str(part) for part in arguments]], capture_output=True,
+                          text=True, timeout=60, check=False)
+
+
+def names_of(expression):
+    """The metrics and the labels that a PromQL expression names."""
+    text = re.sub(r'"[^"]*"', '""', expression)
+    labels = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)\s*\"", text))
+    grouping = r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)"
+    for group in re.findall(grouping, text):
+        labels |= {label.strip() for label in group.split(",") if label.strip()}
+    text = re.sub(grouping, " ", text)
+    text = re.sub(r"\{[^}]*\}|\[[^\]]*\]", " ", text)
+    words = re.findall(r"(?<![\w.$])([a-zA-Z_:][\w:]*)(?!\s*\()(?![\w:])", text)
+    return {word for word in words if word.lower() not in KEYWORDS}, labels
+
+
+def rules():
+    return [rule for group in load(RULES)["groups"] for rule in group["rules"]]
+
+
+def panels():
+    board = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    return [panel for panel in board["panels"] if panel["type"] != "row"]
+
+
+class Rules(unittest.TestCase):
+    def test_prometheus_takes_the_configuration_and_the_rules(self):
+        # A Prometheus with a broken rule file does not start.
+        with tempfile.TemporaryDirectory() as folder:
+            token = pathlib.Path(folder) / "token"
+            token.write_text("secret")
+            text = (FOLDER / "prometheus.yaml").read_text(encoding="utf-8")
+            text = text.replace("/run/takt/viewer/token", str(token)).replace(
+                "[takt.rules.yaml]", f"[{RULES}]")
+            file = pathlib.Path(folder) / "prometheus.yaml"
+            file.write_text(text, encoding="utf-8")
+            ended = promtool("check", "config", "--lint-fatal", file)
+            self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+            self.assertIn(f"{len(rules())} rules found", ended.stdout)
+
+    def test_each_alert_fires_and_holds_its_tongue_as_it_should(self):
+        # Hours of metrics, in seconds: takt.rules.test.yaml.
+        ended = promtool("test", "rules", FOLDER / "takt.rules.test.yaml")
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        tests = (FOLDER / "takt.rules.test.yaml").read_text(encoding="utf-8")
+        for rule in rules():
+            self.assertIn(f"alertname: {rule['alert']}\n", tests)
+
+    def test_the_page_says_what_to_do_about_each_alert(self):
+        # Somebody is woken by an alert and opens the page.
+        page = (SOURCE / "docs" / "operating.md").read_text(encoding="utf-8")
+        named = re.findall(r"(?m)^\| `(Takt\w+)` \|", page)
+        self.assertEqual(named, [rule["alert"] for rule in rules()])
+        for rule in rules():
+            self.assertIn(rule["labels"]["severity"], ("warning", "critical"))
+            self.assertTrue(rule["annotations"]["summary"])
+
+
+class Dashboard(unittest.TestCase):
+    def test_panels_have_their_own_place_and_id(self):
+        # Edited by hand, panels end up on top of each other.
+        seen, taken = set(), set()
+        for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]:
+            self.assertNotIn(panel["id"], seen)
+            seen.add(panel["id"])
+            place = panel["gridPos"]
+            self.assertLessEqual(place["x"] + place["w"], 24)
+            cells = {(x, y) for x in range(place["x"], place["x"] + place["w"])
+                     for y in range(place["y"], place["y"] + place["h"])}
+            self.assertFalse(cells & taken, panel["title"])
+            taken |= cells
+
+    def test_every_panel_asks_something_of_the_chosen_source_and_says_what_it_shows(self):
+        # The dashboard is imported into a Grafana whose data source has another id.
+        for panel in panels():
+            with self.subTest(panel=panel["title"]):
+                self.assertTrue(panel["description"])
+                self.assertEqual(panel["datasource"]["uid"], "${datasource}")
+                for target in panel["targets"]:
+                    self.assertEqual(target["datasource"]["uid"], "${datasource}")
+                    self.assertIn('job="$job"', target["expr"])
+
+    def test_prometheus_understands_every_expression(self):
+        # A missing parenthesis shows as an empty panel.
+        groups = [{"name": "dashboard", "rules": [
+            {"record": f"panel:{panel['id']}:{at}",
+             "expr": target["expr"].replace("$__rate_interval", "5m").replace("$job", "takt")}
+            for panel in panels() for at, target in enumerate(panel["targets"])]}]
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            json.dump({"groups": groups}, file)  # JSON is YAML.
+            file.flush()
+            ended = promtool("check", "rules", file.name)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+
+
+class Names(TaktTest):
+    def offered(self):
+        """name: labels of what a scheduler offers after a little of everything has happened."""
+        self.serve("--with-worker", "--demo", "--set", "scheduler.retry_delay=10ms")
+        until(lambda: any(row["connected"] for row in self.takt_json("workers")["items"]),
+              "a worker is there")
+        self.takt("submit", "echo", "{}", "--wait")
+        self.run_takt("submit", "fail", "--retries", "1", "--wait")
+        # A sign of life has come as well, whose delay is measured.
+        with urllib.request.urlopen(self.url + "/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+        offered = {}
+        for line in text.splitlines():
+            if match := re.match(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ", line):
+                found = offered.setdefault(match[1], set())
+                found |= set(re.findall(r'(\w+)="', match[2] or ""))
+        return offered
+
+    def test_every_metric_and_label_is_one_that_a_scheduler_offers(self):
+        # A metric is renamed, and an alert that can never fire again looks like good health.
+        offered = self.offered()
+        asked = [(rule["alert"], rule["expr"]) for rule in rules()]
+        asked += [(panel["title"], target["expr"]) for panel in panels() for target in panel["targets"]]
+        board = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+        asked += [(variable["name"], re.sub(r"label_values\((\w+), *(\w+)\)", r'\1{\2="x"}',
+                                            variable["query"]))
+                  for variable in board["templating"]["list"] if variable["type"] == "query"]
+        for where, expression in asked:
+            with self.subTest(where=where, expression=expression):
+                metrics, labels = names_of(expression)
+                self.assertTrue(metrics)
+                self.assertEqual(metrics - set(offered) - OF_PROMETHEUS, set(), "no such metric")
+                known = set().union(*(offered.get(name, set()) for name in metrics))
+                self.assertEqual(labels - known - LABELS_OF_PROMETHEUS, set(), "no such label")
+
+    def test_names_are_found_in_expressions(self):
+        # The check itself must be able to fail.
+        metrics, labels = names_of(
+            'histogram_quantile(0.95, sum by (le, type) (rate(a_bucket{job="$job"}[$__rate_interval])))'
+            " / on (job) group_left (node) b:c and d offset 5m > bool 1.5e3")
+        self.assertEqual(metrics, {"a_bucket", "b:c", "d"})
+        self.assertEqual(labels, {"le", "type", "job", "node"})
+
+
+if __name__ == "__main__":
+    unittest.main()
