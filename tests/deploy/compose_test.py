@@ -45,11 +45,11 @@ class ComposeFiles(unittest.TestCase):
                 self.assertEqual(names, 1)
                 copy = pathlib.Path(folder) / f"{store}.yaml"
                 copy.write_text(text, encoding="utf-8")
-                for flags in (["-f", str(copy)], ["-f", str(copy), "-f", monitoring]):
-                    with self.subTest(flags=flags):
-                        ended = subprocess.run(["/usr/bin/docker-compose", *flags, "config", "-q"],
-                                               capture_output=True, text=True, timeout=60, check=False)
-                        self.assertEqual(ended.returncode, 0, ended.stderr + ended.stdout)
+                with self.subTest(store=store):
+                    ended = subprocess.run(["/usr/bin/docker-compose", "-f", str(copy), "-f", monitoring,
+                                            "config", "-q"],
+                                           capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual(ended.returncode, 0, ended.stderr + ended.stdout)
 
     def test_what_services_name_is_declared(self):
         # docker-compose finds unknown volumes, networks and services itself; not that a declared one is

@@ -53,24 +53,30 @@ class Dockerfile(unittest.TestCase):
         packages = self.packages()
         missing = [name for name in packages if name not in self.closure(packages)]
         self.assertEqual(missing, [], "the Dockerfile names packages that ./dev setup did not bring")
-        # The base image has libc and the C++ runtime's neighbours; libstdc++6 comes with others.
+        # The base image has libc and the compiler's runtime.
         there = self.closure(packages) | {"libc6", "libgcc-s1"}
-        for line in output("ldd", harness.TAKT).splitlines():
-            match = re.search(r"=> (/\S+)", line)
-            self.assertNotIn("not found", line)
-            if not match:
-                continue
-            owner = self.owner(match[1])
-            self.assertIn(owner, there, f"{match[1]} belongs to {owner}: name it in the Dockerfile")
+        text = output("ldd", harness.TAKT)
+        self.assertNotIn("not found", text)
+        libraries = re.findall(r"=> (/\S+)", text)
+        owners = self.owners(libraries)
+        for path in libraries:
+            self.assertIn(owners[path], there,
+                          f"{path} belongs to {owners[path]}: name it in the Dockerfile")
 
-    def owner(self, path):
-        # dpkg knows files of merged /usr under either name.
-        real = os.path.realpath(path)
-        names = {real, path, real.replace("/usr/lib", "/lib", 1), path.replace("/usr/lib", "/lib", 1)}
-        ended = subprocess.run(["dpkg", "-S", *sorted(names)], capture_output=True, text=True,
-                               timeout=60, check=False)
-        self.assertTrue(ended.stdout, f"no package owns {path}")
-        return ended.stdout.split(":", 1)[0]
+    def owners(self, paths):
+        """path: package. dpkg knows files of merged /usr under either name, and is slow to ask."""
+        names = {}
+        for path in paths:
+            for name in (path, os.path.realpath(path)):
+                names[name] = names[name.replace("/usr/lib", "/lib", 1)] = path
+        ended = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True, timeout=60,
+                               check=False)
+        found = {}
+        for line in ended.stdout.splitlines():
+            package, _, name = line.partition(": ")
+            found[names[name]] = package.split(":")[0]
+        self.assertEqual(set(paths) - set(found), set(), "libraries of no package")
+        return found
 
     def test_it_runs_as_nobody_in_particular_and_asks_for_its_health(self):
         # The defaults of an image are what most installations run with.

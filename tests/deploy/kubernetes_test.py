@@ -1,5 +1,6 @@
 """The Kubernetes manifests, without a cluster: their schema by the models of Kubernetes' own client, the
 names by which they refer to each other, and what their containers run, really run."""
+import functools
 import json
 import re
 import unittest
@@ -53,11 +54,10 @@ def build(value, kind, path):
         raise ValueError(error if path in str(error) else f"{path}: {error}") from None
 
 
+@functools.cache
 def documents():
-    for path in sorted(FOLDER.glob("*.yaml")):
-        if path.name != "kustomization.yaml":
-            for document in load_all(path):
-                yield path.name, document
+    return [(path.name, document) for path in sorted(FOLDER.glob("*.yaml"))
+            if path.name != "kustomization.yaml" for document in load_all(path)]
 
 
 def of_kind(*kinds):

@@ -1,10 +1,10 @@
 """Prometheus rules and the Grafana dashboard: their syntax and their behaviour over time by promtool, and
 every name in them against what a real scheduler offers."""
 import json
+import pathlib
 import re
 import subprocess
 import tempfile
-import pathlib
 import unittest
 import urllib.request
 
@@ -122,12 +122,13 @@ class Dashboard(unittest.TestCase):
 class Names(TaktTest):
     def offered(self):
         """name: labels of what a scheduler offers after a little of everything has happened."""
-        self.serve("--with-worker", "--demo", "--set", "scheduler.retry_delay=10ms")
+        self.serve("--with-worker", "--demo")
         until(lambda: any(row["connected"] for row in self.takt_json("workers")["items"]),
               "a worker is there")
         self.takt("submit", "echo", "{}", "--wait")
-        self.run_takt("submit", "fail", "--retries", "1", "--wait")
-        # A sign of life has come as well, whose delay is measured.
+        failed = self.run_takt("submit", "fail", "--wait", "--field",
+                               'retry_policy={"max_retries": 1, "delay": "10ms"}')
+        self.assertEqual(failed.returncode, 1, failed.stderr)
         with urllib.request.urlopen(self.url + "/metrics", timeout=10) as answer:
             text = answer.read().decode()
         offered = {}
