@@ -15,6 +15,7 @@ RUN cmake --preset release -DTAKT_TESTING=OFF \
     && strip -o /takt build/takt
 
 FROM debian:12-slim
+LABEL org.opencontainers.image.title="Takt" org.opencontainers.image.licenses="Apache-2.0"
 # The libraries that the binary names itself; theirs follow. tests/deploy/container_test.py compares
 # this list with the binary.
 RUN apt-get update -qq \

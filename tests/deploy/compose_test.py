@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import DEPLOY, free_ports, load
+from support import DEPLOY, IMAGE, free_ports, load
 
 import harness
 from harness import TaktTest, until
@@ -81,7 +81,8 @@ class ComposeFiles(unittest.TestCase):
         # A hole in a handler must not become a hole in the host.
         for _, file in self.files():
             for name, service in file["services"].items():
-                if service["image"] != "takt:0.1.0":
+                if service["image"] != IMAGE:
+                    self.assertFalse(service["image"].startswith("takt"), "another version's image")
                     continue
                 self.assertEqual(service["cap_drop"], ["ALL"], name)
                 self.assertTrue(service["read_only"], name)
@@ -92,7 +93,7 @@ class ComposeFiles(unittest.TestCase):
         # The topologies of the designs; the embedded store allows one scheduler.
         for store, file in self.files():
             commands = [service["command"][0] for service in file["services"].values()
-                        if service["image"] == "takt:0.1.0" and "entrypoint" not in service]
+                        if service["image"] == IMAGE and "entrypoint" not in service]
             self.assertEqual(commands.count("serve"), 1 if store == "embedded" else 3)
             self.assertEqual(commands.count("worker"), 3)
 

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 
 from kubernetes import client
-from support import DEPLOY, free_ports, load, load_all
+from support import DEPLOY, IMAGE, VERSION, free_ports, load, load_all
 
 import harness
 from harness import TaktTest, until
@@ -98,6 +98,7 @@ class Manifests(unittest.TestCase):
         # A forgotten file is a policy that nobody enforces.
         applied = set(load(FOLDER / "kustomization.yaml")["resources"])
         others = {"kustomization.yaml", "secret.example.yaml", "setup.yaml"}
+        self.assertEqual(load(FOLDER / "kustomization.yaml")["images"], [{"name": "takt", "newTag": VERSION}])
         self.assertEqual(applied | others, {path.name for path in FOLDER.glob("*.yaml")})
 
     def test_selectors_find_the_pods_that_they_are_meant_for(self):
@@ -147,6 +148,7 @@ class Manifests(unittest.TestCase):
                 self.assertTrue(spec["securityContext"]["runAsNonRoot"])
                 self.assertEqual(spec["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
                 for container in spec["containers"]:
+                    self.assertEqual(container["image"], IMAGE)
                     self.assertEqual(container["securityContext"],
                                      {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                                       "capabilities": {"drop": ["ALL"]}})

@@ -1,5 +1,6 @@
 """What the tests of deploy/ share: the folder, the harness of the end-to-end tests, YAML, free ports."""
 import pathlib
+import re
 import socket
 import sys
 
@@ -7,6 +8,9 @@ import yaml
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = SOURCE / "deploy"
+VERSION = re.search(r"project\(takt VERSION ([\d.]+)",
+                    (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+IMAGE = f"takt:{VERSION}"
 sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
 
 
