@@ -8,7 +8,7 @@ import tempfile
 import unittest
 import urllib.request
 
-from support import DEPLOY, SOURCE, load
+from support import DEPLOY, SOURCE, load, load_all
 
 from harness import TaktTest, until
 
@@ -52,17 +52,30 @@ def panels():
 class Rules(unittest.TestCase):
     def test_prometheus_takes_the_configuration_and_the_rules(self):
         # A Prometheus with a broken rule file does not start.
-        with tempfile.TemporaryDirectory() as folder:
-            token = pathlib.Path(folder) / "token"
-            token.write_text("secret")
-            text = (FOLDER / "prometheus.yaml").read_text(encoding="utf-8")
-            text = text.replace("/run/takt/viewer/token", str(token)).replace(
-                "[takt.rules.yaml]", f"[{RULES}]")
-            file = pathlib.Path(folder) / "prometheus.yaml"
-            file.write_text(text, encoding="utf-8")
-            ended = promtool("check", "config", "--lint-fatal", file)
-            self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
-            self.assertIn(f"{len(rules())} rules found", ended.stdout)
+        for name in ("prometheus.yaml", "kubernetes.yaml"):
+            with tempfile.TemporaryDirectory() as folder, self.subTest(name=name):
+                token = pathlib.Path(folder) / "token"
+                token.write_text("secret")
+                text = (FOLDER / name).read_text(encoding="utf-8")
+                text = text.replace("/run/takt/viewer/token", str(token)).replace(
+                    "[takt.rules.yaml]", f"[{RULES}]")
+                file = pathlib.Path(folder) / name
+                file.write_text(text, encoding="utf-8")
+                ended = promtool("check", "config", "--lint-fatal", file)
+                self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+                self.assertIn(f"{len(rules())} rules found", ended.stdout)
+
+    def test_what_is_scraped_is_there(self):
+        # A service is renamed in the manifests or the compose files, and nothing is scraped any more.
+        service = next(one for one in load_all(DEPLOY / "kubernetes" / "scheduler.yaml")
+                       if one["kind"] == "Service" and one["spec"].get("clusterIP") == "None")
+        namespace = load(DEPLOY / "kubernetes" / "namespace.yaml")["metadata"]["name"]
+        found = load(FOLDER / "kubernetes.yaml")["scrape_configs"][0]["dns_sd_configs"][0]
+        self.assertEqual(found, {"names": [f"{service['metadata']['name']}.{namespace}.svc"], "type": "A",
+                                 "port": service["spec"]["ports"][0]["port"]})
+        services = load(DEPLOY / "compose" / "redis.yaml")["services"]
+        targets = load(FOLDER / "prometheus.yaml")["scrape_configs"][0]["static_configs"][0]["targets"]
+        self.assertEqual(targets, [f"{name}:8080" for name in services if name.startswith("scheduler")])
 
     def test_each_alert_fires_and_holds_its_tongue_as_it_should(self):
         # Hours of metrics, in seconds: takt.rules.test.yaml.
