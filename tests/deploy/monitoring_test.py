@@ -6,9 +6,11 @@ import re
 import subprocess
 import tempfile
 import unittest
+import urllib.error
+import urllib.parse
 import urllib.request
 
-from support import DEPLOY, SOURCE, load, load_all
+from support import DEPLOY, SOURCE, free_ports, load, load_all
 
 from harness import TaktTest, until
 
@@ -175,6 +177,69 @@ class Names(TaktTest):
             " / on (job) group_left (node) b:c and d offset 5m > bool 1.5e3")
         self.assertEqual(metrics, {"a_bucket", "b:c", "d"})
         self.assertEqual(labels, {"le", "type", "job", "node"})
+
+
+class Prometheus(TaktTest):
+    """A real Prometheus that scrapes a real scheduler with a token."""
+
+    def start_prometheus(self, token):
+        config = load(FOLDER / "prometheus.yaml")
+        config["global"] = {"scrape_interval": "250ms", "evaluation_interval": "250ms"}
+        config["rule_files"] = [str(RULES)]
+        job = config["scrape_configs"][0]
+        job["authorization"] = {"credentials_file": f"{self.folder}/token"}
+        job["static_configs"][0]["targets"] = [self.url.removeprefix("http://")]
+        pathlib.Path(self.folder, "token").write_text(token)
+        pathlib.Path(self.folder, "prometheus.yaml").write_text(json.dumps(config))
+        address = f"127.0.0.1:{free_ports(1)[0]}"
+        with open(f"{self.folder}/prometheus.out", "wb") as output:
+            process = subprocess.Popen(
+                ["prometheus", f"--config.file={self.folder}/prometheus.yaml",
+                 f"--storage.tsdb.path={self.folder}/tsdb", f"--web.listen-address={address}",
+                 "--log.level=warn"], stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait, 30)
+        self.addCleanup(process.kill)
+        return f"http://{address}"
+
+    def ask(self, path, **values):
+        """The data of an answer of Prometheus', or None while it is not ready yet."""
+        url = f"{self.prometheus}/api/v1/{path}?{urllib.parse.urlencode(values)}"
+        try:
+            with urllib.request.urlopen(url, timeout=10) as answer:
+                return json.load(answer)["data"]
+        except urllib.error.HTTPError as error:
+            if error.code == 503:
+                return None
+            self.fail(f"{values}: {error.read().decode()}")
+        except OSError:
+            return None
+
+    def test_every_panel_shows_something_and_no_alert_is_raised_for_a_healthy_scheduler(self):
+        # The first look at the dashboard after an installation.
+        tokens = {role: self.takt("token", "create", "--role", role, "--store", self.store_url).strip()
+                  for role in ("admin", "viewer", "worker")}
+        self.serve("--with-worker", "--demo", "--set", f"worker.token={tokens['worker']}")
+        self.prometheus = self.start_prometheus(tokens["viewer"])
+        until(lambda: (self.ask("query", query="up == 1") or {}).get("result"),
+              "the scheduler is scraped with its token")
+        variables = {"TAKT_TOKEN": tokens["admin"]}
+        silent = {(panel["title"], target["expr"]) for panel in panels() for target in panel["targets"]}
+
+        def all_show():
+            self.takt("submit", "echo", "{}", "--wait", env=variables)
+            for title, expression in sorted(silent):
+                query = expression.replace("$__rate_interval", "5m").replace("$job", "takt")
+                if self.ask("query", query=query)["result"]:
+                    silent.discard((title, expression))
+            return not silent
+        try:
+            until(all_show, "all panels show something")
+        except AssertionError:
+            self.fail(f"these panels show nothing: {sorted(silent)}")
+        raised = self.ask("rules", type="alert")["groups"][0]["rules"]
+        self.assertEqual(len(raised), len(rules()))
+        self.assertEqual([(rule["name"], rule["health"], rule["state"]) for rule in raised],
+                         [(rule["alert"], "ok", "inactive") for rule in rules()])
 
 
 if __name__ == "__main__":
