@@ -1,15 +1,12 @@
 #include "cli/bench_run.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <mutex>
 #include <thread>
-#include <unordered_map>
 
 #include "base/id.h"
-#include "base/json.h"
 #include "base/random.h"
+#include "cli/bench_submit.h"
 #include "cli/output.h"
 
 namespace takt::internal::cli {
@@ -17,72 +14,104 @@ namespace {
 
 // Enough senders that one slow commit does not hold up the even rate.
 constexpr std::size_t kSenders = 16;
-constexpr Duration kPoll{5};
+constexpr Duration kBenchPoll{5};
 
-std::string NewQueue() {
-    Random random(NewRandomSeed());
-    return "bench-" + SerialText(random.Next());
+double SecondsSince(Steady begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-double SecondsBetween(Steady from, Steady to) {
-    return std::chrono::duration<double>(to - from).count();
+// The smallest value that at least this fraction is not above.
+double Percentile(const std::vector<std::int64_t>& sorted_us, double fraction) {
+    if (sorted_us.empty()) return 0;
+    const auto rank =
+        static_cast<std::size_t>(std::ceil(fraction * static_cast<double>(sorted_us.size())));
+    const auto index = std::clamp<std::size_t>(rank, 1, sorted_us.size()) - 1;
+    return static_cast<double>(sorted_us[index]) / 1000;
 }
 
-std::int64_t WallMicroseconds() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
+Latency LatencyOf(Rate sent, std::vector<std::int64_t> latencies_us) {
+    std::ranges::sort(latencies_us);
+    return {.sent = sent,
+            .tasks = latencies_us.size(),
+            .p50 = Percentile(latencies_us, 0.5),
+            .p99 = Percentile(latencies_us, 0.99),
+            .p999 = Percentile(latencies_us, 0.999),
+            .max = Percentile(latencies_us, 1)};
 }
 
-std::string BatchOf(std::size_t count, const std::string& queue) {
-    const std::string task = R"({"name":"noop","type":"noop","queue":")" + queue + "\"}";
-    std::string body = "[";
-    for (std::size_t i = 0; i < count; ++i) body += (i ? "," : "") + task;
-    return body + "]";
-}
-
-// What several threads do together ends with the first error of any.
-class FirstError {
+// One run of takt bench: its connections, and a lane for each measurement.
+class BenchRun {
   public:
-    void Set(Error error) {
-        const std::lock_guard lock(mutex_);
-        if (!failed_.exchange(true)) error_ = std::move(error);
-    }
-    bool failed() const { return failed_; }
-    Result<void> Get() const {
-        if (failed_) return std::unexpected(error_);
-        return {};
-    }
+    BenchRun(const ClientOptions& options, const BenchPlan& plan, BenchFleet& fleet)
+        : options_(options), plan_(plan), fleet_(fleet) {}
+
+    Result<void> Open();
+    Result<Rate> Fill();
+    Result<Rate> Single();
+    Result<void> Drain(BenchResults& results);
+    Result<void> EndToEnd(BenchResults& results);
+    Result<Latency> MeasureLatency();
 
   private:
-    std::mutex mutex_;
-    std::atomic<bool> failed_ = false;
-    Error error_{};
+    BenchLane NextLane();
+    Steady End() const { return SteadyClock::now() + plan_.timeout; }
+    Result<Rate> Bulk(const BenchLane& lane, std::size_t tasks);
+    Result<void> Say(const BenchLane& lane, std::string_view action);
+    Result<bool> IsEmpty(const BenchLane& lane);
+    // Until the store has every result; then each task must have run exactly once.
+    Result<void> AwaitEnd(const BenchLane& lane, Steady end);
+    Result<BenchTally> CheckOnce(const BenchLane& lane, std::size_t tasks);
+
+    const ClientOptions& options_;
+    const BenchPlan& plan_;
+    BenchFleet& fleet_;
+    std::vector<Client> submitters_;
+    std::vector<Client> senders_;
+    std::size_t phases_ = 0;
+    Time lane_begin_{};
 };
 
-// Submits `count` tasks; those that were turned away because the scheduler is full are sent again.
-Result<void> SubmitBatch(Client& client, const std::string& queue, std::size_t count, Steady end) {
-    while (count > 0) {
-        const auto answer = client.Post("/api/v1/tasks/bulk", BatchOf(count, queue));
-        if (answer) {
-            count -=
-                std::min(count, static_cast<std::size_t>(NumberMember(answer->value, "created")));
-            if (count == 0) return {};
-        } else if (answer.error().code != ErrorCode::kExhausted) {
-            return std::unexpected(answer.error());
+Result<void> BenchRun::Open() {
+    const auto open = [&](std::vector<Client>& clients, std::size_t count) -> Result<void> {
+        while (clients.size() < count) {
+            auto client = Client::Open(options_);
+            if (!client) return std::unexpected(client.error());
+            // The first call opens the connection; that is not what is measured.
+            if (auto warm = client->Get("/version"); !warm) return std::unexpected(warm.error());
+            clients.push_back(std::move(*client));
         }
-        if (SteadyClock::now() > end) {
-            return Fail(ErrorCode::kUnavailable, "the scheduler did not take all tasks in time");
-        }
-        std::this_thread::sleep_for(kPoll);
-    }
+        return {};
+    };
+    if (auto opened = open(submitters_, plan_.submitters); !opened) return opened;
+    return open(senders_, kSenders);
+}
+
+BenchLane BenchRun::NextLane() {
+    Random random(NewRandomSeed());
+    lane_begin_ = std::chrono::time_point_cast<Time::duration>(std::chrono::system_clock::now());
+    return {.phase = ++phases_,
+            .queue = "bench-" + SerialText(random.Next()),
+            .payload = plan_.payload};
+}
+
+Result<Rate> BenchRun::Bulk(const BenchLane& lane, std::size_t tasks) {
+    const Steady begin = SteadyClock::now();
+    auto sent = SubmitInBulk(submitters_, lane,
+                             {.tasks = tasks, .batch = plan_.batch, .end = begin + plan_.timeout});
+    if (!sent) return std::unexpected(sent.error());
+    return Rate{.tasks = tasks, .seconds = SecondsSince(begin)};
+}
+
+Result<void> BenchRun::Say(const BenchLane& lane, std::string_view action) {
+    const auto answer = submitters_[0].Post(PathOf("queues", lane.queue, action));
+    if (!answer) return std::unexpected(answer.error());
     return {};
 }
 
 // Whether every result is stored. The leader's own count is cheap and comes first; it falls when a
 // result arrives, a moment before that is durable.
-Result<bool> IsEmpty(Client& client, const std::string& queue) {
-    const auto counted = client.Get(PathOf("queues", queue));
+Result<bool> BenchRun::IsEmpty(const BenchLane& lane) {
+    const auto counted = submitters_[0].Get(PathOf("queues", lane.queue));
     // A queue in which nothing is left may be forgotten.
     if (!counted && counted.error().code != ErrorCode::kNotFound) {
         return std::unexpected(counted.error());
@@ -91,154 +120,127 @@ Result<bool> IsEmpty(Client& client, const std::string& queue) {
         NumberMember(counted->value, "waiting") + NumberMember(counted->value, "working") > 0) {
         return false;
     }
-    const auto live = client.Get(WithQuery(
-        "/api/v1/executions",
-        {{"queue", queue}, {"status", "pending,scheduled,running,retrying"}, {"limit", "1"}}));
+    // The store finds them by time; without it, it would look through everything that is pending.
+    const auto live = submitters_[0].Get(
+        WithQuery("/api/v1/executions", {{"queue", lane.queue},
+                                         {"status", "pending,scheduled,running,retrying"},
+                                         {"from", FormatTime(lane_begin_)},
+                                         {"limit", "1"}}));
     if (!live) return std::unexpected(live.error());
     return ListMember(live->value, "items").empty();
 }
 
-Result<void> WaitUntilEmpty(Client& client, const std::string& queue, Steady end) {
+Result<void> BenchRun::AwaitEnd(const BenchLane& lane, Steady end) {
     while (true) {
-        const auto empty = IsEmpty(client, queue);
+        const auto empty = IsEmpty(lane);
         if (!empty) return std::unexpected(empty.error());
         if (*empty) return {};
         if (SteadyClock::now() > end) {
-            return Fail(ErrorCode::kUnavailable,
-                        "the tasks were not done in time; are there workers that run noop?");
+            return Fail(ErrorCode::kUnavailable, "the tasks were not done in time");
         }
-        std::this_thread::sleep_for(kPoll);
+        std::this_thread::sleep_for(kBenchPoll);
     }
 }
 
-struct Sent {
-    std::mutex mutex;
-    std::unordered_map<std::string, std::int64_t> at;  // By id, in microseconds.
-};
+Result<BenchTally> BenchRun::CheckOnce(const BenchLane& lane, std::size_t tasks) {
+    auto tally = fleet_.Read(lane.phase);
+    if (!tally) return tally;
+    if (tally->distinct == tasks && tally->twice == 0) return tally;
+    // A task that two processes ran counts as two distinct ones.
+    return Fail(ErrorCode::kConflict, "not every task ran exactly once: of " +
+                                          std::to_string(tasks) + " the workers ran " +
+                                          std::to_string(tally->distinct) + " and " +
+                                          std::to_string(tally->twice) + " again");
+}
 
-void SendEvenly(Client& client, const std::string& queue, std::size_t rate, std::size_t from,
-                std::size_t count, Steady begin, Sent& sent, FirstError& error) {
-    for (std::size_t i = from; i < count && !error.failed(); i += kSenders) {
-        const Steady due = begin + std::chrono::microseconds(i * 1'000'000 / rate);
-        std::this_thread::sleep_for(due - SteadyClock::now());
-        const std::string id = queue + "-" + std::to_string(i);
-        const std::string body =
-            R"({"name":"clock","type":"clock","queue":")" + queue + R"(","id":")" + id + "\"}";
-        const std::int64_t at = WallMicroseconds();
-        if (auto answer = client.Post("/api/v1/tasks", body); !answer) error.Set(answer.error());
-        const std::lock_guard lock(sent.mutex);
-        sent.at.emplace(id, at);
+Result<Rate> BenchRun::Fill() {
+    BenchLane lane = NextLane();
+    lane.type = "bench-pending";  // That no worker serves.
+    return Bulk(lane, plan_.pending);
+}
+
+Result<Rate> BenchRun::Single() {
+    const BenchLane lane = NextLane();
+    if (auto paused = Say(lane, "pause"); !paused) return std::unexpected(paused.error());
+    const Steady begin = SteadyClock::now();
+    auto sent = SubmitOneByOne(submitters_[0], lane, plan_.single, End());
+    if (!sent) return std::unexpected(sent.error());
+    const Rate rate{.tasks = plan_.single, .seconds = SecondsSince(begin)};
+    if (auto resumed = Say(lane, "resume"); !resumed) return std::unexpected(resumed.error());
+    if (auto over = AwaitEnd(lane, End()); !over) return std::unexpected(over.error());
+    if (auto once = CheckOnce(lane, plan_.single); !once) return std::unexpected(once.error());
+    return rate;
+}
+
+Result<void> BenchRun::Drain(BenchResults& results) {
+    const BenchLane lane = NextLane();
+    if (auto paused = Say(lane, "pause"); !paused) return paused;
+    const auto bulk = Bulk(lane, plan_.drain);
+    if (!bulk) return std::unexpected(bulk.error());
+    results.bulk = *bulk;
+    const Steady begin = SteadyClock::now();
+    if (auto resumed = Say(lane, "resume"); !resumed) return resumed;
+    if (auto over = AwaitEnd(lane, End()); !over) return over;
+    results.drain = {.tasks = plan_.drain, .seconds = SecondsSince(begin)};
+    const auto once = CheckOnce(lane, plan_.drain);
+    return once ? Result<void>() : std::unexpected(once.error());
+}
+
+Result<void> BenchRun::EndToEnd(BenchResults& results) {
+    const BenchLane lane = NextLane();
+    const Steady begin = SteadyClock::now();
+    const auto submitted = Bulk(lane, plan_.tasks);
+    if (!submitted) return std::unexpected(submitted.error());
+    if (auto over = AwaitEnd(lane, begin + plan_.timeout); !over) return over;
+    results.submitted = *submitted;
+    results.end_to_end = {.tasks = plan_.tasks, .seconds = SecondsSince(begin)};
+    const auto once = CheckOnce(lane, plan_.tasks);
+    return once ? Result<void>() : std::unexpected(once.error());
+}
+
+Result<Latency> BenchRun::MeasureLatency() {
+    const BenchLane lane = NextLane();
+    const auto tasks = static_cast<std::size_t>(plan_.latency_for.count()) * plan_.rate / 1000;
+    const Steady begin = SteadyClock::now();
+    if (auto sent = SubmitEvenly(senders_, lane, tasks, plan_.rate); !sent) {
+        return std::unexpected(sent.error());
     }
-}
-
-// When handlers began, by what they returned.
-Result<std::vector<double>> ReadLatencies(Client& client, const std::string& queue,
-                                          const Sent& sent) {
-    std::vector<double> latencies;
-    std::string cursor;
-    do {
-        const auto page = client.Get(WithQuery(
-            "/api/v1/executions", {{"queue", queue}, {"limit", "1000"}, {"cursor", cursor}}));
-        if (!page) return std::unexpected(page.error());
-        for (const auto* item : ListMember(page->value, "items")) {
-            const auto found = sent.at.find(Member(*item, "id"));
-            const auto* result = FindMember(*item, "result");
-            if (found == sent.at.end() || !result || !result->is_object()) {
-                return Fail(ErrorCode::kConflict,
-                            "execution " + Member(*item, "id") + " is " + Member(*item, "status") +
-                                " without the time of its start; do the workers have --demo?");
-            }
-            const double started = NumberMember(*result, "started_us");
-            latencies.push_back((started - static_cast<double>(found->second)) / 1000);
-        }
-        cursor = Member(page->value, "next_cursor");
-    } while (!cursor.empty());
-    std::ranges::sort(latencies);
-    return latencies;
-}
-
-// The smallest value that at least this fraction is not above.
-double Percentile(const std::vector<double>& sorted, double fraction) {
-    if (sorted.empty()) return 0;
-    const auto rank =
-        static_cast<std::size_t>(std::ceil(fraction * static_cast<double>(sorted.size())));
-    return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
+    const Rate rate{.tasks = tasks, .seconds = SecondsSince(begin)};
+    if (auto over = AwaitEnd(lane, End()); !over) return std::unexpected(over.error());
+    auto tally = CheckOnce(lane, tasks);
+    if (!tally) return std::unexpected(tally.error());
+    return LatencyOf(rate, std::move(tally->latencies_us));
 }
 
 }  // namespace
 
-Result<Throughput> MeasureThroughput(const ClientOptions& options, const BenchPlan& plan) {
-    const std::string queue = NewQueue();
-    std::vector<Client> clients;
-    for (std::size_t i = 0; i < plan.submitters; ++i) {
-        auto client = Client::Open(options);
-        if (!client) return std::unexpected(client.error());
-        clients.push_back(std::move(*client));
+Result<BenchResults> RunBench(const ClientOptions& client, const BenchPlan& plan,
+                              BenchFleet& fleet) {
+    BenchRun run(client, plan, fleet);
+    if (auto opened = run.Open(); !opened) return std::unexpected(opened.error());
+    BenchResults results;
+    if (plan.pending > 0) {
+        const auto filled = run.Fill();
+        if (!filled) return std::unexpected(filled.error());
+        results.pending = *filled;
     }
-    FirstError error;
-    std::atomic<std::size_t> taken = 0;
-    const Steady begin = SteadyClock::now();
-    const Steady end = begin + plan.timeout;
-    {
-        std::vector<std::jthread> threads;
-        for (Client& client : clients) {
-            threads.emplace_back([&] {
-                while (!error.failed()) {
-                    const std::size_t first = taken.fetch_add(plan.batch);
-                    if (first >= plan.tasks) return;
-                    const std::size_t count = std::min(plan.batch, plan.tasks - first);
-                    auto sent = SubmitBatch(client, queue, count, end);
-                    if (!sent) error.Set(sent.error());
-                }
-            });
-        }
+    if (plan.single > 0) {
+        const auto single = run.Single();
+        if (!single) return std::unexpected(single.error());
+        results.single = *single;
     }
-    const Steady submitted = SteadyClock::now();
-    if (auto all = error.Get(); !all) return std::unexpected(all.error());
-    if (auto done = WaitUntilEmpty(clients[0], queue, end); !done) {
-        return std::unexpected(done.error());
+    if (plan.drain > 0) {
+        if (auto drained = run.Drain(results); !drained) return std::unexpected(drained.error());
     }
-    return Throughput{.tasks = plan.tasks,
-                      .submit_seconds = SecondsBetween(begin, submitted),
-                      .total_seconds = SecondsBetween(begin, SteadyClock::now())};
-}
-
-Result<Latency> MeasureLatency(const ClientOptions& options, const BenchPlan& plan) {
-    const std::string queue = NewQueue();
-    const auto count = static_cast<std::size_t>(plan.latency_for.count()) * plan.rate / 1000;
-    if (count == 0) return Latency{};
-    std::vector<Client> clients;
-    for (std::size_t i = 0; i < kSenders; ++i) {
-        auto client = Client::Open(options);
-        if (!client) return std::unexpected(client.error());
-        // The first call opens the connection; that is not what is measured.
-        if (auto warm = client->Get("/version"); !warm) return std::unexpected(warm.error());
-        clients.push_back(std::move(*client));
+    if (plan.tasks > 0) {
+        if (auto done = run.EndToEnd(results); !done) return std::unexpected(done.error());
     }
-    FirstError error;
-    Sent sent;
-    const Steady begin = SteadyClock::now();
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 0; i < kSenders; ++i) {
-            threads.emplace_back(
-                [&, i] { SendEvenly(clients[i], queue, plan.rate, i, count, begin, sent, error); });
-        }
+    if (plan.latency_for > Duration(0)) {
+        const auto latency = run.MeasureLatency();
+        if (!latency) return std::unexpected(latency.error());
+        results.latency = *latency;
     }
-    const double seconds = SecondsBetween(begin, SteadyClock::now());
-    if (auto all = error.Get(); !all) return std::unexpected(all.error());
-    const Steady end = SteadyClock::now() + plan.timeout;
-    if (auto done = WaitUntilEmpty(clients[0], queue, end); !done) {
-        return std::unexpected(done.error());
-    }
-    const auto latencies = ReadLatencies(clients[0], queue, sent);
-    if (!latencies) return std::unexpected(latencies.error());
-    return Latency{.tasks = latencies->size(),
-                   .rate = static_cast<double>(count) / seconds,
-                   .p50 = Percentile(*latencies, 0.5),
-                   .p99 = Percentile(*latencies, 0.99),
-                   .p999 = Percentile(*latencies, 0.999),
-                   .max = latencies->empty() ? 0 : latencies->back()};
+    return results;
 }
 
 }  // namespace takt::internal::cli

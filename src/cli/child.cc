@@ -19,9 +19,11 @@ namespace {
 // Lines are for people; one that never ends is not read further.
 constexpr std::size_t kLineMax = 64 << 10;
 
-[[noreturn]] void Become(const std::vector<std::string>& arguments, int output, pid_t parent) {
+[[noreturn]] void Become(const std::vector<std::string>& arguments, int input, int output,
+                         pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
+    dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     sigset_t none;
     sigemptyset(&none);
@@ -32,6 +34,10 @@ constexpr std::size_t kLineMax = 64 << 10;
     argv.push_back(nullptr);
     execv("/proc/self/exe", argv.data());
     _exit(127);
+}
+
+std::unexpected<Error> CannotPipe() {
+    return Fail(ErrorCode::kUnavailable, std::string("cannot make a pipe: ") + strerror(errno));
 }
 
 }  // namespace
@@ -60,30 +66,45 @@ Usage UsageOf(pid_t process) {
 }
 
 Result<Child> Child::Start(const std::vector<std::string>& arguments) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        return Fail(ErrorCode::kUnavailable, std::string("cannot make a pipe: ") + strerror(errno));
+    int in[2];
+    int out[2];
+    if (pipe2(in, O_CLOEXEC) != 0) return CannotPipe();
+    if (pipe2(out, O_CLOEXEC) != 0) {
+        close(in[0]);
+        close(in[1]);
+        return CannotPipe();
     }
     const pid_t parent = getpid();
     const pid_t process = fork();
-    if (process == 0) Become(arguments, ends[1], parent);
-    close(ends[1]);
+    if (process == 0) Become(arguments, in[0], out[1], parent);
+    close(in[0]);
+    close(out[1]);
     if (process < 0) {
-        close(ends[0]);
+        close(in[1]);
+        close(out[0]);
         return Fail(ErrorCode::kUnavailable,
                     std::string("cannot start a process: ") + strerror(errno));
     }
-    return Child(process, ends[0]);
+    return Child(process, in[1], out[0]);
 }
 
 Child::Child(Child&& other) noexcept
     : process_(std::exchange(other.process_, -1)),
+      input_(std::exchange(other.input_, -1)),
       output_(std::exchange(other.output_, -1)),
       read_(std::move(other.read_)) {}
 
 Child::~Child() {
     Stop(Duration(5'000));
+    if (input_ >= 0) close(input_);
     if (output_ >= 0) close(output_);
+}
+
+Result<void> Child::WriteLine(const std::string& line) {
+    const std::string text = line + "\n";
+    // Lines are far shorter than what a pipe takes at once.
+    if (write(input_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
+    return Fail(ErrorCode::kUnavailable, "a process that was started for this has ended");
 }
 
 Result<std::string> Child::ReadLine(Duration timeout) {

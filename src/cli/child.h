@@ -33,14 +33,19 @@ class Child {
     // The next line of its standard output. kUnavailable if it ends or says nothing until then.
     Result<std::string> ReadLine(Duration timeout);
 
+    // Adds a line to its standard input. kUnavailable if it has ended.
+    Result<void> WriteLine(const std::string& line);
+
     // Asks it to stop, and kills it when it has not after `grace`.
     void Stop(Duration grace);
 
     pid_t process() const { return process_; }
 
   private:
-    Child(pid_t process, int output) : process_(process), output_(output) {}
+    Child(pid_t process, int input, int output)
+        : process_(process), input_(input), output_(output) {}
     pid_t process_ = -1;
+    int input_ = -1;
     int output_ = -1;
     std::string read_;
 };

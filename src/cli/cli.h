@@ -70,6 +70,7 @@ void AddLogs(CLI::App& app, Context& context);
 void AddTop(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);
+void AddBenchWorker(CLI::App& app, Context& context);
 // Last: it knows the commands that were added before.
 void AddCompletion(CLI::App& app, Context& context);
 

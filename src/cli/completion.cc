@@ -8,10 +8,15 @@
 namespace takt::internal::cli {
 namespace {
 
+// Those without a group are not for people.
+bool IsShown(const CLI::App* command) {
+    return !command->get_group().empty();
+}
+
 // Every word that may follow a command: its parts and its long flags.
 std::string WordsOf(const CLI::App& command) {
     std::string words;
-    for (const CLI::App* part : command.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* part : command.get_subcommands(IsShown)) {
         words += part->get_name() + " ";
     }
     for (const CLI::Option* option : command.get_options()) {
@@ -23,10 +28,9 @@ std::string WordsOf(const CLI::App& command) {
 
 std::string Script(const CLI::App& app) {
     std::string cases;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* command : app.get_subcommands(IsShown)) {
         cases += fmt::format("        {}) words='{}' ;;\n", command->get_name(), WordsOf(*command));
-        for (const CLI::App* part :
-             command->get_subcommands([](const CLI::App*) { return true; })) {
+        for (const CLI::App* part : command->get_subcommands(IsShown)) {
             cases += fmt::format("        '{} {}') words='{} {}' ;;\n", command->get_name(),
                                  part->get_name(), WordsOf(*part), WordsOf(*command));
         }

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
          {cli::AddServe, cli::AddWorker, cli::AddSubmit, cli::AddGet, cli::AddList, cli::AddCancel,
           cli::AddRetry, cli::AddTrigger, cli::AddTasks, cli::AddWorkers, cli::AddQueues,
           cli::AddStatus, cli::AddExplain, cli::AddLogs, cli::AddTop, cli::AddToken, cli::AddBench,
-          cli::AddCompletion}) {
+          cli::AddBenchWorker, cli::AddCompletion}) {
         add(app, context);
     }
     try {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/json/value.hpp>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -58,13 +57,6 @@ TaskResult WriteLog(TaskContext& context) {
     return TaskResult::Success();
 }
 
-// For takt bench: tells when it began.
-TaskResult TellTime(TaskContext&) {
-    const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
-        std::chrono::system_clock::now().time_since_epoch());
-    return TaskResult::Success("{\"started_us\":" + std::to_string(now.count()) + "}");
-}
-
 }  // namespace
 
 Result<void> AddDemoHandlers(ExecutorRegistry& executors) {
@@ -74,7 +66,6 @@ Result<void> AddDemoHandlers(ExecutorRegistry& executors) {
         {"sleep", Sleep},
         {"fail", FailSometimes},
         {"log", WriteLog},
-        {"clock", TellTime},
     };
     for (const auto& [type, function] : handlers) {
         if (auto added = executors.AddFunction(type, function); !added) return added;

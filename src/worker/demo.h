@@ -10,7 +10,6 @@ namespace takt::internal {
 // sleep  {"ms": 20} takes that long, unless it is stopped
 // fail   {"times": 2} fails its first two attempts; without, always
 // log    {"lines": 3} writes as many lines, with progress
-// clock  gives the time at which it began, for takt bench
 // kConflict if one of the types is taken.
 Result<void> AddDemoHandlers(ExecutorRegistry& executors);
 

@@ -1,5 +1,4 @@
 """What a newcomer and a script do with the command line, against one scheduler with its worker."""
-import json
 import pathlib
 import socket
 import subprocess
@@ -162,15 +161,28 @@ class Commands(TaktTest):
 
     def test_bench_measures_with_processes_of_its_own(self):
         # Somebody wants to know what this machine can do.
-        report = self.takt_json("bench", "--tasks", "2000", "--rate", "100", "--latency-for", "500ms",
+        report = self.takt_json("bench", "--tasks", "2000", "--single", "50", "--drain", "500",
+                                "--pending", "100", "--rate", "100", "--latency-for", "500ms",
                                 "--workers", "1")
-        self.assertEqual(report["tasks"], 2000)
-        self.assertGreater(report["completed_per_second"], 0)
-        self.assertEqual(report["latency_ms"]["tasks"], 50)
-        self.assertGreater(report["latency_ms"]["p50"], 0)
+        phases = report["phases"]
+        self.assertEqual({name: phase["tasks"] for name, phase in phases.items()},
+                         {"pending": 100, "single": 50, "bulk": 500, "drain": 500,
+                          "submitted": 2000, "end_to_end": 2000, "latency": 50})
+        for phase in phases.values():
+            self.assertGreater(phase["per_second"], 0)
+        self.assertEqual(phases["latency"]["ms"]["tasks"], 50)
+        self.assertGreater(phases["latency"]["ms"]["p50"], 0)
         self.assertEqual([row["name"] for row in report["processes"]],
                          ["scheduler", "worker 1", "this client"])
-        self.assertTrue(json.dumps(report["store"]))
+        self.assertIn("embedded", report["store"])
+
+    def test_bench_measures_fleets_larger_than_the_machine(self):
+        # Somebody plans for a thousand workers and has a laptop.
+        report = self.takt_json("bench", "--tasks", "500", "--latency-for", "0s", "--workers", "2",
+                                "--sessions", "20", "--capacity", "2", "--payload", "1000")
+        self.assertEqual(report["phases"]["end_to_end"]["tasks"], 500)
+        self.assertEqual((report["workers"], report["sessions"], report["payload_bytes"]),
+                         (2, 20, 1000))
 
 
 class Store(TaktTest):
