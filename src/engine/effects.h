@@ -66,6 +66,8 @@ struct Lookup {
 struct Effects {
     // At most one change of each row: a later change of a row takes the place of the earlier one.
     std::vector<Change> changes;
+    // Which of them took the place of an earlier one; the node measures them anew and empties it.
+    std::vector<std::uint32_t> rewritten;
     // Whether the changes are worth a commit of their own. What need not survive (that an attempt
     // has begun) goes along with the next one.
     bool urgent = false;
@@ -81,6 +83,11 @@ struct Effects {
     std::vector<Lookup> lookups;
     std::vector<Event> events;
     std::vector<LogChunk> logs;  // For who follows an execution's output.
+
+    Change& Rewrite(std::uint32_t index) {
+        rewritten.push_back(index);
+        return changes[index];
+    }
 
     // Whether there is nothing to carry out, changes aside.
     bool silent() const {

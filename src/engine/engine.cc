@@ -161,7 +161,7 @@ void Engine::Clean() {
         .count_max = std::uint32_t(std::min<std::uint64_t>(
             idle_turn ? std::max<std::uint64_t>(busy_count, kPurgeIdle) : busy_count, UINT32_MAX))};
     if (purge_mark_.generation == effects_->generation) {
-        effects_->changes[purge_mark_.index] = purge;
+        effects_->Rewrite(purge_mark_.index) = purge;
     } else {
         purge_mark_ = {effects_->generation, std::uint32_t(effects_->changes.size())};
         effects_->changes.emplace_back(purge);
@@ -365,7 +365,7 @@ void Engine::ReplyWith(RequestId request, Result<Answer> answer) {
 void Engine::Write(Live& live, Place after, bool urgent) {
     effects_->urgent |= urgent;
     if (live.mark.generation == effects_->generation) {
-        auto& change = std::get<ExecutionChange>(effects_->changes[live.mark.index]);
+        auto& change = std::get<ExecutionChange>(effects_->Rewrite(live.mark.index));
         change.after = after;
         change.row = live.row;
     } else {
@@ -378,7 +378,7 @@ void Engine::Write(Live& live, Place after, bool urgent) {
 void Engine::Write(Recurring& recurring) {
     effects_->urgent = true;
     if (recurring.mark.generation == effects_->generation) {
-        effects_->changes[recurring.mark.index] = TaskPut{recurring.row};
+        effects_->Rewrite(recurring.mark.index) = TaskPut{recurring.row};
     } else {
         recurring.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
         effects_->changes.emplace_back(TaskPut{recurring.row});
@@ -388,7 +388,7 @@ void Engine::Write(Recurring& recurring) {
 void Engine::Write(Slot& slot) {
     effects_->urgent = true;
     if (slot.mark.generation == effects_->generation) {
-        effects_->changes[slot.mark.index] = WorkerPut{slot.row};
+        effects_->Rewrite(slot.mark.index) = WorkerPut{slot.row};
     } else {
         slot.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
         effects_->changes.emplace_back(WorkerPut{slot.row});
@@ -398,10 +398,10 @@ void Engine::Write(Slot& slot) {
 // Settings change rarely: a search through the batch is cheaper than remembering where they are.
 void Engine::Write(SettingPut setting) {
     effects_->urgent = true;
-    for (Change& change : effects_->changes) {
-        auto* earlier = std::get_if<SettingPut>(&change);
+    for (std::uint32_t i = 0; i < effects_->changes.size(); ++i) {
+        const auto* earlier = std::get_if<SettingPut>(&effects_->changes[i]);
         if (!earlier || !(earlier->key == setting.key)) continue;
-        *earlier = std::move(setting);
+        effects_->Rewrite(i) = std::move(setting);
         return;
     }
     effects_->changes.emplace_back(std::move(setting));

@@ -105,7 +105,7 @@ void Engine::On(DeleteTask& remove) {
     fires_.Remove(recurring);
     const TaskDelete change{remove.task};
     if (recurring.mark.generation == effects_->generation) {
-        effects_->changes[recurring.mark.index] = change;
+        effects_->Rewrite(recurring.mark.index) = change;
     } else {
         effects_->changes.emplace_back(change);
     }

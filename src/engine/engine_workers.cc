@@ -311,7 +311,7 @@ void Engine::Forget(Slot& slot) {
     std::erase(unfinished_, &slot);
     const WorkerDelete change{slot.row.id};
     if (slot.mark.generation == effects_->generation) {
-        effects_->changes[slot.mark.index] = change;
+        effects_->Rewrite(slot.mark.index) = change;
     } else {
         effects_->changes.emplace_back(change);
     }

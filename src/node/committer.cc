@@ -31,12 +31,15 @@ bool Committer::full() const {
 }
 
 void Committer::Measure() {
-    // A later change of a row replaces the earlier one and may be larger. Where batches are small,
-    // measuring anew is cheap; where they are large, so is the room for such a difference.
-    constexpr std::size_t kFewChanges = 1024;
-    if (limits_.changes_max <= kFewChanges) gathering_bytes_ = gathering_counted_ = 0;
-    for (; gathering_counted_ < gathering_.changes.size(); ++gathering_counted_) {
-        gathering_bytes_ += SizeOf(gathering_.changes[gathering_counted_]);
+    const std::vector<Change>& changes = gathering_.changes;
+    for (const std::uint32_t index : gathering_.rewritten) {
+        if (index >= sizes_.size()) continue;  // Added by the same step.
+        const std::size_t size = SizeOf(changes[index]);
+        gathering_bytes_ += size - std::exchange(sizes_[index], size);
+    }
+    gathering_.rewritten.clear();
+    while (sizes_.size() < changes.size()) {
+        gathering_bytes_ += sizes_.emplace_back(SizeOf(changes[sizes_.size()]));
     }
 }
 
@@ -83,7 +86,8 @@ void Committer::Seal() {
     runtime_.Cancel(std::exchange(lazy_timer_, 0));
     Effects sealed = std::exchange(now, Effects{});
     now.generation = sealed.generation + 1;
-    gathering_bytes_ = gathering_counted_ = 0;
+    gathering_bytes_ = 0;
+    sizes_.clear();
     auto batch = std::make_shared<Batch>();
     batch->term = term_;
     batch->sequence = ++sequence_;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/effects.h"
 #include "node/runtime.h"
@@ -80,7 +81,7 @@ class Committer {
     const StoreLimits limits_;
     Effects gathering_;
     std::size_t gathering_bytes_ = 0;
-    std::size_t gathering_counted_ = 0;  // Changes of gathering_ that are in gathering_bytes_.
+    std::vector<std::size_t> sizes_;  // Of the changes of gathering_, as far as they are measured.
     Serial last_serial_ = 0;
     std::deque<Batched> under_way_;
     std::size_t sent_ = 0;  // Commits whose answer is awaited.

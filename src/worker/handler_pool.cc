@@ -31,6 +31,7 @@ struct HandlerPool::State {
     std::deque<HeldPtr> queue;
     std::list<std::shared_ptr<Thread>> threads;  // Without the abandoned.
     std::size_t idle = 0;
+    bool waking = false;  // An idle thread was called and has not come yet.
     std::size_t abandoned = 0;
     bool over = false;
 
@@ -40,6 +41,7 @@ struct HandlerPool::State {
     bool stopping = false;  // In somebody's callback.
 
     void Grow(const std::shared_ptr<State>& self);
+    void WakeOne();
     void Work(const std::shared_ptr<Thread>& self);
     void Stop();
 };
@@ -58,6 +60,14 @@ void HandlerPool::State::Grow(const std::shared_ptr<State>& self) {
     }
 }
 
+// REQUIRES: the lock is held. To wake a thread takes longer than most handlers: each who comes
+// calls the next, if there still is something for it, rather than one call for each that is queued.
+void HandlerPool::State::WakeOne() {
+    if (queue.empty() || idle == 0 || waking) return;
+    waking = true;
+    wake.notify_one();
+}
+
 void HandlerPool::State::Work(const std::shared_ptr<Thread>& self) {
     std::unique_lock lock(mutex);
     while (!self->abandoned) {
@@ -65,10 +75,12 @@ void HandlerPool::State::Work(const std::shared_ptr<Thread>& self) {
             ++idle;
             wake.wait(lock);
             --idle;
+            waking = false;
         }
         if (over) return;
         HeldPtr held = std::move(queue.front());
         queue.pop_front();
+        WakeOne();
         // Withdrawn ones stay in the queue until their turn.
         auto waiting = Held::Phase::kWaiting;
         if (!held->phase.compare_exchange_strong(waiting, Held::Phase::kRunning)) continue;
@@ -132,11 +144,11 @@ HandlerPool::~HandlerPool() {
 void HandlerPool::Push(HeldPtr held) {
     const std::scoped_lock lock(state_->mutex);
     state_->queue.push_back(std::move(held));
-    if (state_->idle >= state_->queue.size() ||
-        state_->threads.size() >= state_->bounds.threads_max) {
-        return state_->wake.notify_one();
+    if (state_->idle < state_->queue.size() &&
+        state_->threads.size() < state_->bounds.threads_max) {
+        state_->Grow(state_);
     }
-    state_->Grow(state_);
+    state_->WakeOne();
 }
 
 bool HandlerPool::Abandon(const Held& held) {
