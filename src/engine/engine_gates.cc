@@ -126,6 +126,7 @@ void Engine::Pour(Queue& queue) {
         }
         if (!best) return;
         if (Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
+        if (Lapse(*front.live)) continue;
         Take(*front.live, *Choose(front.live->row, *best));
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {

@@ -132,12 +132,13 @@ void Engine::On(PauseTask& pause) {
     Recurring& recurring = *found->second;
     FireState& state = recurring.row.state;
     if (state.paused != pause.paused) {
+        // What is due meanwhile is made up for only if the task asks for it; what was overdue
+        // before is on record either way.
+        const bool catch_up = recurring.row.task->opt().catch_up_after_pause;
+        if (!catch_up) MissOverdue(recurring);
         state.paused = pause.paused;
         state.paused_at = pause.paused ? now_.wall : Time{};
-        // What was due meanwhile is made up for only if the task asks for it.
-        if (!pause.paused && !recurring.row.task->opt().catch_up_after_pause) {
-            PlanFrom(recurring, now_.wall);
-        }
+        if (!catch_up) PlanFrom(recurring, now_.wall);
         Arm(recurring);
         Write(recurring);
     }
@@ -171,7 +172,8 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
             next = state.last_at == Time{} ? plan->First(after) : plan->Next(after);
         }
     } else if (plan) {
-        next = plan->Next(after);
+        // A clock that was set back, or that of another leader, must not bring due times again.
+        next = plan->Next(std::max(after, state.last_at));
     }
     if (recurrence.fires_max != 0 && state.fires >= recurrence.fires_max) next.reset();
     state.next_at = next.value_or(Time{});
@@ -234,7 +236,7 @@ void Engine::OnFire(Recurring& recurring) {
     ++counters_.fired;
     Fire(recurring, {.due = due});
     PlanFrom(recurring, plan && plan->after_end() ? now_.wall : due);
-    Write(recurring);
+    if (!config_.sabotage.forget_fires) Write(recurring);
 }
 
 // The task gets other times: what is overdue by the old ones will not be fired any more.
@@ -259,6 +261,7 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
     state.last_at = due.last;
     state.missed += due.count;
     counters_.missed += due.count;
+    if (config_.sabotage.forget_missed) return;
     Execution row;
     row.serial = serials_.Next(now_.wall);
     row.id = ExecutionId(Text(SerialText(row.serial)));

@@ -68,6 +68,32 @@ TEST(SabotageTest, ForgettingFailuresAtATakeoverIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_forget_failures = true}, 100), HasSubstr("forgot failures"));
 }
 
+// The leader dies after a fire, and the next one does not know of it.
+TEST(SabotageTest, AFireThatDoesNotWriteItsTasksPlaceIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_fires = true}, 100),
+                AnyOf(HasSubstr("was accounted for twice"), HasSubstr("was not written with it")));
+}
+
+TEST(SabotageTest, DueTimesThatLeaveNoRecordAreNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_missed = true}, 100), HasSubstr("was lost"));
+}
+
+TEST(SabotageTest, ForgettingATurnAtATakeoverIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_turns = true}, 300), HasSubstr("overlap"));
+}
+
+TEST(SabotageTest, ForgettingWhoIsAtWorkAtATakeoverIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_limits = true}, 300), HasSubstr("are at work"));
+}
+
+TEST(SabotageTest, ForgettingUniqueKeysAtATakeoverIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_keys = true}, 300), HasSubstr("same unique key"));
+}
+
+TEST(SabotageTest, StartingWhatHasExpiredIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_expiry = true}, 100), HasSubstr("it had expired"));
+}
+
 TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_release_early = true}, 100),
                 HasSubstr("was sent to a worker before it was committed"));
