@@ -30,6 +30,7 @@ class Committer {
   public:
     struct Events {
         std::function<void(const Effects&)> release;
+        // The term is over: the store knows a newer one, or refused a batch for good.
         std::function<void(const std::string& why)> on_fenced;
     };
 

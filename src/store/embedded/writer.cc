@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace takt::internal::embedded {
@@ -151,8 +152,12 @@ void Writer::Rollback() {
 }
 
 Error Writer::Judge(const SqliteError& error, bool committing) {
-    // The shared-memory file cannot grow on a full disk either.
-    if (error.code() == SQLITE_FULL || error.extended_code() == SQLITE_IOERR_SHMSIZE) {
+    // The shared-memory file cannot grow on a full disk either. SQLite takes a quota or a limit of
+    // the file size for a broken disk, and they are none.
+    const int cause = sqlite3_system_errno(connection_.get());
+    const bool no_room = error.extended_code() == SQLITE_IOERR_WRITE &&
+                         (cause == ENOSPC || cause == EDQUOT || cause == EFBIG);
+    if (error.code() == SQLITE_FULL || error.extended_code() == SQLITE_IOERR_SHMSIZE || no_room) {
         return {ErrorCode::kUnavailable,
                 fmt::format("the disk of {} is full; free some space there, Takt goes on by itself",
                             directory_),
