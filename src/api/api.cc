@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/execution_reads.h"
 #include "api/json_read.h"
 #include "api/openapi.h"
 #include "base/log.h"
@@ -105,6 +106,7 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .random = Random(NewRandomSeed()),
         .routes = RouteTable(std::move(routes)),
         .openapi = {},
+        .reads = std::make_shared<ExecutionReads>(),
     });
     services->openapi = OpenApiOf(services->routes, services->config.version);
     return std::shared_ptr<Api>(new Api(std::move(services)));

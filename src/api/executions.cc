@@ -1,5 +1,6 @@
 // Executions: list, get, log, explain.
 #include "api/execution_json.h"
+#include "api/execution_reads.h"
 #include "api/json_read.h"
 #include "api/query.h"
 #include "api/resources.h"
@@ -36,18 +37,8 @@ void ListExecutions(Call call) {
 void GetExecution(Call call) {
     auto id = PathId<ExecutionId>(call);
     if (!id) return;
-    Store& store = call.services().store;
-    std::vector<ExecutionId> ids = {*id};
-    store.FindExecutions(std::move(ids),
-                         [call = std::move(call), id = std::move(*id)](
-                             Result<std::vector<std::optional<Execution>>> found) mutable {
-                             if (!found) return call.RefuseAnswer(found.error());
-                             if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
-                             std::string body;
-                             JsonWriter json(body);
-                             WriteExecution(json, *found->front(), ExecutionDetail::kFull);
-                             call.Json(200, std::move(body));
-                         });
+    ExecutionReads& reads = *call.services().reads;
+    reads.Get(std::move(call), std::move(*id));
 }
 
 void SendLog(Call& call, const std::vector<LogChunk>& chunks, std::size_t limit, bool text) {

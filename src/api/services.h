@@ -17,6 +17,7 @@
 namespace takt::internal {
 
 class EventHub;
+class ExecutionReads;
 class Meters;
 struct Services;
 
@@ -83,6 +84,7 @@ struct Services {
     Random random;
     const RouteTable routes;
     std::string openapi;  // Made once from the routes.
+    std::shared_ptr<ExecutionReads> reads;
 };
 
 // The id in the path. Answers the call and gives nothing if it is none.
