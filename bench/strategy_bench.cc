@@ -216,7 +216,7 @@ void PrintTable(const std::vector<Spread>& spreads) {
 
 constexpr double kPanelWidth = 300;
 constexpr double kPanelHeight = 190;
-constexpr double kShareMax = 30;  // Of the axis, in %.
+constexpr double kShareMax = 35;  // Of the axis, in %.
 constexpr double kPlotLeft = 40;
 constexpr double kPlotTop = 34;
 constexpr double kPlotWidth = 245;
@@ -252,6 +252,10 @@ std::string Panel(const Spread& spread, double x, double y) {
             left + 4, kPlotTop + kPlotHeight - bar, step - 8, bar, left + 1, left + step - 1, fair,
             fair, left + step / 2, kPlotTop + kPlotHeight + 13, kMachines[i].capacity);
     }
+    svg += fmt::format(
+        "<text class=\"small\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">workers, by "
+        "capacity</text>\n",
+        kPlotLeft + kPlotWidth / 2, kPlotTop + kPlotHeight + 28);
     return svg + "</g>\n";
 }
 
@@ -264,7 +268,7 @@ std::string Picture(const std::vector<Spread>& spreads) {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
         "height=\"{1}\" font-family=\"sans-serif\">\n"
         "<title>How each strategy spreads {2} tasks over {3} uneven workers</title>\n"
-        "<style>.name{{font-size:14px;font-weight:bold;fill:#222}}.small{{font-size:10px;fill:#555}"
+        "<style>.name{{font-size:12px;font-weight:bold;fill:#222}}.small{{font-size:10px;fill:#555}"
         "}"
         ".bar{{fill:#4c78a8}}.fair{{stroke:#d95f02;stroke-width:2}}.grid{{stroke:#ddd}}</style>\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
@@ -272,7 +276,7 @@ std::string Picture(const std::vector<Spread>& spreads) {
         "strategy</text>\n"
         "<text class=\"small\" x=\"20\" y=\"42\">Bars: share of the tasks that each worker got. "
         "Orange: "
-        "its share of all capacity × speed. Below each bar: its capacity; speeds from 0.5 to "
+        "its share of all capacity × speed. Speeds differ from 0.5 to "
         "2.</text>\n",
         width, height, kTasks, kWorkers);
     for (std::size_t i = 0; i < spreads.size(); ++i) {

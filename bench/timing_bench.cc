@@ -182,11 +182,13 @@ class Running {
 };
 
 NewTaskPtr MakeTask(Recurrence recurrence) {
-    // As tasks come in by the API: no two share their texts.
+    // As tasks come in by the API: they share the texts of types and queues, the rest is their own.
+    static const Text kType("report");
+    static const Text kQueue("default");
     NewTaskPtr task(new Task);
     task->name = Text(std::string("nightly report of a customer"));
-    task->type = Text(std::string("report"));
-    task->queue = Text(std::string("default"));
+    task->type = kType;
+    task->queue = kQueue;
     task->payload = Text(std::string(R"({"customer": 12345, "format": "pdf"})"));
     auto options = std::make_unique<TaskOptions>();
     options->recurrence = std::move(recurrence);

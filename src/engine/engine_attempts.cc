@@ -48,7 +48,7 @@ Live& Engine::Insert(Execution row, Place place) {
 void Engine::Settle(Live& live) {
     if (live.row.status == Status::kPending || live.row.status == Status::kRetrying) {
         // Who has begun keeps its turn until it is finished, also between attempts.
-        if (Begun(live.row) && live.recurring) Pass(live, live.recurring->turns);
+        if (Begun(live.row) && live.recurring) Pass(live, *live.recurring->turns);
         if (live.row.status == Status::kPending && !Expired(live.row)) return Wait(live);
         // What its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
@@ -65,7 +65,7 @@ void Engine::Settle(Live& live) {
     live.slot = &slot;
     slot.hand.PushBack(live);
     // It has its turn and its room, as far as it needs them.
-    if (live.recurring && !live.forced) Pass(live, live.recurring->turns);
+    if (live.recurring && !live.forced) Pass(live, *live.recurring->turns);
     Gate* room = NamedGateOf(*live.row.task);
     if (room && !config_.sabotage.forget_limits_on_load) Pass(live, *room);
     if (slot.row.status == WorkerStatus::kOffline) {

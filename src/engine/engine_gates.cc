@@ -39,7 +39,7 @@ bool Engine::Enter(Live& live) {
 
 // The gate that the execution has to pass next; null if there is none.
 Gate* Engine::GateHolding(Live& live) {
-    if (live.recurring && !live.took_turn && !live.forced) return &live.recurring->turns;
+    if (live.recurring && !live.took_turn && !live.forced) return live.recurring->turns.get();
     return live.took_room ? nullptr : NamedGateOf(*live.row.task);
 }
 

@@ -153,7 +153,7 @@ TEST_F(NodeTest, AfterAnImpossibleCommitTheNodeBeginsAnewWithoutWhatLedToIt) {
     Answer(store.commits, Result<void>(Fail(ErrorCode::kInvalid, "it contradicts the rows")));
     EXPECT_EQ(refused[ErrorCode::kUnknown], 1);
     EXPECT_EQ(node->status().role, Role::kFollower);
-    runtime.Pass(10s);
+    runtime.Pass(1s);
     ASSERT_FALSE(store.acquires.empty());
     Answer(store.acquires, Result<Term>(Term{0, 8, 100}));
     Answer(store.loads, Result<LoadPage>(LoadPage{}));

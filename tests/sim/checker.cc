@@ -24,10 +24,6 @@ bool CanReach(Status from, Status to) {
     return false;
 }
 
-bool Working(Status status) {
-    return status == Status::kScheduled || status == Status::kRunning;
-}
-
 std::string Describe(const Execution& row) {
     return row.id.text().str() + " (" + std::string(Name(row.status)) + ", attempt " +
            std::to_string(row.attempt) + ", failures " + std::to_string(row.failures) +

@@ -94,11 +94,11 @@ void FireChecker::OnCommit(const Batch& batch) {
     }
 }
 
-bool FireChecker::MayPass(const TaskRow& before, const TaskRow& after, Time due) const {
+bool FireChecker::MayPass(const TaskRow& before, const TaskRow& after) const {
     if (before.task->opt().catch_up_after_pause && after.task->opt().catch_up_after_pause) {
         return false;
     }
-    return before.state.paused ? due > before.state.paused_at : WasPaused(before);
+    return WasPaused(before);
 }
 
 bool FireChecker::WasPaused(const TaskRow& before) const {
@@ -113,14 +113,18 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
     const Recurrence& recurrence = *after.task->opt().recurrence;
     if (!(*before.task->opt().recurrence == recurrence)) return;
     if (recurrence.every_after_end > Duration(0) || before.state.next_at == Time{}) return;
+    const TaskId& id = after.task->id;
+    if (!before.state.paused && after.state.paused && !after.task->opt().catch_up_after_pause &&
+        after.state.next_at != Time{} && after.state.next_at <= after.state.paused_at) {
+        fail_(Describe(id, after.state.next_at) + " was overdue at the pause and has no record");
+    }
     const auto plan = FirePlan::Make(recurrence, after.task->created_at);
     if (!plan) return fail_("the stored task " + after.task->id.text().str() + " has no times");
     std::ranges::sort(records, {}, &Record::first);
-    const TaskId& id = after.task->id;
     std::optional<Time> due = before.state.next_at;
     const auto pass_until = [&](Time until) {
         for (; due && *due < until; due = plan->Next(*due)) {
-            if (!MayPass(before, after, *due)) return fail_(Describe(id, *due) + " was lost");
+            if (!MayPass(before, after)) return fail_(Describe(id, *due) + " was lost");
         }
     };
     for (const Record& record : records) {
@@ -142,7 +146,7 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
         pass_until(after.state.next_at);
         if (due != after.state.next_at)
             fail_(Describe(id, after.state.next_at) + " is no next one");
-    } else if (due && !MayPass(before, after, *due) &&
+    } else if (due && !MayPass(before, after) &&
                (recurrence.fires_max == 0 || after.state.fires < recurrence.fires_max)) {
         fail_(Describe(id, *due) + " will never come");
     }

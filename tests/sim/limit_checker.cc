@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::string_view kQueuePrefix = "queue/";
 
-bool Working(Status status) {
-    return status == Status::kScheduled || status == Status::kRunning;
-}
-
 bool Began(const RowMove& move) {
     return move.after.attempt > move.before.attempt;
 }
