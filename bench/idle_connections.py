@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What idle connections cost a running scheduler: event streams and workers' WebSockets.
 
-    takt serve --listen 127.0.0.1:8095 --store file:/tmp/takt-idle &
+    TAKT_SCHEDULER_WORKER_LEASE=600s takt serve --listen 127.0.0.1:8095 --store file:/tmp/takt-idle &
     bench/idle_connections.py --port 8095 --pid $! --kind events --count 10000
     bench/idle_connections.py --port 8095 --pid $! --kind workers --count 10000
 
 Opens the connections from two processes (a process may have some thousand files open), from several
 loopback addresses (the scheduler limits connections per address), waits until they are quiet and
-prints the growth of the scheduler's memory for each.
+prints the growth of the scheduler's memory for each. Pings are answered; heartbeats are not sent, so
+workers need a long lease.
 """
 import argparse
 import base64
@@ -15,6 +16,7 @@ import json
 import multiprocessing
 import os
 import resource
+import select
 import socket
 import struct
 import time
@@ -43,6 +45,29 @@ def open_events(link):
         raise SystemExit("the event stream was refused")
 
 
+def frame(opcode, payload):
+    mask = os.urandom(4)
+    masked = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+    size = struct.pack("!B", 0x80 | len(payload)) if len(payload) < 126 else \
+        struct.pack("!BH", 0x80 | 126, len(payload))
+    return bytes([0x80 | opcode]) + size + mask + masked
+
+
+def answer_pings(poll, links):
+    """Reads what has come on WebSockets; pings are small and come whole."""
+    for number, _ in poll.poll(0):
+        data = links[number].recv(65536)
+        if not data:
+            raise SystemExit("the scheduler closed a connection")
+        while len(data) >= 2:
+            size, begin = data[1] & 127, 2
+            if size == 126:
+                size, begin = struct.unpack("!H", data[2:4])[0], 4
+            if data[0] & 15 == 9:
+                links[number].sendall(frame(10, data[begin:begin + size]))
+            data = data[begin + size:]
+
+
 def open_worker(link, number):
     key = base64.b64encode(os.urandom(16))
     link.sendall(b"GET /api/v1/workers/attach HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
@@ -53,23 +78,26 @@ def open_worker(link, number):
     hello = json.dumps({"hello": {"protocol": 1, "worker_id": f"idle-{number}",
                                   "instance": f"i-{number}", "capacity": 1,
                                   "types": ["nothing"]}}).encode()
-    mask = os.urandom(4)
-    masked = bytes(byte ^ mask[i % 4] for i, byte in enumerate(hello))
-    link.sendall(struct.pack("!BBH", 0x81, 0x80 | 126, len(hello)) + mask + masked)
-    link.recv(4096)  # The welcome.
+    link.sendall(frame(1, hello))
 
 
 def hold(args, first, count, ready, done):
     resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    links = []
+    links = {}
+    poll = select.epoll()
     for number in range(first, first + count):
         link = socket.socket()
         link.bind((f"127.0.0.{2 + number // PER_ADDRESS}", 0))
         link.connect(("127.0.0.1", args.port))
         open_events(link) if args.kind == "events" else open_worker(link, number)
-        links.append(link)
+        links[link.fileno()] = link
+        if args.kind == "workers":
+            poll.register(link.fileno(), select.EPOLLIN)
+            if number % 100 == 0:
+                answer_pings(poll, links)
     ready.release()
-    done.wait()
+    while not done.wait(0.2):
+        answer_pings(poll, links)
 
 
 def main():
