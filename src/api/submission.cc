@@ -7,7 +7,7 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::size_t kKeyBytesMax = 255;
+constexpr std::size_t kIdempotencyKeyBytesMax = 255;
 
 // version-trace-parent-flags, as W3C Trace Context spells it.
 bool IsTraceParent(std::string_view text) {
@@ -45,7 +45,7 @@ Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options) {
 Result<void> NameByKey(const Call& call, Task& task) {
     const auto key = call.request().headers.Find("Idempotency-Key");
     if (!key || !task.id.empty()) return {};
-    if (key->empty() || key->size() > kKeyBytesMax) {
+    if (key->empty() || key->size() > kIdempotencyKeyBytesMax) {
         return BadField("Idempotency-Key", "must have 1 to 255 bytes");
     }
     const Sha256 hash = Sha256Of(*key);
