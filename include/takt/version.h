@@ -1,9 +1,11 @@
 // The version of the Takt library.
 #pragma once
 
+#include "takt/export.h"
+
 namespace takt {
 
 // "0.1.0": major, minor and patch, as semantic versioning has them. Never null.
-extern const char* const kVersion;
+TAKT_EXPORT extern const char* const kVersion;
 
 }  // namespace takt

@@ -1,0 +1,49 @@
+// Event: something that happened, after it was stored. See Scheduler::RegisterEventCallback.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "takt/export.h"
+#include "takt/time.h"
+
+namespace takt {
+
+enum class EventType : std::uint8_t {
+    kTaskSubmitted,
+    kTaskScheduled,  // Given to a worker.
+    kTaskStarted,    // The worker has begun.
+    kTaskCompleted,  // Success.
+    kTaskFailed,     // For good: no retry is left.
+    kTaskRetrying,   // An attempt failed, another will follow.
+    kTaskCancelled,
+    kTaskSkipped,    // A fire that the execution mode or the misfire policy dropped.
+    kWorkerJoined,   // First seen.
+    kWorkerLeft,     // Said goodbye or was removed.
+    kWorkerOnline,   // Back after being offline or in maintenance.
+    kWorkerOffline,  // Not heard of for too long.
+    kLeaderChanged,
+    kAlert,
+};
+
+// "task.completed" and so on.
+TAKT_EXPORT std::string_view Name(EventType type);
+TAKT_EXPORT std::optional<EventType> ParseEventType(std::string_view name);
+
+struct Event {
+    std::uint64_t serial = 0;  // Rises; never the same twice.
+    EventType type{};
+    Time at{};
+    std::string task_id;       // Empty if it is not about a task,
+    std::string execution_id;  // an execution
+    std::string worker_id;     // or a worker.
+    std::uint32_t attempt = 0;
+    std::string detail;  // One sentence, or empty.
+};
+
+using EventCallback = std::function<void(const Event&)>;
+
+}  // namespace takt

@@ -1,0 +1,88 @@
+// Execution: one run of a task, as the scheduler knows it. A task that runs once and its only
+// execution share their id.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/export.h"
+#include "takt/time.h"
+
+namespace takt {
+
+enum class Status : std::uint8_t {
+    kPending,    // Waits: for its time, for a worker, or for its turn.
+    kScheduled,  // Sent to a worker, which has not said yet that it began.
+    kRunning,
+    kRetrying,  // An attempt failed; waits for the time of the next one.
+    kSuccess,
+    kFailed,
+    kCancelled,
+    kSkipped,  // A fire that the execution mode or the misfire policy dropped.
+};
+
+// "pending", "success" and so on.
+TAKT_EXPORT std::string_view Name(Status status);
+// The names above, also completed, succeeded and canceled.
+TAKT_EXPORT std::optional<Status> ParseStatus(std::string_view name);
+
+// Whether nothing will happen to it any more.
+constexpr bool IsFinal(Status status) {
+    return status >= Status::kSuccess;
+}
+
+// Why an execution did not succeed, or why its last attempt did not.
+struct ExecutionError {
+    std::string code;  // handler_failed, timeout, worker_lost, cancelled, expired, rejected, …
+    std::string message;
+    std::int32_t handler_code = 0;  // What the handler returned; 0 if it said nothing.
+};
+
+struct Execution {
+    std::string id;
+    std::string task_id;
+    std::string task_name;
+    std::string type;
+    std::string queue;
+    int priority = 0;
+    Status status = Status::kPending;
+    std::string origin;          // once, fire (of a recurring task) or trigger.
+    std::uint32_t attempt = 0;   // The number of the last attempt; 0 before the first.
+    std::uint32_t failures = 0;  // Attempts that failed.
+    std::uint32_t losses = 0;    // Attempts whose worker was lost.
+    std::string worker_id;       // Of the last attempt; empty before the first.
+    std::string payload;         // JSON. Empty in lists.
+    Time created_at{};
+    Time scheduled_at{};              // When it was meant to run.
+    std::optional<Time> started_at;   // The last attempt.
+    std::optional<Time> finished_at;  // Set when the status is final.
+    std::string result;               // JSON, what the handler gave; empty for nothing.
+    std::optional<ExecutionError> error;
+
+    bool finished() const { return IsFinal(status); }
+};
+
+// Which executions to list. Filters combine; an empty one does not filter.
+struct ExecutionFilter {
+    std::string task_id;
+    std::vector<Status> statuses;
+    std::string worker_id;
+    std::string type;
+    std::string queue;
+    std::optional<Time> from;  // Created at this time or later,
+    std::optional<Time> to;    // and before this one.
+    std::size_t limit = 100;   // 1 to 1000 for one page.
+    std::string cursor;        // next_cursor of the page before; empty is the first page.
+};
+
+// One page of a list.
+template <typename T>
+struct Page {
+    std::vector<T> items;
+    std::string next_cursor;  // Empty: this is the last page.
+};
+
+}  // namespace takt

@@ -1,0 +1,133 @@
+// SchedulerApi: everything that a scheduler can be asked, whether it lives in this process
+// (Scheduler) or in another (Client).
+//
+//     void Nightly(takt::SchedulerApi& scheduler) {
+//         auto task = scheduler.SubmitTask({.type = "report", .payload = R"({"day": "today"})"});
+//         if (!task) return Complain(task.error());
+//         auto run = scheduler.WaitForTask(task->id, 10min);
+//         if (run && run->status == takt::Status::kSuccess) Show(run->result);
+//     }
+//
+// Changes are answered when they are stored. Any scheduler of a cluster may be asked: it passes on
+// what only the leader can do. All of it may be called from several threads, and blocks.
+//
+// Every call may fail with kUnavailable (nothing was done: no scheduler could be reached, or none
+// leads), with kUnknown (the answer was lost; it may have been done) and with kInvalid (refused as
+// asked, which includes a missing right). What else a call may fail with stands with it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/error.h"
+#include "takt/execution.h"
+#include "takt/export.h"
+#include "takt/fleet.h"
+#include "takt/metrics.h"
+#include "takt/strategy.h"
+#include "takt/task.h"
+
+namespace takt {
+
+class TAKT_EXPORT SchedulerApi {
+  public:
+    virtual ~SchedulerApi();
+    SchedulerApi(const SchedulerApi&) = delete;
+    SchedulerApi& operator=(const SchedulerApi&) = delete;
+
+    // --- Tasks ----------------------------------------------------------------------------------
+
+    // kConflict: another task has this id, or an execution with the same unique_key lives.
+    // kExhausted: the queue is full, or the task too large.
+    Result<TaskRecord> SubmitTask(const Task& task);
+
+    // Up to 10,000 in one call, much cheaper than one by one: an id for each, or why it was not
+    // taken, in their order. One that is refused does not stop the others.
+    Result<std::vector<Result<std::string>>> SubmitTasks(const std::vector<Task>& tasks);
+
+    // kNotFound. Also of tasks that finished, for as long as the scheduler keeps them.
+    Result<TaskRecord> GetTask(std::string_view id);
+
+    // Recurring tasks, by id.
+    Result<Page<TaskRecord>> ListTasks(const TaskFilter& filter = {});
+    // Runs in one state, newest first; a task that runs once is listed as its execution.
+    Result<std::vector<Execution>> ListTasks(Status status, std::size_t limit = 100);
+
+    // Ends a task that runs once, or one execution of a recurring task. A handler that runs is
+    // asked to stop. kNotFound, kConflict: it is finished.
+    Result<Execution> CancelTask(std::string_view id, std::string_view reason = {});
+
+    // Ends an execution from outside, in place of its worker: kSuccess, kFailed or kCancelled.
+    // kNotFound, kConflict: it is finished.
+    Result<Execution> UpdateTaskStatus(std::string_view id, Status status,
+                                       std::string_view message = {});
+
+    // Runs an execution that failed or was cancelled again. kNotFound, kConflict: it did neither.
+    Result<Execution> RetryTask(std::string_view id);
+
+    // Runs a recurring task now, beside its schedule; an empty payload is the task's own (JSON).
+    Result<Execution> TriggerTask(std::string_view id, std::string_view payload = {});
+
+    // Of recurring tasks: no fires until resumed; no fires any more. kNotFound.
+    Result<TaskRecord> PauseTask(std::string_view id);
+    Result<TaskRecord> ResumeTask(std::string_view id);
+    Result<TaskRecord> DeleteTask(std::string_view id);
+
+    // --- Executions -----------------------------------------------------------------------------
+
+    // kNotFound.
+    Result<Execution> GetExecution(std::string_view id);
+    // Newest first.
+    Result<Page<Execution>> ListExecutions(const ExecutionFilter& filter = {});
+    // What it wrote to its log. kNotFound is not told: what does not exist wrote nothing.
+    Result<std::string> GetLog(std::string_view id);
+    // Why an execution has not started or is not finished, in one sentence. kNotFound.
+    Result<std::string> Explain(std::string_view id);
+
+    // Until the execution, or the only one of a task that runs once, is finished; then it. Asks
+    // again and again, at first after some milliseconds, later twice a second. kUnavailable when
+    // `timeout` has passed; the execution goes on. kNotFound.
+    Result<Execution> WaitForTask(std::string_view id, Duration timeout);
+
+    // --- Workers --------------------------------------------------------------------------------
+
+    // Announces a worker that is called over HTTP. Again: changes what is known of it. Its address
+    // must be allowed (executors.allow; loopback is while the scheduler listens on loopback only).
+    Result<WorkerRecord> RegisterWorker(const WorkerRegistration& worker);
+    // A sign of life from a worker without a health_check_url. kNotFound.
+    Result<void> SendHeartbeat(std::string_view worker_id);
+    // Takes a worker of any kind off the list; what it runs is given to others. kNotFound.
+    Result<void> UnregisterWorker(std::string_view id);
+    // kNotFound.
+    Result<WorkerRecord> GetWorker(std::string_view id);
+    // All of them, by id.
+    Result<std::vector<WorkerRecord>> ListWorkers();
+    // Gives a worker nothing new; it finishes what it has. And back. kNotFound.
+    Result<WorkerRecord> DrainWorker(std::string_view id, std::string_view reason = {});
+    Result<WorkerRecord> ResumeWorker(std::string_view id);
+
+    // --- The scheduler --------------------------------------------------------------------------
+
+    Result<SchedulerStatus> GetStatus();
+    Result<Metrics> GetMetrics();
+
+    // How workers are chosen for tasks that name no strategy: a name of strategy.h. The next leader
+    // remembers it.
+    Result<std::string> GetLoadBalanceStrategy();
+    Result<void> SetLoadBalanceStrategy(std::string_view strategy);
+    // Forgets what the strategy has learned: turns, stickiness.
+    Result<void> ResetLoadBalancer();
+
+  protected:
+    class Calls;  // How questions travel.
+    explicit SchedulerApi(std::unique_ptr<Calls> calls);
+    Calls& calls() { return *calls_; }
+
+  private:
+    std::unique_ptr<Calls> calls_;
+};
+
+}  // namespace takt
