@@ -111,6 +111,7 @@ class TAKT_EXPORT Scheduler final : public SchedulerApi {
 
   private:
     struct Impl;
+    explicit Scheduler(std::shared_ptr<Impl> impl);
     std::shared_ptr<Impl> impl_;
 };
 

@@ -32,6 +32,8 @@
 
 namespace takt {
 
+class Calls;  // How questions travel.
+
 class TAKT_EXPORT SchedulerApi {
   public:
     virtual ~SchedulerApi();
@@ -122,12 +124,10 @@ class TAKT_EXPORT SchedulerApi {
     Result<void> ResetLoadBalancer();
 
   protected:
-    class Calls;  // How questions travel.
-    explicit SchedulerApi(std::unique_ptr<Calls> calls);
-    Calls& calls() { return *calls_; }
+    explicit SchedulerApi(std::shared_ptr<Calls> calls);
 
   private:
-    std::unique_ptr<Calls> calls_;
+    std::shared_ptr<Calls> calls_;
 };
 
 }  // namespace takt

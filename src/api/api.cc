@@ -93,6 +93,9 @@ std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request)
 std::shared_ptr<Api> Api::Make(ApiParts parts) {
     std::vector<Route> routes = ApiRoutes();
     for (Route& route : parts.more_routes) routes.push_back(std::move(route));
+    if (!parts.config.prometheus) {
+        std::erase_if(routes, [](const Route& route) { return route.path == "/metrics"; });
+    }
     auto services = std::shared_ptr<Services>(new Services{
         .node = parts.node,
         .store = parts.store,

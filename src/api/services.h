@@ -27,6 +27,7 @@ using Forward = std::function<void(HttpRequest request, std::string_view address
 struct ApiConfig {
     std::string version = "0.1.0";
     AccessConfig access;
+    bool prometheus = true;  // Whether /metrics is there.
     TaskLimits task_limits;
     // Bodies of this size take about a second to read; larger sets are better sent in parts.
     std::size_t bulk_bytes_max = 32 << 20;

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/time.h"
 #include "cli/cli.h"
-#include "http/client.h"
+#include "remote/remote.h"
 
 namespace takt::internal::cli {
 
@@ -28,10 +27,6 @@ struct ClientOptions {
     void Add(CLI::App& command);
 };
 
-// A name of the query and its value; those with an empty value are left out.
-using Query = std::vector<std::pair<std::string_view, std::string>>;
-std::string WithQuery(std::string path, const Query& query);
-
 struct ClientAnswer {
     int status = 0;
     std::string body;          // As the server wrote it, for --json.
@@ -44,9 +39,7 @@ class Client {
     // kInvalid when a URL or the TLS file cannot be used.
     static Result<Client> Open(const ClientOptions& options);
 
-    // kUnavailable when no server could be reached; kUnknown when one was, and did not answer: it
-    // may have done what was asked. A refusal has the server's own sentence; those for want of a
-    // right are kInvalid, because another token is needed.
+    // As Remote::Call.
     Result<ClientAnswer> Call(HttpMethod method, const std::string& path, std::string body = {});
     Result<ClientAnswer> Get(const std::string& path) { return Call(HttpMethod::kGet, path); }
     Result<ClientAnswer> Post(const std::string& path, std::string body = {}) {
@@ -54,15 +47,9 @@ class Client {
     }
 
   private:
-    Client() = default;
-    std::vector<std::string> servers_;
-    std::string token_;
-    Duration timeout_{30'000};
-    std::unique_ptr<BlockingHttpClient> http_;
+    explicit Client(Remote remote) : remote_(std::move(remote)) {}
+    Remote remote_;
 };
-
-// "/api/v1/executions/" and an id as a person typed it, escaped.
-std::string PathOf(std::string_view collection, std::string_view id, std::string_view action = {});
 
 // Runs a command's body with an open client; prints its error and gives the exit code.
 template <typename Body>

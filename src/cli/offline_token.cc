@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "base/random.h"
-#include "cli/store_wait.h"
 #include "store/open.h"
+#include "store/wait.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -14,7 +14,7 @@ constexpr Duration kTerm{10'000};
 
 Error LedBy(Store& store, Error error) {
     const auto leader =
-        Wait<std::optional<LeaderRow>>([&](auto done) { store.Leader(0, std::move(done)); });
+        AskStore<std::optional<LeaderRow>>([&](auto done) { store.Leader(0, std::move(done)); });
     if (!leader || !*leader) return error;
     const std::string address = (*leader)->address.str();
     error.detail = "scheduler " + std::string((*leader)->node.view()) +
@@ -25,7 +25,7 @@ Error LedBy(Store& store, Error error) {
 
 Result<void> Write(Store& store, const Term& term, const AccessToken& token) {
     // Commit writes down the last serial as well; it must not fall.
-    const auto page = Wait<LoadPage>([&](auto done) { store.Load(0, "", std::move(done)); });
+    const auto page = AskStore<LoadPage>([&](auto done) { store.Load(0, "", std::move(done)); });
     if (!page) return std::unexpected(page.error());
     auto batch = std::make_shared<Batch>();
     batch->term = term;
@@ -33,7 +33,7 @@ Result<void> Write(Store& store, const Term& term, const AccessToken& token) {
     batch->last_serial = page->last_serial;
     batch->changes.push_back(SettingPut{.key = Text(std::string(kTokenSettingPrefix) + token.id),
                                         .value = Text(EncodeToken(token))});
-    return Wait<void>([&](auto done) { store.Commit(batch, std::move(done)); });
+    return AskStore<void>([&](auto done) { store.Commit(batch, std::move(done)); });
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
     auto opened = OpenStore(what.store);
     if (!opened) return std::unexpected(opened.error());
     Store& store = **opened;
-    const auto existing = Wait<std::vector<SettingPut>>(
+    const auto existing = AskStore<std::vector<SettingPut>>(
         [&](auto done) { store.ListSettings(Text(kTokenSettingPrefix), std::move(done)); });
     if (!existing) return std::unexpected(existing.error());
     if (existing->empty() && what.role != AccessRole::kAdmin) {
@@ -56,7 +56,7 @@ Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
     NewToken made = MakeToken(what.role, what.name, now,
                               what.lifetime > Duration(0) ? now + what.lifetime : Time{}, random);
     const auto node = NodeId::Parse("token-" + made.token.id, "node");
-    const auto term = Wait<Term>([&](auto done) {
+    const auto term = AskStore<Term>([&](auto done) {
         store.Acquire({.node = *node, .address = Text("http://127.0.0.1"), .ttl = kTerm},
                       std::move(done));
     });
@@ -65,7 +65,7 @@ Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
         return std::unexpected(LedBy(store, term.error()));
     }
     const auto written = Write(store, *term, made.token);
-    const auto resigned = Wait<void>([&](auto done) { store.Resign(*term, std::move(done)); });
+    const auto resigned = AskStore<void>([&](auto done) { store.Resign(*term, std::move(done)); });
     if (!written) return std::unexpected(written.error());
     // The token is there; that the term ends by its ttl only delays the next scheduler.
     static_cast<void>(resigned);

@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/discovery.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"
+#include "store/discovery.h"
 
 namespace takt::internal::cli {
 namespace {

@@ -27,6 +27,7 @@ struct EngineConfig {
     Duration retention{7 * 86'400'000};    // Finished executions and events are kept this long.
     Duration cleanup_interval{300'000};    // How often that is looked at when nothing else happens.
     Strategy strategy = Strategy::kLeastTasks;
+    Text strategy_name;  // For Strategy::kCustom.
     // Strategies of the embedding program, by name; what Strategy::kCustom refers to.
     std::map<std::string, std::function<std::unique_ptr<Balancer>()>> balancers;
     Duration ageing{0};                 // Waiting this long counts as one priority more; 0 is off.

@@ -22,7 +22,8 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       term_(term),
       random_(seed),
       serials_(term.partition, 0),
-      strategy_(config.strategy) {}
+      strategy_(config.strategy),
+      strategy_name_(config.strategy_name) {}
 
 Engine::~Engine() {
     for (Live* live : live_) delete live;

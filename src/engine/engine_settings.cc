@@ -43,6 +43,7 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
             strategy_name_ = Text(name_of_own.substr(kCustomPrefix.size()));
         } else {
             strategy_ = ParseStrategy(value).value_or(config_.strategy);
+            strategy_name_ = strategy_ == Strategy::kCustom ? config_.strategy_name : Text();
         }
     } else if (name.starts_with(kQueuePrefix)) {
         RestoreQueue(Text(name.substr(kQueuePrefix.size())), value);

@@ -223,6 +223,20 @@ TEST_F(StrategyTest, AStrategyOfTheProgramIsUsedByItsName) {
     EXPECT_EQ(StatusOf("late"), Status::kScheduled);
 }
 
+// The program's own strategy is the one it starts with; an operator may choose another.
+TEST_F(StrategyTest, AStrategyOfTheProgramCanBeTheStandardOne) {
+    config.balancers["last"] = [] { return std::make_unique<LastOne>(); };
+    config.strategy = Strategy::kCustom;
+    config.strategy_name = "last";
+    Workers();
+    EXPECT_THAT(Spread(3), Each("c"));
+    At(0s, Use(Strategy::kRoundRobin));
+    Restart(1s);
+
+    EXPECT_EQ(engine().strategy(), Strategy::kRoundRobin);
+    EXPECT_EQ(engine().strategy_name(), "");
+}
+
 // --- Ageing -------------------------------------------------------------------------------------
 
 // Urgent work never ends; the nightly job has to start all the same.

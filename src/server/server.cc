@@ -144,7 +144,7 @@ Server::~Server() {
     Stop();
 }
 
-Result<std::unique_ptr<Server>> Server::Start(Config config) {
+Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     if (auto checked = CheckConfig(config); !checked) return std::unexpected(checked.error());
     auto listen = ParseListenAddress(config.server.listen, "server.listen");
     if (!listen) return std::unexpected(listen.error());
@@ -222,6 +222,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
                                                    p.meters.get()}) {
         p.fan.Add(*sink);
     }
+    if (watcher) p.fan.Add(*watcher);
     p.node = std::make_unique<Node>(
         p.runtime, *p.store, NodeConfigOf(p.config, *node_id, p.address), NewRandomSeed(), &p.fan);
     p.stream->Bind(*p.node);
@@ -237,6 +238,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
          .forward = ForwardOver(*p.client),
          .config = {.version = kVersion,
                     .access = {.loopback_only = loopback, .insecure = p.config.server.insecure},
+                    .prometheus = p.config.metrics.enabled,
+                    .task_limits = {.retry_default = p.config.engine.retry},
                     .bulk_bytes_max = p.config.server.bulk_bytes_max},
          .more_routes = std::move(more_routes)});
     relay->Set(p.api);
@@ -263,6 +266,13 @@ void Server::Stop() {
     p.node.reset();
     // Store callbacks post to the loop: the store goes first, then whatever they posted is dropped.
     p.store.reset();
+}
+
+void Server::Call(HttpRequest request, HttpReply reply) {
+    boost::asio::post(parts_->loop, [api = parts_->api, request = std::move(request),
+                                     reply = std::move(reply)]() mutable {
+        api->Handle(std::move(request), std::move(reply));
+    });
 }
 
 const std::string& Server::url() const {

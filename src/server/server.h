@@ -11,7 +11,9 @@
 
 #include "base/error.h"
 #include "config/config.h"
+#include "http/message.h"
 #include "node/node.h"
+#include "node/sink.h"
 #include "store/store.h"
 
 namespace takt::internal {
@@ -20,13 +22,18 @@ class Server {
   public:
     // Everything is checked before the first byte is served: kInvalid for a configuration that
     // cannot work, kUnavailable for a port or a store that is taken.
-    static Result<std::unique_ptr<Server>> Start(Config config);
+    // `watcher`, if not null, sees what the node releases and outlives the server.
+    static Result<std::unique_ptr<Server>> Start(Config config, Sink* watcher = nullptr);
 
     // Stops if Stop was not called.
     ~Server();
 
     // Stops accepting, lets requests and commits finish, gives up the lead. Blocks; once.
     void Stop();
+
+    // From any thread: the API's answer to a request, as if it had come over the port. After Stop
+    // there is none: `reply` is destroyed with the server.
+    void Call(HttpRequest request, HttpReply reply);
 
     // Where it listens, "http://127.0.0.1:8080".
     const std::string& url() const;

@@ -1,12 +1,12 @@
-#include "cli/discovery.h"
+#include "store/discovery.h"
 
 #include <thread>
 
 #include "base/time.h"
-#include "cli/store_wait.h"
 #include "store/open.h"
+#include "store/wait.h"
 
-namespace takt::internal::cli {
+namespace takt::internal {
 namespace {
 
 constexpr std::chrono::minutes kWait{1};
@@ -18,14 +18,14 @@ Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
     if (store_url.starts_with("file:") || store_url.starts_with("memory:")) {
         return Fail(ErrorCode::kInvalid,
                     "only one process can use " + store_url +
-                        ", so a worker cannot look into it; name the scheduler with --server");
+                        ", so a worker cannot look into it; name the scheduler instead");
     }
     const auto store = OpenStore(store_url);
     if (!store) return std::unexpected(store.error());
     const Steady end = SteadyClock::now() + kWait;
     while (true) {
         const auto nodes =
-            Wait<std::vector<NodeRow>>([&](auto done) { (*store)->Nodes(std::move(done)); });
+            AskStore<std::vector<NodeRow>>([&](auto done) { (*store)->Nodes(std::move(done)); });
         if (!nodes && nodes.error().code != ErrorCode::kUnavailable) {
             return std::unexpected(nodes.error());
         }
@@ -43,4 +43,4 @@ Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
     }
 }
 
-}  // namespace takt::internal::cli
+}  // namespace takt::internal

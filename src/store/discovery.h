@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 
-namespace takt::internal::cli {
+namespace takt::internal {
 
 // Addresses of the schedulers that are alive. Waits a minute for the first one, so that a worker
 // may be started before its scheduler; then kUnavailable.
 Result<std::vector<std::string>> FindSchedulers(const std::string& store_url);
 
-}  // namespace takt::internal::cli
+}  // namespace takt::internal

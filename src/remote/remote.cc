@@ -1,0 +1,125 @@
+#include "remote/remote.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "base/json.h"
+#include "http/url.h"
+
+namespace takt::internal {
+namespace {
+
+ErrorCode CodeOf(int status) {
+    switch (status) {
+        case 404:
+            return ErrorCode::kNotFound;
+        case 409:
+        case 412:
+            return ErrorCode::kConflict;
+        case 413:
+        case 429:
+            return ErrorCode::kExhausted;
+        default:
+            return status < 500 ? ErrorCode::kInvalid : ErrorCode::kUnavailable;
+    }
+}
+
+std::string MemberText(const boost::json::value& value, std::string_view name) {
+    const auto* object = value.if_object();
+    const auto* member = object ? object->if_contains(name) : nullptr;
+    const auto* text = member ? member->if_string() : nullptr;
+    return text ? std::string(*text) : std::string();
+}
+
+}  // namespace
+
+Error RefusalOf(std::string_view server, int status, std::string_view body) {
+    Error error{CodeOf(status), {}, {}};
+    const auto problem = ParseJson(body);
+    if (problem) {
+        error.detail = MemberText(*problem, "detail");
+        error.field = MemberText(*problem, "field");
+        if (MemberText(*problem, "code") == "unknown") error.code = ErrorCode::kUnknown;
+    }
+    if (error.detail.empty()) {
+        error.detail = std::string(server) + " answered " + std::to_string(status) + " " +
+                       std::string(HttpStatusPhrase(status)) + "; is that a Takt scheduler?";
+    }
+    return error;
+}
+
+Error NotJson(std::string_view server, const Error& why) {
+    return {ErrorCode::kUnavailable,
+            std::string(server) + " did not answer in JSON (" + why.detail +
+                "); is that a Takt scheduler?",
+            {}};
+}
+
+std::string WithQuery(std::string path, const Query& query) {
+    char mark = '?';
+    for (const auto& [name, value] : query) {
+        if (value.empty()) continue;
+        path += std::exchange(mark, '&');
+        path += std::string(name) + "=" + PercentEncode(value);
+    }
+    return path;
+}
+
+std::string PathOf(std::string_view collection, std::string_view id, std::string_view action) {
+    std::string path = "/api/v1/" + std::string(collection) + "/" + PercentEncode(id);
+    if (!action.empty()) path += "/" + std::string(action);
+    return path;
+}
+
+Result<Remote> Remote::Open(RemoteOptions options) {
+    std::erase_if(options.servers, [](std::string& url) {
+        while (url.ends_with('/')) url.pop_back();
+        return url.empty();
+    });
+    if (options.servers.empty()) return Fail(ErrorCode::kInvalid, "no server is named", "servers");
+    for (const std::string& url : options.servers) {
+        if (auto parsed = ParseUrl(url); !parsed) {
+            return Fail(ErrorCode::kInvalid, parsed.error().detail, "servers");
+        }
+    }
+    auto http = BlockingHttpClient::Create(
+        {.tls = {.ca_file = options.ca_file}, .user_agent = options.user_agent});
+    if (!http) return std::unexpected(http.error());
+    Remote remote;
+    remote.options_ = std::move(options);
+    remote.http_ = std::move(*http);
+    return remote;
+}
+
+Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
+                                  const std::string& body) {
+    HttpHeaderList headers = {{"Accept", "application/json"}};
+    if (!options_.token.empty()) headers.emplace_back("Authorization", "Bearer " + options_.token);
+    if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
+    Error last{ErrorCode::kUnavailable, {}, {}};
+    for (const std::string& server : options_.servers) {
+        auto answer = http_->Send({.method = method,
+                                   .url = server + path,
+                                   .headers = headers,
+                                   .body = body,
+                                   .timeout = options_.timeout,
+                                   .response_bytes_max = kRemoteAnswerBytesMax});
+        if (answer && answer->status >= 200 && answer->status <= 299) {
+            return RemoteAnswer{answer->status, std::move(answer->body), server};
+        }
+        if (answer) {
+            last = RefusalOf(server, answer->status, answer->body);
+        } else {
+            last = answer.error();
+            if (last.code == ErrorCode::kUnavailable) {
+                last.detail = "cannot reach " + server + " (" + last.detail +
+                              "): is 'takt serve' running there?" + options_.advice;
+            }
+        }
+        // Another one may already know the new leader; nothing was done here.
+        if (last.code != ErrorCode::kUnavailable) return std::unexpected(last);
+    }
+    return std::unexpected(last);
+}
+
+}  // namespace takt::internal

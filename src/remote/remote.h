@@ -1,0 +1,65 @@
+// Remote: calls the REST API of schedulers in other processes, and says in one sentence what went
+// wrong. What the command line and the C++ client share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "http/client.h"
+
+namespace takt::internal {
+
+struct RemoteOptions {
+    std::vector<std::string> servers;  // Tried in order.
+    std::string token;
+    std::string ca_file;
+    std::string user_agent;
+    Duration timeout{30'000};  // Of one call to one server.
+    std::string advice;        // Behind the sentence that says that a server cannot be reached.
+};
+
+struct RemoteAnswer {
+    int status = 0;  // 2xx.
+    std::string body;
+    std::string server;  // Who answered.
+};
+
+// Calls from several threads take turns.
+class Remote {
+  public:
+    // kInvalid when there is no server, or a URL or the TLS file cannot be used.
+    static Result<Remote> Open(RemoteOptions options);
+
+    // kUnavailable when no server could be reached, or none could do it now; kUnknown when one was
+    // reached, and did not answer: it may have done what was asked. A refusal is RefusalOf.
+    Result<RemoteAnswer> Call(HttpMethod method, const std::string& path, const std::string& body);
+
+  private:
+    Remote() = default;
+    RemoteOptions options_;
+    std::unique_ptr<BlockingHttpClient> http_;
+};
+
+// The error that an answer other than 2xx is, in the server's own words if it has some. Those for
+// want of a right are kInvalid, because another token is needed.
+Error RefusalOf(std::string_view server, int status, std::string_view body);
+
+// What to say of an answer that should have been JSON.
+Error NotJson(std::string_view server, const Error& why);
+
+// A page of 1000 executions with results; beyond it a smaller limit helps.
+constexpr std::size_t kRemoteAnswerBytesMax = 64 << 20;
+
+// A name of the query and its value; those with an empty value are left out.
+using Query = std::vector<std::pair<std::string_view, std::string>>;
+std::string WithQuery(std::string path, const Query& query);
+
+// "/api/v1/executions/" and an id as a person typed it, escaped.
+std::string PathOf(std::string_view collection, std::string_view id, std::string_view action = {});
+
+}  // namespace takt::internal

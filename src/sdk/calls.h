@@ -1,0 +1,24 @@
+// Calls: how a SchedulerApi's questions travel, over the network or inside the process.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "http/message.h"
+
+namespace takt {
+
+class Calls {
+  public:
+    virtual ~Calls() = default;
+
+    // The body of a good answer. Refusals are errors, see RefusalOf. From any thread.
+    virtual internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
+                                               const std::string& body) = 0;
+
+    // Lets some time pass before the next question; shorter when no more should be asked.
+    virtual void Pause(internal::Duration duration) = 0;
+};
+
+}  // namespace takt

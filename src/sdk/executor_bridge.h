@@ -1,0 +1,16 @@
+// A user's executor as the worker runtime takes it.
+#pragma once
+
+#include <memory>
+
+#include "takt/executor.h"
+#include "worker/executor.h"
+
+namespace takt {
+
+std::shared_ptr<internal::Executor> BridgeTo(std::shared_ptr<Executor> executor);
+
+// For every type that has no executor of its own.
+std::shared_ptr<Executor> ExecutorOf(std::shared_ptr<TaskProcessor> processor);
+
+}  // namespace takt

@@ -1,0 +1,226 @@
+#include "takt/scheduler.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+
+#include "base/log.h"
+#include "remote/remote.h"
+#include "sdk/calls.h"
+#include "sdk/convert.h"
+#include "sdk/event_dispatcher.h"
+#include "sdk/scheduler_config.h"
+#include "server/server.h"
+
+namespace takt {
+namespace {
+
+using internal::HttpMethod;
+
+// How long Stop waits for callbacks; about as long as the server takes at most for its own end.
+constexpr Duration kCallbackPatience{5'000};
+// Between questions whether somebody leads.
+constexpr Duration kReadyPause{20};
+// Answered by the leader alone, changes nothing, costs nothing.
+constexpr std::string_view kLeaderQuestion = "/api/v1/scheduler/strategy";
+
+// Where the server's thread leaves an answer for the thread that asked.
+struct Waiter {
+    std::mutex mutex;
+    std::condition_variable_any answered;
+    std::optional<internal::HttpResponse> response;
+};
+
+internal::Error Unanswered(bool stopped) {
+    return {internal::ErrorCode::kUnknown,
+            stopped ? "the scheduler was stopped before it answered"
+                    : "the scheduler did not answer within call_timeout",
+            {}};
+}
+
+}  // namespace
+
+// Shared by the calls that are under way; those hold the server, too.
+struct Scheduler::Impl final : Calls {
+    explicit Impl(SchedulerOptions given)
+        : options(std::move(given)), events(options.event_queue_size) {}
+
+    const SchedulerOptions options;
+    EventDispatcher events;
+    std::mutex lifecycle;  // Start and Stop take turns.
+
+    mutable std::mutex mutex;  // Of what follows.
+    std::condition_variable_any stopped;
+    std::shared_ptr<internal::Server> server;  // While it runs.
+    std::stop_source stop;
+    std::string node_id;
+    std::string url;
+
+    std::shared_ptr<internal::Server> Running() const {
+        const std::scoped_lock lock(mutex);
+        return server;
+    }
+
+    internal::Result<std::string> Call(HttpMethod method, const std::string& path,
+                                       const std::string& body) override;
+    void Pause(Duration duration) override;
+    internal::Result<void> AwaitLeader();
+    void StopServer();
+};
+
+internal::Result<std::string> Scheduler::Impl::Call(HttpMethod method, const std::string& path,
+                                                    const std::string& body) {
+    std::unique_lock state(mutex);
+    const auto running = server;
+    const std::stop_token stopping = stop.get_token();
+    state.unlock();
+    if (!running || stopping.stop_requested()) {
+        return internal::Fail(internal::ErrorCode::kUnavailable,
+                              "this scheduler does not run; call Start");
+    }
+    internal::HttpRequest request{
+        .method = method, .body = body, .remote_address = "127.0.0.1", .request_id = "embedded"};
+    if (auto parsed = internal::ParseTarget(path, request); !parsed) {
+        return std::unexpected(parsed.error());
+    }
+    if (!options.token.empty()) request.headers.Add("Authorization", "Bearer " + options.token);
+    const auto waiter = std::make_shared<Waiter>();
+    running->Call(std::move(request), [waiter](internal::HttpResponse response) {
+        const std::scoped_lock lock(waiter->mutex);
+        waiter->response = std::move(response);
+        waiter->answered.notify_all();
+    });
+    std::unique_lock lock(waiter->mutex);
+    waiter->answered.wait_for(lock, stopping, options.call_timeout,
+                              [&] { return waiter->response.has_value(); });
+    if (!waiter->response) return std::unexpected(Unanswered(stopping.stop_requested()));
+    internal::HttpResponse& response = *waiter->response;
+    if (response.status < 200 || response.status > 299) {
+        return std::unexpected(
+            internal::RefusalOf("the scheduler", response.status, response.body));
+    }
+    return std::move(response.body);
+}
+
+void Scheduler::Impl::Pause(Duration duration) {
+    std::unique_lock lock(mutex);
+    const std::stop_token stopping = stop.get_token();
+    stopped.wait_for(lock, stopping, duration, [] { return false; });
+}
+
+// A node that follows is ready when the leader it knows answers: the one that was there before a
+// crash does not.
+internal::Result<void> Scheduler::Impl::AwaitLeader() {
+    const auto end = std::chrono::steady_clock::now() + options.start_timeout;
+    while (true) {
+        const auto answer = Call(HttpMethod::kGet, std::string(kLeaderQuestion), {});
+        if (answer) return {};
+        // There is a leader that wants a token of this object's calls; the scheduler runs.
+        if (answer.error().code == internal::ErrorCode::kInvalid) return {};
+        if (std::chrono::steady_clock::now() > end) {
+            return internal::Fail(
+                internal::ErrorCode::kUnavailable,
+                "no scheduler leads within start_timeout: " + answer.error().detail);
+        }
+        Pause(kReadyPause);
+    }
+}
+
+void Scheduler::Impl::StopServer() {
+    std::shared_ptr<internal::Server> running;
+    {
+        const std::scoped_lock lock(mutex);
+        running = server;
+        stop.request_stop();
+    }
+    if (!running) return;
+    running->Stop();
+    const std::scoped_lock lock(mutex);
+    server.reset();
+}
+
+Scheduler::Scheduler(SchedulerOptions options)
+    : Scheduler(std::make_shared<Impl>(std::move(options))) {}
+Scheduler::Scheduler(std::shared_ptr<Impl> impl) : SchedulerApi(impl), impl_(std::move(impl)) {}
+Scheduler::~Scheduler() {
+    Stop();
+}
+
+Result<void> Scheduler::Start() {
+    const std::scoped_lock lock(impl_->lifecycle);
+    if (impl_->Running()) {
+        return Error{ErrorCode::kConflict, "this scheduler runs already", {}};
+    }
+    auto config = ConfigOf(impl_->options);
+    if (!config) return ErrorOf(config.error());
+    impl_->events.Start();
+    auto server = internal::Server::Start(std::move(*config), &impl_->events);
+    if (!server) {
+        impl_->events.Stop(kCallbackPatience);
+        return ErrorOf(server.error());
+    }
+    {
+        const std::scoped_lock state(impl_->mutex);
+        impl_->server = std::move(*server);
+        impl_->stop = std::stop_source();
+        impl_->url = impl_->server->url();
+        impl_->node_id = impl_->server->node().status().node.text().str();
+    }
+    auto ready = impl_->AwaitLeader();
+    if (!ready) {
+        impl_->StopServer();
+        impl_->events.Stop(kCallbackPatience);
+    }
+    return ResultOf(std::move(ready));
+}
+
+void Scheduler::Stop() {
+    std::unique_lock lock(impl_->lifecycle, std::defer_lock);
+    // Another thread may be stopping it already, and wait for the very callback that asks.
+    if (!impl_->events.on_own_thread()) {
+        lock.lock();
+    } else if (!lock.try_lock()) {
+        return;
+    }
+    impl_->StopServer();
+    impl_->events.Stop(kCallbackPatience);
+}
+
+bool Scheduler::running() const {
+    return impl_->Running() != nullptr;
+}
+
+bool Scheduler::IsLeader() const {
+    const std::scoped_lock lock(impl_->mutex);
+    // While it stops, its node may be gone before the server is.
+    return impl_->server && !impl_->stop.stop_requested() &&
+           impl_->server->node().status().role == internal::Role::kLeader;
+}
+
+std::string Scheduler::GetNodeId() const {
+    const std::scoped_lock lock(impl_->mutex);
+    return impl_->node_id.empty() ? impl_->options.node_id : impl_->node_id;
+}
+
+std::string Scheduler::url() const {
+    const std::scoped_lock lock(impl_->mutex);
+    return impl_->url;
+}
+
+std::uint64_t Scheduler::RegisterEventCallback(EventType type, EventCallback callback) {
+    return impl_->events.Add(type, std::move(callback));
+}
+
+std::uint64_t Scheduler::RegisterEventCallback(EventCallback callback) {
+    return impl_->events.Add(std::nullopt, std::move(callback));
+}
+
+void Scheduler::UnregisterEventCallback(std::uint64_t number) {
+    impl_->events.Remove(number);
+}
+
+std::uint64_t Scheduler::events_dropped() const {
+    return impl_->events.dropped();
+}
+
+}  // namespace takt

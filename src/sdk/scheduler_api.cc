@@ -1,0 +1,313 @@
+#include "takt/scheduler_api.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "remote/remote.h"
+#include "sdk/calls.h"
+#include "sdk/convert.h"
+#include "sdk/records.h"
+
+namespace takt {
+namespace {
+
+using internal::HttpMethod;
+using internal::JsonView;
+using internal::PathOf;
+
+constexpr std::size_t kPageMax = 1'000;
+constexpr std::size_t kLogBytesMax = 64 << 20;
+// Short tasks are seen soon, long ones cost little to wait for.
+constexpr Duration kPollMin{5};
+constexpr Duration kPollMax{500};
+
+template <typename Read>
+using Read_t = decltype(std::declval<Read>()(std::declval<const JsonFields&>()));
+
+// Asks, and reads the answer, which is an object.
+template <typename Read>
+Result<Read_t<Read>> Ask(Calls& calls, HttpMethod method, const std::string& path,
+                         const std::string& body, Read read) {
+    const auto answer = calls.Call(method, path, body);
+    if (!answer) return ErrorOf(answer.error());
+    if (auto checked = internal::CheckJson(*answer, {.bytes_max = answer->size()}); !checked) {
+        return ErrorOf(internal::NotJson("the scheduler", checked.error()));
+    }
+    return read(JsonFields(JsonView(*answer)));
+}
+
+template <typename Read>
+Result<Read_t<Read>> Get(Calls& calls, const std::string& path, Read read) {
+    return Ask(calls, HttpMethod::kGet, path, {}, std::move(read));
+}
+
+template <typename Read>
+Result<Read_t<Read>> Post(Calls& calls, const std::string& path, const std::string& body,
+                          Read read) {
+    return Ask(calls, HttpMethod::kPost, path, body, std::move(read));
+}
+
+// {"name": "value"}, or nothing for an empty value.
+std::string Small(std::string_view name, std::string_view value) {
+    std::string body;
+    if (value.empty()) return body;
+    internal::JsonWriter json(body);
+    json.BeginObject().Field(name, value).EndObject();
+    return body;
+}
+
+std::string TimeText(const std::optional<Time>& time) {
+    return time ? internal::FormatTime(internal::Time(time->time_since_epoch())) : std::string();
+}
+
+Result<void> Only(const internal::Result<std::string>& answer) {
+    if (!answer) return ErrorOf(answer.error());
+    return {};
+}
+
+// How one task of many fared.
+Result<std::string> ReadItem(const JsonFields& item) {
+    const JsonView* problem = item.Find("problem");
+    if (!problem) return item.Text("id");
+    return ErrorOf(internal::RefusalOf("the scheduler", item.Count<int>("status"), problem->raw()));
+}
+
+}  // namespace
+
+SchedulerApi::SchedulerApi(std::shared_ptr<Calls> calls) : calls_(std::move(calls)) {}
+SchedulerApi::~SchedulerApi() = default;
+
+Result<TaskRecord> SchedulerApi::SubmitTask(const Task& task) {
+    const auto body = JsonOf(task);
+    if (!body) return body.error();
+    return Post(*calls_, "/api/v1/tasks", *body, ReadTask);
+}
+
+Result<std::vector<Result<std::string>>> SchedulerApi::SubmitTasks(const std::vector<Task>& tasks) {
+    std::vector<Result<std::string>> answers;
+    if (tasks.empty()) return answers;
+    std::string body = "[";
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        const auto text = JsonOf(tasks[i]);
+        if (!text) {
+            Error error = text.error();
+            error.field = "tasks[" + std::to_string(i) + "]." + error.field;
+            return error;
+        }
+        body += (i == 0 ? "" : ",") + *text;
+    }
+    body += "]";
+    return Post(*calls_, "/api/v1/tasks/bulk", body, [](const JsonFields& fields) {
+        return ReadList<Result<std::string>>(fields, "items", ReadItem);
+    });
+}
+
+Result<TaskRecord> SchedulerApi::GetTask(std::string_view id) {
+    return Get(*calls_, PathOf("tasks", id), ReadTask);
+}
+
+Result<Page<TaskRecord>> SchedulerApi::ListTasks(const TaskFilter& filter) {
+    const std::string path =
+        internal::WithQuery("/api/v1/tasks", {{"name", filter.name_contains},
+                                              {"limit", std::to_string(filter.limit)},
+                                              {"cursor", filter.cursor}});
+    return Get(*calls_, path, [](const JsonFields& fields) {
+        return Page<TaskRecord>{ReadList<TaskRecord>(fields, "items", ReadTask),
+                                fields.Text("next_cursor")};
+    });
+}
+
+Result<std::vector<Execution>> SchedulerApi::ListTasks(Status status, std::size_t limit) {
+    std::vector<Execution> found;
+    ExecutionFilter filter{.statuses = {status}};
+    while (found.size() < limit) {
+        filter.limit = std::min(limit - found.size(), kPageMax);
+        auto page = ListExecutions(filter);
+        if (!page) return page.error();
+        for (Execution& execution : page->items) found.push_back(std::move(execution));
+        if (page->next_cursor.empty()) break;
+        filter.cursor = page->next_cursor;
+    }
+    return found;
+}
+
+Result<Execution> SchedulerApi::CancelTask(std::string_view id, std::string_view reason) {
+    return Post(*calls_, PathOf("executions", id, "cancel"), Small("reason", reason),
+                ReadExecution);
+}
+
+Result<Execution> SchedulerApi::UpdateTaskStatus(std::string_view id, Status status,
+                                                 std::string_view message) {
+    std::string body;
+    internal::JsonWriter json(body);
+    json.BeginObject().Field("status", Name(status));
+    if (!message.empty()) json.Field("message", message);
+    json.EndObject();
+    return Ask(*calls_, HttpMethod::kPut, PathOf("executions", id, "status"), body, ReadExecution);
+}
+
+Result<Execution> SchedulerApi::RetryTask(std::string_view id) {
+    return Post(*calls_, PathOf("executions", id, "retry"), {}, ReadExecution);
+}
+
+Result<Execution> SchedulerApi::TriggerTask(std::string_view id, std::string_view payload) {
+    std::string body;
+    if (!payload.empty()) {
+        if (auto checked = internal::CheckJson(payload, {.bytes_max = payload.size()}); !checked) {
+            return Error{ErrorCode::kInvalid, "the payload is not JSON: " + checked.error().detail,
+                         "payload"};
+        }
+        body = "{\"payload\":" + std::string(payload) + "}";
+    }
+    return Post(*calls_, PathOf("tasks", id, "trigger"), body, ReadExecution);
+}
+
+Result<TaskRecord> SchedulerApi::PauseTask(std::string_view id) {
+    return Post(*calls_, PathOf("tasks", id, "pause"), {}, ReadTask);
+}
+
+Result<TaskRecord> SchedulerApi::ResumeTask(std::string_view id) {
+    return Post(*calls_, PathOf("tasks", id, "resume"), {}, ReadTask);
+}
+
+Result<TaskRecord> SchedulerApi::DeleteTask(std::string_view id) {
+    return Ask(*calls_, HttpMethod::kDelete, PathOf("tasks", id), {}, ReadTask);
+}
+
+Result<Execution> SchedulerApi::GetExecution(std::string_view id) {
+    return Get(*calls_, PathOf("executions", id), ReadExecution);
+}
+
+Result<Page<Execution>> SchedulerApi::ListExecutions(const ExecutionFilter& filter) {
+    std::string statuses;
+    for (const Status status : filter.statuses) {
+        statuses += (statuses.empty() ? "" : ",") + std::string(Name(status));
+    }
+    const std::string path =
+        internal::WithQuery("/api/v1/executions", {{"task_id", filter.task_id},
+                                                   {"status", statuses},
+                                                   {"worker_id", filter.worker_id},
+                                                   {"type", filter.type},
+                                                   {"queue", filter.queue},
+                                                   {"from", TimeText(filter.from)},
+                                                   {"to", TimeText(filter.to)},
+                                                   {"limit", std::to_string(filter.limit)},
+                                                   {"cursor", filter.cursor}});
+    return Get(*calls_, path, [](const JsonFields& fields) {
+        return Page<Execution>{ReadList<Execution>(fields, "items", ReadExecution),
+                               fields.Text("next_cursor")};
+    });
+}
+
+Result<std::string> SchedulerApi::GetLog(std::string_view id) {
+    std::string log;
+    std::string cursor;
+    while (log.size() < kLogBytesMax) {
+        const auto next = Get(
+            *calls_,
+            internal::WithQuery(PathOf("executions", id, "log"),
+                                {{"limit", std::to_string(kPageMax)}, {"cursor", cursor}}),
+            [&](const JsonFields& fields) {
+                const auto chunks = ReadList<std::string>(
+                    fields, "items", [](const JsonFields& chunk) { return chunk.Text("lines"); });
+                for (const std::string& chunk : chunks) log += chunk;
+                return fields.Text("next_cursor");
+            });
+        if (!next) return next.error();
+        if (next->empty()) break;
+        cursor = *next;
+    }
+    return log;
+}
+
+Result<std::string> SchedulerApi::Explain(std::string_view id) {
+    return Get(*calls_, PathOf("executions", id, "explain"),
+               [](const JsonFields& fields) { return fields.Text("explanation"); });
+}
+
+Result<Execution> SchedulerApi::WaitForTask(std::string_view id, Duration timeout) {
+    const auto end = std::chrono::steady_clock::now() + timeout;
+    Duration pause = kPollMin;
+    while (true) {
+        auto execution = GetExecution(id);
+        const bool away = !execution && execution.error().code == ErrorCode::kUnavailable;
+        // A scheduler that is being replaced will be back.
+        if (!away && (!execution || execution->finished())) return execution;
+        const auto left =
+            std::chrono::duration_cast<Duration>(end - std::chrono::steady_clock::now());
+        if (left <= Duration(0)) {
+            if (!execution) return execution;
+            return Error{ErrorCode::kUnavailable,
+                         "'" + std::string(id) + "' is still " +
+                             std::string(Name(execution->status)) +
+                             "; wait longer, or ask Explain why",
+                         {}};
+        }
+        calls_->Pause(std::min(pause, left));
+        pause = std::min(pause * 2, kPollMax);
+    }
+}
+
+Result<WorkerRecord> SchedulerApi::RegisterWorker(const WorkerRegistration& worker) {
+    const auto registered =
+        calls_->Call(HttpMethod::kPost, "/api/v1/executors/register", JsonOf(worker));
+    if (!registered) return ErrorOf(registered.error());
+    return GetWorker(worker.id);
+}
+
+Result<void> SchedulerApi::SendHeartbeat(std::string_view worker_id) {
+    return Only(calls_->Call(HttpMethod::kPost, PathOf("executors", worker_id, "heartbeat"), {}));
+}
+
+Result<void> SchedulerApi::UnregisterWorker(std::string_view id) {
+    auto removed = calls_->Call(HttpMethod::kDelete, PathOf("executors", id), {});
+    // Not one that is called over HTTP: perhaps one that connected.
+    if (!removed && removed.error().code == internal::ErrorCode::kNotFound) {
+        removed = calls_->Call(HttpMethod::kDelete, PathOf("workers", id), {});
+    }
+    return Only(removed);
+}
+
+Result<WorkerRecord> SchedulerApi::GetWorker(std::string_view id) {
+    return Get(*calls_, PathOf("workers", id), ReadWorker);
+}
+
+Result<std::vector<WorkerRecord>> SchedulerApi::ListWorkers() {
+    return Get(*calls_, "/api/v1/workers", [](const JsonFields& fields) {
+        return ReadList<WorkerRecord>(fields, "items", ReadWorker);
+    });
+}
+
+Result<WorkerRecord> SchedulerApi::DrainWorker(std::string_view id, std::string_view reason) {
+    return Post(*calls_, PathOf("workers", id, "drain"), Small("reason", reason), ReadWorker);
+}
+
+Result<WorkerRecord> SchedulerApi::ResumeWorker(std::string_view id) {
+    return Post(*calls_, PathOf("workers", id, "resume"), {}, ReadWorker);
+}
+
+Result<SchedulerStatus> SchedulerApi::GetStatus() {
+    return Get(*calls_, "/api/v1/scheduler/status", ReadStatus);
+}
+
+Result<Metrics> SchedulerApi::GetMetrics() {
+    return Get(*calls_, "/api/v1/metrics", ReadMetrics);
+}
+
+Result<std::string> SchedulerApi::GetLoadBalanceStrategy() {
+    return Get(*calls_, "/api/v1/scheduler/strategy",
+               [](const JsonFields& fields) { return fields.Text("strategy"); });
+}
+
+Result<void> SchedulerApi::SetLoadBalanceStrategy(std::string_view strategy) {
+    std::string body;
+    internal::JsonWriter json(body);
+    json.BeginObject().Field("strategy", strategy).EndObject();
+    return Only(calls_->Call(HttpMethod::kPut, "/api/v1/scheduler/strategy", body));
+}
+
+Result<void> SchedulerApi::ResetLoadBalancer() {
+    return Only(calls_->Call(HttpMethod::kPost, "/api/v1/scheduler/strategy/reset", {}));
+}
+
+}  // namespace takt

@@ -1,0 +1,77 @@
+#include "sdk/scheduler_config.h"
+
+#include <algorithm>
+
+#include "sdk/own_balancer.h"
+
+namespace takt {
+namespace {
+
+template <typename To, typename From>
+void Set(To& to, const std::optional<From>& from) {
+    if (from) to = static_cast<To>(*from);
+}
+
+// Who shortens a lease means it: what keeps it up follows, unless it is named too.
+void SetTimes(const SchedulerOptions& options, internal::Config& config) {
+    internal::Config::Scheduler& scheduler = config.scheduler;
+    Set(config.engine.worker_lease, options.worker_ttl);
+    scheduler.heartbeat_interval = options.heartbeat_interval.value_or(
+        std::min(scheduler.heartbeat_interval, config.engine.worker_lease / 3));
+    Set(scheduler.leader_ttl, options.election_timeout);
+    scheduler.leader_renew_interval =
+        std::min(scheduler.leader_renew_interval, scheduler.leader_ttl / 3);
+    Set(config.engine.timeout, options.task_timeout);
+    Set(config.engine.retention, options.retention);
+    Set(config.engine.cleanup_interval, options.cleanup_interval);
+}
+
+internal::Result<void> SetStrategy(const SchedulerOptions& options, internal::Config& config) {
+    static const std::string kOwn = OwnStrategy("");
+    for (const auto& [name, make] : options.load_balancers) {
+        if (name.empty() || !make) {
+            return internal::Fail(internal::ErrorCode::kInvalid,
+                                  "a strategy of the program's own needs a name and a function",
+                                  "load_balancers");
+        }
+        config.engine.balancers[name] = [name, make] { return WrapBalancer(name, make); };
+    }
+    const std::string& wanted = options.load_balance_strategy;
+    if (!wanted.starts_with(kOwn)) return SetConfig(config, "scheduler.strategy", wanted);
+    const std::string name = wanted.substr(kOwn.size());
+    if (!options.load_balancers.contains(name)) {
+        return internal::Fail(internal::ErrorCode::kInvalid,
+                              "load_balancers has no strategy named '" + name + "'",
+                              "load_balance_strategy");
+    }
+    config.engine.strategy = internal::Strategy::kCustom;
+    config.engine.strategy_name = internal::Text(name);
+    return {};
+}
+
+}  // namespace
+
+internal::Result<internal::Config> ConfigOf(const SchedulerOptions& options) {
+    internal::Config config;
+    config.store.url = options.store_url;
+    config.server.listen = options.listen;
+    config.server.advertise = options.advertise;
+    config.server.node_id = options.node_id;
+    config.server.insecure = options.insecure;
+    config.server.tls_cert = options.tls_cert;
+    config.server.tls_key = options.tls_key;
+    SetTimes(options, config);
+    Set(config.engine.retry.retries_max, options.max_retry_attempts);
+    Set(config.engine.retry.delay, options.retry_backoff_base);
+    Set(config.engine.retry.delay_max, options.retry_backoff_max);
+    Set(config.engine.pending_max, options.task_queue_size);
+    Set(config.executors.concurrency_max, options.worker_pool_size);
+    config.metrics.enabled = options.enable_metrics;
+    if (auto set = SetStrategy(options, config); !set) return std::unexpected(set.error());
+    for (const auto& [key, value] : options.settings) {
+        if (auto set = SetConfig(config, key, value); !set) return std::unexpected(set.error());
+    }
+    return config;
+}
+
+}  // namespace takt
