@@ -35,6 +35,28 @@ foreach(name scheduler worker submit http_worker)
   target_link_libraries(example_${name} PRIVATE takt::takt)
 endforeach()
 
+# One of them brings an HTTP server of its own.
+target_link_libraries(example_http_worker PRIVATE Boost::headers)
+
+# --- Tests --------------------------------------------------------------------------------------
+
+if(TAKT_TESTING)
+  file(GLOB sdk_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/sdk/*_test.cc)
+  list(REMOVE_ITEM sdk_tests ${PROJECT_SOURCE_DIR}/src/sdk/scheduler_config_test.cc)
+  # Against the shared library: what it forgets to export is missed here.
+  takt_test(sdk_test SOURCES ${sdk_tests} DEPENDS takt::takt)
+  takt_test(sdk_config_test SOURCES src/sdk/scheduler_config_test.cc DEPENDS takt_sdk)
+  find_program(TAKT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+  foreach(name examples install package readme)
+    add_test(NAME sdk_${name}
+             COMMAND ${TAKT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/sdk/${name}_test.py)
+    set_tests_properties(sdk_${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
+      "TAKT_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
+  # Both write what CMake installs from; one at a time.
+  set_tests_properties(sdk_install sdk_package PROPERTIES RESOURCE_LOCK sdk_install)
+endif()
+
 # --- Install ------------------------------------------------------------------------------------
 
 # What is installed is built by name; the tests need not be.
