@@ -1,0 +1,98 @@
+// What each option of SchedulerOptions becomes.
+#include "sdk/scheduler_config.h"
+
+#include <gtest/gtest.h>
+
+namespace takt {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FirstWorker final : public LoadBalancer {
+  public:
+    std::size_t Pick(const WorkToPlace&, std::span<const WorkerChoice>) override { return 0; }
+};
+
+// Somebody moves over from seed 000 and fills in every option there is.
+TEST(SchedulerConfig, EveryOptionArrivesAtItsKey) {
+    SchedulerOptions options{.store_url = "etcd://h:1/my-app",
+                             .listen = "127.0.0.1:1",
+                             .advertise = "http://h:1",
+                             .node_id = "scheduler-1",
+                             .insecure = true,
+                             .tls_cert = "c.pem",
+                             .tls_key = "k.pem",
+                             .heartbeat_interval = 30s,
+                             .worker_ttl = 90s,
+                             .election_timeout = 30s,
+                             .task_timeout = 5min,
+                             .max_retry_attempts = 7,
+                             .retry_backoff_base = 1s,
+                             .retry_backoff_max = 60s,
+                             .task_queue_size = 10'000,
+                             .worker_pool_size = 50,
+                             .retention = 24h,
+                             .cleanup_interval = 1min,
+                             .load_balance_strategy = std::string(kStrategyRandom),
+                             .enable_metrics = false,
+                             .settings = {{"scheduler.losses_max", "9"}}};
+
+    const auto config = ConfigOf(options);
+
+    ASSERT_TRUE(config) << config.error().detail;
+    EXPECT_EQ(config->store.url, options.store_url);
+    EXPECT_EQ(config->server.listen, options.listen);
+    EXPECT_EQ(config->server.advertise, options.advertise);
+    EXPECT_EQ(config->server.node_id, options.node_id);
+    EXPECT_TRUE(config->server.insecure);
+    EXPECT_EQ(config->server.tls_cert, options.tls_cert);
+    EXPECT_EQ(config->server.tls_key, options.tls_key);
+    EXPECT_EQ(config->scheduler.heartbeat_interval, 30s);
+    EXPECT_EQ(config->engine.worker_lease, 90s);
+    EXPECT_EQ(config->scheduler.leader_ttl, 30s);
+    EXPECT_EQ(config->engine.timeout, 5min);
+    EXPECT_EQ(config->engine.retry.retries_max, 7u);
+    EXPECT_EQ(config->engine.retry.delay, 1s);
+    EXPECT_EQ(config->engine.retry.delay_max, 60s);
+    EXPECT_EQ(config->engine.pending_max, 10'000u);
+    EXPECT_EQ(config->executors.concurrency_max, 50u);
+    EXPECT_EQ(config->engine.retention, 24h);
+    EXPECT_EQ(config->engine.cleanup_interval, 1min);
+    EXPECT_EQ(config->engine.strategy, internal::Strategy::kRandom);
+    EXPECT_FALSE(config->metrics.enabled);
+    EXPECT_EQ(config->engine.losses_max, 9u);
+}
+
+// What nobody names is as `takt serve` has it.
+TEST(SchedulerConfig, WhatIsLeftOutIsTheStandard) {
+    const internal::Config standard;
+    const auto config = ConfigOf({});
+    ASSERT_TRUE(config);
+    for (const internal::ConfigKey& key : internal::ConfigKeys()) {
+        EXPECT_EQ(key.get(*config), key.get(standard)) << key.name;
+    }
+    EXPECT_TRUE(CheckConfig(*config));
+}
+
+// A test wants quick failover and names the leases only.
+TEST(SchedulerConfig, ShortLeasesBringTheirRenewalsAlong) {
+    const auto config = ConfigOf({.worker_ttl = 600ms, .election_timeout = 900ms});
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->scheduler.heartbeat_interval, 200ms);
+    EXPECT_EQ(config->scheduler.leader_renew_interval, 300ms);
+    EXPECT_TRUE(CheckConfig(*config));
+}
+
+TEST(SchedulerConfig, OwnStrategyIsFoundByItsName) {
+    SchedulerOptions options;
+    options.load_balancers["first"] = [] { return std::make_unique<FirstWorker>(); };
+    options.load_balance_strategy = OwnStrategy("first");
+    const auto config = ConfigOf(options);
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->engine.strategy, internal::Strategy::kCustom);
+    EXPECT_EQ(config->engine.strategy_name, "first");
+    EXPECT_TRUE(config->engine.balancers.at("first")());
+}
+
+}  // namespace
+}  // namespace takt

@@ -1,0 +1,93 @@
+"""The C++ examples, as real processes: seed 000's quick start and seed 002's HTTP worker."""
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+BUILD = pathlib.Path(os.environ["TAKT_BUILD"])
+# Generous, because machines that run tests are busy; only a failing test waits so long.
+DEADLINE = 60.0
+
+
+class Example:
+    """One example; its output goes to a file."""
+
+    def __init__(self, folder, name, *arguments):
+        self.output = pathlib.Path(folder) / f"{name}.out"
+        with open(self.output, "wb") as file:
+            self.process = subprocess.Popen([BUILD / f"example_{name}", *arguments], stdout=file,
+                                            stderr=file, stdin=subprocess.DEVNULL)
+
+    def text(self):
+        return self.output.read_text(errors="replace")
+
+    def line(self, words):
+        """The first line that holds the words, once it is there."""
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end:
+            for line in self.text().splitlines(keepends=True):
+                if words in line and line.endswith("\n"):
+                    return line.strip()
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise AssertionError(f"no line with {words!r} in: {self.text()}")
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(DEADLINE)
+
+
+class ExamplesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="takt-examples-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.scheduler = self.start("scheduler", f"file:{self.folder}/store", "127.0.0.1:0")
+        self.url = self.scheduler.line("listening on").split()[-1]
+
+    def start(self, name, *arguments):
+        example = Example(self.folder, name, *arguments)
+        self.addCleanup(example.stop, signal.SIGKILL)
+        return example
+
+    def test_quick_start_runs_a_task_from_submit_to_result(self):
+        # Somebody copies the three programs from the README and starts them.
+        worker = self.start("worker", self.url)
+        worker.line("started")
+        submit = self.start("submit", self.url)
+        self.assertEqual(submit.process.wait(DEADLINE), 0, submit.text())
+        self.assertIn('success', submit.text())
+        self.assertIn('{"processed": {"user_id": 12345}}', submit.text())
+        self.scheduler.line("completed on")
+        self.assertEqual(worker.stop(), 0)
+        self.assertEqual(self.scheduler.stop(), 0)
+        self.assertIn("1 tasks completed", self.scheduler.text())
+
+    def test_http_worker_is_called_and_its_answer_is_the_result(self):
+        # A service in any language announces itself and is called.
+        worker = self.start("http_worker", self.url, "0")
+        worker.line("worker-001 listening on")
+        submitted = subprocess.run(
+            [BUILD / "takt", "submit", "data_processing", '{"input": "data.csv"}', "--wait",
+             "--json", "--server", self.url], capture_output=True, text=True, timeout=DEADLINE)
+        self.assertEqual(submitted.returncode, 0, submitted.stderr)
+        self.assertIn('"rows":42', submitted.stdout.replace(" ", ""))
+        self.assertIn("data.csv", worker.line("processing"))
+
+    def test_mistakes_are_told_in_one_sentence(self):
+        # The port is taken: by the first scheduler.
+        second = self.start("scheduler", "memory:", self.url.removeprefix("http://"))
+        self.assertEqual(second.process.wait(DEADLINE), 1)
+        self.assertIn("in use", second.text())
+        nobody = self.start("submit", "http://127.0.0.1:9")
+        self.assertEqual(nobody.process.wait(DEADLINE), 1)
+        self.assertIn("cannot reach http://127.0.0.1:9", nobody.text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+"""The Debian packages: what is in them and what they need. They are made, not installed."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["TAKT_BUILD"])
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          timeout=280)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory(prefix="takt-package-")
+        cls.addClassCleanup(temporary.cleanup)
+        run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", temporary.name)
+        cls.packages = {path.name.split("_")[0]: path
+                        for path in pathlib.Path(temporary.name).glob("*.deb")}
+
+    def files(self, name):
+        """Paths of the files in a package."""
+        lines = run("dpkg-deb", "-c", self.packages[name]).splitlines()
+        return [line.split()[5].removeprefix(".") for line in lines
+                if not line.split()[5].endswith("/")]
+
+    def field(self, name, field):
+        return run("dpkg-deb", "-f", self.packages[name], field).strip()
+
+    def test_three_packages_are_made(self):
+        self.assertEqual(sorted(self.packages), ["libtakt-dev", "libtakt0", "takt"])
+        for name in self.packages:
+            self.assertEqual(self.field(name, "Package"), name)
+            self.assertEqual(self.field(name, "Version"), "0.1.0")
+            self.assertIn("Distributed task scheduler", self.field(name, "Description"))
+            self.assertIn(f"/usr/share/doc/{name}/copyright", self.files(name))
+
+    def test_command_line_comes_with_completion_and_what_it_is_linked_with(self):
+        files = self.files("takt")
+        self.assertIn("/usr/bin/takt", files)
+        self.assertIn("/usr/share/bash-completion/completions/takt", files)
+        self.assertEqual([file for file in files if "libtakt" in file], [])
+        needs = self.field("takt", "Depends")
+        for package in ("libc6", "libssl3", "libsqlite3-0", "libgrpc++", "tzdata"):
+            self.assertIn(package, needs)
+
+    def test_library_and_headers_are_apart(self):
+        library = self.files("libtakt0")
+        self.assertTrue(any(file.endswith("/libtakt.so.0") for file in library), library)
+        self.assertEqual([file for file in library if file.endswith(".so")], [])
+        self.assertIn("libstdc++6", self.field("libtakt0", "Depends"))
+        development = self.files("libtakt-dev")
+        self.assertTrue(any(file.endswith("/libtakt.so") for file in development))
+        self.assertIn("/usr/include/takt/scheduler.h", development)
+        self.assertTrue(any(file.endswith("/pkgconfig/takt.pc") for file in development))
+        self.assertTrue(any(file.endswith("/takt/taktConfig.cmake") for file in development))
+        self.assertEqual([file for file in development if "internal" in file], [])
+        self.assertEqual(self.field("libtakt-dev", "Depends"), "libtakt0 (= 0.1.0)")
+
+
+if __name__ == "__main__":
+    unittest.main()
