@@ -15,7 +15,7 @@ namespace takt {
 enum class EventType : std::uint8_t {
     kTaskSubmitted,
     kTaskScheduled,  // Given to a worker.
-    kTaskStarted,    // The worker has begun.
+    kTaskStarted,    // The worker has begun. Not told of an attempt whose result came with it.
     kTaskCompleted,  // Success.
     kTaskFailed,     // For good: no retry is left.
     kTaskRetrying,   // An attempt failed, another will follow.

@@ -110,7 +110,7 @@ class TAKT_EXPORT Scheduler final : public SchedulerApi {
     std::uint64_t events_dropped() const;
 
   private:
-    struct Impl;
+    struct TAKT_LOCAL Impl;
     explicit Scheduler(std::shared_ptr<Impl> impl);
     std::shared_ptr<Impl> impl_;
 };

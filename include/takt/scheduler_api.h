@@ -62,8 +62,9 @@ class TAKT_EXPORT SchedulerApi {
     // asked to stop. kNotFound, kConflict: it is finished.
     Result<Execution> CancelTask(std::string_view id, std::string_view reason = {});
 
-    // Ends an execution from outside, in place of its worker: kSuccess, kFailed or kCancelled.
-    // kNotFound, kConflict: it is finished.
+    // Ends an execution from outside, in place of its worker: kSuccess, kFailed or kCancelled. What
+    // the worker itself says later is refused as stale. kNotFound, kConflict: it is finished, or
+    // waits, and cannot have succeeded.
     Result<Execution> UpdateTaskStatus(std::string_view id, Status status,
                                        std::string_view message = {});
 

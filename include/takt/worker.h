@@ -112,7 +112,7 @@ class TAKT_EXPORT Worker {
     WorkerStatus status() const;
 
   private:
-    struct Impl;
+    struct TAKT_LOCAL Impl;
     std::unique_ptr<Impl> impl_;
 };
 

@@ -26,7 +26,10 @@ TEST_F(EventTest, AllTenKindsOfEventsAreTold) {
     scheduler_->RegisterEventCallback(log.Callback());
     ASSERT_TRUE(scheduler_->Start());
     auto worker = MakeWorker("w");
-    worker->Handle("good", [](TaskContext&) { return TaskResult::Success(); });
+    worker->Handle("good", [&](TaskContext&) {
+        EXPECT_TRUE(log.WaitFor(EventType::kTaskStarted));
+        return TaskResult::Success();
+    });
     worker->Handle("bad", [](TaskContext&) { return TaskResult::Failure("no"); });
     Join(*worker);
 
