@@ -70,7 +70,7 @@ struct Task {
     // Who may run it.
     std::map<std::string, std::string> labels = {};  // A worker must carry all of them.
     std::string executor = {};  // The only worker group or executor that may run it; empty is any.
-    std::string load_balance_strategy = {};  // See strategy.h; empty is the scheduler's.
+    std::string load_balance_strategy = {};  // A built-in one; empty: the scheduler's.
 
     RetryPolicy retry = {};
     Duration timeout{0};        // Of one attempt; 0 is the scheduler's default.

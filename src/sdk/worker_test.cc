@@ -132,36 +132,6 @@ TEST_F(WorkerTest, StoppingWorkerFinishesWhatItRuns) {
 
     worker->Drain();
     worker->Drain();
-    ASSERT_TRUE(
-        Eventually([&] { return scheduler_->GetWorker("w")->state == WorkerState::kDraining; }));
-    const auto late = scheduler_->SubmitTask({.type = "work"});
-    finish.Set();
-    worker->Stop();
-    worker->Stop();
-
-    EXPECT_TRUE(worker->Wait());
-    EXPECT_EQ(scheduler_->WaitForTask(task->id, kPatience)->status, Status::kSuccess);
-    EXPECT_EQ(scheduler_->GetExecution(late->id)->status, Status::kPending);
-}
-
-// The second Ctrl-C.
-TEST_F(WorkerTest, SecondStopHurries) {
-    Start();
-    Signal begun;
-    auto worker = MakeWorker("w");
-    worker->Handle("work", [&](TaskContext& task) {
-        Signal stop;
-        const std::stop_callback wake(task.stop_token(), [&] { stop.Set(); });
-        begun.Set();
-        EXPECT_TRUE(stop.Wait());
-        EXPECT_EQ(task.stop_reason(), StopReason::kShutdown);
-        return TaskResult::Failure("stopped");
-    });
-    Join(*worker);
-    ASSERT_TRUE(scheduler_->SubmitTask({.type = "work"}));
-    ASSERT_TRUE(begun.Wait());
-
-    std::jthread first([&] { worker->Stop(); });
     ASSERT_TRUE(Eventually([&] { return worker->status().draining; }));
     const auto late = scheduler_->SubmitTask({.type = "work"});
     finish.Set();
