@@ -23,6 +23,7 @@ TEST_F(EventTest, AllTenKindsOfEventsAreTold) {
                         {"executors.health_interval", "100ms"},
                         {"executors.failure_threshold", "1"}};
     scheduler_ = std::make_unique<Scheduler>(options);
+    const StopAtEnd stop{*scheduler_};
     scheduler_->RegisterEventCallback(log.Callback());
     ASSERT_TRUE(scheduler_->Start());
     auto worker = MakeWorker("w");
@@ -72,6 +73,7 @@ TEST_F(EventTest, BlockedCallbackLosesTheOldestEventsAndNothingElse) {
     Signal go;
     Signal blocked;
     std::atomic<int> told = 0;
+    const StopAtEnd stop{*scheduler_};
     scheduler_->RegisterEventCallback(EventType::kTaskSubmitted, [&](const Event&) {
         ++told;
         blocked.Set();
@@ -90,6 +92,7 @@ TEST_F(EventTest, BlockedCallbackLosesTheOldestEventsAndNothingElse) {
 TEST_F(EventTest, CallbackThatThrowsHarmsNobody) {
     Start();
     EventLog log;
+    const StopAtEnd stop{*scheduler_};
     scheduler_->RegisterEventCallback([](const Event&) { throw std::runtime_error("oops"); });
     scheduler_->RegisterEventCallback([](const Event&) { throw 7; });
     scheduler_->RegisterEventCallback(log.Callback());
@@ -103,6 +106,7 @@ TEST_F(EventTest, UnregisteredCallbackIsNotCalledAnyMore) {
     Start();
     EventLog log;
     EventLog gone;
+    const StopAtEnd stop{*scheduler_};
     const auto number = scheduler_->RegisterEventCallback(gone.Callback());
     scheduler_->RegisterEventCallback(log.Callback());
     scheduler_->UnregisterEventCallback(number);
@@ -117,6 +121,7 @@ TEST_F(EventTest, UnregisteredCallbackIsNotCalledAnyMore) {
 TEST_F(EventTest, CallbackMayAskAndEvenStopTheScheduler) {
     Start();
     Signal stopped;
+    const StopAtEnd stop{*scheduler_};
     scheduler_->RegisterEventCallback(EventType::kTaskCancelled, [&](const Event& event) {
         EXPECT_TRUE(scheduler_->GetExecution(event.execution_id));
         scheduler_->Stop();

@@ -119,6 +119,12 @@ class SdkTest : public ::testing::Test {
         return condition();
     }
 
+    // For tests whose callbacks see variables of theirs: no callback comes after them.
+    struct StopAtEnd {
+        Scheduler& scheduler;
+        ~StopAtEnd() { scheduler.Stop(); }
+    };
+
     Client MakeClient() const { return Client({.servers = {scheduler_->url()}}); }
 
     std::unique_ptr<Scheduler> scheduler_;
