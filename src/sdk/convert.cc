@@ -1,6 +1,9 @@
 // Errors, states, kinds of events and the log: names and numbers that both sides share.
 #include "sdk/convert.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/log.h"
 #include "model/event.h"
 #include "model/status.h"
@@ -24,45 +27,28 @@ static_assert(int(LogLevel::kOff) == int(internal::LogLevel::kOff));
 Failure::Failure(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
 Failure::~Failure() = default;
 
+// What each error of ours is to a caller; the first of a pair's second names it.
+static constexpr std::pair<internal::ErrorCode, ErrorCode> kCodes[] = {
+    {internal::ErrorCode::kInvalid, ErrorCode::kInvalid},
+    {internal::ErrorCode::kNotFound, ErrorCode::kNotFound},
+    {internal::ErrorCode::kConflict, ErrorCode::kConflict},
+    {internal::ErrorCode::kExhausted, ErrorCode::kExhausted},
+    {internal::ErrorCode::kUnavailable, ErrorCode::kUnavailable},
+    {internal::ErrorCode::kFenced, ErrorCode::kUnavailable},  // Somebody else leads now.
+    {internal::ErrorCode::kUnknown, ErrorCode::kUnknown},
+    {internal::ErrorCode::kCancelled, ErrorCode::kCancelled},
+};
+
 std::string_view Name(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::kInvalid:
-            return "invalid";
-        case ErrorCode::kNotFound:
-            return "not_found";
-        case ErrorCode::kConflict:
-            return "conflict";
-        case ErrorCode::kExhausted:
-            return "exhausted";
-        case ErrorCode::kUnavailable:
-            return "unavailable";
-        case ErrorCode::kUnknown:
-            return "unknown";
-        case ErrorCode::kCancelled:
-            return "cancelled";
-    }
-    return "unknown";
+    const auto* found =
+        std::ranges::find(kCodes, code, [](const auto& pair) { return pair.second; });
+    return internal::Name(found == std::end(kCodes) ? internal::ErrorCode::kUnknown : found->first);
 }
 
 static ErrorCode CodeOf(internal::ErrorCode code) {
-    switch (code) {
-        case internal::ErrorCode::kInvalid:
-            return ErrorCode::kInvalid;
-        case internal::ErrorCode::kNotFound:
-            return ErrorCode::kNotFound;
-        case internal::ErrorCode::kConflict:
-            return ErrorCode::kConflict;
-        case internal::ErrorCode::kExhausted:
-            return ErrorCode::kExhausted;
-        case internal::ErrorCode::kFenced:  // To a caller: somebody else leads now.
-        case internal::ErrorCode::kUnavailable:
-            return ErrorCode::kUnavailable;
-        case internal::ErrorCode::kUnknown:
-            return ErrorCode::kUnknown;
-        case internal::ErrorCode::kCancelled:
-            return ErrorCode::kCancelled;
-    }
-    return ErrorCode::kUnknown;
+    const auto* found =
+        std::ranges::find(kCodes, code, [](const auto& pair) { return pair.first; });
+    return found == std::end(kCodes) ? ErrorCode::kUnknown : found->second;
 }
 
 Error ErrorOf(const internal::Error& error) {
