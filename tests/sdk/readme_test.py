@@ -27,7 +27,7 @@ def blocks(page):
 
 class ReadmeTest(unittest.TestCase):
     def test_code_in_the_pages_is_that_of_the_examples(self):
-        for page in ("README.md", "docs/cpp.md"):
+        for page in ("README.md", "README.zh-CN.md", "docs/cpp.md"):
             found = blocks(page)
             self.assertTrue(found, f"{page} quotes no example")
             for path, code in found:
