@@ -1,6 +1,6 @@
 // A program of somebody else's: a scheduler, a worker and a client in one process.
-#include <iostream>
 #include <takt/takt.h>
+#include <iostream>
 
 int main() {
     try {
@@ -13,8 +13,7 @@ int main() {
         });
         worker.Start().value();
         takt::Client client({.servers = {scheduler.url()}});
-        const auto task =
-            client.SubmitTask({.type = "echo", .payload = "\"hello\""}).value();
+        const auto task = client.SubmitTask({.type = "echo", .payload = "\"hello\""}).value();
         const auto run = client.WaitForTask(task.id, std::chrono::seconds(60)).value();
         std::cout << takt::Name(run.status) << " " << run.result << "\n";
         try {
