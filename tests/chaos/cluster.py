@@ -93,7 +93,7 @@ class Cluster:
     def start(self, first=None, later=None):
         """`first` has variables for the first scheduler, which leads, `later` for each other."""
         self.store.start()
-        self.add_scheduler(first)
+        self.add_scheduler(first or {})
         until(self.schedulers[0].leads, "the first scheduler leads", STORE_SECONDS)
         for variables in later or [{}] * (self.store.schedulers - 1):
             if len(self.schedulers) < self.store.schedulers:
@@ -101,7 +101,6 @@ class Cluster:
         for scheduler in self.schedulers[1:]:
             until(lambda one=scheduler: one.status().get("leader"), "a follower knows the leader",
                   STORE_SECONDS)
-        # Schedulers that come later are not in this list; they are found through the others.
         for number in range(WORKERS):
             self.add_worker(f"worker-{number}")
         for number in range(SHELL_WORKERS):
@@ -112,12 +111,9 @@ class Cluster:
         self.client.start()
         until(lambda: self.finished() >= 30, "the load is under way", 60)
 
-    def add_scheduler(self, variables=None):
-        scheduler = Scheduler(self, len(self.schedulers) + 1, variables or {})
+    def add_scheduler(self, variables):
+        scheduler = Scheduler(self, len(self.schedulers) + 1, variables)
         self.schedulers.append(scheduler)
-        if self.client:
-            self.client.urls.append(scheduler.url)
-        return scheduler
 
     def start_again(self, scheduler):
         """A supervisor starts a scheduler that ended, at the same address."""

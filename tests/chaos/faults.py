@@ -92,16 +92,17 @@ def kill_at(point):
 
 
 def kill_at_begin(point):
-    """The successor dies as soon as it begins; a third scheduler is started when it has."""
+    """The successor dies as soon as it begins; the third was away and comes back then."""
     def begin(cluster):
-        cluster.start(later=[{"TAKT_FAILPOINTS": f"{point}:exit:1"}])
+        cluster.start(later=[{"TAKT_FAILPOINTS": f"{point}:exit:1"}, {}])
 
     def harm(cluster):
-        first, second = cluster.schedulers
+        first, second, third = cluster.schedulers
+        third.kill()
         first.kill()
         second.process.wait(60)
         second.stopped = True
-        cluster.add_scheduler()
+        cluster.start_again(third)
 
     return {"begin": begin, "harm": harm}
 
