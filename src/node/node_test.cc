@@ -130,6 +130,23 @@ TEST_F(NodeTest, AStopWaitsForTheCommitsUnderWayAndHandsOver) {
     EXPECT_EQ(node->status().role, Role::kStopped);
 }
 
+// A busy leader is told to end: workers go on saying things, and must say them to the next one.
+TEST_F(NodeTest, AStopIsNotHeldUpByWhatWorkersGoOnSaying) {
+    Lead();
+    AskSubmit("");
+    runtime.Run();
+    node->Stop([] {});
+    Attach attach{.session = 1};
+    attach.worker.id = WorkerId("w");
+    attach.worker.capacity = 1;
+    node->Tell(attach);
+    runtime.Run();
+    AnswerCommits();
+
+    EXPECT_EQ(accepted, 1);
+    EXPECT_EQ(store.resigns.size(), 1u);
+}
+
 TEST_F(NodeTest, AStopDoesNotWaitForEverForAStoreThatIsGone) {
     Lead();
     AskSubmit("");

@@ -47,10 +47,20 @@ bool Connector::Send(std::string_view bytes) {
     return socket_ && socket_->SendBinary(bytes);
 }
 
-// Where to go next: where Moved pointed, else the next of the servers in turn.
+// Where to go next: where Moved pointed, else the next of the servers in turn. If that is where we
+// come from, the one after it: a machine that lost its power does not even refuse, and to wait for
+// it again would be to miss its successor's patience.
 std::string Connector::TakeTarget() {
-    std::string server = std::exchange(moved_to_, {});
-    if (server.empty()) server = options_.servers[next_server_++ % options_.servers.size()];
+    const auto in_turn = [this] {
+        return Target(options_.servers[next_server_++ % options_.servers.size()]);
+    };
+    std::string target = moved_to_.empty() ? in_turn() : Target(std::exchange(moved_to_, {}));
+    if (target == target_) target = in_turn();
+    target_ = target;
+    return target;
+}
+
+std::string Connector::Target(std::string server) {
     if (!server.contains("://")) server = scheme_ + "://" + server;
     scheme_ = server.substr(0, server.find("://"));
     while (server.ends_with('/')) server.pop_back();

@@ -54,6 +54,7 @@ class Connector {
     void Try();
     void OnClosed(std::uint64_t number, const std::string& why);
     std::string TakeTarget();
+    std::string Target(std::string server);
 
     boost::asio::io_context& loop_;
     HttpClient& client_;
@@ -65,6 +66,7 @@ class Connector {
     std::uint64_t number_ = 0;  // Of the current try; tells late callbacks of earlier ones.
     std::size_t next_server_ = 0;
     std::string scheme_ = "http";  // Of the server tried last.
+    std::string target_;           // Tried last.
     std::string moved_to_;
     std::uint32_t moves_ = 0;     // In a row, without a session that lasted.
     std::uint32_t failures_ = 0;  // In a row.

@@ -62,6 +62,7 @@ class History:
     cron: list = dataclasses.field(default_factory=list)  # tasks that fire each second
     sequential: list = dataclasses.field(default_factory=list)  # tasks that must not overlap
     healed_wall: float = 0.0
+    ended_wall: float = 0.0
     forgotten_at: float = 0.0  # Monotonic: when a lossy store had lost what it was to lose.
     canary_seconds: float | None = None  # From the heal; None if it did not finish.
     ended_badly: list = dataclasses.field(default_factory=list)  # processes, in words
@@ -69,6 +70,13 @@ class History:
 
 def seconds_of(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def is_open(row, now):
+    """Whether an execution should have ended by now: not if its time has not even come."""
+    if row["status"] in FINAL:
+        return False
+    return max(seconds_of(row["scheduled_at"]), seconds_of(row["ready_at"])) <= now
 
 
 def runs_from(lines):
@@ -132,8 +140,7 @@ def check_submits(history, rules):
         if one.kind != "cancelled" and row["status"] in FINAL and row["status"] != "success":
             yield f"failed: {one.id} ended as {row['status']}: {row.get('error')}"
     for row in history.rows.values():
-        # Delayed beyond the end of the run, on purpose: those whose cancel was not acknowledged.
-        if row["status"] not in FINAL and not row["id"].startswith("cancelled-"):
+        if is_open(row, history.ended_wall):
             yield f"unfinished: {row['id']} is {row['status']}, attempt {row['attempt']}"
 
 

@@ -7,7 +7,8 @@ from load import Submitted
 
 def row(execution, status="success", **fields):
     return {"id": execution, "task_id": execution, "status": status, "attempt": 1, "failures": 0,
-            "losses": 0, "scheduled_at": "2026-11-15T05:00:00.000Z", "result": None, "error": None,
+            "losses": 0, "scheduled_at": "2026-11-15T05:00:00.000Z",
+            "ready_at": "2026-11-15T05:00:00.000Z", "result": None, "error": None,
             **fields}
 
 
@@ -34,7 +35,8 @@ def healthy():
         rows={one["id"]: one for one in [row("a"), row("c", "cancelled"), *fires]},
         elections=[Election("2026-11-15T04:59:00.000Z", "node-1", 1)],
         welcomes=[Welcome(1.0, "w", "node-1", 1)],
-        cron=["tick"], sequential=["tick"], canary_seconds=1.0, healed_wall=1794718802.0)
+        cron=["tick"], sequential=["tick"], canary_seconds=1.0, healed_wall=1794718802.0,
+        ended_wall=1794718810.0)
     return history
 
 
@@ -62,6 +64,13 @@ class Checker(unittest.TestCase):
 
     def test_an_acknowledged_task_that_never_ends_is_unfinished(self):
         self.history.rows["a"]["status"] = "running"
+        self.caught("unfinished")
+
+    def test_a_task_whose_time_has_not_come_is_not_unfinished(self):
+        self.history.rows["later"] = row("later", "pending",
+                                         scheduled_at="2026-11-15T06:00:00.000Z")
+        self.passed()
+        self.history.ended_wall += 3600
         self.caught("unfinished")
 
     def test_an_acknowledged_task_that_failed_for_no_reason_of_its_own_is_told(self):

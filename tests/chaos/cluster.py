@@ -83,7 +83,7 @@ class Cluster:
         self.store = store_kind(self.folder)
         self.schedulers, self.workers = [], []
         self.client = None
-        self.forgotten_at = 0.0  # checker.History
+        self.settled_wall = self.forgotten_at = 0.0  # checker.History
         self.clocks = []  # Files that shift the schedulers' clocks, if any do.
         self.failover_from = None  # When the leader went, and the epoch that went with it.
         self.began = time.monotonic()
@@ -136,7 +136,7 @@ class Cluster:
     def make_recurring(self):
         # Each missed second is to be made up for, so that the records show every one.
         common = {"type": "work", "cron_expression": "* * * * * *", "misfire_policy": "fire_all",
-                  "misfires_max": 300, "backlog_max": 1000}
+                  "misfires_max": 60, "backlog_max": 1000}
         for body in ({"id": TICK, "execution_mode": "parallel", "parameters": {"seconds": 0.05}},
                      {"id": TURNS, "execution_mode": "sequential", "parameters": {"seconds": 0.3}}):
             body.update(common, name=body["id"])
@@ -221,9 +221,8 @@ class Cluster:
                   f"{task} is paused")
         end = time.monotonic() + FINISH_SECONDS
         while time.monotonic() < end:
-            rows = self.rows()
-            if all(row["status"] in checker.FINAL or row["id"].startswith("cancelled-")
-                   for row in rows.values()):
+            self.settled_wall = time.time()
+            if not any(checker.is_open(row, self.settled_wall) for row in self.rows().values()):
                 break
             time.sleep(0.5)
         # Acks follow the commits; the ledger is complete when all ended runs have theirs.
@@ -264,7 +263,8 @@ class Cluster:
         return checker.History(
             submitted=self.client.submitted, runs=checker.runs_from(lines), welcomes=welcomes,
             elections=elections, rows=self.rows(), cron=[TICK, TURNS], sequential=[TURNS],
-            healed_wall=healed_wall, forgotten_at=self.forgotten_at, canary_seconds=canary_seconds)
+            healed_wall=healed_wall, ended_wall=self.settled_wall, forgotten_at=self.forgotten_at,
+            canary_seconds=canary_seconds)
 
     def ended_badly(self):
         """Stops what still runs, in order; what did not run or does not end is told."""

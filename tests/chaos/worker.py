@@ -50,6 +50,7 @@ class Worker:
         self.changed = threading.Condition()
         self.socket = None
         self.heartbeat_seconds = 1.0
+        self.silence_seconds = 5.0  # Until a welcome says how long the lease is.
 
     def act(self):
         """Ends runs when they are due, and sends what there is to send. The only sender."""
@@ -89,7 +90,7 @@ class Worker:
         if success:
             result["data"] = json.dumps({"run": run})
         else:
-            result.update(code=1, message="as it was told", reason=reason or "handler_failed")
+            result.update(code=1, message="as it was told", reason="cancelled" if reason else "handler_failed")
         self.ledger.write("end", execution=name["execution_id"], attempt=name["attempt"], run=run,
                           success=success, reason=reason)
         entry["result"] = result
@@ -121,6 +122,8 @@ class Worker:
             self.ledger.write("welcome", epoch=epoch, node=welcome["node_id"])
             self.epoch = epoch
             self.heartbeat_seconds = int(welcome["heartbeat_ms"]) / 1000
+            self.silence_seconds = int(welcome["lease_ms"]) / 1000
+            socket.settimeout(self.silence_seconds)
             self.outbox = [{"results": [e["result"]]} for e in self.held.values() if "result" in e]
             self.outbox += [{"started": [{"attempt": e["attempt"]}]}
                             for e in self.held.values() if "result" not in e]
@@ -142,7 +145,7 @@ class Worker:
     def serve(self, url):
         """One session. Returns where to go next, if it was told."""
         socket = websocket.create_connection(
-            url.replace("http", "ws", 1) + "/api/v1/workers/attach", timeout=5)
+            url.replace("http", "ws", 1) + "/api/v1/workers/attach", timeout=self.silence_seconds)
         try:
             with self.changed:
                 holding = [entry["attempt"] for entry in self.held.values()]
@@ -183,8 +186,10 @@ class Worker:
             if moved and moves <= 3:
                 url = moved
                 continue
+            # Anybody but who was lost: a machine without power does not even refuse.
+            others = [one for one in self.urls if one != url] or self.urls
             turn += 1
-            url = self.urls[turn % len(self.urls)]
+            url = others[turn % len(others)]
             time.sleep(random.uniform(0, min(BACKOFF_SECONDS * 2 ** tries, BACKOFF_MAX_SECONDS)))
 
 
