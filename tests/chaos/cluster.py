@@ -104,7 +104,7 @@ class Cluster:
         for number in range(WORKERS):
             self.add_worker(f"worker-{number}")
         for number in range(SHELL_WORKERS):
-            self.add_shell_worker(f"shell-{number}")
+            self.add_shell_worker(f"shell-{number}", by_store=number == 0 and self.store.servers)
         self.make_recurring()
         until(lambda: self.connected() == WORKERS + SHELL_WORKERS, "all workers are attached")
         self.client = load.Load([one.url for one in self.schedulers], 30, self.ledger)
@@ -127,10 +127,14 @@ class Cluster:
                           program=sys.executable, start_new_session=True)
         self.workers.append(process)
 
-    def add_shell_worker(self, name):
+    def add_shell_worker(self, name, by_store):
+        """One of takt's own, that knows either the schedulers or only the store."""
         arguments = ["worker", "--id", name, "--allow-shell", "--types", "shell", "--capacity", "4"]
-        for scheduler in self.schedulers:
-            arguments += ["--server", scheduler.url]
+        if by_store:
+            arguments += ["--store", self.store.url(self.store.ports)]
+        else:
+            for scheduler in self.schedulers:
+                arguments += ["--server", scheduler.url]
         self.workers.append(Process(self.folder, name, arguments, start_new_session=True))
 
     def make_recurring(self):

@@ -334,20 +334,18 @@ def clock_jumps(cluster):
 # --- The slice that is always run -----------------------------------------------------------------
 
 
-def begin_slice(cluster):
-    if cluster.store.schedulers == 1:
-        return cluster.start()
-    return cluster.start(first={"TAKT_FAILPOINTS": f"node.release.before:exit:{PASSES}"})
-
-
 @fault("slice", "in short: the leader dies after a commit, a worker dies, the store restarts",
-       begin=begin_slice, rules=Rules(losses=True))
+       begin=kill_at("node.release.before")["begin"], rules=Rules(losses=True), stores=EVERY)
 def brief(cluster):
     leader = cluster.schedulers[0]
     leader.process.wait(60)
     cluster.note_failover(1)
     leader.stopped = True
     cluster.workers[0].kill()
+    if len(cluster.schedulers) == 1:
+        # A supervisor would start it again, and without what made it die.
+        leader.variables = {}
+        cluster.start_again(leader)
     cluster.leader()
     cluster.store.kill()
     for server in cluster.store.servers:
