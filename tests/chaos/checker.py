@@ -74,8 +74,8 @@ def seconds_of(text):
 
 def is_open(row, now):
     """Whether an execution should have ended by now: not if its time has not even come."""
-    if row["status"] in FINAL:
-        return False
+    if row["status"] not in ("pending", "retrying"):
+        return row["status"] not in FINAL
     return max(seconds_of(row["scheduled_at"]), seconds_of(row["ready_at"])) <= now
 
 

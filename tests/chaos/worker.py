@@ -186,10 +186,10 @@ class Worker:
             if moved and moves <= 3:
                 url = moved
                 continue
-            # Anybody but who was lost: a machine without power does not even refuse.
-            others = [one for one in self.urls if one != url] or self.urls
             turn += 1
-            url = others[turn % len(others)]
+            if self.urls[turn % len(self.urls)] == url:
+                turn += 1  # Not who was lost: a machine without power does not even refuse.
+            url = self.urls[turn % len(self.urls)]
             time.sleep(random.uniform(0, min(BACKOFF_SECONDS * 2 ** tries, BACKOFF_MAX_SECONDS)))
 
 
