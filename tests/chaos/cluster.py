@@ -31,6 +31,7 @@ SETTINGS = {
 TICK, TURNS = "tick", "turns"  # Fires each second, in parallel; and one run at a time.
 WORKERS, SHELL_WORKERS = 2, 2
 STORE_SECONDS = 60
+SOON_SECONDS = 5
 FINISH_SECONDS = 60  # For what was accepted to end, after the heal.
 
 
@@ -226,7 +227,9 @@ class Cluster:
         end = time.monotonic() + FINISH_SECONDS
         while time.monotonic() < end:
             self.settled_wall = time.time()
-            if not any(checker.is_open(row, self.settled_wall) for row in self.rows().values()):
+            # Also what is about to become due: nothing is to begin while the records are read.
+            soon = self.settled_wall + SOON_SECONDS
+            if not any(checker.is_open(row, soon) for row in self.rows().values()):
                 break
             time.sleep(0.5)
         # Acks follow the commits; the ledger is complete when all ended runs have theirs.
