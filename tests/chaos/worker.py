@@ -169,7 +169,7 @@ class Worker:
         finally:
             with self.changed:
                 self.socket = None
-            socket.close()
+            socket.shutdown()  # close() would wait for an answer, from whoever was lost.
 
     def run(self):
         threading.Thread(target=self.act, daemon=True).start()
