@@ -136,14 +136,16 @@ TEST_F(NodeTest, AStopIsNotHeldUpByWhatWorkersGoOnSaying) {
     AskSubmit("");
     runtime.Run();
     node->Stop([] {});
+    runtime.Run();
     Attach attach{.session = 1};
     attach.worker.id = WorkerId("w");
     attach.worker.capacity = 1;
     node->Tell(attach);
     runtime.Run();
-    AnswerCommits();
+    Answer(store.commits, Result<void>());
 
     EXPECT_EQ(accepted, 1);
+    EXPECT_TRUE(store.commits.empty());
     EXPECT_EQ(store.resigns.size(), 1u);
 }
 
