@@ -188,7 +188,7 @@ TEST_F(WorkerTest, AWorkerThatDoesNotComeToTheNewLeaderInTimeIsLost) {
     config.takeover_grace = config.worker_lease + 5s;
     Busy("a", 1);
     Restart(5s);
-    At(6s, Join({.id = "b"}));
+    At(20s, Join({.id = "b"}));
     Until(5s + config.takeover_grace - 1ms);
     EXPECT_THAT(assigns, IsEmpty());
     Until(5s + config.takeover_grace);

@@ -52,6 +52,9 @@ def judge(cluster, fault, seconds):
     violations = cluster.settle()
     history = cluster.history(healed_wall, canary)
     history.ended_badly = cluster.ended_badly()
+    if fault.rules.lossy:
+        lost = sum(one.outcome == "ok" and one.id not in history.rows for one in history.submitted)
+        say(f"  {lost} acknowledged tasks were lost with the store's memory, as may be")
     violations += checker.check(history, fault.rules)
     return history, violations
 
