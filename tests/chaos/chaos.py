@@ -6,7 +6,6 @@ usage: chaos.py [--store S]… [--fault F]… [--seconds N] [--list]
 import argparse
 import dataclasses
 import json
-import os
 import signal
 import sys
 import time
@@ -148,5 +147,4 @@ def main():
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Judges a run by what its clients were told, what its workers did, and what the store has at the end.
+"""Judges a run by what clients were told, what workers did, and what the store has at the end.
 
 Pure: a History in, violations out; checker_test.py shows that each rule catches what it is for.
 """
@@ -267,7 +267,7 @@ def check_epochs(history, by_execution, rules):
     seen = {}
     for welcome in sorted(history.welcomes, key=lambda welcome: welcome.at):
         if welcome.epoch < seen.get(welcome.worker, 0):
-            yield f"epoch fell: {welcome.worker} was welcomed with {welcome.epoch} after a higher one"
+            yield f"epoch fell: {welcome.worker} was welcomed by {welcome.epoch} after a higher one"
         seen[welcome.worker] = welcome.epoch
         if owners.get(welcome.epoch, welcome.node) != welcome.node and not rules.lossy:
             yield f"epoch twice: {welcome.epoch} is {welcome.node}'s and {owners[welcome.epoch]}'s"

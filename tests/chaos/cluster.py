@@ -1,4 +1,4 @@
-"""A whole installation of real processes: a store, schedulers, workers, clients, and their records."""
+"""A whole installation of real processes, and their records."""
 import json
 import pathlib
 import re
@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
@@ -54,6 +55,12 @@ class Scheduler:
     def start(self):
         self.process = Process(self.folder, self.node, self.arguments,
                                {**environment(), **self.variables}, start_new_session=True)
+        self.died_at = None
+        threading.Thread(target=self.watch, args=(self.process.process,), daemon=True).start()
+
+    def watch(self, process):
+        process.wait()
+        self.died_at = time.monotonic()
 
     def status(self):
         _, _, answer = load.call(self.url, "GET", "/api/v1/scheduler/status", seconds=2)
@@ -87,7 +94,6 @@ class Cluster:
         self.settled_wall = self.forgotten_at = 0.0  # checker.History
         self.clocks = []  # Files that shift the schedulers' clocks, if any do.
         self.failover_from = None  # When the leader went, and the epoch that went with it.
-        self.began = time.monotonic()
 
     # --- Starting ---------------------------------------------------------------------------------
 
@@ -192,8 +198,8 @@ class Cluster:
 
     # --- Failover ---------------------------------------------------------------------------------
 
-    def note_failover(self, epoch):
-        self.failover_from = (time.monotonic(), epoch)
+    def note_failover(self, epoch, at=None):
+        self.failover_from = (at or time.monotonic(), epoch)
 
     def failover_seconds(self):
         """From the leader's death to the first start of an attempt that its successor gave out."""

@@ -1,7 +1,7 @@
 """The faults that an installation has to survive. Each is one scenario.
 
-A fault gets a running cluster under load, does its harm and mends it. When it returns, everything is
-as healthy as it will be; nothing is restarted afterwards.
+A fault gets a running cluster under load, does its harm and mends it. When it returns, everything
+is as healthy as it will be; nothing is restarted afterwards.
 """
 import dataclasses
 import signal
@@ -17,7 +17,7 @@ from stores import EtcdOfThree, Redis, free_port
 
 CLUSTERED = ("redis", "etcd", "mysql")
 EVERY = (*CLUSTERED, "embedded")
-# Passes of a fail point before it is armed: the load is under way by then, some three seconds of it.
+# The pass of a fail point at which it acts: the load is under way by then.
 PASSES = 150
 
 
@@ -30,7 +30,6 @@ class Fault:
     rules: Rules = dataclasses.field(default_factory=Rules)
     store_kind: type | None = None  # Instead of the store's usual set-up.
     begin: typing.Callable = lambda cluster: cluster.start()
-    seconds: float = 0.0  # How long the load goes on after the heal, beyond the usual.
 
 
 FAULTS = []
@@ -84,8 +83,8 @@ def kill_at(point):
 
     def harm(cluster):
         leader = cluster.schedulers[0]
-        leader.process.wait(60)
-        cluster.note_failover(1)
+        until(lambda: leader.died_at, "the leader has died", 60)
+        cluster.note_failover(1, leader.died_at)
         leader.stopped = True
 
     return {"begin": begin, "harm": harm}
@@ -338,8 +337,7 @@ def clock_jumps(cluster):
        begin=kill_at("node.release.before")["begin"], rules=Rules(losses=True), stores=EVERY)
 def brief(cluster):
     leader = cluster.schedulers[0]
-    leader.process.wait(60)
-    cluster.note_failover(1)
+    until(lambda: leader.died_at, "the leader has died", 60)
     leader.stopped = True
     cluster.workers[0].kill()
     if len(cluster.schedulers) == 1:

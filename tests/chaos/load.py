@@ -63,7 +63,8 @@ class Submitted:
 
 def shell_command(ledger):
     """A task for takt's own worker that writes the same ledger, without a process per line."""
-    note = (f'read up idle < /proc/uptime; echo "{{\\"what\\": \\"%s\\", \\"worker\\": \\"shell\\", '
+    note = (f'read up idle < /proc/uptime; '
+            f'echo "{{\\"what\\": \\"%s\\", \\"worker\\": \\"shell\\", '
             f'\\"execution\\": \\"$TAKT_EXECUTION_ID\\", \\"attempt\\": $TAKT_ATTEMPT, '
             f'\\"epoch\\": $TAKT_EPOCH, \\"monotonic\\": $up, \\"run\\": \\"shell/$$\\", '
             f'\\"success\\": true}}" >> {ledger}')

@@ -90,7 +90,8 @@ class Worker:
         if success:
             result["data"] = json.dumps({"run": run})
         else:
-            result.update(code=1, message="as it was told", reason="cancelled" if reason else "handler_failed")
+            result.update(code=1, message="as it was told",
+                          reason="cancelled" if reason else "handler_failed")
         self.ledger.write("end", execution=name["execution_id"], attempt=name["attempt"], run=run,
                           success=success, reason=reason)
         entry["result"] = result
