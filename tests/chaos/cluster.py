@@ -87,6 +87,7 @@ class Cluster:
         self.folder = tempfile.mkdtemp(prefix=f"takt-chaos-{store_kind.name}-")
         self.ledger = f"{self.folder}/ledger"
         pathlib.Path(self.ledger).touch()
+        self.servers = pathlib.Path(self.folder) / "servers"  # What our own workers look into.
         self.loop = proxy.Loop()
         self.store = store_kind(self.folder)
         self.schedulers, self.workers = [], []
@@ -121,6 +122,10 @@ class Cluster:
     def add_scheduler(self, variables):
         scheduler = Scheduler(self, len(self.schedulers) + 1, variables)
         self.schedulers.append(scheduler)
+        self.servers.write_text("\n".join(one.url for one in self.schedulers if not one.stopped),
+                                encoding="utf-8")
+        if self.client:
+            self.client.urls.append(scheduler.url)
 
     def start_again(self, scheduler):
         """A supervisor starts a scheduler that ended, at the same address."""
@@ -129,8 +134,7 @@ class Cluster:
 
     def add_worker(self, name):
         process = Process(self.folder, name,
-                          [str(HERE / "worker.py"), self.ledger, name,
-                           *[one.url for one in self.schedulers]],
+                          [str(HERE / "worker.py"), self.ledger, name, str(self.servers)],
                           program=sys.executable, start_new_session=True)
         self.workers.append(process)
 

@@ -106,6 +106,16 @@ def kill_at_begin(point):
     return {"begin": begin, "harm": harm}
 
 
+@fault("schedulers_replaced", "all schedulers die; others, elsewhere, take their place",
+       rules=Rules(losses=True))
+def schedulers_replaced(cluster):
+    # One worker knows only the old addresses, and is lost. Another knows only the store.
+    for scheduler in cluster.schedulers:
+        scheduler.kill()
+    for _ in range(3):
+        cluster.add_scheduler({})
+
+
 for _point in fail_points():
     _how = kill_at_begin(_point) if _point.endswith(".begin") else kill_at(_point)
     FAULTS.append(Fault(f"kill_at_{_point}", f"the leader dies at {_point}", **_how))

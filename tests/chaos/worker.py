@@ -6,7 +6,7 @@ opened for appending, so it survives a kill of this process. Times are of the mo
 all processes of a machine share, and of the wall clock.
 
 A task of type `work` says in its payload what to do: {"seconds": 0.1, "fail_first": true}.
-usage: worker.py LEDGER ID URL…
+usage: worker.py LEDGER ID FILE, a file with the URLs of schedulers, looked into before each try
 """
 import heapq
 import itertools
@@ -37,10 +37,10 @@ class Ledger:
 
 
 class Worker:
-    def __init__(self, ledger, worker_id, urls):
+    def __init__(self, ledger, worker_id, servers):
         self.ledger = ledger
         self.worker_id = worker_id
-        self.urls = urls
+        self.servers = servers
         self.instance = str(uuid.uuid4())
         self.epoch = 0
         self.held = {}  # (execution, attempt) -> {"attempt", "run", "result" once it ended}
@@ -172,10 +172,15 @@ class Worker:
                 self.socket = None
             socket.shutdown()  # close() would wait for an answer, from whoever was lost.
 
+    def server(self, turn):
+        with open(self.servers, encoding="utf-8") as file:
+            urls = file.read().split()
+        return urls[turn % len(urls)]
+
     def run(self):
         threading.Thread(target=self.act, daemon=True).start()
-        tries, moves, turn = 0, 0, random.randrange(len(self.urls))
-        url = self.urls[turn]
+        tries, moves, turn = 0, 0, random.randrange(100)
+        url = self.server(turn)
         while True:
             began, moved = time.monotonic(), None
             try:
@@ -188,11 +193,11 @@ class Worker:
                 url = moved
                 continue
             turn += 1
-            if self.urls[turn % len(self.urls)] == url:
+            if self.server(turn) == url:
                 turn += 1  # Not who was lost: a machine without power does not even refuse.
-            url = self.urls[turn % len(self.urls)]
+            url = self.server(turn)
             time.sleep(random.uniform(0, min(BACKOFF_SECONDS * 2 ** tries, BACKOFF_MAX_SECONDS)))
 
 
 if __name__ == "__main__":
-    Worker(Ledger(sys.argv[1], sys.argv[2]), sys.argv[2], sys.argv[3:]).run()
+    Worker(Ledger(sys.argv[1], sys.argv[2]), sys.argv[2], sys.argv[3]).run()
