@@ -26,6 +26,7 @@ int Work(const WorkerFlags& options) {
         return kUsage;
     }
     config->worker.allow_shell |= options.allow_shell;
+    FindServers find;
     if (!options.store.empty()) {
         auto found = FindSchedulers(options.store);
         if (!found) {
@@ -33,6 +34,7 @@ int Work(const WorkerFlags& options) {
             return ExitOf(found.error());
         }
         config->worker.servers = std::move(*found);
+        find = [store = options.store] { return ListSchedulers(store); };
     }
     if (config->worker.servers.empty()) config->worker.servers = {"http://127.0.0.1:8080"};
     if (auto logging = StartLogging(config->log); !logging) {
@@ -40,7 +42,7 @@ int Work(const WorkerFlags& options) {
         return kUsage;
     }
     const StopSignals signals;
-    auto worker = MakeWorker(config->worker, options.demo);
+    auto worker = MakeWorker(config->worker, options.demo, std::move(find));
     if (worker) {
         if (auto started = (*worker)->Start(); !started) worker = std::unexpected(started.error());
     }
@@ -77,7 +79,7 @@ void AddWorker(CLI::App& app, Context& context) {
         ->join(',');
     worker
         ->add_option("--store", options->store,
-                     "Ask this store, at the start, where its schedulers are, instead of --server")
+                     "Ask this store where its schedulers are, instead of --server")
         ->excludes("--server");
     config.AddShort(*worker, "--id", "worker.id", "Name of this worker");
     config.AddShort(*worker, "--name", "worker.name", "What people read");

@@ -8,7 +8,8 @@
 
 namespace takt::internal::cli {
 
-Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo) {
+Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo,
+                                                  FindServers find_servers) {
     ExecutorRegistry executors;
     if (demo) {
         if (auto added = AddDemoHandlers(executors); !added) return std::unexpected(added.error());
@@ -25,6 +26,7 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, 
             "write one with the C++ SDK or docs/worker_protocol.md");
     }
     WorkerOptions options{.servers = config.servers,
+                          .find_servers = std::move(find_servers),
                           .id = config.id,
                           .name = config.name,
                           .types = config.types,

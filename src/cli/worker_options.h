@@ -1,7 +1,10 @@
 // Makes a worker from its configuration, for `takt worker` and `takt serve --with-worker`.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "config/config.h"
@@ -9,6 +12,10 @@
 
 namespace takt::internal::cli {
 
-Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo);
+// Finds schedulers that are not where they were; see WorkerOptions::find_servers.
+using FindServers = std::function<Result<std::vector<std::string>>()>;
+
+Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo,
+                                                  FindServers find_servers = {});
 
 }  // namespace takt::internal::cli

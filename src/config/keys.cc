@@ -224,7 +224,8 @@ std::vector<ConfigKey> MakeKeys() {
             {"000 WorkerTimeout", "000 WorkerTTL", "001 worker.heartbeat_timeout",
              "002 WorkerTimeout"}),
         Key("scheduler.takeover_grace", FIELD(engine.takeover_grace),
-            "How long a new leader waits for workers to come back with what they run."),
+            "How long a new leader waits for workers to come back with what they run; never less "
+            "than scheduler.worker_lease, after which they notice that the old one is gone."),
         Key("scheduler.worker_forgotten", FIELD(engine.worker_forgotten),
             "How long an offline worker stays in the lists."),
         Key("scheduler.timeout", FIELD(engine.timeout),

@@ -20,7 +20,8 @@ struct EngineConfig {
     Duration timeout{300'000};             // Of an attempt, for tasks that name none.
     Duration timeout_grace{5'000};         // The worker ends an attempt itself; after this we do.
     Duration worker_lease{30'000};         // A worker silent for longer is lost.
-    Duration takeover_grace{10'000};       // A new leader waits this long for workers to come back.
+    Duration takeover_grace{10'000};       // A new leader waits this long for workers to come back,
+                                           // and never less than worker_lease.
     Duration worker_forgotten{3'600'000};  // An offline worker's row is kept this long.
     std::uint32_t losses_max = 5;          // An execution that lost this many workers is failed.
     std::size_t pending_max = 1'000'000;   // Per queue: a submit beyond is refused.

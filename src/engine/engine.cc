@@ -81,11 +81,12 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         }
         Arm(*recurring);
     }
+    // A worker whose leader's machine lost its power notices by the silence, after its lease. To
+    // expect it earlier would run everything twice that was running then.
+    const Duration grace = std::max(config_.takeover_grace, config_.worker_lease);
     for (auto& [id, slot] : workers_) {
         const bool expected = slot->row.status != WorkerStatus::kOffline;
-        leases_.Set(*slot,
-                    now.steady + (expected ? config_.takeover_grace : config_.worker_forgotten),
-                    slot->order);
+        leases_.Set(*slot, now.steady + (expected ? grace : config_.worker_forgotten), slot->order);
     }
     Emit(Event{.type = EventType::kLeaderChanged});
     effects_ = nullptr;

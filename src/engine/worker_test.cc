@@ -185,15 +185,31 @@ TEST_F(WorkerTest, ALeaderChangeDoesNotDisturbWhatRuns) {
 }
 
 TEST_F(WorkerTest, AWorkerThatDoesNotComeToTheNewLeaderInTimeIsLost) {
+    config.takeover_grace = config.worker_lease + 5s;
     Busy("a", 1);
     Restart(5s);
-    At(6s, Join({.id = "b"}));
+    At(20s, Join({.id = "b"}));
     Until(5s + config.takeover_grace - 1ms);
     EXPECT_THAT(assigns, IsEmpty());
     Until(5s + config.takeover_grace);
 
     EXPECT_THAT(AssignedWorkers(), ElementsAre("b"));
     EXPECT_EQ(Row("x1").losses, 1u);
+}
+
+// The leader's machine lost its power: its workers see only silence, and look for another leader
+// when their lease has passed.
+TEST_F(WorkerTest, AWorkerHasItsLeaseToNoticeThatTheLeaderIsGone) {
+    config.takeover_grace = 1s;
+    Busy("a", 1);
+    Restart(5s);
+    At(6s, Join({.id = "b"}));
+    At(5s + config.worker_lease - 1ms, Join({.id = "a", .holding = {RefOf("x1")}}));
+    At(60s, Success("x1"));
+
+    EXPECT_THAT(assigns, IsEmpty());
+    EXPECT_EQ(Row("x1").losses, 0u);
+    EXPECT_EQ(StatusOf("x1"), Status::kSuccess);
 }
 
 // The old leader lost a worker with much in hand and died before all of it was given away.

@@ -136,7 +136,9 @@ bool Node::Trusted() {
 
 void Node::Take(Item& item) {
     if (!item.done) {
-        if (engine_) Step(std::move(item.input));
+        // A fleet at work never falls silent: a leader that stops would wait for its commits for
+        // ever. Workers say it again to the next one.
+        if (engine_ && !stopping_) Step(std::move(item.input));
         return;
     }
     if (stopping_) return Refuse(item, ErrorCode::kUnavailable, "this scheduler is shutting down");
@@ -179,7 +181,7 @@ void Node::Settle() {
 
 void Node::ArmTimer() {
     runtime_.Cancel(std::exchange(timer_, 0));
-    if (!engine_) return;
+    if (!engine_ || stopping_) return;
     const Duration next = engine_->NextDeadline(runtime_.Now()).value_or(config_.look_again);
     timer_ = runtime_.After(std::min(next, config_.look_again), [this] {
         timer_ = 0;

@@ -130,6 +130,25 @@ TEST_F(NodeTest, AStopWaitsForTheCommitsUnderWayAndHandsOver) {
     EXPECT_EQ(node->status().role, Role::kStopped);
 }
 
+// A busy leader is told to end: workers go on saying things, and must say them to the next one.
+TEST_F(NodeTest, AStopIsNotHeldUpByWhatWorkersGoOnSaying) {
+    Lead();
+    AskSubmit("");
+    runtime.Run();
+    node->Stop([] {});
+    runtime.Run();
+    Attach attach{.session = 1};
+    attach.worker.id = WorkerId("w");
+    attach.worker.capacity = 1;
+    node->Tell(attach);
+    runtime.Run();
+    Answer(store.commits, Result<void>());
+
+    EXPECT_EQ(accepted, 1);
+    EXPECT_TRUE(store.commits.empty());
+    EXPECT_EQ(store.resigns.size(), 1u);
+}
+
 TEST_F(NodeTest, AStopDoesNotWaitForEverForAStoreThatIsGone) {
     Lead();
     AskSubmit("");

@@ -251,12 +251,14 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
 void Server::Stop() {
     Parts& p = *parts_;
     if (std::exchange(p.stopped, true)) return;
-    std::promise<void> http_stopped;
-    p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
-    http_stopped.get_future().wait();
+    // The node first: it answers what it was asked, gives up the lead and sends workers on their
+    // way. Connections that take their time to end must not keep the next leader waiting.
     std::promise<void> node_stopped;
     p.node->Stop([&] { node_stopped.set_value(); });
     node_stopped.get_future().wait();
+    std::promise<void> http_stopped;
+    p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
+    http_stopped.get_future().wait();
     // What the loop still holds may refer to the parts; it must be gone before they are.
     boost::asio::post(p.loop, [&p] { p.node.reset(); });
     p.work.reset();

@@ -12,7 +12,21 @@ namespace {
 constexpr std::chrono::minutes kWait{1};
 constexpr Duration kPoll{500};
 
+Result<std::vector<std::string>> AddressesIn(Store& store) {
+    const auto nodes = AskStore<std::vector<NodeRow>>([&](auto done) { store.Nodes(std::move(done)); });
+    if (!nodes) return std::unexpected(nodes.error());
+    std::vector<std::string> addresses;
+    for (const NodeRow& node : *nodes) addresses.push_back(node.address.str());
+    return addresses;
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> ListSchedulers(const std::string& store_url) {
+    const auto store = OpenStore(store_url);
+    if (!store) return std::unexpected(store.error());
+    return AddressesIn(**store);
+}
 
 Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
     if (store_url.starts_with("file:") || store_url.starts_with("memory:")) {
@@ -24,18 +38,11 @@ Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
     if (!store) return std::unexpected(store.error());
     const Steady end = SteadyClock::now() + kWait;
     while (true) {
-        const auto nodes =
-            AskStore<std::vector<NodeRow>>([&](auto done) { (*store)->Nodes(std::move(done)); });
-        if (!nodes && nodes.error().code != ErrorCode::kUnavailable) {
-            return std::unexpected(nodes.error());
-        }
-        if (nodes && !nodes->empty()) {
-            std::vector<std::string> addresses;
-            for (const NodeRow& node : *nodes) addresses.push_back(node.address.str());
-            return addresses;
-        }
+        auto addresses = AddressesIn(**store);
+        if (!addresses && addresses.error().code != ErrorCode::kUnavailable) return addresses;
+        if (addresses && !addresses->empty()) return addresses;
         if (SteadyClock::now() > end) {
-            if (!nodes) return std::unexpected(nodes.error());
+            if (!addresses) return addresses;
             return Fail(ErrorCode::kUnavailable, "no scheduler uses " + (*store)->Describe() +
                                                      "; start one with takt serve");
         }

@@ -12,4 +12,7 @@ namespace takt::internal {
 // may be started before its scheduler; then kUnavailable.
 Result<std::vector<std::string>> FindSchedulers(const std::string& store_url);
 
+// The same, without waiting: none may be there.
+Result<std::vector<std::string>> ListSchedulers(const std::string& store_url);
+
 }  // namespace takt::internal

@@ -18,6 +18,9 @@ constexpr std::uint32_t kMovesMax = 3;
 // Doubling further makes no difference to any backoff_max.
 constexpr std::uint32_t kDoublingsMax = 20;
 
+// A fleet that cannot reach its schedulers should not overrun whoever knows where they are.
+constexpr Duration kFindAgain{5'000};
+
 constexpr Duration kPing{10'000};
 
 // What the scheduler does not read; far more than one frame.
@@ -32,9 +35,10 @@ Connector::Connector(boost::asio::io_context& loop, HttpClient& client,
       options_(options),
       events_(std::move(events)),
       random_(NewRandomSeed()),
-      timer_(loop) {
+      timer_(loop),
+      servers_(options.servers) {
     // Any of them first: a fleet with one list should not all begin with the same server.
-    next_server_ = random_.Below(options_.servers.size());
+    next_server_ = random_.Below(servers_.size());
 }
 
 Connector::~Connector() = default;
@@ -47,10 +51,18 @@ bool Connector::Send(std::string_view bytes) {
     return socket_ && socket_->SendBinary(bytes);
 }
 
-// Where to go next: where Moved pointed, else the next of the servers in turn.
+// Where to go next: where Moved pointed, else the next of the servers in turn. If that is where we
+// come from, the one after it: a machine that lost its power does not even refuse, and to wait for
+// it again would be to miss its successor's patience.
 std::string Connector::TakeTarget() {
-    std::string server = std::exchange(moved_to_, {});
-    if (server.empty()) server = options_.servers[next_server_++ % options_.servers.size()];
+    const auto in_turn = [this] { return Target(servers_[next_server_++ % servers_.size()]); };
+    std::string target = moved_to_.empty() ? in_turn() : Target(std::exchange(moved_to_, {}));
+    if (target == target_) target = in_turn();
+    target_ = target;
+    return target;
+}
+
+std::string Connector::Target(std::string server) {
     if (!server.contains("://")) server = scheme_ + "://" + server;
     scheme_ = server.substr(0, server.find("://"));
     while (server.ends_with('/')) server.pop_back();
@@ -89,6 +101,7 @@ void Connector::Try() {
         if (!mine()) return;
         ++failures_;
         events_.on_failed(error.detail);
+        FindServers();
         TryLater();
     });
 }
@@ -104,6 +117,22 @@ void Connector::TryLater() {
         [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
             if (!error && !alive.expired()) Try();
         });
+}
+
+void Connector::FindServers() {
+    const bool asked_lately = found_at_ != Steady{} && SteadyClock::now() - found_at_ < kFindAgain;
+    if (!options_.find_servers || finding_ || asked_lately || failures_ < servers_.size()) return;
+    finding_ = true;
+    finder_ = std::jthread([this, alive = std::weak_ptr(alive_)] {
+        auto found = options_.find_servers();
+        boost::asio::post(loop_, [this, alive, found = std::move(found)]() mutable {
+            if (alive.expired()) return;
+            finding_ = false;
+            found_at_ = SteadyClock::now();
+            if (!found) return events_.on_failed(found.error().detail);
+            if (!found->empty()) servers_ = std::move(*found);
+        });
+    });
 }
 
 void Connector::OnClosed(std::uint64_t number, const std::string& why) {

@@ -1,6 +1,7 @@
 // Connector: keeps one WebSocket to the leading scheduler, wherever that is.
 //
-// Tries the given servers in turn, goes where Moved points, and waits between tries with full
+// Tries the given servers in turn, goes where Moved points, asks where they are if all seem to be
+// gone, and waits between tries with full
 // jitter: random in [0, d), d doubling from backoff_min to backoff_max, so that a thousand workers
 // do not come back in step after a scheduler died.
 //
@@ -14,6 +15,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "base/random.h"
 #include "http/client.h"
@@ -52,8 +55,10 @@ class Connector {
   private:
     void TryLater();
     void Try();
+    void FindServers();
     void OnClosed(std::uint64_t number, const std::string& why);
     std::string TakeTarget();
+    std::string Target(std::string server);
 
     boost::asio::io_context& loop_;
     HttpClient& client_;
@@ -63,8 +68,12 @@ class Connector {
     boost::asio::steady_timer timer_;
     std::shared_ptr<WebSocketSession> socket_;
     std::uint64_t number_ = 0;  // Of the current try; tells late callbacks of earlier ones.
+    std::vector<std::string> servers_;
     std::size_t next_server_ = 0;
+    bool finding_ = false;
+    Steady found_at_{};
     std::string scheme_ = "http";  // Of the server tried last.
+    std::string target_;           // Tried last.
     std::string moved_to_;
     std::uint32_t moves_ = 0;     // In a row, without a session that lasted.
     std::uint32_t failures_ = 0;  // In a row.
@@ -72,6 +81,7 @@ class Connector {
     bool finished_ = false;
     std::function<void()> closed_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::jthread finder_;  // Of find_servers; awaited before all else goes.
 };
 
 }  // namespace takt::internal

@@ -27,6 +27,7 @@ class FakeSchedulerTest : public testing::Test, public HttpHandler {
     }
     void Handle(HttpRequest request, HttpReply reply) override {
         authorization_ = request.headers.Find("Authorization").value_or("");
+        host_ = request.headers.Find("Host").value_or("");
         auto callbacks = std::make_shared<WebSocketCallbacks>();
         callbacks->on_open = [this](std::shared_ptr<WebSocketSession> socket) {
             const std::scoped_lock lock(mutex_);
@@ -43,13 +44,16 @@ class FakeSchedulerTest : public testing::Test, public HttpHandler {
         reply(std::move(response));
     }
     void Start(ExecutorRegistry executors, WorkerOptions options = {}) {
-        options.servers = {"http://127.0.0.1:" + std::to_string(server_->port()) + "/"};
+        if (options.servers.empty()) options.servers = {"http://" + AddressBy("127.0.0.1") + "/"};
         options.id = "w-1";
         options.token = "secret";
         options.backoff_min = Duration(1);
         options.backoff_max = Duration(10);
         worker_ = std::move(*WorkerRuntime::Create(std::move(options), std::move(executors)));
         ASSERT_TRUE(worker_->Start());
+    }
+    std::string AddressBy(const std::string& name) const {
+        return name + ":" + std::to_string(server_->port());
     }
     // The next frame that `wanted` says yes to; those before it are dropped.
     template <typename Wanted>
@@ -102,6 +106,7 @@ class FakeSchedulerTest : public testing::Test, public HttpHandler {
     LoopThread io_;
     std::unique_ptr<HttpServer> server_;
     std::string authorization_;
+    std::string host_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::shared_ptr<WebSocketSession>> sockets_;
@@ -135,6 +140,29 @@ TEST_F(FakeSchedulerTest, ASchedulerOfAnOlderTermIsLeft) {
     EXPECT_EQ(AwaitHello().hello().epoch_seen(), 5u);
     Welcome(4);
     EXPECT_EQ(AwaitHello().hello().epoch_seen(), 5u);
+}
+
+// The leader's machine lost its power. It is found again by asking anybody but that machine, where
+// a call is not even refused; also if the list of servers would name it next.
+TEST_F(FakeSchedulerTest, TheServerThatWasLostIsNotTheNextToBeTried) {
+    const std::string one = AddressBy("127.0.0.1");
+    const std::string other = AddressBy("localhost");
+    WorkerOptions options;
+    options.servers = {"http://" + one, "http://" + other};
+    Start(Noop(), options);
+    AwaitHello();
+    const std::string follower = host_;
+    const std::string leader = follower == one ? other : one;
+    SchedulerFrame moved;
+    moved.mutable_moved()->set_address("http://" + leader);
+    Send(moved);
+    AwaitHello();
+    ASSERT_EQ(host_, leader);
+    Welcome(1);
+    moved.mutable_moved()->set_address("");
+    Send(moved);
+    AwaitHello();
+    EXPECT_EQ(host_, follower);
 }
 
 // The session ends before the acknowledgement: the next Hello names it, the result comes again.

@@ -24,6 +24,9 @@ enum class WorkerEvent : std::uint8_t {
 struct WorkerOptions {
     // http://host:port or https://…; any scheduler will do, the worker follows to the leader.
     std::vector<std::string> servers;
+    // Where they are by now, if that can be found out: asked, on a thread of its own, when none of
+    // them could be reached. Those that replaced others may have other addresses.
+    std::function<Result<std::vector<std::string>>()> find_servers;
     std::string id;                   // Empty: made from host name and a random part.
     std::string name;                 // Shown to people; empty is the id.
     std::vector<std::string> types;   // Empty: what the executors say.

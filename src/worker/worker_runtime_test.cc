@@ -320,6 +320,17 @@ TEST_F(WorkerRuntimeTest, TheWorkerFindsTheLeaderThroughAnyServer) {
     EXPECT_EQ(worker_->status().node_id, "leader");
 }
 
+// All schedulers were replaced by new ones on other machines; the worker was told only the store.
+TEST_F(WorkerRuntimeTest, SchedulersThatMovedAreFoundAgain) {
+    Begin({});
+    On("noop", [](TaskContext&) { return TaskResult::Success(); });
+    WorkerOptions options = Quick();
+    options.servers = {"http://127.0.0.1:1", "http://127.0.0.1:2"};
+    options.find_servers = [this] { return std::vector{stack_->url()}; };
+    Start(options);
+    AwaitEnd(stack_->Submit({}), EventType::kTaskCompleted);
+}
+
 // The leader stops; its follower takes over. What runs is not disturbed.
 TEST_F(WorkerRuntimeTest, ALeaderChangeDoesNotDisturbWhatRuns) {
     const auto database = std::make_shared<MemoryDatabase>();

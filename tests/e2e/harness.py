@@ -42,13 +42,14 @@ def environment():
 
 
 class Process:
-    """One takt process; its output goes to a file."""
+    """One process, of takt unless another program is named; its output goes to a file."""
 
-    def __init__(self, folder, name, arguments, env=None):
+    def __init__(self, folder, name, arguments, env=None, program=TAKT, **options):
         self.output = pathlib.Path(folder) / f"{name}.out"
         self.file = open(self.output, "ab")
-        self.process = subprocess.Popen([TAKT, *arguments], stdout=self.file, stderr=self.file,
-                                        stdin=subprocess.DEVNULL, env=env or environment())
+        self.process = subprocess.Popen([program, *arguments], stdout=self.file, stderr=self.file,
+                                        stdin=subprocess.DEVNULL, env=env or environment(),
+                                        **options)
 
     def text(self):
         return self.output.read_text(errors="replace")

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Runs the faults of faults.py against real processes and judges each run with checker.py.
+
+usage: chaos.py [--store S]… [--fault F]… [--seconds N] [--list]
+"""
+import argparse
+import dataclasses
+import json
+import signal
+import sys
+import time
+import traceback
+
+# The cluster finds tests/e2e for what follows.
+import cluster as clusters
+import checker
+import faults
+import stores
+
+LOAD_SECONDS = 3.0  # The load goes on for this long after the canary has come home.
+
+
+@dataclasses.dataclass
+class Outcome:
+    store: str
+    fault: str
+    seconds: float
+    violations: list
+    failover: float | None = None
+    canary: float | None = None
+    accepted: int = 0
+    runs: int = 0
+    losses: int = 0
+    kept: str = ""
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def judge(cluster, fault, seconds):
+    """Lets the fault happen and checks what came of it."""
+    say("  starting …")
+    fault.begin(cluster)
+    say(f"  {fault.about} …")
+    fault.harm(cluster)
+    healed, healed_wall = time.monotonic(), time.time()
+    canary = cluster.canary(healed)
+    say(f"  healed; canary after {canary:.1f} s" if canary else "  healed; the canary is dead")
+    time.sleep(seconds)
+    violations = cluster.settle()
+    history = cluster.history(healed_wall, canary)
+    history.ended_badly = cluster.ended_badly()
+    if fault.rules.lossy:
+        lost = sum(one.outcome == "ok" and one.id not in history.rows for one in history.submitted)
+        say(f"  {lost} acknowledged tasks were lost with the store's memory, as may be")
+    violations += checker.check(history, fault.rules)
+    return history, violations
+
+
+def run(store, fault, seconds):
+    say(f"{store} · {fault.name}")
+    began = time.monotonic()
+    outcome = Outcome(store, fault.name, 0.0, [])
+    cluster = clusters.Cluster(fault.store_kind or stores.STORES[store])
+    try:
+        history, outcome.violations = judge(cluster, fault, seconds)
+        outcome.canary = history.canary_seconds
+        outcome.failover = cluster.failover_seconds()
+        outcome.accepted = sum(1 for one in history.submitted if one.outcome == "ok")
+        outcome.runs = len(history.runs)
+        outcome.losses = sum(row["losses"] for row in history.rows.values())
+        with open(f"{cluster.folder}/rows.json", "w", encoding="utf-8") as file:
+            json.dump(list(history.rows.values()), file, indent=1)
+        with open(f"{cluster.folder}/submitted.json", "w", encoding="utf-8") as file:
+            json.dump([dataclasses.asdict(one) for one in history.submitted], file, indent=1)
+    except Exception as error:  # pylint: disable=broad-except  # One failed run ends no others.
+        outcome.violations.append(f"run: {error!r}")
+        traceback.print_exc()
+    finally:
+        keep = bool(outcome.violations)
+        cluster.close(keep)
+        if keep:
+            outcome.kept = cluster.folder
+    outcome.seconds = time.monotonic() - began
+    for violation in outcome.violations[:20]:
+        say(f"  VIOLATION {violation}")
+    if len(outcome.violations) > 20:
+        say(f"  … {len(outcome.violations)} violations in all")
+    if outcome.kept:
+        say(f"  logs, ledger and rows are kept in {outcome.kept}")
+    return outcome
+
+
+def show(outcomes):
+    def shown(value):
+        return "" if value is None else f"{value:.2f}"
+
+    table = [["store", "fault", "result", "took s", "accepted", "runs", "losses", "canary s",
+              "failover s"]]
+    for one in outcomes:
+        result = f"{len(one.violations)} violations" if one.violations else "ok"
+        table.append([one.store, one.fault, result, f"{one.seconds:.0f}", str(one.accepted),
+                      str(one.runs), str(one.losses), shown(one.canary), shown(one.failover)])
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    bad = [one for one in outcomes if one.violations]
+    say(f"{len(outcomes) - len(bad)} of {len(outcomes)} runs without a violation; terms of "
+        f"{clusters.TERM_SECONDS:.0f} s")
+    for one in bad:
+        say(f"  {one.store} {one.fault}: {one.kept}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Does harm to real processes and checks.")
+    parser.add_argument("--store", action="append", choices=list(stores.STORES), default=[])
+    parser.add_argument("--fault", action="append", default=[])
+    parser.add_argument("--seconds", type=float, default=LOAD_SECONDS,
+                        help=f"load after each canary [{LOAD_SECONDS:.0f}]")
+    parser.add_argument("--list", action="store_true", help="show all faults and end")
+    options = parser.parse_args()
+    if options.list:
+        for fault in faults.FAULTS:
+            say(f"{fault.name:32} {fault.about} ({', '.join(fault.stores)})")
+        return 0
+    # A time-out of whoever runs this ends it like Ctrl-C: with everything cleaned up.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    chosen = [(store, fault) for store in options.store or stores.STORES
+              for fault in faults.named(options.fault) if store in fault.stores
+              and (options.fault or fault.name != "slice")]
+    if not chosen:
+        raise SystemExit("chaos: none of these faults is for these stores; --list shows which are")
+    outcomes = []
+    try:
+        for number, (store, fault) in enumerate(chosen, 1):
+            print(f"[{number}/{len(chosen)}] ", end="")
+            outcomes.append(run(store, fault, options.seconds))
+    except KeyboardInterrupt:
+        say("\nchaos: interrupted")
+        return 130
+    finally:
+        stores.forget_installed()
+        if outcomes:
+            show(outcomes)
+    return 1 if any(one.violations for one in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,341 @@
+"""A whole installation of real processes, and their records."""
+import json
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+# pylint: disable=wrong-import-position
+from harness import Process, environment, until  # noqa: E402
+import checker  # noqa: E402
+import load  # noqa: E402
+import proxy  # noqa: E402
+import stores  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# Short terms and leases, so that a fault of seconds lasts for several of them.
+TERM_SECONDS = 2.0
+LEASE_SECONDS = 4.0
+SETTINGS = {
+    "scheduler.leader_ttl": "2s", "scheduler.leader_renew_interval": "500ms",
+    "scheduler.leader_acquire_interval": "200ms", "scheduler.heartbeat_interval": "500ms",
+    "scheduler.worker_lease": "4s", "scheduler.takeover_grace": "4s",
+    "scheduler.retry_delay": "100ms", "scheduler.stop_deadline": "3s", "log.format": "json",
+}
+TICK, TURNS = "tick", "turns"  # Fires each second, in parallel; and one run at a time.
+WORKERS, SHELL_WORKERS = 2, 2
+STORE_SECONDS = 60
+SOON_SECONDS = 5
+FINISH_SECONDS = 60  # For what was accepted to end, after the heal.
+
+
+class Scheduler:
+    def __init__(self, cluster, number, variables):
+        self.number = number
+        self.node = f"node-{number}"
+        self.port = stores.free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.proxies = [proxy.Proxy(cluster.loop, port) for port in cluster.store.ports]
+        store_url = cluster.store.url([one.port for one in self.proxies])
+        self.arguments = ["serve", "--store", store_url, "--listen", f"127.0.0.1:{self.port}",
+                          "--node-id", self.node]
+        for key, value in SETTINGS.items():
+            self.arguments += ["--set", f"{key}={value}"]
+        self.folder, self.variables = cluster.folder, variables
+        self.stopped = False  # Whether the test stopped or killed it.
+        self.start()
+
+    def start(self):
+        self.process = Process(self.folder, self.node, self.arguments,
+                               {**environment(), **self.variables}, start_new_session=True)
+        self.died_at = None
+        threading.Thread(target=self.watch, args=(self.process.process,), daemon=True).start()
+
+    def watch(self, process):
+        process.wait()
+        self.died_at = time.monotonic()
+
+    def status(self):
+        _, _, answer = load.call(self.url, "GET", "/api/v1/scheduler/status", seconds=2)
+        return answer or {}
+
+    def leads(self):
+        return self.alive() and self.status().get("role") == "leader"
+
+    def alive(self):
+        return self.process.process.poll() is None
+
+    def kill(self):
+        self.stopped = True
+        self.process.kill()
+
+    def lines(self):
+        for line in self.process.text().splitlines():
+            if line.startswith("{"):
+                yield json.loads(line)
+
+
+class Cluster:
+    def __init__(self, store_kind):
+        self.folder = tempfile.mkdtemp(prefix=f"takt-chaos-{store_kind.name}-")
+        self.ledger = f"{self.folder}/ledger"
+        pathlib.Path(self.ledger).touch()
+        self.servers = pathlib.Path(self.folder) / "servers"  # What our own workers look into.
+        self.loop = proxy.Loop()
+        self.store = store_kind(self.folder)
+        self.schedulers, self.workers = [], []
+        self.client = None
+        self.settled_wall = self.forgotten_at = 0.0  # checker.History
+        self.clocks = []  # Files that shift the schedulers' clocks, if any do.
+        self.failover_from = None  # When the leader went, and the epoch that went with it.
+
+    # --- Starting ---------------------------------------------------------------------------------
+
+    def start(self, first=None, later=None):
+        """`first` has variables for the first scheduler, which leads, `later` for each other."""
+        self.store.start()
+        self.add_scheduler(first or {})
+        until(self.schedulers[0].leads, "the first scheduler leads", STORE_SECONDS)
+        for variables in later or [{}] * (self.store.schedulers - 1):
+            if len(self.schedulers) < self.store.schedulers:
+                self.add_scheduler(variables)
+        for scheduler in self.schedulers[1:]:
+            until(lambda one=scheduler: one.status().get("leader"), "a follower knows the leader",
+                  STORE_SECONDS)
+        for number in range(WORKERS):
+            self.add_worker(f"worker-{number}")
+        for number in range(SHELL_WORKERS):
+            self.add_shell_worker(f"shell-{number}", by_store=number == 0 and self.store.servers)
+        self.make_recurring()
+        until(lambda: self.connected() == WORKERS + SHELL_WORKERS, "all workers are attached")
+        self.client = load.Load([one.url for one in self.schedulers], 30, self.ledger)
+        self.client.start()
+        until(lambda: self.finished() >= 30, "the load is under way", 60)
+
+    def add_scheduler(self, variables):
+        scheduler = Scheduler(self, len(self.schedulers) + 1, variables)
+        self.schedulers.append(scheduler)
+        self.servers.write_text("\n".join(one.url for one in self.schedulers if not one.stopped),
+                                encoding="utf-8")
+        if self.client:
+            self.client.urls.append(scheduler.url)
+
+    def start_again(self, scheduler):
+        """A supervisor starts a scheduler that ended, at the same address."""
+        scheduler.start()
+        scheduler.stopped = False
+
+    def add_worker(self, name):
+        process = Process(self.folder, name,
+                          [str(HERE / "worker.py"), self.ledger, name, str(self.servers)],
+                          program=sys.executable, start_new_session=True)
+        self.workers.append(process)
+
+    def add_shell_worker(self, name, by_store):
+        """One of takt's own, that knows either the schedulers or only the store."""
+        arguments = ["worker", "--id", name, "--allow-shell", "--types", "shell", "--capacity", "4"]
+        if by_store:
+            arguments += ["--store", self.store.url(self.store.ports)]
+        else:
+            for scheduler in self.schedulers:
+                arguments += ["--server", scheduler.url]
+        self.workers.append(Process(self.folder, name, arguments, start_new_session=True))
+
+    def make_recurring(self):
+        # Each missed second is to be made up for, so that the records show every one.
+        common = {"type": "work", "cron_expression": "* * * * * *", "misfire_policy": "fire_all",
+                  "misfires_max": 60, "backlog_max": 1000}
+        for body in ({"id": TICK, "execution_mode": "parallel", "parameters": {"seconds": 0.05}},
+                     {"id": TURNS, "execution_mode": "sequential", "parameters": {"seconds": 0.3}}):
+            body.update(common, name=body["id"])
+            until(lambda one=body: self.call("POST", "/api/v1/tasks", one)[0] == load.OK,
+                  f"{body['id']} is accepted")
+
+    # --- Looking ----------------------------------------------------------------------------------
+
+    def live(self):
+        return [one for one in self.schedulers if not one.stopped and one.alive()]
+
+    def call(self, method, path, body=None):
+        """At any scheduler that answers."""
+        answer = (load.REFUSED, 0, None)
+        for scheduler in self.live():
+            answer = load.call(scheduler.url, method, path, body)
+            if answer[0] == load.OK:
+                break
+        return answer
+
+    def leader(self):
+        """The scheduler that leads, by its own word; the newest term if several say so."""
+        def find():
+            leading = []
+            for scheduler in self.live():
+                status = scheduler.status()
+                if status.get("role") == "leader":
+                    leading.append((status["epoch"], scheduler))
+            return max(leading, key=lambda pair: pair[0])[1] if leading else None
+
+        return until(find, "somebody leads", STORE_SECONDS)
+
+    def connected(self):
+        for worker in self.workers:
+            if worker.process.poll() is not None:
+                raise AssertionError(f"{worker.output.name} ended: {worker.text()}")
+        _, _, answer = self.call("GET", "/api/v1/workers")
+        return sum(1 for row in (answer or {}).get("items", []) if row.get("connected"))
+
+    def ledger_lines(self):
+        text = pathlib.Path(self.ledger).read_text(encoding="utf-8")
+        # A worker killed in the middle of a line would have written none of it; the last may be
+        # on its way.
+        return [json.loads(line) for line in text.split("\n")[:-1]]
+
+    def finished(self):
+        return sum(1 for line in self.ledger_lines() if line["what"] == "end")
+
+    # --- Failover ---------------------------------------------------------------------------------
+
+    def note_failover(self, epoch, at=None):
+        self.failover_from = (at or time.monotonic(), epoch)
+
+    def failover_seconds(self):
+        """From the leader's death to the first start of an attempt that its successor gave out."""
+        if not self.failover_from:
+            return None
+        at, epoch = self.failover_from
+        starts = [line["monotonic"] for line in self.ledger_lines()
+                  if line["what"] == "start" and int(line["epoch"]) > epoch]
+        return min(starts) - at if starts else None
+
+    # --- Ending -----------------------------------------------------------------------------------
+
+    def canary(self, healed):
+        """Seconds from the heal until a task submitted after it has finished."""
+        body = {"id": "canary", "name": "canary", "type": "work", "parameters": {"seconds": 0.01}}
+        end = healed + checker.CANARY_SECONDS * 2
+        while time.monotonic() < end:
+            self.call("POST", "/api/v1/tasks", body)
+            _, _, row = self.call("GET", "/api/v1/executions/canary")
+            if row and row["status"] == "success":
+                return time.monotonic() - healed
+            time.sleep(0.1)
+        return None
+
+    def settle(self):
+        """Ends the load and waits until all that was accepted has ended, or will not."""
+        self.client.stop()
+        for task in (TICK, TURNS):
+            until(lambda one=task: self.call("POST", f"/api/v1/tasks/{one}/pause")[0] == load.OK,
+                  f"{task} is paused")
+        end = time.monotonic() + FINISH_SECONDS
+        while time.monotonic() < end:
+            self.settled_wall = time.time()
+            # Also what is about to become due: nothing is to begin while the records are read.
+            soon = self.settled_wall + SOON_SECONDS
+            if not any(checker.is_open(row, soon) for row in self.rows().values()):
+                break
+            time.sleep(0.5)
+        # Acks follow the commits; the ledger is complete when all ended runs have theirs.
+        def acknowledged():
+            runs = checker.runs_from(self.ledger_lines())
+            running = {one.output.stem for one in self.workers if one.process.poll() is None}
+            return all(run.accepted is not None or run.ended is None or run.worker not in running
+                       for run in runs)
+
+        try:
+            until(acknowledged, "all results are acknowledged", 10)
+        except AssertionError as error:
+            return [f"ack: {error}"]
+        return []
+
+    def rows(self):
+        rows, cursor = {}, ""
+        for _ in range(1000):  # Pages; far more than a run can fill.
+            def page():
+                path = "/api/v1/executions?limit=1000" + (f"&cursor={cursor}" if cursor else "")
+                outcome, _, answer = self.call("GET", path)
+                return answer if outcome == load.OK else None
+
+            answer = until(page, "the list of executions", 30)
+            rows.update((row["id"], row) for row in answer["items"])
+            cursor = answer["next_cursor"]
+            if not cursor:
+                return rows
+        raise AssertionError("the list of executions does not end")
+
+    def history(self, healed_wall, canary_seconds):
+        lines = self.ledger_lines()
+        elections = [checker.Election(line["time"], scheduler.node, line["epoch"])
+                     for scheduler in self.schedulers for line in scheduler.lines()
+                     if line.get("message") == "elected"]
+        welcomes = [checker.Welcome(line["monotonic"], line["worker"], line["node"], line["epoch"])
+                    for line in lines if line["what"] == "welcome"]
+        return checker.History(
+            submitted=self.client.submitted, runs=checker.runs_from(lines), welcomes=welcomes,
+            elections=elections, rows=self.rows(), cron=[TICK, TURNS], sequential=[TURNS],
+            healed_wall=healed_wall, ended_wall=self.settled_wall, forgotten_at=self.forgotten_at,
+            canary_seconds=canary_seconds)
+
+    def ended_badly(self):
+        """Stops what still runs, in order; what did not run or does not end is told."""
+        found = []
+        for scheduler in self.schedulers:
+            if scheduler.stopped:
+                continue
+            if not scheduler.alive():
+                found.append(f"{scheduler.node} ended by itself with "
+                             f"{scheduler.process.process.returncode}")
+                continue
+            scheduler.process.signal(signal.SIGTERM)
+            try:
+                code = scheduler.process.wait(20)
+            except Exception:  # pylint: disable=broad-except  # subprocess.TimeoutExpired
+                found.append(f"{scheduler.node} did not stop within 20 s of SIGTERM")
+                continue
+            if code != 0:
+                found.append(f"{scheduler.node} stopped with {code}")
+        return found
+
+    def close(self, keep):
+        if self.client:
+            self.client.stopped.set()
+        for process in [*self.workers, *[one.process for one in self.schedulers]]:
+            process.kill()
+        self.store.close()
+        self.loop.close()
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def is_stopped(process):
+    """Whether a process is stopped by a signal, as the kernel says."""
+    stat = pathlib.Path(f"/proc/{process.process.pid}/stat").read_text(encoding="utf-8")
+    return stat.rsplit(")", 1)[1].split()[0] == "T"
+
+
+def fail_points():
+    """The names of all fail points that a leader passes, from the sources."""
+    names = set()
+    for source in (HERE.parents[1] / "src").rglob("*.cc"):
+        if not source.name.endswith("_test.cc"):
+            names.update(re.findall(r'TAKT_FAIL_POINT\("([^"]+)"\)', source.read_text("utf-8")))
+    return sorted(names)
+
+
+def faketime(folder, name, offset):
+    """Variables that shift a process's wall clock, and the file that says by how much."""
+    library = next(iter(sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))),
+                   None)
+    if library is None:
+        raise AssertionError("libfaketime is not installed; ./dev setup installs it")
+    file = pathlib.Path(folder) / f"{name}.clock"
+    file.write_text(offset, encoding="utf-8")
+    return {"LD_PRELOAD": str(library), "FAKETIME_TIMESTAMP_FILE": str(file),
+            "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}, file
