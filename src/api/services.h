@@ -16,9 +16,11 @@
 
 namespace takt::internal {
 
+class Alerts;
 class EventHub;
 class ExecutionReads;
 class Meters;
+class Statistics;
 struct Services;
 
 // Passes a request on to another node and its answer back.
@@ -75,6 +77,8 @@ struct Services {
     Store& store;
     EventHub& events;
     Meters& meters;
+    Statistics& statistics;
+    Alerts& alerts;
     const ApiConfig config;
     // Runs something on the server's thread.
     const std::function<void(std::move_only_function<void()>)> post;
