@@ -138,7 +138,8 @@ Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, st
             continue;
         }
         ClientAnswer good{.status = answer->status, .body = std::move(answer->body)};
-        if (!good.body.empty()) {
+        const auto type = answer->headers.Find("Content-Type").value_or("");
+        if (!good.body.empty() && !type.starts_with("text/csv")) {
             auto value = ParseJson(good.body, {.bytes_max = kAnswerBytesMax});
             if (!value) {
                 return Fail(ErrorCode::kUnavailable, server + " did not answer in JSON (" +
