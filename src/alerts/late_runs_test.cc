@@ -46,16 +46,17 @@ class LateRunsTest : public ::testing::Test {
     void AttachWorker() {
         Worker worker;
         worker.id = WorkerId("w");
-        Step(Attach{.session = 1, .worker = std::move(worker)});
+        Step(Attach{.session = ++session, .worker = std::move(worker)});
     }
     void Begin() {
         ASSERT_FALSE(assigns.empty());
         const Execution& run = assigns.back().execution;
-        Step(Started{.session = 1, .attempt = {run.id, run.attempt, run.token}});
+        Step(Started{.session = session, .attempt = {run.id, run.attempt, run.token}});
     }
     void End() {
         const Execution& run = assigns.back().execution;
-        Step(Report{.session = 1, .attempt = {run.id, run.attempt, run.token}, .success = true});
+        Step(Report{
+            .session = session, .attempt = {run.id, run.attempt, run.token}, .success = true});
     }
     // How late "nightly" is; nothing if it is not.
     std::optional<double> Late() {
@@ -71,6 +72,7 @@ class LateRunsTest : public ::testing::Test {
     std::unique_ptr<Engine> engine;
     LateRuns late;
     std::vector<Assign> assigns;
+    SessionId session = 0;
     std::string note;
 };
 
@@ -103,7 +105,7 @@ TEST_F(LateRunsTest, WhatWaitsForAWorkerGetsLaterUntilItBegins) {
     End();
     EXPECT_EQ(Late(), 120);
     Pass(57min + 55s);
-    Step(Heartbeat{.session = 1});
+    AttachWorker();
     Pass(5s);
     Begin();
     EXPECT_FALSE(Late()) << "the next one was in time";

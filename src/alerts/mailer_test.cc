@@ -64,6 +64,7 @@ class FakeMailServer {
         };
         say("220 mail.test ready");
         bool in_data = false;
+        bool in_auth = false;
         for (char c; read(client, &c, 1) == 1;) {
             all += c;
             line += c;
@@ -75,6 +76,8 @@ class FakeMailServer {
             } else if (line.starts_with("EHLO")) {
                 say("250-mail.test\r\n250 AUTH PLAIN LOGIN");
             } else if (line.starts_with("AUTH")) {
+                in_auth = say("334 ");
+            } else if (std::exchange(in_auth, false)) {
                 say("235 welcome");
             } else if (line.starts_with("DATA")) {
                 in_data = say("354 go on");

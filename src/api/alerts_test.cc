@@ -202,6 +202,7 @@ TEST(AlertsApi, ANewLeaderNeitherRepeatsNorForgets) {
     const auto resolved = second_ears.Await("nobody_there", AlertState::kResolved);
     ASSERT_TRUE(resolved);
     EXPECT_EQ(resolved->alert.id, id);
+    AwaitReady(second);
     EXPECT_EQ(second_ears.Count(), 2u) << "two channels heard that it is over, and nothing else";
 }
 

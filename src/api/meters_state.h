@@ -72,7 +72,8 @@ struct TypeMeter {
 
 struct Meters::State {
     explicit State(Duration interval)
-        : completions(std::max(interval / kCompletionSlots, Duration(1))) {}
+        : completions(
+              std::max(Duration(interval.count() / std::int64_t{kCompletionSlots}), Duration(1))) {}
 
     static constexpr std::size_t kCompletionSlots = 10;
 
