@@ -11,7 +11,7 @@
 namespace takt::internal {
 namespace {
 
-std::unexpected<Error> Bad(std::string detail) {
+std::unexpected<Error> BadChannel(std::string detail) {
     return Fail(ErrorCode::kInvalid, "alerts.channels: " + std::move(detail), "alerts.channels");
 }
 
@@ -38,16 +38,16 @@ Result<std::string> Secret(const std::string& text) {
     if (!text.starts_with(kEnvironment)) return text;
     const std::string name = text.substr(kEnvironment.size());
     const char* value = std::getenv(name.c_str());
-    if (!value || !*value) return Bad("the environment variable " + name + " is not set");
+    if (!value || !*value) return BadChannel("the environment variable " + name + " is not set");
     return std::string(value);
 }
 
-Result<void> SetField(Channel& channel, std::string_view field, const std::string& text) {
+Result<void> SetChannelField(Channel& channel, std::string_view field, const std::string& text) {
     if (field == "name") {
         channel.name = text;
     } else if (field == "kind") {
         if (text != "log" && text != "webhook" && text != "email") {
-            return Bad("kind must be log, webhook or email");
+            return BadChannel("kind must be log, webhook or email");
         }
         channel.kind = text == "log"       ? ChannelKind::kLog
                        : text == "webhook" ? ChannelKind::kWebhook
@@ -58,7 +58,8 @@ Result<void> SetField(Channel& channel, std::string_view field, const std::strin
         static constexpr std::array<std::string_view, 4> kFormats = {"json", "dingtalk", "feishu",
                                                                      "slack"};
         const auto found = std::ranges::find(kFormats, text);
-        if (found == kFormats.end()) return Bad("template must be json, dingtalk, feishu or slack");
+        if (found == kFormats.end())
+            return BadChannel("template must be json, dingtalk, feishu or slack");
         channel.format = static_cast<WebhookFormat>(found - kFormats.begin());
     } else if (field == "secret" || field == "password") {
         auto secret = Secret(text);
@@ -73,36 +74,40 @@ Result<void> SetField(Channel& channel, std::string_view field, const std::strin
     } else if (field == "ca_file") {
         channel.ca_file = text;
     } else if (field == "require_tls") {
-        if (text != "true" && text != "false") return Bad("require_tls must be true or false");
+        if (text != "true" && text != "false")
+            return BadChannel("require_tls must be true or false");
         channel.require_tls = text == "true";
     } else {
-        return Bad("a channel has no field '" + std::string(field) +
-                   "': name, kind, url, template, secret, user, password, from, to, ca_file, "
-                   "require_tls");
+        return BadChannel(
+            "a channel has no field '" + std::string(field) +
+            "': name, kind, url, template, secret, user, password, from, to, ca_file, "
+            "require_tls");
     }
     return {};
 }
 
 Result<void> Check(const Channel& channel) {
-    if (!IsValidId(channel.name)) return Bad("a channel needs a name of A-Z a-z 0-9 . _ ~ -");
+    if (!IsValidId(channel.name))
+        return BadChannel("a channel needs a name of A-Z a-z 0-9 . _ ~ -");
     const std::string who = "channel '" + channel.name + "' ";
     if (channel.kind == ChannelKind::kWebhook) {
         if (!channel.url.starts_with("http://") && !channel.url.starts_with("https://")) {
-            return Bad(who + "needs a url with http:// or https://");
+            return BadChannel(who + "needs a url with http:// or https://");
         }
-        if (auto url = ParseUrl(channel.url); !url) return Bad(who + url.error().detail);
+        if (auto url = ParseUrl(channel.url); !url) return BadChannel(who + url.error().detail);
     }
     if (channel.kind == ChannelKind::kEmail) {
         if (!ParseMailUrl(channel.url)) {
-            return Bad(who + "needs a url such as smtp://mail.example.com:587 or smtps://…:465");
+            return BadChannel(who +
+                              "needs a url such as smtp://mail.example.com:587 or smtps://…:465");
         }
-        if (!IsMailAddress(channel.from)) return Bad(who + "needs from, an address");
+        if (!IsMailAddress(channel.from)) return BadChannel(who + "needs from, an address");
         if (channel.to.empty() || channel.to.size() > 50 ||
             !std::ranges::all_of(channel.to, IsMailAddress)) {
-            return Bad(who + "needs to, 1 to 50 addresses");
+            return BadChannel(who + "needs to, 1 to 50 addresses");
         }
         if (channel.user.empty() != channel.password.empty()) {
-            return Bad(who + "needs both user and password, or neither");
+            return BadChannel(who + "needs both user and password, or neither");
         }
     }
     return {};
@@ -141,16 +146,16 @@ Result<std::vector<Channel>> ChannelsOf(
     for (const auto& fields : configured) {
         Channel channel;
         for (const auto& [field, text] : fields) {
-            if (auto set = SetField(channel, field, text); !set) {
+            if (auto set = SetChannelField(channel, field, text); !set) {
                 return std::unexpected(set.error());
             }
         }
         if (auto checked = Check(channel); !checked) return std::unexpected(checked.error());
         if (std::ranges::find(channels, channel.name, &Channel::name) != channels.end()) {
-            return Bad("there are two channels '" + channel.name + "'");
+            return BadChannel("there are two channels '" + channel.name + "'");
         }
         channels.push_back(std::move(channel));
-        if (channels.size() > kChannelsMax) return Bad("there are more than 50 channels");
+        if (channels.size() > kChannelsMax) return BadChannel("there are more than 50 channels");
     }
     return channels;
 }

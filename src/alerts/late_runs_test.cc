@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const Time kBegin = *ParseTime("2026-11-15T02:00:00Z");
+const Time kStart = *ParseTime("2026-11-15T02:00:00Z");
 
 // A scheduler with one recurring task, "nightly", every hour from 03:00.
 class LateRunsTest : public ::testing::Test {
@@ -20,7 +20,7 @@ class LateRunsTest : public ::testing::Test {
         task->type = "report";
         task->queue = "default";
         auto options = std::make_unique<TaskOptions>();
-        options->recurrence = Recurrence{.every = 1h, .start_at = kBegin + 1h};
+        options->recurrence = Recurrence{.every = 1h, .start_at = kStart + 1h};
         options->misfire = Misfire::kSkip;
         task->options = std::move(options);
         Step(PutTask{.task = std::move(task)});
@@ -67,7 +67,7 @@ class LateRunsTest : public ::testing::Test {
         return readings[0].value;
     }
 
-    Instant now{kBegin, Steady(1h)};
+    Instant now{kStart, Steady(1h)};
     Effects effects;
     std::unique_ptr<Engine> engine;
     LateRuns late;
@@ -127,7 +127,7 @@ TEST_F(LateRunsTest, AMissedRunIsLateUntilALaterOneBegins) {
 
 // A leader told of a missed run and died; its successor has only the alert to go by.
 TEST_F(LateRunsTest, AnAdoptedAlertStaysUntilALaterRunBegins) {
-    late.Adopt(Text("nightly"), kBegin - 1h);
+    late.Adopt(Text("nightly"), kStart - 1h);
     EXPECT_EQ(Late(), 3600);
     Pass(59min + 55s);
     AttachWorker();
@@ -137,7 +137,7 @@ TEST_F(LateRunsTest, AnAdoptedAlertStaysUntilALaterRunBegins) {
 }
 
 TEST_F(LateRunsTest, AnAdoptedAlertOfATaskThatIsGoneIsOver) {
-    late.Adopt(Text("deleted"), kBegin - 1h);
+    late.Adopt(Text("deleted"), kStart - 1h);
     EXPECT_FALSE(Late());
 }
 
@@ -152,16 +152,16 @@ TEST_F(LateRunsTest, APausedTaskIsNeverLate) {
 TEST_F(LateRunsTest, AFollowerSeesWhatWasNotFiredAfterTheLeadersGrace) {
     const TaskRow row = engine->FindTask(TaskId("nightly"))->row;
     AlertReadings readings;
-    LateRuns::ReadRows({row}, kBegin + 1h + 30s, 30s, readings);
+    LateRuns::ReadRows({row}, kStart + 1h + 30s, 30s, readings);
     EXPECT_TRUE(readings.empty());
-    LateRuns::ReadRows({row}, kBegin + 1h + 100s, 30s, readings);
+    LateRuns::ReadRows({row}, kStart + 1h + 100s, 30s, readings);
     ASSERT_EQ(readings.size(), 1u);
     EXPECT_EQ(readings[0].value, 70);
-    EXPECT_EQ(readings[0].occasion, kBegin + 1h);
+    EXPECT_EQ(readings[0].occasion, kStart + 1h);
     TaskRow paused = row;
     paused.state.paused = true;
     readings.clear();
-    LateRuns::ReadRows({paused}, kBegin + 5h, 30s, readings);
+    LateRuns::ReadRows({paused}, kStart + 5h, 30s, readings);
     EXPECT_TRUE(readings.empty());
 }
 

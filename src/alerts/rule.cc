@@ -25,7 +25,7 @@ std::optional<Value> Find(const std::array<std::string_view, kCount>& names,
     return static_cast<Value>(found - names.begin());
 }
 
-std::unexpected<Error> Bad(std::string_view field, std::string_view why) {
+std::unexpected<Error> BadRule(std::string_view field, std::string_view why) {
     return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::string(why),
                 std::string(field));
 }
@@ -34,7 +34,7 @@ constexpr std::string_view kSeverityHelp = "must be info, warning or critical";
 constexpr std::string_view kComparisonHelp = "must be one of > >= < <= == !=";
 
 // One field by its name, from text. kInvalid if there is none of that name.
-Result<void> SetField(AlertRule& rule, std::string_view name, const std::string& text) {
+Result<void> SetRuleField(AlertRule& rule, std::string_view name, const std::string& text) {
     if (name == "name") {
         rule.name = text;
     } else if (name == "description") {
@@ -43,31 +43,31 @@ Result<void> SetField(AlertRule& rule, std::string_view name, const std::string&
         rule.metric = text;
     } else if (name == "operator") {
         const auto comparison = ParseComparison(text);
-        if (!comparison) return Bad(name, kComparisonHelp);
+        if (!comparison) return BadRule(name, kComparisonHelp);
         rule.comparison = *comparison;
     } else if (name == "threshold") {
         const auto [end, error] =
             std::from_chars(text.data(), text.data() + text.size(), rule.threshold);
         if (error != std::errc() || end != text.data() + text.size()) {
-            return Bad(name, "must be a number");
+            return BadRule(name, "must be a number");
         }
     } else if (name == "duration") {
         const auto duration = ParseDuration(text);
-        if (!duration) return Bad(name, "must be a duration such as 5m");
+        if (!duration) return BadRule(name, "must be a duration such as 5m");
         rule.duration = *duration;
     } else if (name == "severity") {
         const auto severity = ParseSeverity(text);
-        if (!severity) return Bad(name, kSeverityHelp);
+        if (!severity) return BadRule(name, kSeverityHelp);
         rule.severity = *severity;
     } else if (name == "enabled") {
-        if (text != "true" && text != "false") return Bad(name, "must be true or false");
+        if (text != "true" && text != "false") return BadRule(name, "must be true or false");
         rule.enabled = text == "true";
     } else if (name == "channels") {
         rule.channels = SplitList(text);
     } else {
-        return Bad(name,
-                   "is no field of a rule: name, description, metric, operator, threshold, "
-                   "duration, severity, enabled, channels");
+        return BadRule(name,
+                       "is no field of a rule: name, description, metric, operator, threshold, "
+                       "duration, severity, enabled, channels");
     }
     return {};
 }
@@ -107,21 +107,23 @@ bool AlertRule::Holds(double value) const {
 
 Result<void> CheckRule(const AlertRule& rule) {
     if (!IsValidId(rule.name)) {
-        return Bad("name",
-                   "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ - and start with a letter or "
-                   "digit");
+        return BadRule(
+            "name",
+            "must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ - and start with a letter or "
+            "digit");
     }
     if (!FindAlertMetric(rule.metric)) {
-        return Bad("metric", "must be one that GET /api/v1/alert-metrics lists");
+        return BadRule("metric", "must be one that GET /api/v1/alert-metrics lists");
     }
-    if (!std::isfinite(rule.threshold)) return Bad("threshold", "must be a number");
+    if (!std::isfinite(rule.threshold)) return BadRule("threshold", "must be a number");
     if (rule.duration < Duration(0) || rule.duration > kRuleDurationMax) {
-        return Bad("duration", "must be from 0s to 7d");
+        return BadRule("duration", "must be from 0s to 7d");
     }
-    if (rule.description.size() > 1000) return Bad("description", "is longer than 1000 bytes");
-    if (rule.channels.size() > kRuleChannelsMax) return Bad("channels", "has more than 20 names");
+    if (rule.description.size() > 1000) return BadRule("description", "is longer than 1000 bytes");
+    if (rule.channels.size() > kRuleChannelsMax)
+        return BadRule("channels", "has more than 20 names");
     for (const std::string& channel : rule.channels) {
-        if (!IsValidId(channel)) return Bad("channels", "must be names of channels");
+        if (!IsValidId(channel)) return BadRule("channels", "must be names of channels");
     }
     return {};
 }
@@ -142,7 +144,7 @@ std::string EncodeRule(const AlertRule& rule) {
 
 Result<AlertRule> DecodeRule(std::string_view name, std::string_view value) {
     const auto parsed = ParseJson(value);
-    if (!parsed || !parsed->is_object()) return Bad("rule", "is not stored as an object");
+    if (!parsed || !parsed->is_object()) return BadRule("rule", "is not stored as an object");
     AlertRule rule{.name = std::string(name)};
     for (const auto& [key, field] : parsed->as_object()) {
         if (field.is_array()) {
@@ -155,7 +157,7 @@ Result<AlertRule> DecodeRule(std::string_view name, std::string_view value) {
             const std::string text = field.is_bool()     ? (field.as_bool() ? "true" : "false")
                                      : field.is_string() ? std::string(field.as_string())
                                                          : std::string();
-            if (auto set = SetField(rule, key, text); !set) return std::unexpected(set.error());
+            if (auto set = SetRuleField(rule, key, text); !set) return std::unexpected(set.error());
         }
     }
     if (auto checked = CheckRule(rule); !checked) return std::unexpected(checked.error());
@@ -165,10 +167,10 @@ Result<AlertRule> DecodeRule(std::string_view name, std::string_view value) {
 Result<AlertRule> RuleOf(const std::map<std::string, std::string>& fields) {
     AlertRule rule{.origin = RuleOrigin::kConfigured};
     for (const std::string_view needed : {"name", "metric", "operator", "threshold"}) {
-        if (!fields.contains(std::string(needed))) return Bad(needed, "is missing");
+        if (!fields.contains(std::string(needed))) return BadRule(needed, "is missing");
     }
     for (const auto& [name, text] : fields) {
-        if (auto set = SetField(rule, name, text); !set) return std::unexpected(set.error());
+        if (auto set = SetRuleField(rule, name, text); !set) return std::unexpected(set.error());
     }
     if (auto checked = CheckRule(rule); !checked) return std::unexpected(checked.error());
     return rule;

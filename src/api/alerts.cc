@@ -156,8 +156,8 @@ Result<std::vector<std::string>> ReadChannels(const JsonView& value) {
 }
 
 template <typename Value, typename Parse>
-Result<Value> ReadName(const JsonView& value, std::string_view field, Parse parse,
-                       std::string_view help) {
+Result<Value> ReadNamed(const JsonView& value, std::string_view field, Parse parse,
+                        std::string_view help) {
     std::string scratch;
     const auto parsed = value.is_string() ? parse(value.AsString(scratch)) : std::optional<Value>();
     if (!parsed) return BadField(field, help);
@@ -179,16 +179,16 @@ Result<void> SetRuleField(AlertRule& rule, std::string_view field, const JsonVie
     std::string scratch;
     if (field == "metric") return Take(rule.metric, ReadText(value, field, 100, scratch));
     if (field == "operator") {
-        return Take(rule.comparison, ReadName<Comparison>(value, field, ParseComparison,
-                                                          "must be one of > >= < <= == !="));
+        return Take(rule.comparison, ReadNamed<Comparison>(value, field, ParseComparison,
+                                                           "must be one of > >= < <= == !="));
     }
     if (field == "threshold") {
         return Take(rule.threshold, ReadNumber(value, field, {-1e15, 1e15}));
     }
     if (field == "duration") return Take(rule.duration, ReadDuration(value, field));
     if (field == "severity") {
-        return Take(rule.severity, ReadName<Severity>(value, field, ParseSeverity,
-                                                      "must be info, warning or critical"));
+        return Take(rule.severity, ReadNamed<Severity>(value, field, ParseSeverity,
+                                                       "must be info, warning or critical"));
     }
     if (field == "channels") return Take(rule.channels, ReadChannels(value));
     if (field == "enabled") return Take(rule.enabled, ReadBool(value, field));

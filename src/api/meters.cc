@@ -5,7 +5,7 @@
 namespace takt::internal {
 namespace {
 
-double Seconds(Duration duration) {
+double SecondsIn(Duration duration) {
     return std::max(std::chrono::duration<double>(duration).count(), 0.0);
 }
 
@@ -35,12 +35,12 @@ void Meters::OnCommit(const Committed& committed) {
         // The row of an attempt that is to be repeated does not say when it ended: just now.
         const Duration ran = (ended ? row.finished_at : now.wall) - row.started_at;
         TypeMeter& type = to.types.At(row.task->type, [] { return std::make_unique<TypeMeter>(); });
-        type.duration.Observe(Seconds(ran));
+        type.duration.Observe(SecondsIn(ran));
         type.recent.Add(ran, now.steady);
         if (!ended) continue;
         to.waits
             .At(row.task->queue, [] { return std::make_unique<MeterHistogram>(kDurationBounds); })
-            .Observe(Seconds(row.started_at - row.ready_at));
+            .Observe(SecondsIn(row.started_at - row.ready_at));
     }
 }
 
@@ -80,7 +80,7 @@ void Meters::Release(const Effects& effects) {
     }
     for (const Assign& assign : effects.assigns) {
         const Duration delay = now.wall - assign.execution.ready_at;
-        to.delay.Observe(Seconds(delay));
+        to.delay.Observe(SecondsIn(delay));
         to.recent_delay.Add(delay, now.steady);
     }
     for (const Verdict& verdict : effects.verdicts) to.stale += !verdict.accepted;

@@ -9,7 +9,7 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct AlertsOptions {
     ClientOptions client;
     std::string state;
     std::string id;
@@ -23,12 +23,12 @@ Colour ColourOfAlert(std::string_view state, std::string_view severity) {
 }
 
 // Prints the answer as it is with --json; else gives it to be shown.
-bool PrintedAsJson(const Options& options, const ClientAnswer& answer) {
+bool PrintedAsJson(const AlertsOptions& options, const ClientAnswer& answer) {
     if (options.client.json) std::printf("%s\n", answer.body.c_str());
     return options.client.json;
 }
 
-Result<int> List(Client& client, const Options& options) {
+Result<int> ListAlerts(Client& client, const AlertsOptions& options) {
     const auto page = client.Get(WithQuery("/api/v1/alerts", {{"state", options.state}}));
     if (!page) return std::unexpected(page.error());
     if (PrintedAsJson(options, *page)) return kOk;
@@ -51,7 +51,7 @@ Result<int> List(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Rules(Client& client, const Options& options) {
+Result<int> Rules(Client& client, const AlertsOptions& options) {
     const auto page = client.Get("/api/v1/alert-rules");
     if (!page) return std::unexpected(page.error());
     if (PrintedAsJson(options, *page)) return kOk;
@@ -71,7 +71,7 @@ Result<int> Rules(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Acknowledge(Client& client, const Options& options) {
+Result<int> Acknowledge(Client& client, const AlertsOptions& options) {
     boost::json::object request;
     if (!options.note.empty()) request["note"] = options.note;
     std::string body;
@@ -82,7 +82,7 @@ Result<int> Acknowledge(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Silence(Client& client, const Options& options) {
+Result<int> Silence(Client& client, const AlertsOptions& options) {
     std::string body;
     AppendJson(body, boost::json::object{{"duration", options.duration}});
     const auto done = client.Post(PathOf("alert-rules", options.id, "silence"), std::move(body));
@@ -93,7 +93,7 @@ Result<int> Silence(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Unsilence(Client& client, const Options& options) {
+Result<int> Unsilence(Client& client, const AlertsOptions& options) {
     const auto done =
         client.Call(HttpMethod::kDelete, PathOf("alert-rules", options.id, "silence"));
     if (!done) return std::unexpected(done.error());
@@ -101,7 +101,7 @@ Result<int> Unsilence(Client& client, const Options& options) {
     return kOk;
 }
 
-Result<int> Test(Client& client, const Options& options) {
+Result<int> Test(Client& client, const AlertsOptions& options) {
     const auto done = client.Post(PathOf("alert-channels", options.id, "test"));
     if (!done) return std::unexpected(done.error());
     const bool ok = Member(done->value, "ok") == "true";
@@ -117,10 +117,10 @@ Result<int> Test(Client& client, const Options& options) {
 }  // namespace
 
 void AddAlerts(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<AlertsOptions>();
     CLI::App* alerts = app.add_subcommand("alerts", "Alerts; alone it lists what is wrong now");
     options->client.Add(*alerts);
-    using Body = Result<int> (*)(Client&, const Options&);
+    using Body = Result<int> (*)(Client&, const AlertsOptions&);
     const auto add = [&](const char* name, const char* help, Body body) {
         CLI::App* part = alerts->add_subcommand(name, help);
         part->fallthrough();
@@ -130,7 +130,7 @@ void AddAlerts(CLI::App& app, Context& context) {
         });
         return part;
     };
-    add("list", "Lists alerts", List)
+    add("list", "Lists alerts", ListAlerts)
         ->add_option("--state", options->state,
                      "pending, firing, resolved or all [pending and firing]");
     add("rules", "Lists the rules and what they see", Rules);
@@ -154,8 +154,8 @@ void AddAlerts(CLI::App& app, Context& context) {
         "  takt alerts silence no_online_workers --for 2h\n");
     alerts->callback([alerts, options, &context] {
         if (!alerts->get_subcommands().empty()) return;
-        context.exit =
-            WithClient(options->client, [&](Client& client) { return List(client, *options); });
+        context.exit = WithClient(options->client,
+                                  [&](Client& client) { return ListAlerts(client, *options); });
     });
 }
 

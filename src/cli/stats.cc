@@ -9,7 +9,7 @@
 namespace takt::internal::cli {
 namespace {
 
-struct Options {
+struct StatsOptions {
     ClientOptions client;
     std::string by = "day";
     std::string from, to, task, type;
@@ -25,7 +25,7 @@ std::string Milliseconds(const boost::json::value& line, std::string_view part,
     return ms < 10'000 ? fmt::format("{:.0f}ms", ms) : fmt::format("{:.1f}s", ms / 1000);
 }
 
-Result<int> Show(Client& client, const Options& options) {
+Result<int> ShowStats(Client& client, const StatsOptions& options) {
     const auto page =
         client.Get(WithQuery("/api/v1/statistics", {{"by", options.by},
                                                     {"from", options.from},
@@ -64,7 +64,7 @@ Result<int> Show(Client& client, const Options& options) {
 }  // namespace
 
 void AddStats(CLI::App& app, Context& context) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<StatsOptions>();
     CLI::App* stats = app.add_subcommand("stats", "Statistics: counts, success rate, durations");
     options->client.Add(*stats);
     stats->add_option("--by", options->by, "day, hour, task, type or worker [day]");
@@ -79,8 +79,8 @@ void AddStats(CLI::App& app, Context& context) {
         "  takt stats --by task --type report\n"
         "  takt stats --by hour --csv > hours.csv\n");
     stats->callback([options, &context] {
-        context.exit =
-            WithClient(options->client, [&](Client& client) { return Show(client, *options); });
+        context.exit = WithClient(options->client,
+                                  [&](Client& client) { return ShowStats(client, *options); });
     });
 }
 
