@@ -301,6 +301,7 @@ TEST(FollowerWatchTest, AFollowerTellsThatNobodyFires) {
     EXPECT_EQ(fired->alert.subject, "nightly");
     EXPECT_EQ(fired->alert.id, AlertId({"run_missed_or_late", "nightly", now - 2h}))
         << "as the leader would call it";
+    boost::asio::post(loop.io(), [&] { watch.OnRole(Role::kStopped); });
     loop.Join();
     EXPECT_EQ(ears.Count(), 1u) << "once";
 }
