@@ -29,6 +29,10 @@ namespace {
 class BothSinks final : public Sink {
   public:
     BothSinks(Sink& first, Sink& second) : first_(first), second_(second) {}
+    void OnCommit(const Committed& committed) override {
+        first_.OnCommit(committed);
+        second_.OnCommit(committed);
+    }
     void Release(const Effects& effects) override {
         first_.Release(effects);
         second_.Release(effects);
@@ -53,12 +57,17 @@ int Serve(std::uint16_t port, const std::string& directory) {
     AsioRuntime runtime(node_loop);
     EventHub hub;
     Meters meters;
-    BothSinks sinks(hub, meters);
+    Statistics statistics(runtime, **store, {});
+    Delivery delivery(runtime, {}, {});
+    Alerts alerts(runtime, **store, delivery, {.enabled = false}, {});
+    BothSinks counting(meters, statistics);
+    BothSinks sinks(hub, counting);
     const std::string address = "http://127.0.0.1:" + std::to_string(port);
     Node node(runtime, **store,
               {.leadership = {.node = NodeId("bench"), .address = Text(address)},
                .engine = {.pending_max = 100'000'000}},
               NewRandomSeed(), &sinks);
+    statistics.Bind(node);
     node.Start();
     std::thread node_thread([&] { node_loop.run(); });
     boost::asio::io_context io(1);
@@ -67,6 +76,8 @@ int Serve(std::uint16_t port, const std::string& directory) {
          .store = **store,
          .events = hub,
          .meters = meters,
+         .statistics = statistics,
+         .alerts = alerts,
          .post =
              [&](std::move_only_function<void()> job) { boost::asio::post(io, std::move(job)); },
          .forward = {},

@@ -101,6 +101,8 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .store = parts.store,
         .events = parts.events,
         .meters = parts.meters,
+        .statistics = parts.statistics,
+        .alerts = parts.alerts,
         .config = parts.config,
         .post = std::move(parts.post),
         .forward = std::move(parts.forward),

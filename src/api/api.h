@@ -15,11 +15,13 @@
 #include <memory>
 #include <vector>
 
+#include "alerts/alerts.h"
 #include "api/event_hub.h"
 #include "api/meters.h"
 #include "api/route.h"
 #include "api/services.h"
 #include "http/message.h"
+#include "statistics/statistics.h"
 
 namespace takt::internal {
 
@@ -28,6 +30,8 @@ struct ApiParts {
     Store& store;
     EventHub& events;
     Meters& meters;
+    Statistics& statistics;
+    Alerts& alerts;
     // Runs something on the server's thread, later.
     std::function<void(std::move_only_function<void()>)> post;
     Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.

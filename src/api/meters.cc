@@ -1,230 +1,165 @@
 #include "api/meters.h"
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
-
-#include <array>
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <mutex>
+#include "api/meters_state.h"
 
 namespace takt::internal {
 namespace {
 
-using prometheus::Counter;
-using prometheus::Gauge;
-using prometheus::Histogram;
+double SecondsIn(Duration duration) {
+    return std::max(std::chrono::duration<double>(duration).count(), 0.0);
+}
 
-constexpr std::int64_t kWindowSeconds = 60;
-// Attempts whose begin is remembered until their end. Workers rarely hold this many together; the
-// duration of what is beyond is not measured.
-constexpr std::size_t kBegunMax = 200'000;
-
-const Histogram::BucketBoundaries kDurationBuckets = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5,  1,
-                                                      5,     10,    30,   60,   300, 1800, 3600};
-
-// Completions in each of the last seconds.
-class Window {
-  public:
-    void Add(std::int64_t second) {
-        Forward(second);
-        ++counts_[static_cast<std::size_t>(second % kWindowSeconds)];
-    }
-    double Rate(std::int64_t second) {
-        Forward(second);
-        std::uint64_t sum = 0;
-        for (const std::uint64_t count : counts_) sum += count;
-        return static_cast<double>(sum) / kWindowSeconds;
-    }
-
-  private:
-    void Forward(std::int64_t second) {
-        const std::int64_t steps = std::min(second - second_, kWindowSeconds);
-        for (std::int64_t i = 1; i <= steps; ++i) {
-            counts_[static_cast<std::size_t>((second_ + i) % kWindowSeconds)] = 0;
-        }
-        if (steps > 0) second_ = second;
-    }
-
-    std::array<std::uint64_t, kWindowSeconds> counts_{};
-    std::int64_t second_ = 0;
-};
-
-std::int64_t NowSecond() {
-    return std::chrono::duration_cast<std::chrono::seconds>(SteadyClock::now().time_since_epoch())
-        .count();
+double Ratio(std::uint64_t part, std::uint64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
 }
 
 }  // namespace
 
-struct Meters::Families {
-    prometheus::Registry registry;
-
-    Counter& MakeCounter(const char* name, const char* help) {
-        return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
-    }
-    Gauge& MakeGauge(const char* name, const char* help) {
-        return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
-    }
-
-    Counter& submitted = MakeCounter("tasks_submitted_total", "Executions accepted.");
-    Counter& completed = MakeCounter("tasks_completed_total", "Executions that succeeded.");
-    Counter& failed = MakeCounter("tasks_failed_total", "Executions that failed for good.");
-    Counter& cancelled = MakeCounter("tasks_cancelled_total", "Executions that were cancelled.");
-    Counter& retried = MakeCounter("tasks_retried_total", "Attempts that failed and are repeated.");
-    Counter& skipped = MakeCounter("tasks_skipped_total", "Fires that were dropped.");
-    Counter& stale = MakeCounter("takt_reports_stale_total", "Reports refused as stale.");
-    Gauge& pending = MakeGauge("tasks_pending", "Executions that wait.");
-    Gauge& running = MakeGauge("tasks_running", "Executions that workers have in hand.");
-    Gauge& online = MakeGauge("workers_online", "Workers that are there.");
-    Gauge& offline = MakeGauge("workers_offline", "Workers that are not heard of.");
-    Gauge& leader = MakeGauge("scheduler_is_leader", "1 on the node that leads.");
-    Gauge& utilization =
-        MakeGauge("worker_utilization", "Part of the workers' capacity in use, 0 to 1.");
-    Gauge& throughput = MakeGauge("task_throughput", "Completed per second, over a minute.");
-    Gauge& uptime = MakeGauge("takt_uptime_seconds", "Since this scheduler started.");
-    Gauge& epoch = MakeGauge("takt_epoch", "Of the term in which this node leads.");
-    Gauge& commits = MakeGauge("takt_commits", "Batches committed in this term.");
-    Gauge& changes = MakeGauge("takt_changes", "Changes committed in this term.");
-    Gauge& elections = MakeGauge("takt_elections", "Times this node was elected.");
-    Histogram& duration = prometheus::BuildHistogram()
-                              .Name("task_execution_duration_seconds")
-                              .Help("How long attempts ran.")
-                              .Register(registry)
-                              .Add({}, kDurationBuckets);
-    prometheus::Family<Counter>& requests = prometheus::BuildCounter()
-                                                .Name("takt_http_requests_total")
-                                                .Help("Requests by class of status.")
-                                                .Register(registry);
-    std::array<Counter*, 6> by_class = {nullptr,
-                                        &requests.Add({{"status", "1xx"}}),
-                                        &requests.Add({{"status", "2xx"}}),
-                                        &requests.Add({{"status", "3xx"}}),
-                                        &requests.Add({{"status", "4xx"}}),
-                                        &requests.Add({{"status", "5xx"}})};
-
-    // The node's thread only.
-    boost::unordered_flat_map<internal::Text, Time, TextHash, TextEqual> begun;
-
-    mutable std::mutex mutex;
-    Window window;
-
-    void Begin(const Event& event) {
-        if (begun.size() < kBegunMax) begun[event.execution.text()] = event.at;
-    }
-    void End(const Event& event) {
-        const auto found = begun.find(event.execution.text());
-        if (found == begun.end()) return;
-        duration.Observe(std::chrono::duration<double>(event.at - found->second).count());
-        begun.erase(found);
-    }
-    void Count(const Event& event);
-};
-
-void Meters::Families::Count(const Event& event) {
-    switch (event.type) {
-        case EventType::kTaskSubmitted:
-            return submitted.Increment();
-        case EventType::kTaskScheduled:
-        case EventType::kTaskStarted:
-            return Begin(event);
-        case EventType::kTaskCompleted: {
-            completed.Increment();
-            End(event);
-            const std::scoped_lock lock(mutex);
-            return window.Add(NowSecond());
-        }
-        case EventType::kTaskFailed:
-            failed.Increment();
-            return End(event);
-        case EventType::kTaskRetrying:
-            retried.Increment();
-            return End(event);
-        case EventType::kTaskCancelled:
-            cancelled.Increment();
-            return End(event);
-        case EventType::kTaskSkipped:
-            return skipped.Increment();
-        case EventType::kWorkerJoined:
-        case EventType::kWorkerLeft:
-        case EventType::kWorkerOnline:
-        case EventType::kWorkerOffline:
-        case EventType::kLeaderChanged:
-        case EventType::kAlert:
-            return;
-    }
-}
-
-MetricsView ViewOf(const Engine* engine) {
-    MetricsView view;
-    if (!engine) return view;
-    const EngineCounters& counters = engine->counters();
-    view.tasks_pending = engine->count(Status::kPending);
-    view.tasks_scheduled = engine->count(Status::kScheduled);
-    view.tasks_running = engine->count(Status::kRunning);
-    view.tasks_retrying = engine->count(Status::kRetrying);
-    view.tasks_completed = counters.succeeded;
-    view.tasks_failed = counters.failed;
-    view.tasks_cancelled = counters.cancelled;
-    view.tasks_total =
-        engine->live_count() + counters.succeeded + counters.failed + counters.cancelled;
-    std::uint64_t capacity = 0;
-    std::uint64_t busy = 0;
-    for (const auto& [id, slot] : engine->workers()) {
-        const bool online = slot->row.status != WorkerStatus::kOffline;
-        ++(online ? view.workers_online : view.workers_offline);
-        if (!online) continue;
-        capacity += slot->row.capacity;
-        busy += slot->busy();
-    }
-    if (capacity > 0) {
-        view.worker_utilization = static_cast<double>(busy) / static_cast<double>(capacity);
-    }
-    return view;
-}
-
-Meters::Meters() : families_(std::make_unique<Families>()) {}
+Meters::Meters(MetersConfig config)
+    : config_(config), state_(std::make_unique<State>(config.interval)) {}
 Meters::~Meters() = default;
 
-void Meters::Release(const Effects& effects) {
-    for (const Event& event : effects.events) families_->Count(event);
-    for (const Verdict& verdict : effects.verdicts) {
-        if (!verdict.accepted) families_->stale.Increment();
+void Meters::OnCommit(const Committed& committed) {
+    State& to = *state_;
+    const Instant now = ReadClocks();
+    const std::scoped_lock lock(to.mutex);
+    to.commit.Observe(std::chrono::duration<double>(committed.took).count());
+    to.recent_commit.Add(Duration(committed.took.count()), now.steady);
+    to.changes.Observe(static_cast<double>(committed.changes.size()));
+    for (const Change& change : committed.changes) {
+        const auto* execution = std::get_if<ExecutionChange>(&change);
+        if (!execution) continue;
+        const Execution& row = execution->row;
+        const bool ended = execution->after == Place::kHistory;
+        if (row.started_at == Time{} || (!ended && row.status != Status::kRetrying)) continue;
+        // The row of an attempt that is to be repeated does not say when it ended: just now.
+        const Duration ran = (ended ? row.finished_at : now.wall) - row.started_at;
+        TypeMeter& type = to.types.At(row.task->type, [] { return std::make_unique<TypeMeter>(); });
+        type.duration.Observe(SecondsIn(ran));
+        type.recent.Add(ran, now.steady);
+        if (!ended) continue;
+        to.waits
+            .At(row.task->queue, [] { return std::make_unique<MeterHistogram>(kDurationBounds); })
+            .Observe(SecondsIn(row.started_at - row.ready_at));
     }
 }
 
-void Meters::OnRole(Role role) {
-    // The next leader sees their ends.
-    if (role != Role::kLeader) families_->begun.clear();
+void Meters::Release(const Effects& effects) {
+    if (effects.events.empty() && effects.assigns.empty() && effects.verdicts.empty()) return;
+    State& to = *state_;
+    const Instant now = ReadClocks();
+    const std::scoped_lock lock(to.mutex);
+    RateCounts& rates = to.rates.Now(now.steady);
+    for (const Event& event : effects.events) {
+        switch (event.type) {
+            case EventType::kTaskSubmitted:
+                ++to.submitted;
+                break;
+            case EventType::kTaskCompleted:
+                ++to.completed;
+                ++rates.succeeded;
+                ++to.completions.Now(now.steady);
+                break;
+            case EventType::kTaskFailed:
+                ++to.failed;
+                ++rates.failed;
+                break;
+            case EventType::kTaskRetrying:
+                ++to.retried;
+                ++rates.retried;
+                break;
+            case EventType::kTaskCancelled:
+                ++to.cancelled;
+                break;
+            case EventType::kTaskSkipped:
+                ++to.skipped;
+                break;
+            default:
+                break;
+        }
+    }
+    for (const Assign& assign : effects.assigns) {
+        const Duration delay = now.wall - assign.execution.ready_at;
+        to.delay.Observe(SecondsIn(delay));
+        to.recent_delay.Add(delay, now.steady);
+    }
+    for (const Verdict& verdict : effects.verdicts) to.stale += !verdict.accepted;
+}
+
+void Meters::OnRole(Role) {
+    // Another term, another engine: it counts from nothing.
+    const std::scoped_lock lock(state_->mutex);
+    state_->seen = {};
+}
+
+void Meters::Sample(const Engine& engine, Steady now) {
+    State& to = *state_;
+    const EngineCounters counters = engine.counters();
+    const std::scoped_lock lock(to.mutex);
+    const EngineCounters seen = std::exchange(to.seen, counters);
+    to.fired += counters.fired - seen.fired;
+    to.missed += counters.missed - seen.missed;
+    to.dispatched += counters.assigned - seen.assigned;
+    to.lost += counters.lost - seen.lost;
+    RateCounts& rates = to.rates.Now(now);
+    rates.dispatched += counters.assigned - seen.assigned;
+    rates.lost += counters.lost - seen.lost;
+}
+
+void Meters::Read(const Engine& engine, Instant now, AlertReadings& readings) {
+    Sample(engine, now.steady);
+    const MetricsView view = ViewOf(&engine, now.wall);
+    const auto add = [&](std::string_view metric, double value) {
+        readings.push_back({.metric = metric, .value = value});
+    };
+    add("tasks_pending", static_cast<double>(view.tasks_pending + view.tasks_retrying));
+    add("tasks_running", static_cast<double>(view.tasks_scheduled + view.tasks_running));
+    add("workers_online", static_cast<double>(view.workers_online));
+    add("workers_offline", static_cast<double>(view.workers_offline));
+    if (view.capacity > 0) add("worker_utilization", view.worker_utilization);
+    for (const QueueNumbers& queue : view.queues) {
+        if (queue.oldest_wait_seconds <= 0) continue;
+        readings.push_back({.metric = "queue_oldest_wait_seconds",
+                            .value = queue.oldest_wait_seconds,
+                            .subject = queue.name});
+    }
+    for (const WorkerNumbers& worker : view.workers) {
+        readings.push_back({.metric = "worker_heartbeat_delay_seconds",
+                            .value = worker.heartbeat_delay_seconds,
+                            .subject = worker.id});
+    }
+    State& from = *state_;
+    const std::scoped_lock lock(from.mutex);
+    const RateCounts rates = from.rates.Sum(now.steady);
+    const std::uint64_t ended = rates.succeeded + rates.failed;
+    // A rate of nothing is no rate.
+    if (ended > 0) add("task_failure_rate", Ratio(rates.failed, ended));
+    if (ended + rates.retried > 0) {
+        add("task_retry_rate", Ratio(rates.retried, ended + rates.retried));
+    }
+    if (rates.dispatched > 0) {
+        add("task_dispatch_failure_rate", std::min(Ratio(rates.lost, rates.dispatched), 1.0));
+    }
+    add("tasks_failed", static_cast<double>(rates.failed));
+    add("task_throughput", from.Throughput(now.steady));
+    if (const auto delay = from.recent_delay.Quantile(0.99, now.steady)) {
+        add("task_scheduling_delay_p99_seconds", *delay / 1e3);
+    }
+    if (const auto commit = from.recent_commit.Quantile(0.99, now.steady)) {
+        add("store_commit_p99_seconds", *commit / 1e6);
+    }
 }
 
 void Meters::CountRequest(int status) {
     const auto number = static_cast<std::size_t>(status / 100);
-    if (number >= 1 && number <= 5) families_->by_class[number]->Increment();
+    if (number >= 1 && number <= 5) {
+        state_->by_class[number].fetch_add(1, std::memory_order_relaxed);
+    }
 }
 
 double Meters::throughput() const {
-    const std::scoped_lock lock(families_->mutex);
-    return families_->window.Rate(NowSecond());
-}
-
-std::string Meters::Text(const MetricsView& view, const NodeStatus& status) {
-    Families& to = *families_;
-    to.pending.Set(static_cast<double>(view.tasks_pending + view.tasks_retrying));
-    to.running.Set(static_cast<double>(view.tasks_scheduled + view.tasks_running));
-    to.online.Set(static_cast<double>(view.workers_online));
-    to.offline.Set(static_cast<double>(view.workers_offline));
-    to.utilization.Set(view.worker_utilization);
-    to.leader.Set(status.role == Role::kLeader ? 1 : 0);
-    to.throughput.Set(throughput());
-    to.uptime.Set(std::chrono::duration<double>(ReadClocks().wall - status.started_at).count());
-    to.epoch.Set(static_cast<double>(status.epoch));
-    to.commits.Set(static_cast<double>(status.commits));
-    to.changes.Set(static_cast<double>(status.changes));
-    to.elections.Set(static_cast<double>(status.elections));
-    return prometheus::TextSerializer().Serialize(to.registry.Collect());
+    const std::scoped_lock lock(state_->mutex);
+    return state_->Throughput(SteadyClock::now());
 }
 
 }  // namespace takt::internal

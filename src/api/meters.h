@@ -1,13 +1,18 @@
-// Meters: numbers for Prometheus and for the API's own metrics.
+// Meters: numbers for Prometheus, for the API's own metrics and for alert rules.
 //
-// Counts what the node releases, so only what is committed counts. Counters are of this process;
-// gauges are read from the engine when somebody asks.
+// Counts what the node commits and releases, so only what is committed counts. Counters are of this
+// process; gauges are read from the engine when somebody asks. metric_table.h says what there is.
+//
+// The node's thread takes one lock per batch and allocates only for label values it has not seen.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "alerts/metric.h"
+#include "api/metrics_view.h"
 #include "base/time.h"
 #include "engine/engine.h"
 #include "node/node.h"
@@ -15,41 +20,55 @@
 
 namespace takt::internal {
 
-// What GET /api/v1/metrics shows.
-struct MetricsView {
-    std::uint64_t tasks_total = 0;  // Live ones and those that finished under this leader.
-    std::uint64_t tasks_pending = 0;
-    std::uint64_t tasks_scheduled = 0;
-    std::uint64_t tasks_running = 0;
-    std::uint64_t tasks_retrying = 0;
-    std::uint64_t tasks_completed = 0;
-    std::uint64_t tasks_failed = 0;
-    std::uint64_t tasks_cancelled = 0;
-    std::uint64_t workers_online = 0;
-    std::uint64_t workers_offline = 0;
-    double worker_utilization = 0;  // Of the capacity of the workers that are online, 0 to 1.
+struct MetersConfig {
+    bool enabled = true;        // Whether /metrics is served.
+    Duration interval{10'000};  // Over which the throughput is measured.
 };
-// On the node's thread. All zeros without an engine.
-MetricsView ViewOf(const Engine* engine);
+
+// What others have to show; gathered on the node's thread.
+struct MeterExtras {
+    struct AlertCount {
+        std::string state;
+        std::string severity;
+        std::uint64_t count = 0;
+    };
+    struct ChannelCount {
+        std::string channel;
+        std::uint64_t told = 0;
+        std::uint64_t failed = 0;
+    };
+    std::vector<AlertCount> alerts;
+    std::vector<ChannelCount> channels;
+    std::size_t event_watchers = 0;
+};
 
 class Meters final : public Sink {
   public:
-    Meters();
+    explicit Meters(MetersConfig config);
+    Meters() : Meters(MetersConfig{}) {}
     ~Meters() override;
 
     // Sink. On the node's thread.
+    void OnCommit(const Committed& committed) override;
     void Release(const Effects& effects) override;
     void OnRole(Role role) override;
 
+    // On the node's thread: counts what only the engine counts.
+    void Sample(const Engine& engine, Steady now);
+    // On the node's thread: what alert rules may watch, but for the lateness of runs.
+    void Read(const Engine& engine, Instant now, AlertReadings& readings);
+
     // From any thread.
     void CountRequest(int status);
-    double throughput() const;  // Executions completed per second, over the last minute.
+    double throughput() const;  // Executions completed per second.
+    bool enabled() const { return config_.enabled; }
     // The Prometheus text format, with the gauges as given.
-    std::string Text(const MetricsView& view, const NodeStatus& status);
+    std::string Text(const MetricsView& view, const NodeStatus& status, const MeterExtras& extras);
 
   private:
-    struct Families;
-    std::unique_ptr<Families> families_;
+    struct State;
+    const MetersConfig config_;
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace takt::internal

@@ -1,4 +1,8 @@
 // Metrics: as JSON for people and the console, as text for Prometheus.
+#include <map>
+
+#include "alerts/alerts.h"
+#include "api/event_hub.h"
 #include "api/meters.h"
 #include "api/resources.h"
 #include "api/services.h"
@@ -12,7 +16,7 @@ void GetMetrics(Call call) {
         if (!engine) {
             return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
         }
-        const MetricsView view = ViewOf(engine);
+        const MetricsView view = ViewOf(engine, ReadClocks().wall);
         const NodeStatus status = call.services().node.status();
         std::string body;
         JsonWriter json(body);
@@ -34,16 +38,46 @@ void GetMetrics(Call call) {
     });
 }
 
+MeterExtras ExtrasOf(Services& services) {
+    MeterExtras extras;
+    extras.event_watchers = services.events.watchers();
+    std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> counts;
+    for (const Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kCritical}) {
+        for (const AlertState state : {AlertState::kPending, AlertState::kFiring}) {
+            counts[{Name(state), Name(severity)}] = 0;
+        }
+    }
+    for (const Alert* alert : services.alerts.alerts()) {
+        if (alert->state == AlertState::kResolved) continue;
+        ++counts[{Name(alert->state), Name(alert->severity)}];
+    }
+    for (const auto& [key, count] : counts) {
+        extras.alerts.push_back({std::string(key.first), std::string(key.second), count});
+    }
+    for (const Delivery::View& view : services.alerts.delivery().channels()) {
+        extras.channels.push_back({view.channel.name, view.counts.told, view.counts.failed});
+    }
+    return extras;
+}
+
 // Of this node: Prometheus asks each of them.
 void GetPrometheus(Call call) {
+    if (!call.services().meters.enabled()) {
+        return call.RefuseAnswer(
+            {ErrorCode::kNotFound, "metrics are switched off (metrics.enabled)", ""});
+    }
     Node& node = call.services().node;
     node.Look([call = std::move(call)](const Engine* engine) mutable {
-        const MetricsView view = ViewOf(engine);
+        const Instant now = ReadClocks();
+        if (engine) call.services().meters.Sample(*engine, now.steady);
+        const MetricsView view = ViewOf(engine, now.wall);
+        const MeterExtras extras = ExtrasOf(call.services());
         auto services = call.shared_services();
-        services->post([call = std::move(call), view]() mutable {
+        services->post([call = std::move(call), view, extras]() mutable {
             HttpResponse response;
             response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-            response.body = call.services().meters.Text(view, call.services().node.status());
+            response.body =
+                call.services().meters.Text(view, call.services().node.status(), extras);
             call.Send(std::move(response));
         });
     });

@@ -16,6 +16,8 @@ void AddWorkerRoutes(std::vector<Route>& routes);
 void AddQueueRoutes(std::vector<Route>& routes);
 void AddSchedulerRoutes(std::vector<Route>& routes);
 void AddMetricsRoutes(std::vector<Route>& routes);
+void AddAlertRoutes(std::vector<Route>& routes);
+void AddStatisticsRoutes(std::vector<Route>& routes);
 void AddEventRoutes(std::vector<Route>& routes);
 void AddTokenRoutes(std::vector<Route>& routes);
 void AddDocsRoutes(std::vector<Route>& routes);

@@ -16,6 +16,8 @@ std::vector<Route> ApiRoutes() {
     AddQueueRoutes(routes);
     AddSchedulerRoutes(routes);
     AddMetricsRoutes(routes);
+    AddAlertRoutes(routes);
+    AddStatisticsRoutes(routes);
     AddEventRoutes(routes);
     AddTokenRoutes(routes);
     AddDocsRoutes(routes);

@@ -9,7 +9,7 @@ namespace {
     R"({"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/)" \
     R"(schemas/)" item R"("}},"next_cursor":{"type":["string","null"]}}})"
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kSchemas = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 54> kSchemas = {{
     {"Problem",
      R"({"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},
 "status":{"type":"integer"},"code":{"type":"string"},"detail":{"type":"string"},
@@ -147,6 +147,62 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kSchemas
 "integer"},"tasks_cancelled":{"type":"integer"},"workers_online":{"type":"integer"},
 "workers_offline":{"type":"integer"},"worker_utilization":{"type":"number"},"task_throughput":{
 "type":"number"},"scheduler_uptime":{"type":"integer"}}})"},
+    {"Alert",
+     R"({"type":"object","properties":{"id":{"type":"string"},"rule":{"type":"string"},"severity":{
+"enum":["info","warning","critical"]},"state":{"enum":["pending","firing","resolved"]},"metric":{
+"type":"string"},"operator":{"type":"string"},"threshold":{"type":"number"},"value":{"type":
+"number"},"subject":{"type":"string"},"message":{"type":"string"},"pending_at":{"type":"string",
+"format":"date-time"},"firing_at":{"type":["string","null"],"format":"date-time"},"resolved_at":{
+"type":["string","null"],"format":"date-time"},"acknowledged":{"type":["object","null"],
+"properties":{"by":{"type":"string"},"at":{"type":"string","format":"date-time"},"note":{"type":
+"string"}}},"silenced_until":{"type":["string","null"],"format":"date-time"}}})"},
+    {"AlertList", TAKT_LIST("Alert")},
+    {"AlertNote",
+     R"({"type":"object","properties":{"note":{"type":["string","null"],"maxLength":1000}},
+"additionalProperties":false})"},
+    {"AlertRulePut",
+     R"({"type":"object","required":["metric","operator","threshold"],"properties":{"name":{"type":
+"string"},"description":{"type":"string","maxLength":1000},"metric":{"type":"string"},"operator":{
+"enum":[">",">=","<","<=","==","!="]},"threshold":{"type":"number"},"duration":{"type":["string",
+"number"],"default":"0s"},"severity":{"enum":["info","warning","critical"],"default":"warning"},
+"enabled":{"type":"boolean","default":true},"channels":{"type":"array","maxItems":20,"items":{"type":
+"string"},"description":"Empty: every channel."}},"additionalProperties":false})"},
+    {"AlertRule",
+     R"({"allOf":[{"$ref":"#/components/schemas/AlertRulePut"},{"type":"object","properties":{
+"builtin":{"type":"boolean"},"silenced_until":{"type":["string","null"],"format":"date-time"},
+"state":{"enum":["ok","pending","firing"]},"value":{"type":["number","null"]}}}]})"},
+    {"AlertRuleList", TAKT_LIST("AlertRule")},
+    {"AlertSilence",
+     R"({"type":"object","required":["duration"],"properties":{"duration":{"type":["string",
+"number"]}},"additionalProperties":false})"},
+    {"AlertMetric",
+     R"({"type":"object","properties":{"name":{"type":"string"},"unit":{"type":"string"},"help":{
+"type":"string"},"subject":{"enum":["","task","worker","queue"]}}})"},
+    {"AlertMetricList", TAKT_LIST("AlertMetric")},
+    {"AlertChannel",
+     R"({"type":"object","properties":{"name":{"type":"string"},"kind":{"enum":["log","webhook",
+"email"]},"target":{"type":"string"},"waiting":{"type":"integer"},"last_delivery":{"type":["object",
+"null"],"properties":{"at":{"type":"string","format":"date-time"},"ok":{"type":"boolean"},"error":{
+"type":"string"}}}}})"},
+    {"AlertChannelList", TAKT_LIST("AlertChannel")},
+    {"AlertChannelTest",
+     R"({"type":"object","properties":{"ok":{"type":"boolean"},"error":{"type":"string"}}})"},
+    {"StatisticsLine",
+     R"({"type":"object","properties":{"key":{"type":"string"},"name":{"type":"string"},
+"total":{"type":"integer"},"success":{"type":"integer"},"failed":{"type":"integer"},"cancelled":{
+"type":"integer"},"skipped":{"type":"integer"},"missed":{"type":"integer"},"retries":{"type":
+"integer"},"success_rate":{"type":["number","null"]},"duration":{"type":"object","properties":{
+"avg_ms":{"type":["number","null"]},"p50_ms":{"type":["number","null"]},"p95_ms":{"type":["number",
+"null"]},"p99_ms":{"type":["number","null"]},"max_ms":{"type":["integer","null"]}}},"wait":{"type":
+"object","properties":{"avg_ms":{"type":["number","null"]},"p95_ms":{"type":["number","null"]}}}}})"},
+    {"Statistics", TAKT_LIST("StatisticsLine")},
+    {"Series",
+     R"({"type":"object","properties":{"step":{"type":"string"},"items":{"type":"array","items":{
+"type":"object","properties":{"at":{"type":"string","format":"date-time"},"submitted":{"type":
+"integer"},"completed":{"type":"integer"},"failed":{"type":"integer"},"retries":{"type":"integer"},
+"running":{"type":"integer"},"pending":{"type":"integer"},"wait_p50_ms":{"type":["number","null"]},
+"wait_p99_ms":{"type":["number","null"]},"run_p50_ms":{"type":["number","null"]},"run_p99_ms":{
+"type":["number","null"]}}}}}})"},
     {"TokenRequest",
      R"({"type":"object","required":["name","role"],"properties":{"name":{"type":"string"},
 "role":{"enum":["viewer","operator","admin","worker","executor"]},"expires_in":{"type":["string",

@@ -16,9 +16,11 @@
 
 namespace takt::internal {
 
+class Alerts;
 class EventHub;
 class ExecutionReads;
 class Meters;
+class Statistics;
 struct Services;
 
 // Passes a request on to another node and its answer back.
@@ -76,6 +78,8 @@ struct Services {
     Store& store;
     EventHub& events;
     Meters& meters;
+    Statistics& statistics;
+    Alerts& alerts;
     const ApiConfig config;
     // Runs something on the server's thread.
     const std::function<void(std::move_only_function<void()>)> post;

@@ -30,6 +30,9 @@ class TestSink final : public Sink {
   public:
     explicit TestSink(std::vector<Sink*> others) : others_(std::move(others)) {}
 
+    void OnCommit(const Committed& committed) override {
+        for (Sink* other : others_) other->OnCommit(committed);
+    }
     void Release(const Effects& effects) override {
         for (Sink* other : others_) other->Release(effects);
         if (on_assign) {
@@ -110,6 +113,10 @@ struct TestSchedulerOptions {
     ApiConfig config;
     EventHub::Config events;
     NodeConfig node_config;
+    StatisticsConfig statistics = {};
+    AlertsConfig alerts = {};
+    std::vector<Channel> channels = {{.name = "log"}};
+    Tell tell = [](const Channel&, const Notice&, auto done) { done({}); };
     bool await_lead = true;
     std::vector<Route> more_routes = {};
 };
@@ -119,14 +126,22 @@ class TestScheduler {
     explicit TestScheduler(TestSchedulerOptions options = {})
         : hub_(options.events),
           store_(options.database),
-          sink_({&hub_, &meters_}),
-          runtime_(node_loop_.io()) {
+          runtime_(node_loop_.io()),
+          statistics_(runtime_, store_, options.statistics),
+          delivery_(runtime_, std::move(options.channels), std::move(options.tell)),
+          alerts_(runtime_, store_, delivery_, options.alerts,
+                  [this](const Engine& engine, Instant now, AlertReadings& readings) {
+                      meters_.Read(engine, now, readings);
+                  }),
+          sink_({&hub_, &meters_, &statistics_, &alerts_}) {
         StartServing(options);
         NodeConfig config = options.node_config;
         config.leadership.node = NodeId(internal::Text(options.node));
         config.leadership.address = internal::Text(address());
         config.version = "test";
         node_ = std::make_unique<Node>(runtime_, store_, config, NewRandomSeed(), &sink_);
+        statistics_.Bind(*node_);
+        alerts_.Bind(*node_);
         MakeApi(options);
         node_->Start();
         if (options.await_lead) sink_.AwaitRole(Role::kLeader);
@@ -165,6 +180,8 @@ class TestScheduler {
     Node& node() { return *node_; }
     Store& store() { return store_; }
     EventHub& hub() { return hub_; }
+    Alerts& alerts() { return alerts_; }
+    Statistics& statistics() { return statistics_; }
     TestSink& sink() { return sink_; }
     Api& api() { return *shell_->api; }
 
@@ -259,6 +276,8 @@ class TestScheduler {
                                  .store = store_,
                                  .events = hub_,
                                  .meters = meters_,
+                                 .statistics = statistics_,
+                                 .alerts = alerts_,
                                  .post =
                                      [this](std::move_only_function<void()> work) {
                                          boost::asio::post(http_loop_.io(), std::move(work));
@@ -271,10 +290,13 @@ class TestScheduler {
     EventHub hub_;
     Meters meters_;
     MemoryStore store_;
-    TestSink sink_;
     LoopThread node_loop_;
     LoopThread http_loop_;
     AsioRuntime runtime_;
+    Statistics statistics_;
+    Delivery delivery_;
+    Alerts alerts_;
+    TestSink sink_;
     std::shared_ptr<Shell> shell_ = std::make_shared<Shell>();
     std::unique_ptr<HttpServer> server_;
     std::unique_ptr<HttpClient> forward_client_;

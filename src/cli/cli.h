@@ -67,6 +67,8 @@ void AddQueues(CLI::App& app, Context& context);
 void AddStatus(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);
 void AddLogs(CLI::App& app, Context& context);
+void AddAlerts(CLI::App& app, Context& context);
+void AddStats(CLI::App& app, Context& context);
 void AddTop(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);

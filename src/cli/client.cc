@@ -49,7 +49,7 @@ Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, st
     auto answer = remote_.Call(method, path, body);
     if (!answer) return std::unexpected(answer.error());
     ClientAnswer good{.status = answer->status, .body = std::move(answer->body)};
-    if (!good.body.empty()) {
+    if (!good.body.empty() && !answer->content_type.starts_with("text/csv")) {
         auto value = ParseJson(good.body, {.bytes_max = kRemoteAnswerBytesMax});
         if (!value) return std::unexpected(NotJson(answer->server, value.error()));
         good.value = std::move(*value);

@@ -64,8 +64,20 @@ struct Config {
 
     struct Metrics {
         bool enabled = true;
-        Duration interval{10'000};  // Rates are over this long.
+        Duration interval{10'000};  // Throughput is over this long.
     } metrics;
+
+    // Lists of rules and channels, each a map of its fields; src/alerts says what they mean.
+    struct Alerts {
+        bool enabled = true;
+        Duration interval{5'000};
+        std::vector<std::map<std::string, std::string>> rules;
+        std::vector<std::map<std::string, std::string>> channels;
+    } alerts;
+
+    struct Statistics {
+        Duration keep{std::chrono::hours(24 * 400)};
+    } statistics;
 
     struct Worker {
         std::vector<std::string> servers;
@@ -96,7 +108,8 @@ struct Config {
 // One thing that can be set.
 struct ConfigKey {
     std::string_view name;
-    std::string_view kind;  // "duration", "number", "bytes", "yes or no", "text", "list", "map".
+    std::string_view
+        kind;  // "duration", "number", "bytes", "yes or no", "text", "list", "map", "list of maps".
     std::string_view help;  // One sentence.
     // What other schedulers call it, for the table in docs/configuration.md: "000 TaskTimeout".
     std::vector<std::string_view> seeds;

@@ -59,6 +59,28 @@ TEST_F(ConfigTest, ListsAndMapsAreWrittenAsYamlOrAsFlags) {
     EXPECT_EQ(config.worker.labels.size(), 1u);
 }
 
+// Rules and channels are lists of maps, in a file, in the environment and as a flag.
+TEST_F(ConfigTest, ListsOfMapsAreWrittenAsYamlOrOnOneLine) {
+    ASSERT_TRUE(
+        Load("alerts:\n  rules:\n    - name: deep\n      metric: tasks_pending\n"
+             "      operator: \">\"\n      threshold: 10\n      channels: [ops, log]\n"));
+    ASSERT_EQ(config.alerts.rules.size(), 1u);
+    EXPECT_EQ(config.alerts.rules[0]["operator"], ">");
+    EXPECT_EQ(config.alerts.rules[0]["channels"], "ops,log");
+    ASSERT_TRUE(Environment(
+        {"TAKT_ALERTS_CHANNELS=[{name: ops, kind: webhook, url: 'http://h/?a=b'}, {name: x}]"}));
+    ASSERT_EQ(config.alerts.channels.size(), 2u);
+    EXPECT_EQ(config.alerts.channels[0]["url"], "http://h/?a=b");
+    ASSERT_TRUE(SetConfig(config, "alerts.channels", R"([{"name": "json", "kind": "log"}])"));
+    EXPECT_EQ(config.alerts.channels[0]["name"], "json");
+    EXPECT_FALSE(SetConfig(config, "alerts.channels", "{name: x}"));
+    EXPECT_FALSE(SetConfig(config, "alerts.channels", "[{name: {a: b}}]"));
+    EXPECT_FALSE(SetConfig(config, "alerts.channels", "[{name: "));
+    const auto loaded = Load("alerts:\n  rules: often\n");
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr(path + ":2"));
+}
+
 TEST_F(ConfigTest, AnEmptyFileAndEmptySectionsChangeNothing) {
     EXPECT_TRUE(Load(""));
     EXPECT_TRUE(Load("scheduler:\n  timeout:\n"));

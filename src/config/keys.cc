@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include <yaml-cpp/yaml.h>
+
 #include "config/config.h"
 
 namespace takt::internal {
@@ -79,6 +81,31 @@ Result<void> Read(std::string_view text, std::map<std::string, std::string>& val
     }
     return {};
 }
+// YAML in its flow style, which JSON is too.
+Result<void> Read(std::string_view text, std::vector<std::map<std::string, std::string>>& value) {
+    constexpr std::string_view kShape = "a list of maps such as [{name: a, kind: log}]";
+    // yaml-cpp reports by exceptions; they end here.
+    try {
+        const YAML::Node node = YAML::Load(std::string(text));
+        if (!node.IsNull() && !node.IsSequence()) return Bad(kShape);
+        std::vector<std::map<std::string, std::string>> items;
+        for (const auto& item : node) {
+            if (!item.IsMap()) return Bad(kShape);
+            auto& fields = items.emplace_back();
+            for (const auto& field : item) {
+                std::string& to = fields[field.first.Scalar()];
+                if (field.second.IsScalar()) to = field.second.Scalar();
+                if (field.second.IsMap()) return Bad(kShape);
+                if (!field.second.IsSequence()) continue;
+                for (const auto& one : field.second) to += (to.empty() ? "" : ",") + one.Scalar();
+            }
+        }
+        value = std::move(items);
+        return {};
+    } catch (const YAML::Exception& error) {
+        return Bad(std::string(kShape) + ": " + error.msg);
+    }
+}
 Result<void> Read(std::string_view text, Strategy& value) {
     const auto strategy = ParseStrategy(text);
     if (!strategy || *strategy == Strategy::kCustom) {
@@ -131,6 +158,10 @@ std::string Show(const std::map<std::string, std::string>& value) {
     for (const auto& [key, item] : value) text += (text.empty() ? "" : ",") + key + "=" + item;
     return text;
 }
+// Not for secrets: nobody shows what was set, only what is standard, and that is nothing.
+std::string Show(const std::vector<std::map<std::string, std::string>>& value) {
+    return value.empty() ? "" : std::to_string(value.size()) + " of them";
+}
 std::string Show(Strategy value) {
     return std::string(Name(value));
 }
@@ -157,6 +188,9 @@ template <>
 constexpr std::string_view kKind<std::vector<std::string>> = "list";
 template <>
 constexpr std::string_view kKind<std::map<std::string, std::string>> = "map";
+
+template <>
+constexpr std::string_view kKind<std::vector<std::map<std::string, std::string>>> = "list of maps";
 
 // A key for the member that `member` finds in a Config.
 template <typename Member>
@@ -291,8 +325,21 @@ std::vector<ConfigKey> MakeKeys() {
 
         Key("metrics.enabled", FIELD(metrics.enabled), "Whether /metrics is served.",
             {"000 EnableMetrics", "002 EnableMonitoring"}),
-        Key("metrics.interval", FIELD(metrics.interval), "Rates are measured over this long.",
+        Key("metrics.interval", FIELD(metrics.interval), "Throughput is measured over this long.",
             {"002 MetricsInterval"}),
+
+        Key("alerts.enabled", FIELD(alerts.enabled),
+            "Whether alert rules are judged and channels told."),
+        Key("alerts.interval", FIELD(alerts.interval), "How often the rules are judged."),
+        Key("alerts.rules", FIELD(alerts.rules),
+            "Alert rules beside those that come with the scheduler; what an operator says by API "
+            "or "
+            "console is stronger. See docs/alerts.md.",
+            {"002 AlertRules"}),
+        Key("alerts.channels", FIELD(alerts.channels),
+            "Webhooks and mail servers that alerts are told to. See docs/alerts.md."),
+        Key("statistics.keep", FIELD(statistics.keep),
+            "How long statistics are kept, long after the executions themselves are gone."),
 
         Key("log.level", FIELD(log.level), "trace, debug, info, warning, error or off.",
             {"002 Debug", "002 LogLevel"}),

@@ -63,6 +63,11 @@ bool IsKey(std::string_view name) {
                                [&](const ConfigKey& key) { return key.name == name; });
 }
 
+std::string_view KindOf(std::string_view name) {
+    const auto found = std::ranges::find(ConfigKeys(), name, &ConfigKey::name);
+    return found == ConfigKeys().end() ? std::string_view() : found->kind;
+}
+
 Result<void> Walk(Config& config, const std::string& path, const YAML::Node& node,
                   const std::string& prefix) {
     for (const auto& item : node) {
@@ -72,6 +77,15 @@ Result<void> Walk(Config& config, const std::string& path, const YAML::Node& nod
             continue;
         }
         if (item.second.IsNull()) continue;
+        if (KindOf(name) == "list of maps") {
+            YAML::Emitter flow;
+            flow << YAML::Flow << item.second;
+            auto set = SetConfig(config, name, flow.c_str());
+            if (set) continue;
+            Error error = set.error();
+            error.detail = At(path, item.first.Mark()) + ": " + error.detail;
+            return std::unexpected(std::move(error));
+        }
         if (!IsFlat(item.second)) {
             return Fail(ErrorCode::kInvalid,
                         At(path, item.first.Mark()) + ": " + name +
@@ -204,6 +218,15 @@ Result<void> CheckConfig(const Config& config) {
     }
     if (config.worker.weight == 0 || config.worker.weight > kWeightMax) {
         return bad("worker.weight", "must be between 1 and " + std::to_string(kWeightMax));
+    }
+    if (config.metrics.interval < Duration(1'000) || config.metrics.interval > Duration(600'000)) {
+        return bad("metrics.interval", "must be between 1s and 10m");
+    }
+    if (config.alerts.interval < Duration(1'000) || config.alerts.interval > Duration(60'000)) {
+        return bad("alerts.interval", "must be between 1s and 1m");
+    }
+    if (config.statistics.keep < std::chrono::hours(24)) {
+        return bad("statistics.keep", "must be at least 1d: statistics are kept by day");
     }
     if (config.server.tls_cert.empty() != config.server.tls_key.empty()) {
         return bad("server.tls_cert", "and server.tls_key go together");

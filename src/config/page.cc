@@ -33,23 +33,25 @@ its key, and so are values that contradict each other. Nothing is ignored.
 | text | as it is |
 | list | a YAML list, or `a,b` |
 | map | a YAML map, or `zone=a,disk=ssd` |
+| list of maps | a YAML list of maps, or the same on one line: `[{name: ops, kind: log}]` |
 
 This page is made from the code: `TAKT_WRITE_PAGES=1 ./build/config_test` writes it.
 )";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kSections = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kSections = {
     {{"store", "Where state is kept"},
      {"server", "The server"},
      {"scheduler", "The scheduler"},
      {"executors", "HTTP executors"},
      {"metrics", "Metrics"},
+     {"alerts", "Alerts"},
+     {"statistics", "Statistics"},
      {"log", "Log"},
      {"worker", "Workers (`takt worker`)"}}};
 
 // What others configure and we do not.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kElsewhere = {
-    {{"000 EnableTracing", "no key: the W3C `traceparent` of a submit always goes to its worker"},
-     {"002 AlertRules", "no key: alert rules are state, not configuration"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kElsewhere = {
+    {{"000 EnableTracing", "no key: the W3C `traceparent` of a submit always goes to its worker"}}};
 
 std::string_view SectionOf(std::string_view key) {
     return key.substr(0, key.find('.'));

@@ -111,6 +111,7 @@ class Engine {
     const EngineCounters& counters() const { return counters_; }
     const Lanes& lanes() const { return lanes_; }
     const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers() const { return workers_; }
+    const std::map<Text, std::unique_ptr<Recurring>, std::less<>>& tasks() const { return tasks_; }
     Strategy strategy() const { return strategy_; }
     const Text& strategy_name() const { return strategy_name_; }
     Serial last_serial() const { return serials_.last(); }
@@ -137,6 +138,7 @@ class Engine {
     void On(Trigger& trigger);
     void On(SetQueue& set);
     void On(SetSetting& set);
+    void On(PostAlert& alert);
     void On(LookupDone& lookup);
     void On(Attach& attach);
     void On(Heartbeat& heartbeat);

@@ -57,6 +57,15 @@ void Engine::On(SetSetting& set) {
     ReplyWith(set.request, Answer{});
 }
 
+void Engine::On(PostAlert& alert) {
+    Write(SettingPut{std::move(alert.key), std::move(alert.value)});
+    Emit(Event{.type = EventType::kAlert,
+               .task = std::move(alert.task),
+               .worker = std::move(alert.worker),
+               .detail = std::move(alert.detail)});
+    ReplyWith(alert.request, Answer{});
+}
+
 void Engine::On(SetStrategy& set) {
     const bool custom = set.strategy == Strategy::kCustom;
     if (custom && !config_.balancers.contains(set.name.str())) {

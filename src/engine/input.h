@@ -106,6 +106,17 @@ struct SetSetting {
     Text value;
 };
 
+// An alert came to another state: keeps it under `key` and tells who watches, in one batch, so that
+// the next leader knows exactly what the events have told.
+struct PostAlert {
+    RequestId request = 0;
+    Text key;
+    Text value;  // Empty: it is forgotten.
+    TaskId task;
+    WorkerId worker;
+    Text detail;  // What the event says.
+};
+
 // A worker opened a session. `holding` is every attempt it has in hand: running, or finished with a
 // result that nobody acknowledged. What the engine thinks it has beyond that never arrived.
 struct Attach {
@@ -194,9 +205,9 @@ struct LookupDone {
 // Only time has passed.
 struct Tick {};
 
-using Input =
-    std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
-                 SetQueue, SetSetting, SetStrategy, SetWorkerStatus, RemoveWorker, Attach,
-                 Heartbeat, Detach, Goodbye, Started, Progress, LogLines, Report, LookupDone, Tick>;
+using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask,
+                           Trigger, SetQueue, SetSetting, PostAlert, SetStrategy, SetWorkerStatus,
+                           RemoveWorker, Attach, Heartbeat, Detach, Goodbye, Started, Progress,
+                           LogLines, Report, LookupDone, Tick>;
 
 }  // namespace takt::internal

@@ -41,7 +41,7 @@ struct Event {
     ExecutionId execution;
     WorkerId worker;
     std::uint32_t attempt = 0;
-    Text detail;  // One sentence, or empty.
+    Text detail;  // One sentence, or empty; of an alert the JSON that watchers see.
 };
 
 }  // namespace takt::internal

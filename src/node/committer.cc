@@ -104,6 +104,7 @@ void Committer::Send() {
         if (sent_ >= limits_.pipeline_max) return;
         if (batched.sent) continue;
         batched.sent = true;
+        if (batched.tried_at == Steady{}) batched.tried_at = runtime_.Now().steady;
         ++sent_;
         TAKT_FAIL_POINT("node.commit.before");
         // The answer may come after the term's end, when this object is gone: what runs on the
@@ -139,6 +140,7 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
     }
     if (result) {
         found->done = true;
+        found->took = runtime_.Now().steady - found->tried_at;
         trouble_.clear();
         retry_delay_ = config_.retry_delay;
     } else {
@@ -166,6 +168,9 @@ void Committer::ReleaseDone() {
         const Batched batched = std::move(under_way_.front());
         under_way_.pop_front();
         TAKT_FAIL_POINT("node.release.before");
+        if (batched.batch && events_.on_commit) {
+            events_.on_commit({batched.batch->changes, batched.took});
+        }
         events_.release(batched.effects);
         TAKT_FAIL_POINT("node.release.after");
         // Whoever was released to may have brought the term to its end.

@@ -15,6 +15,7 @@
 
 #include "engine/effects.h"
 #include "node/runtime.h"
+#include "node/sink.h"
 #include "store/store.h"
 
 namespace takt::internal {
@@ -32,6 +33,7 @@ class Committer {
         std::function<void(const Effects&)> release;
         // The term is over: the store knows a newer one, or refused a batch for good.
         std::function<void(const std::string& why)> on_fenced;
+        std::function<void(const Committed&)> on_commit = {};  // May be empty.
     };
 
     Committer(Runtime& runtime, Store& store, const Term& term, CommitterConfig config,
@@ -65,6 +67,8 @@ class Committer {
         Effects effects;
         bool sent = false;
         bool done = false;
+        Steady tried_at{};  // First.
+        std::chrono::microseconds took{};
     };
 
     void Measure();

@@ -239,9 +239,12 @@ void Node::BeginTerm() {
     engine_ = std::move(loading_);
     committer_ = std::make_unique<Committer>(
         runtime_, store_, *leadership_.term(), config_.committer,
-        Committer::Events{
-            .release = [this](const Effects& effects) { Release(effects); },
-            .on_fenced = [this](const std::string& why) { leadership_.Fenced(why); }});
+        Committer::Events{.release = [this](const Effects& effects) { Release(effects); },
+                          .on_fenced = [this](const std::string& why) { leadership_.Fenced(why); },
+                          .on_commit =
+                              [this](const Committed& committed) {
+                                  if (sink_) sink_->OnCommit(committed);
+                              }});
     engine_->Begin(loaded_serial_, runtime_.Now(), committer_->effects());
     Log(LogLevel::kInfo, "node", "leading",
         {{"epoch", leadership_.term()->epoch}, {"live", engine_->live_count()}});

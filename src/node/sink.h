@@ -2,6 +2,9 @@
 // metrics hang here.
 #pragma once
 
+#include <chrono>
+#include <vector>
+
 #include "base/id.h"
 #include "engine/effects.h"
 #include "store/store.h"
@@ -16,9 +19,18 @@ enum class Role : std::uint8_t {
 };
 std::string_view Name(Role role);
 
+// A batch that the store has taken, for those who count what it says.
+struct Committed {
+    const std::vector<Change>& changes;  // At most one of each row: as it was at last.
+    std::chrono::microseconds took;      // From the first try to the answer.
+};
+
 class Sink {
   public:
     virtual ~Sink() = default;
+
+    // Right before the effects of the same batch are released. Called on the node's thread.
+    virtual void OnCommit(const Committed& committed) {}
 
     // Effects whose changes are committed, in order. Called on the node's thread.
     virtual void Release(const Effects& effects) = 0;

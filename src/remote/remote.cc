@@ -105,7 +105,8 @@ Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
                                    .timeout = options_.timeout,
                                    .response_bytes_max = kRemoteAnswerBytesMax});
         if (answer && answer->status >= 200 && answer->status <= 299) {
-            return RemoteAnswer{answer->status, std::move(answer->body), server};
+            std::string type(answer->headers.Find("Content-Type").value_or(""));
+            return RemoteAnswer{answer->status, std::move(answer->body), server, std::move(type)};
         }
         if (answer) {
             last = RefusalOf(server, answer->status, answer->body);

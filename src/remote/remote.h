@@ -27,6 +27,7 @@ struct RemoteAnswer {
     int status = 0;  // 2xx.
     std::string body;
     std::string server;  // Who answered.
+    std::string content_type;
 };
 
 // Calls from several threads take turns.

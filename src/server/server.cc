@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "alerts/alerts.h"
+#include "alerts/follower_watch.h"
 #include "api/access.h"
 #include "api/api.h"
 #include "api/event_hub.h"
@@ -36,6 +38,7 @@ namespace {
 
 // How long running requests may take to finish when the server stops.
 constexpr std::chrono::milliseconds kDrain{2'000};
+constexpr Duration kFlush{500};  // Of statistics, before the lead is given up.
 
 std::string DefaultNodeId() {
     std::array<char, 256> host{};
@@ -126,6 +129,12 @@ struct Server::Parts {
     std::unique_ptr<HttpClient> client;  // To other schedulers.
     std::unique_ptr<EventHub> events;
     std::unique_ptr<Meters> meters;
+    std::unique_ptr<Statistics> statistics;
+    std::unique_ptr<HttpClient> webhooks;
+    Mailer mailer;
+    std::unique_ptr<Delivery> delivery;
+    std::unique_ptr<Alerts> alerts;
+    std::unique_ptr<FollowerWatch> follower_watch;
     std::unique_ptr<StreamLink> stream;
     std::unique_ptr<HttpClient> executors;  // To executors,
     std::unique_ptr<HttpClient> health;     // and for their health.
@@ -137,6 +146,60 @@ struct Server::Parts {
     std::thread thread;
     bool stopped = false;
 };
+
+Result<void> Server::MakeAlerts(Parts& p, const NodeId& node, bool loopback) {
+    std::vector<AlertRule> rules;
+    for (const auto& fields : p.config.alerts.rules) {
+        auto rule = RuleOf(fields);
+        if (!rule) {
+            return Fail(ErrorCode::kInvalid, "alerts.rules: " + rule.error().detail,
+                        "alerts.rules");
+        }
+        rules.push_back(std::move(*rule));
+    }
+    auto channels = ChannelsOf(p.config.alerts.channels);
+    if (!channels) return std::unexpected(channels.error());
+    for (Channel& channel : *channels) {
+        if (channel.kind == ChannelKind::kLog) continue;
+        // Who wrote the host into the configuration has allowed it, but not whatever the owner of
+        // the name points it at: link-local addresses and this machine need to be meant.
+        auto policy = ExecutorPolicy::Make({channel.host()}, loopback);
+        if (!policy) return std::unexpected(policy.error());
+        channel.allow_address = [policy = std::move(*policy),
+                                 host = channel.host()](const IpAddress& address) {
+            return policy.Allows(host, address);
+        };
+    }
+    auto webhooks = HttpClient::Create(p.loop, {.connections_per_host_max = 4, .log = ToLog()});
+    if (!webhooks) return std::unexpected(webhooks.error());
+    p.webhooks = std::move(*webhooks);
+    p.delivery =
+        std::make_unique<Delivery>(p.runtime, std::move(*channels), TellBy(*p.webhooks, p.mailer));
+    for (const AlertRule& rule : rules) {
+        for (const std::string& channel : rule.channels) {
+            if (p.delivery->Has(channel)) continue;
+            return Fail(ErrorCode::kInvalid,
+                        "alerts.rules: rule '" + rule.name + "' names the channel '" + channel +
+                            "', which alerts.channels does not have",
+                        "alerts.rules");
+        }
+    }
+    p.alerts = std::make_unique<Alerts>(
+        p.runtime, *p.store, *p.delivery,
+        AlertsConfig{.enabled = p.config.alerts.enabled,
+                     .interval = p.config.alerts.interval,
+                     .rules = rules},
+        [meters = p.meters.get()](const Engine& engine, Instant now, AlertReadings& readings) {
+            meters->Read(engine, now, readings);
+        });
+    p.follower_watch = std::make_unique<FollowerWatch>(
+        p.runtime, *p.store, *p.delivery,
+        FollowerWatchConfig{.enabled = p.config.alerts.enabled,
+                            .node = node,
+                            .grace = 3 * p.config.scheduler.leader_ttl,
+                            .rules = std::move(rules)});
+    return {};
+}
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
@@ -179,7 +242,11 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     if (!client) return std::unexpected(client.error());
     p.client = std::move(*client);
     p.events = std::make_unique<EventHub>();
-    p.meters = std::make_unique<Meters>();
+    p.meters = std::make_unique<Meters>(
+        MetersConfig{.enabled = p.config.metrics.enabled, .interval = p.config.metrics.interval});
+    p.statistics = std::make_unique<Statistics>(p.runtime, *p.store,
+                                                StatisticsConfig{.keep = p.config.statistics.keep});
+    if (auto made = MakeAlerts(p, *node_id, loopback); !made) return std::unexpected(made.error());
     p.stream = std::make_unique<StreamLink>(
         p.runtime, StreamLinkConfig{.node = *node_id,
                                     .heartbeat = p.config.scheduler.heartbeat_interval,
@@ -218,8 +285,9 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.push =
         std::make_unique<PushLink>(p.runtime, *p.store, PushLinkConfigOf(p.config, p.address),
                                    std::move(*policy), SendBy(*p.executors), SendBy(*p.health));
-    for (Sink* sink : std::initializer_list<Sink*>{p.stream.get(), p.push.get(), p.events.get(),
-                                                   p.meters.get()}) {
+    for (Sink* sink :
+         std::initializer_list<Sink*>{p.stream.get(), p.push.get(), p.events.get(), p.meters.get(),
+                                      p.statistics.get(), p.alerts.get(), p.follower_watch.get()}) {
         p.fan.Add(*sink);
     }
     if (watcher) p.fan.Add(*watcher);
@@ -227,6 +295,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
         p.runtime, *p.store, NodeConfigOf(p.config, *node_id, p.address), NewRandomSeed(), &p.fan);
     p.stream->Bind(*p.node);
     p.push->Bind(*p.node);
+    p.statistics->Bind(*p.node);
+    p.alerts->Bind(*p.node);
     std::vector<Route> more_routes = ExecutorRoutes(*p.push);
     more_routes.push_back(AttachRoute(*p.stream));
     p.api = Api::Make(
@@ -234,6 +304,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
          .store = *p.store,
          .events = *p.events,
          .meters = *p.meters,
+         .statistics = *p.statistics,
+         .alerts = *p.alerts,
          .post = [&loop = p.loop](auto action) { boost::asio::post(loop, std::move(action)); },
          .forward = ForwardOver(*p.client),
          .config = {.version = kVersion,
@@ -251,6 +323,11 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
 void Server::Stop() {
     Parts& p = *parts_;
     if (std::exchange(p.stopped, true)) return;
+    // What was counted since the last time is written while this node still leads. A store that
+    // does not answer must not hold up the stop: then it is lost, as in a crash.
+    const auto flushed = std::make_shared<std::promise<void>>();
+    p.statistics->Flush([flushed] { flushed->set_value(); });
+    flushed->get_future().wait_for(std::min<Duration>(p.config.scheduler.stop_deadline, kFlush));
     // The node first: it answers what it was asked, gives up the lead and sends workers on their
     // way. Connections that take their time to end must not keep the next leader waiting.
     std::promise<void> node_stopped;

@@ -12,6 +12,9 @@ class SinkFan final : public Sink {
     // Before the node starts. The sinks must outlive the node.
     void Add(Sink& sink) { sinks_.push_back(&sink); }
 
+    void OnCommit(const Committed& committed) override {
+        for (Sink* sink : sinks_) sink->OnCommit(committed);
+    }
     void Release(const Effects& effects) override {
         for (Sink* sink : sinks_) sink->Release(effects);
     }

@@ -1,0 +1,341 @@
+#include "alerts/alerts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/log.h"
+
+namespace takt::internal {
+namespace {
+
+// Begins the keys of rules, silences and alerts alike.
+constexpr std::string_view kAllPrefix = "alert";
+constexpr Duration kLoadRetry{1'000};
+// Alerts of one rule in one look that are told one by one; the last of them counts the others.
+constexpr std::size_t kToldMax = 5;
+
+Text KeyOf(const Alert& alert) {
+    return Text(std::string(kAlertPrefix) + alert.id);
+}
+
+bool NeverFired(const Alert& alert) {
+    return alert.state == AlertState::kResolved && alert.firing_at == Time{};
+}
+
+}  // namespace
+
+Alerts::Alerts(Runtime& runtime, Store& store, Delivery& delivery, AlertsConfig config,
+               ReadMetrics read)
+    : runtime_(runtime),
+      store_(store),
+      delivery_(delivery),
+      config_(std::move(config)),
+      read_(std::move(read)),
+      book_(config_.rules) {}
+
+Alerts::~Alerts() {
+    runtime_.Cancel(timer_);
+}
+
+void Alerts::OnCommit(const Committed& committed) {
+    for (const Change& change : committed.changes) {
+        const auto* execution = std::get_if<ExecutionChange>(&change);
+        if (execution && execution->row.origin == Origin::kFire) late_.Note(execution->row);
+    }
+}
+
+void Alerts::OnRole(Role role) {
+    const bool leads = role == Role::kLeader;
+    if (leads == leading_) return;
+    leading_ = leads;
+    ++term_;
+    loaded_ = false;
+    runtime_.Cancel(std::exchange(timer_, 0));
+    // The next leader's word is what counts; it is read again when this node leads again.
+    evaluator_.Clear();
+    late_.Clear();
+    book_.Reset();
+    over_.clear();
+    unkept_.clear();
+    values_.clear();
+    if (leads && config_.enabled) Load();
+}
+
+void Alerts::With(std::move_only_function<void(Alerts&)> look) {
+    runtime_.Post([this, look = std::move(look)]() mutable { look(*this); });
+}
+
+Result<void> Alerts::Ready() const {
+    if (!config_.enabled) {
+        return Fail(ErrorCode::kConflict, "alerts are switched off (alerts.enabled)");
+    }
+    if (loaded_) return {};
+    return Fail(ErrorCode::kUnavailable, "alerts are being read; try again shortly");
+}
+
+// --- A term's beginning -------------------------------------------------------------------------
+
+void Alerts::Load() {
+    store_.ListSettings(Text(kAllPrefix), [this, &runtime = runtime_, term = term_,
+                                           alive = std::weak_ptr(alive_)](auto rows) {
+        runtime.Post([this, term, alive, rows = std::move(rows)] {
+            if (!alive.lock() || term != term_) return;
+            if (rows) return OnLoaded(*rows);
+            Log(LogLevel::kWarning, "alerts", "cannot read the rules, trying again",
+                {{"error", rows.error().detail}});
+            timer_ = runtime_.After(kLoadRetry, [this] {
+                timer_ = 0;
+                Load();
+            });
+        });
+    });
+}
+
+void Alerts::OnLoaded(const std::vector<SettingPut>& rows) {
+    const auto complain = [](const SettingPut& row, const Error& error) {
+        Log(LogLevel::kError, "alerts", "a stored row is passed over",
+            {{"key", row.key.view()}, {"error", error.detail}});
+    };
+    std::vector<Alert> untold;
+    for (const SettingPut& row : rows) {
+        const std::string_view key = row.key;
+        if (!key.starts_with(kAlertPrefix)) {
+            if (auto applied = book_.Apply(row); !applied) complain(row, applied.error());
+            continue;
+        }
+        const auto alert = DecodeAlert(key.substr(kAlertPrefix.size()), row.value);
+        if (!alert) {
+            complain(row, alert.error());
+            continue;
+        }
+        if (alert->state == AlertState::kResolved) {
+            over_.push_back(*alert);
+        } else {
+            evaluator_.Restore(*alert);
+            if (alert->metric == kLatenessMetric) late_.Adopt(alert->subject, alert->occasion);
+        }
+        if (alert->state != AlertState::kPending && alert->told != alert->state) {
+            untold.push_back(*alert);
+        }
+    }
+    std::ranges::sort(over_, std::ranges::greater{}, &Alert::resolved_at);
+    evaluator_.SetRules(book_.rules());
+    loaded_ = true;
+    TellAbout(untold);
+    LookLater();
+}
+
+// --- Looking ------------------------------------------------------------------------------------
+
+void Alerts::LookLater() {
+    timer_ = runtime_.After(config_.interval, [this] {
+        timer_ = 0;
+        Look();
+        LookLater();
+    });
+}
+
+void Alerts::Look() {
+    node_->Look([this, term = term_, alive = std::weak_ptr(alive_)](const Engine* engine) {
+        if (alive.lock() && term == term_ && loaded_ && engine) Judge(*engine);
+    });
+}
+
+void Alerts::Judge(const Engine& engine) {
+    const Instant now = runtime_.Now();
+    AlertReadings readings;
+    read_(engine, now, readings);
+    late_.Read(engine, now.wall, readings);
+    values_.clear();
+    for (const AlertRule& rule : book_.rules()) {
+        const bool low_is_bad =
+            rule.comparison == Comparison::kBelow || rule.comparison == Comparison::kAtMost;
+        for (const AlertReading& reading : readings) {
+            if (reading.metric != rule.metric) continue;
+            const auto [known, fresh] = values_.try_emplace(rule.name, reading.value);
+            if (!fresh) {
+                known->second = low_is_bad ? std::min(known->second, reading.value)
+                                           : std::max(known->second, reading.value);
+            }
+        }
+    }
+    // First what the store did not take at the last look, and only then what is newer.
+    for (const auto& [id, alert] : std::exchange(unkept_, {})) Post(alert);
+    const std::vector<Alert> changed = evaluator_.Step(now.wall, readings);
+    for (const Alert& alert : changed) {
+        if (alert.state == AlertState::kResolved && !NeverFired(alert)) Bury(alert);
+        Post(alert);
+    }
+    TellAbout(changed);
+}
+
+void Alerts::Bury(const Alert& alert) {
+    over_.push_front(alert);
+    for (; over_.size() > config_.resolved_max; over_.pop_back()) {
+        node_->Tell(SetSetting{.key = KeyOf(over_.back())});
+    }
+}
+
+// The row and the event. A pending alert that never fired leaves no row.
+void Alerts::Post(const Alert& alert) {
+    const AlertMetric* metric = FindAlertMetric(alert.metric);
+    const AlertSubject about = metric ? metric->subject : AlertSubject::kAll;
+    PostAlert input{.key = KeyOf(alert),
+                    .value = NeverFired(alert) ? Text() : Text(EncodeAlert(alert)),
+                    .detail = Text(AlertEventText(alert))};
+    if (about == AlertSubject::kTask) input.task = TaskId(alert.subject);
+    if (about == AlertSubject::kWorker) input.worker = WorkerId(alert.subject);
+    node_->Ask(std::move(input),
+               [this, alert, term = term_, alive = std::weak_ptr(alive_)](Result<Answer> answer) {
+                   if (!alive.lock() || term != term_ || answer) return;
+                   unkept_.insert_or_assign(alert.id, alert);
+               });
+}
+
+// --- Telling ------------------------------------------------------------------------------------
+
+void Alerts::TellAbout(const std::vector<Alert>& changed) {
+    const Time now = runtime_.Now().wall;
+    std::map<std::pair<std::string, AlertState>, std::vector<const Alert*>> groups;
+    for (const Alert& alert : changed) {
+        if (alert.state == AlertState::kPending || NeverFired(alert)) continue;
+        if (book_.silenced_until(alert.rule) > now) {
+            OnTold(alert.id, alert.state);
+            continue;
+        }
+        groups[{alert.rule, alert.state}].push_back(&alert);
+    }
+    for (const auto& [key, alerts] : groups) {
+        const AlertRule* rule = book_.Find(key.first);
+        for (std::size_t i = 0; i < alerts.size(); ++i) {
+            const Alert& alert = *alerts[i];
+            if (i >= kToldMax) {
+                OnTold(alert.id, alert.state);
+                continue;
+            }
+            const bool last = i + 1 == kToldMax;
+            const Notice notice{.alert = alert,
+                                .rule_description = rule ? rule->description : "",
+                                .more = last ? alerts.size() - kToldMax : 0};
+            delivery_.Send(notice, rule ? rule->channels : std::vector<std::string>{},
+                           [this, id = alert.id, state = alert.state, term = term_,
+                            alive = std::weak_ptr(alive_)] {
+                               if (alive.lock() && term == term_) OnTold(id, state);
+                           });
+        }
+    }
+}
+
+// Remembered, so that the next leader does not tell it again. Not worth an event.
+void Alerts::OnTold(const std::string& id, AlertState state) {
+    Alert* alert = FindAny(id);
+    // It may have gone on to the next state meanwhile; that one is told by itself.
+    if (!alert) return;
+    alert->told = state;
+    Keep(*alert);
+}
+
+void Alerts::Keep(const Alert& alert) {
+    node_->Tell(SetSetting{.key = KeyOf(alert), .value = Text(EncodeAlert(alert))});
+}
+
+Alert* Alerts::FindAny(std::string_view id) {
+    if (Alert* alert = evaluator_.Find(id)) return alert;
+    const auto found = std::ranges::find(over_, id, &Alert::id);
+    return found == over_.end() ? nullptr : &*found;
+}
+
+// --- What operators see and say -----------------------------------------------------------------
+
+std::vector<const Alert*> Alerts::alerts() const {
+    std::vector<const Alert*> alerts;
+    for (const auto& [key, entry] : evaluator_.active()) alerts.push_back(&entry.alert);
+    std::ranges::sort(alerts, std::ranges::greater{}, &Alert::pending_at);
+    for (const Alert& alert : over_) alerts.push_back(&alert);
+    return alerts;
+}
+
+std::optional<AlertState> Alerts::StateOf(const std::string& rule) const {
+    std::optional<AlertState> worst;
+    for (const auto& [key, entry] : evaluator_.active()) {
+        if (key.first == rule && worst != AlertState::kFiring) worst = entry.alert.state;
+    }
+    return worst;
+}
+
+// Stores a row, and only then lives by it.
+void Alerts::Settle(SettingPut row, Done<void> done) {
+    node_->Ask(SetSetting{.key = row.key, .value = row.value},
+               [this, row, done = std::move(done), term = term_,
+                alive = std::weak_ptr(alive_)](Result<Answer> answer) mutable {
+                   if (!answer) return done(std::unexpected(answer.error()));
+                   if (alive.lock() && term == term_) {
+                       if (auto applied = book_.Apply(row); !applied) {
+                           return done(std::unexpected(applied.error()));
+                       }
+                       evaluator_.SetRules(book_.rules());
+                   }
+                   done({});
+               });
+}
+
+void Alerts::PutRule(const AlertRule& rule, Done<void> done) {
+    if (auto checked = CheckRule(rule); !checked) return done(std::unexpected(checked.error()));
+    for (const std::string& channel : rule.channels) {
+        if (!delivery_.Has(channel)) {
+            return done(Fail(ErrorCode::kInvalid,
+                             "channels: there is no channel '" + channel +
+                                 "'; channels stand in the configuration (alerts.channels)",
+                             "channels"));
+        }
+    }
+    if (!book_.Find(rule.name) && book_.size() >= kRulesMax) {
+        return done(Fail(ErrorCode::kExhausted, "there are too many rules; delete some"));
+    }
+    Settle({Text(std::string(kRulePrefix) + rule.name), Text(EncodeRule(rule))}, std::move(done));
+}
+
+void Alerts::DeleteRule(const std::string& name, Done<void> done) {
+    const AlertRule* rule = book_.Find(name);
+    if (!rule) return done(Fail(ErrorCode::kNotFound, "there is no rule '" + name + "'", "name"));
+    if (book_.IsGiven(name)) {
+        const bool builtin = rule->origin == RuleOrigin::kBuiltin;
+        return done(Fail(ErrorCode::kConflict,
+                         "rule '" + name + "' " +
+                             (builtin ? "comes with the scheduler"
+                                      : "stands in the configuration (alerts.rules)") +
+                             " and cannot be deleted; PUT it with \"enabled\": false instead",
+                         "name"));
+    }
+    Settle({Text(std::string(kRulePrefix) + name), Text()}, std::move(done));
+}
+
+void Alerts::Silence(const std::string& rule, Time until, Done<void> done) {
+    if (!book_.Find(rule)) {
+        return done(Fail(ErrorCode::kNotFound, "there is no rule '" + rule + "'", "name"));
+    }
+    Settle({Text(std::string(kSilencePrefix) + rule),
+            until == Time{} ? Text() : Text(FormatTime(until))},
+           std::move(done));
+}
+
+void Alerts::Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> done) {
+    Alert* alert = FindAny(id);
+    if (!alert) return done(Fail(ErrorCode::kNotFound, "there is no alert '" + id + "'", "id"));
+    if (alert->state == AlertState::kResolved) {
+        return done(Fail(ErrorCode::kConflict, "alert '" + id + "' is resolved already", "id"));
+    }
+    Alert wanted = *alert;
+    wanted.acknowledged = std::move(by);
+    node_->Ask(SetSetting{.key = KeyOf(wanted), .value = Text(EncodeAlert(wanted))},
+               [this, wanted, done = std::move(done), term = term_,
+                alive = std::weak_ptr(alive_)](Result<Answer> answer) mutable {
+                   if (!answer) return done(std::unexpected(answer.error()));
+                   Alert* now = alive.lock() && term == term_ ? FindAny(wanted.id) : nullptr;
+                   if (now) now->acknowledged = wanted.acknowledged;
+                   done(now ? *now : wanted);
+               });
+}
+
+}  // namespace takt::internal

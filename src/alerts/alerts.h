@@ -1,0 +1,115 @@
+// Alerts: watches the numbers, remembers what is wrong, and has it told.
+//
+// The leader reads all metrics every few seconds and steps the evaluator. Each transition is one
+// batch: the alert's row and an event. So a new leader takes over exactly the alerts that were told
+// of. Channels are told after that batch, and at least once: if a leader dies in between, the next
+// one tells; the alert's id and state are the same.
+//
+// A follower has the rule about runs that did not happen on its mind too: see FollowerWatch.
+//
+// Rules come from the program, from the configuration and from operators, each stronger than the
+// one before. Runs on the node's thread; Bind it before the node starts.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "alerts/delivery.h"
+#include "alerts/evaluator.h"
+#include "alerts/late_runs.h"
+#include "alerts/rule_book.h"
+#include "node/node.h"
+#include "node/runtime.h"
+#include "node/sink.h"
+#include "store/store.h"
+
+namespace takt::internal {
+
+struct AlertsConfig {
+    bool enabled = true;
+    Duration interval{5'000};           // Between two looks.
+    std::vector<AlertRule> rules = {};  // Of the configuration.
+    std::size_t resolved_max = 200;     // Alerts that are over and still listed.
+};
+
+class Alerts final : public Sink {
+  public:
+    // What the engine shows, but for the lateness of runs, which is watched here.
+    using ReadMetrics = std::function<void(const Engine&, Instant, AlertReadings&)>;
+
+    // The runtime, the store and the delivery must outlive it.
+    Alerts(Runtime& runtime, Store& store, Delivery& delivery, AlertsConfig config,
+           ReadMetrics read);
+    ~Alerts() override;
+    void Bind(Node& node) { node_ = &node; }
+
+    // Sink. On the node's thread.
+    void OnCommit(const Committed& committed) override;
+    void Release(const Effects&) override {}
+    void OnRole(Role role) override;
+
+    // From any thread: runs `look` on the node's thread. All below is for use there.
+    void With(std::move_only_function<void(Alerts&)> look);
+
+    // kUnavailable until what an earlier leader left is read.
+    Result<void> Ready() const;
+
+    // Newest first: those that are active, then those that are over.
+    std::vector<const Alert*> alerts() const;
+    const RuleBook& rules() const { return book_; }
+    Delivery& delivery() { return delivery_; }
+    const std::map<std::string, double>& values() const { return values_; }
+    // The worst state among the alerts of a rule; nothing if it has none.
+    std::optional<AlertState> StateOf(const std::string& rule) const;
+
+    // Changes, each answered when it is stored.
+    void PutRule(const AlertRule& rule, Done<void> done);
+    // kConflict for one that is not an operator's: it can only be disabled.
+    void DeleteRule(const std::string& name, Done<void> done);
+    // `until` 0 ends it.
+    void Silence(const std::string& rule, Time until, Done<void> done);
+    void Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> done);
+
+    // Looks now. For tests, and called by the timer.
+    void Look();
+
+  private:
+    void Load();
+    void OnLoaded(const std::vector<SettingPut>& rows);
+    void LookLater();
+    void Judge(const Engine& engine);
+    void Post(const Alert& alert);
+    void TellAbout(const std::vector<Alert>& changed);
+    void OnTold(const std::string& id, AlertState state);
+    void Keep(const Alert& alert);
+    void Bury(const Alert& alert);
+    void Settle(SettingPut row, Done<void> done);
+    Alert* FindAny(std::string_view id);
+
+    Runtime& runtime_;
+    Store& store_;
+    Delivery& delivery_;
+    const AlertsConfig config_;
+    const ReadMetrics read_;
+    Node* node_ = nullptr;
+    AlertEvaluator evaluator_;
+    LateRuns late_;
+    RuleBook book_;
+    std::deque<Alert> over_;               // Newest first.
+    std::map<std::string, Alert> unkept_;  // The store did not take them yet.
+    std::map<std::string, double>
+        values_;  // By rule: the last one seen, the worst of its subjects.
+    bool leading_ = false;
+    bool loaded_ = false;
+    std::uint64_t term_ = 0;  // Tells late answers of an earlier term.
+    std::uint64_t timer_ = 0;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace takt::internal

@@ -1,0 +1,85 @@
+// Channels: who is told about alerts, and in which words.
+//
+// Channels stand in the configuration only: their secrets are never stored and never shown.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alerts/alert.h"
+#include "base/error.h"
+#include "http/address.h"
+#include "http/message.h"
+
+namespace takt::internal {
+
+enum class ChannelKind : std::uint8_t { kLog, kWebhook, kEmail };
+std::string_view Name(ChannelKind kind);
+
+// The words of a webhook.
+enum class WebhookFormat : std::uint8_t { kJson, kDingTalk, kFeishu, kSlack };
+
+struct Channel {
+    std::string name;
+    ChannelKind kind = ChannelKind::kLog;
+    std::string url;  // http:// or https://; of e-mail smtp:// (with STARTTLS) or smtps://.
+    WebhookFormat format = WebhookFormat::kJson;
+    std::string secret;  // Signs what is sent; empty: it is not signed.
+    std::string user;    // E-mail only, as is all below.
+    std::string password;
+    std::string from;
+    std::vector<std::string> to;
+    std::string ca_file;      // Whom it trusts; empty: the system's authorities.
+    bool require_tls = true;  // smtp:// without STARTTLS is refused.
+    // Which addresses of its host may be connected to; empty: all.
+    std::function<bool(const IpAddress&)> allow_address = {};
+
+    // The host it calls; empty for the log.
+    std::string host() const;
+    // What may be shown: no secret, no path of a webhook (it often is one).
+    std::string target() const;
+};
+
+// The channels of a configuration, and "log", which is always there. kInvalid names what is wrong.
+// A value "env:NAME" of secret or password is read from that variable.
+Result<std::vector<Channel>> ChannelsOf(
+    const std::vector<std::map<std::string, std::string>>& configured);
+
+// What a channel is to tell.
+struct Notice {
+    Alert alert;
+    std::string rule_description;
+    std::string observer;  // The follower that saw it; empty: the leader did.
+    std::size_t more =
+        0;  // Alerts of the same rule at the same moment that are not told one by one.
+    bool test = false;
+};
+
+// One line, and all there is to say.
+std::string NoticeTitle(const Notice& notice);
+std::string NoticeText(const Notice& notice);
+
+struct WebhookRequest {
+    std::string url;
+    HttpHeaderList headers;
+    std::string body;
+};
+// Signed for `now`, if the channel has a secret:
+//   json, slack  X-Takt-Timestamp: seconds; X-Takt-Signature: sha256=hex(HMAC-SHA256(secret,
+//                timestamp + "." + body))
+//   dingtalk     timestamp and sign in the URL, as its robots check them
+//   feishu       timestamp and sign in the body, as its bots check them
+WebhookRequest WebhookOf(const Channel& channel, const Notice& notice, Time now);
+
+// Whether a robot that answers 200 says in its body that it refused. Empty: it did not.
+std::string RefusalIn(std::string_view body);
+
+// An RFC 5322 message with CRLF line ends.
+std::string MailOf(const Channel& channel, const Notice& notice, Time now);
+
+}  // namespace takt::internal

@@ -1,0 +1,193 @@
+#include "alerts/delivery.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/log.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr std::array<Duration, 5> kRetryDelays = {std::chrono::seconds(1), std::chrono::seconds(5),
+                                                  std::chrono::seconds(30), std::chrono::minutes(2),
+                                                  std::chrono::minutes(10)};
+
+constexpr Duration kWebhookTimeout = std::chrono::seconds(10);
+constexpr std::size_t kWebhookAnswerMax = 64 << 10;
+
+// A call is over when the last who holds the pointer lets go.
+std::shared_ptr<Action> WhenAllAreDone(Action done) {
+    return {new Action(std::move(done)), [](Action* action) {
+                (*action)();
+                delete action;
+            }};
+}
+
+bool MayPass(const Error& error) {
+    return error.code != ErrorCode::kInvalid && error.code != ErrorCode::kExhausted &&
+           error.code != ErrorCode::kCancelled;
+}
+
+Result<void> Judge(const Channel& channel, const Result<HttpAnswer>& answer) {
+    if (!answer) return std::unexpected(answer.error());
+    const std::string who = channel.target();
+    if (answer->status >= 200 && answer->status < 300) {
+        const std::string refusal = RefusalIn(answer->body);
+        if (refusal.empty()) return {};
+        return Fail(ErrorCode::kUnavailable, who + " refused it: " + refusal);
+    }
+    // Too many requests and trouble of their own pass; that it is wrong does not.
+    const bool passes = answer->status >= 500 || answer->status == 429 || answer->status == 408;
+    return Fail(passes ? ErrorCode::kUnavailable : ErrorCode::kInvalid,
+                who + " answered " + std::to_string(answer->status));
+}
+
+void WriteToLog(const Notice& notice) {
+    const Alert& alert = notice.alert;
+    const bool calm = notice.test || alert.state == AlertState::kResolved;
+    Log(calm ? LogLevel::kInfo : LogLevel::kWarning, "alert", NoticeTitle(notice),
+        {{"id", alert.id},
+         {"rule", alert.rule},
+         {"state", Name(alert.state)},
+         {"severity", Name(alert.severity)},
+         {"text", alert.message},
+         {"subject", alert.subject.view()},
+         {"observer", notice.observer}});
+}
+
+}  // namespace
+
+Tell TellBy(HttpClient& client, Mailer& mailer) {
+    return [&client, &mailer](const Channel& channel, const Notice& notice, auto done) {
+        const Time now = ReadClocks().wall;
+        switch (channel.kind) {
+            case ChannelKind::kLog:
+                WriteToLog(notice);
+                return done({});
+            case ChannelKind::kEmail:
+                return mailer.Send(channel, MailOf(channel, notice, now), std::move(done));
+            case ChannelKind::kWebhook: {
+                WebhookRequest request = WebhookOf(channel, notice, now);
+                return client.Send({.method = HttpMethod::kPost,
+                                    .url = std::move(request.url),
+                                    .headers = std::move(request.headers),
+                                    .body = std::move(request.body),
+                                    .timeout = kWebhookTimeout,
+                                    .response_bytes_max = kWebhookAnswerMax,
+                                    .allow_address = channel.allow_address},
+                                   [channel, done = std::move(done)](auto answer) mutable {
+                                       done(Judge(channel, answer));
+                                   });
+            }
+        }
+    };
+}
+
+Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell)
+    : runtime_(runtime), tell_(std::move(tell)) {
+    for (Channel& channel : channels) {
+        lines_.push_back(std::make_unique<Line>());
+        lines_.back()->channel = std::move(channel);
+    }
+}
+
+Delivery::~Delivery() {
+    for (const auto& line : lines_) {
+        runtime_.Cancel(line->timer);
+        // Whoever waits to hear is going too.
+        for (Item& item : line->waiting) *item.done = [] {};
+    }
+}
+
+bool Delivery::Has(std::string_view channel) const {
+    return std::ranges::any_of(lines_,
+                               [&](const auto& line) { return line->channel.name == channel; });
+}
+
+std::vector<Delivery::View> Delivery::channels() const {
+    std::vector<View> views;
+    for (const auto& line : lines_) {
+        views.push_back({line->channel, line->last, line->counts, line->waiting.size()});
+    }
+    return views;
+}
+
+void Delivery::Send(const Notice& notice, const std::vector<std::string>& channels, Action done) {
+    const auto all = WhenAllAreDone(std::move(done));
+    for (const auto& line : lines_) {
+        const bool named = std::ranges::find(channels, line->channel.name) != channels.end();
+        if (!channels.empty() && !named) continue;
+        if (line->waiting.size() >= kWaitingMax) {
+            Note(*line, Fail(ErrorCode::kExhausted, "too many alerts wait for this channel"));
+            continue;
+        }
+        line->waiting.push_back({notice, all});
+        Next(*line);
+    }
+}
+
+void Delivery::Next(Line& line) {
+    if (line.busy || line.timer != 0 || line.waiting.empty()) return;
+    line.busy = true;
+    tell_(line.channel, line.waiting.front().notice,
+          [this, &line, &runtime = runtime_, alive = std::weak_ptr(alive_)](Result<void> result) {
+              runtime.Post([this, &line, alive, result = std::move(result)] {
+                  if (alive.lock()) OnTold(line, result);
+              });
+          });
+}
+
+void Delivery::Note(Line& line, const Result<void>& result) {
+    line.last = Last{runtime_.Now().wall, result.has_value(), result ? "" : result.error().detail};
+    ++(result ? line.counts.told : line.counts.failed);
+    if (result) return;
+    Log(LogLevel::kError, "alerts", "a channel was not told",
+        {{"channel", line.channel.name}, {"error", result.error().detail}});
+}
+
+void Delivery::OnTold(Line& line, const Result<void>& result) {
+    line.busy = false;
+    Item& item = line.waiting.front();
+    if (!result && MayPass(result.error()) && item.tries < kRetryDelays.size()) {
+        line.last = Last{runtime_.Now().wall, false, result.error().detail};
+        line.timer = runtime_.After(kRetryDelays[item.tries++], [this, &line] {
+            line.timer = 0;
+            Next(line);
+        });
+        return;
+    }
+    Note(line, result);
+    // Held until the line is in order again: it may say that all are done, and be sent to again.
+    const Item ended = std::move(item);
+    line.waiting.pop_front();
+    Next(line);
+}
+
+void Delivery::Test(const std::string& channel, std::move_only_function<void(Result<void>)> done) {
+    const auto found = std::ranges::find_if(
+        lines_, [&](const auto& line) { return line->channel.name == channel; });
+    if (found == lines_.end()) {
+        return done(Fail(ErrorCode::kNotFound, "there is no channel '" + channel + "'", "name"));
+    }
+    Notice notice;
+    notice.test = true;
+    notice.alert.id = "test";
+    notice.alert.rule = "test";
+    notice.alert.severity = Severity::kInfo;
+    notice.alert.state = AlertState::kFiring;
+    notice.alert.firing_at = notice.alert.pending_at = runtime_.Now().wall;
+    notice.alert.message = "this is a test: nothing is wrong";
+    Line& line = **found;
+    tell_(line.channel, notice,
+          [this, &line, &runtime = runtime_, alive = std::weak_ptr(alive_),
+           done = std::move(done)](Result<void> result) mutable {
+              runtime.Post([this, &line, alive, result = std::move(result),
+                            done = std::move(done)]() mutable {
+                  if (alive.lock()) Note(line, result);
+                  done(std::move(result));
+              });
+          });
+}
+
+}  // namespace takt::internal

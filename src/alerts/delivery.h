@@ -1,0 +1,90 @@
+// Delivery: tells channels about alerts, and tells them again if they did not hear.
+//
+// Each channel has a queue of its own, told in order, one at a time; a channel that is down holds
+// up nobody else. What was refused for ever is dropped and said so in the log; what may pass is
+// tried again after 1 s, 5 s, 30 s, 2 min and 10 min. On the runtime's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alerts/channel.h"
+#include "alerts/mailer.h"
+#include "http/client.h"
+#include "node/runtime.h"
+
+namespace takt::internal {
+
+// One try. `done` may come on any thread. kInvalid and kExhausted are not tried again.
+using Tell = std::function<void(const Channel&, const Notice&,
+                                std::move_only_function<void(Result<void>)> done)>;
+
+// Calls webhooks by `client`, mail servers by `mailer`, and writes to the log. Both must outlive
+// every call.
+Tell TellBy(HttpClient& client, Mailer& mailer);
+
+class Delivery {
+  public:
+    // Of one channel. An alert storm longer than this says nothing new.
+    static constexpr std::size_t kWaitingMax = 1'000;
+
+    struct Last {
+        Time at{};
+        bool ok = false;
+        std::string error;
+    };
+    struct Counts {
+        std::uint64_t told = 0;
+        std::uint64_t failed = 0;  // Given up, or no room.
+    };
+
+    Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell);
+    ~Delivery();
+
+    // Tells the channels named, or all if none is; names that nobody has are passed over. `done`
+    // comes when each has heard or was given up.
+    void Send(const Notice& notice, const std::vector<std::string>& channels, Action done);
+    // One try, no queue. kNotFound if there is no such channel.
+    void Test(const std::string& channel, std::move_only_function<void(Result<void>)> done);
+
+    bool Has(std::string_view channel) const;
+    // In their order. Nothing while a channel was never told anything.
+    struct View {
+        const Channel& channel;
+        const std::optional<Last>& last;
+        const Counts& counts;
+        std::size_t waiting;
+    };
+    std::vector<View> channels() const;
+
+  private:
+    struct Item {
+        Notice notice;
+        std::shared_ptr<Action> done;  // Called by the last of those who hold it.
+        std::size_t tries = 0;
+    };
+    struct Line {
+        Channel channel;
+        std::deque<Item> waiting;
+        bool busy = false;
+        std::uint64_t timer = 0;
+        std::optional<Last> last;
+        Counts counts;
+    };
+    void Next(Line& line);
+    void OnTold(Line& line, const Result<void>& result);
+    void Note(Line& line, const Result<void>& result);
+
+    Runtime& runtime_;
+    const Tell tell_;
+    std::vector<std::unique_ptr<Line>> lines_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace takt::internal

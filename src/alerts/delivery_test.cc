@@ -1,0 +1,129 @@
+#include "alerts/delivery.h"
+
+#include <gtest/gtest.h>
+
+#include "node/driven.h"
+
+namespace takt::internal {
+namespace {
+
+Notice NoticeOf(std::string id) {
+    Notice notice;
+    notice.alert.id = std::move(id);
+    return notice;
+}
+
+// Two channels whose answers the test gives.
+class DeliveryTest : public ::testing::Test {
+  protected:
+    struct Asked {
+        std::string channel;
+        std::string alert;
+        std::move_only_function<void(Result<void>)> done;
+    };
+
+    void Answer(Result<void> result) {
+        ASSERT_FALSE(asked.empty()) << "nobody was told";
+        Asked first = std::move(asked.front());
+        asked.pop_front();
+        first.done(std::move(result));
+        runtime.Run();
+    }
+    static Result<void> Away() { return Fail(ErrorCode::kUnavailable, "away"); }
+
+    DrivenRuntime runtime;
+    std::deque<Asked> asked;
+    Delivery delivery{runtime,
+                      {{.name = "ops", .kind = ChannelKind::kWebhook}, {.name = "log"}},
+                      [this](const Channel& channel, const Notice& notice, auto done) {
+                          asked.push_back({channel.name, notice.alert.id, std::move(done)});
+                      }};
+    int told = 0;
+};
+
+TEST_F(DeliveryTest, AllChannelsAreToldOnceAndThenItIsDone) {
+    delivery.Send(NoticeOf("a"), {}, [this] { ++told; });
+    ASSERT_EQ(asked.size(), 2u);
+    Answer({});
+    EXPECT_EQ(told, 0);
+    Answer({});
+    EXPECT_EQ(told, 1);
+    EXPECT_TRUE(asked.empty());
+    EXPECT_TRUE(delivery.channels()[0].last->ok);
+}
+
+TEST_F(DeliveryTest, OnlyThoseNamedAreTold) {
+    delivery.Send(NoticeOf("a"), {"ops", "nobody"}, [this] { ++told; });
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_EQ(asked[0].channel, "ops");
+    Answer({});
+    delivery.Send(NoticeOf("b"), {"nobody"}, [this] { ++told; });
+    EXPECT_EQ(told, 2) << "nobody is there to be waited for";
+}
+
+// The webhook's server is restarted just now.
+TEST_F(DeliveryTest, AChannelThatIsAwayIsTriedAgainMoreAndMoreSlowly) {
+    delivery.Send(NoticeOf("a"), {"ops"}, [this] { ++told; });
+    delivery.Send(NoticeOf("b"), {"ops"}, [this] { ++told; });
+    for (const auto delay : {1s, 5s, 30s, 120s, 600s}) {
+        Answer(Away());
+        EXPECT_FALSE(delivery.channels()[0].last->ok);
+        runtime.Pass(delay - 1ms);
+        EXPECT_TRUE(asked.empty()) << "not yet";
+        runtime.Pass(1ms);
+        ASSERT_EQ(asked.size(), 1u);
+        EXPECT_EQ(asked[0].alert, "a") << "in order";
+    }
+    Answer(Away());
+    EXPECT_EQ(told, 1) << "given up";
+    EXPECT_EQ(delivery.channels()[0].counts.failed, 1u);
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_EQ(asked[0].alert, "b") << "the next one gets its own tries";
+    Answer({});
+    EXPECT_EQ(told, 2);
+}
+
+TEST_F(DeliveryTest, WhatIsRefusedForEverIsNotTriedAgain) {
+    delivery.Send(NoticeOf("a"), {"ops"}, [this] { ++told; });
+    Answer(Fail(ErrorCode::kInvalid, "404"));
+    EXPECT_EQ(told, 1);
+    runtime.Pass(1h);
+    EXPECT_TRUE(asked.empty());
+    EXPECT_EQ(delivery.channels()[0].last->error, "404");
+}
+
+// One channel hangs; the other must not wait for it.
+TEST_F(DeliveryTest, AChannelThatHangsHoldsUpNobodyElse) {
+    for (int i = 0; i < 3; ++i) delivery.Send(NoticeOf("a"), {}, [this] { ++told; });
+    ASSERT_EQ(asked.size(), 2u);
+    EXPECT_EQ(asked[0].channel, "ops");
+    Asked hanging = std::move(asked.front());
+    asked.pop_front();
+    for (int i = 0; i < 3; ++i) Answer({});
+    EXPECT_TRUE(asked.empty());
+    EXPECT_EQ(delivery.channels()[1].counts.told, 3u);
+    EXPECT_EQ(delivery.channels()[0].waiting, 3u);
+}
+
+TEST_F(DeliveryTest, AStormFillsTheQueueAndNotTheMemory) {
+    for (std::size_t i = 0; i < Delivery::kWaitingMax + 100; ++i) {
+        delivery.Send(NoticeOf("a"), {"ops"}, [this] { ++told; });
+    }
+    EXPECT_EQ(delivery.channels()[0].waiting, Delivery::kWaitingMax);
+    EXPECT_EQ(delivery.channels()[0].counts.failed, 100u);
+    EXPECT_EQ(told, 100);
+}
+
+TEST_F(DeliveryTest, ATestSaysWhatHappened) {
+    Result<void> result;
+    delivery.Test("ops", [&](Result<void> answer) { result = std::move(answer); });
+    ASSERT_EQ(asked.size(), 1u);
+    Answer(Away());
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().detail, "away");
+    delivery.Test("nobody", [&](Result<void> answer) { result = std::move(answer); });
+    EXPECT_EQ(result.error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace takt::internal

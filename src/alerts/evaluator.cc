@@ -1,0 +1,134 @@
+#include "alerts/evaluator.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace takt::internal {
+
+std::string AlertMessage(const AlertRule& rule, const AlertReading& reading) {
+    static constexpr std::string_view kWords[] = {"above",   "at least",    "below",
+                                                  "at most", "the same as", "other than"};
+    std::string text =
+        fmt::format("{} is {:.6g}, {} {:.6g}", rule.metric, reading.value,
+                    kWords[static_cast<std::size_t>(rule.comparison)], rule.threshold);
+    if (rule.duration > Duration(0)) text += " for " + FormatDuration(rule.duration);
+    if (!reading.note.empty()) return reading.note.str() + " (" + text + ")";
+    if (!reading.subject.empty()) return reading.subject.str() + ": " + text;
+    return text;
+}
+
+void AlertEvaluator::SetRules(std::vector<AlertRule> rules) {
+    rules_.clear();
+    for (AlertRule& rule : rules) {
+        std::string name = rule.name;
+        rules_.insert_or_assign(std::move(name), std::move(rule));
+    }
+}
+
+void AlertEvaluator::Restore(const Alert& alert) {
+    if (alert.state == AlertState::kResolved) return;
+    active_.insert_or_assign({alert.rule, alert.subject}, Entry{alert});
+}
+
+Alert* AlertEvaluator::Find(std::string_view id) {
+    for (auto& [key, entry] : active_) {
+        if (entry.alert.id == id) return &entry.alert;
+    }
+    return nullptr;
+}
+
+void AlertEvaluator::Resolve(Entry& entry, Time now, std::string_view why,
+                             std::vector<Alert>& changed) {
+    Alert& alert = entry.alert;
+    alert.state = AlertState::kResolved;
+    alert.resolved_at = now;
+    if (!why.empty()) alert.message = std::string(why);
+    changed.push_back(alert);
+}
+
+void AlertEvaluator::Take(const AlertRule& rule, const AlertReading& reading, Time now,
+                          std::vector<Alert>& changed) {
+    const Key key{rule.name, reading.subject};
+    auto found = active_.find(key);
+    if (!rule.Holds(reading.value)) {
+        if (found == active_.end()) return;
+        found->second.alert.value = reading.value;
+        Resolve(found->second, now, {}, changed);
+        active_.erase(found);
+        return;
+    }
+    const bool fresh = found == active_.end();
+    if (fresh) {
+        const auto first = active_.lower_bound({rule.name, Text()});
+        std::size_t count = 0;
+        for (auto at = first; at != active_.end() && at->first.first == rule.name; ++at) ++count;
+        if (count >= kSubjectsMax) return;
+        const Time occasion = reading.occasion != Time{} ? reading.occasion : now;
+        Alert alert{.id = AlertId({rule.name, reading.subject, occasion}),
+                    .rule = rule.name,
+                    .subject = reading.subject,
+                    .pending_at = now,
+                    .occasion = occasion};
+        found = active_.emplace(key, Entry{std::move(alert)}).first;
+    }
+    Entry& entry = found->second;
+    Alert& alert = entry.alert;
+    entry.seen = true;
+    entry.missing_since = {};
+    // The rule may have been changed meanwhile: what it says now counts.
+    alert.severity = rule.severity;
+    alert.metric = rule.metric;
+    alert.comparison = rule.comparison;
+    alert.threshold = rule.threshold;
+    alert.value = reading.value;
+    alert.message = AlertMessage(rule, reading);
+    // A wall clock that was set back must not make an alert wait for the time to come again.
+    alert.pending_at = std::min(alert.pending_at, now);
+    if (alert.state == AlertState::kPending && now - alert.pending_at >= rule.duration) {
+        alert.state = AlertState::kFiring;
+        alert.firing_at = now;
+        changed.push_back(alert);
+    } else if (fresh) {
+        changed.push_back(alert);
+    }
+}
+
+// Nothing was read of it in this step. Whether that is the end of it.
+bool AlertEvaluator::IsOver(const std::string& name, Entry& entry, Time now,
+                            std::vector<Alert>& changed) {
+    const auto rule = rules_.find(name);
+    if (rule == rules_.end() || !rule->second.enabled) {
+        Resolve(entry, now, "the rule is not there any more, or is disabled", changed);
+        return true;
+    }
+    const AlertMetric* metric = FindAlertMetric(rule->second.metric);
+    const bool absent_is_well = metric && metric->subject != AlertSubject::kAll;
+    if (absent_is_well || entry.alert.state == AlertState::kPending) {
+        Resolve(entry, now, {}, changed);
+        return true;
+    }
+    if (entry.missing_since == Time{}) entry.missing_since = now;
+    if (now - entry.missing_since < std::max(rule->second.duration, kMissingMin)) return false;
+    Resolve(entry, now, rule->second.metric + " has no value any more", changed);
+    return true;
+}
+
+std::vector<Alert> AlertEvaluator::Step(Time now, const AlertReadings& readings) {
+    std::vector<Alert> changed;
+    for (auto& [key, entry] : active_) entry.seen = false;
+    for (const auto& [name, rule] : rules_) {
+        if (!rule.enabled) continue;
+        for (const AlertReading& reading : readings) {
+            if (reading.metric == rule.metric) Take(rule, reading, now, changed);
+        }
+    }
+    for (auto item = active_.begin(); item != active_.end();) {
+        const bool over =
+            !item->second.seen && IsOver(item->first.first, item->second, now, changed);
+        item = over ? active_.erase(item) : std::next(item);
+    }
+    return changed;
+}
+
+}  // namespace takt::internal

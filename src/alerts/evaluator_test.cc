@@ -1,0 +1,250 @@
+#include "alerts/evaluator.h"
+
+#include <gtest/gtest.h>
+
+namespace takt::internal {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Time kBegin = *ParseTime("2026-11-15T02:00:00Z");
+
+// Lets the clock run in steps of five seconds, as a leader looks, with one value throughout.
+class Evaluation : public ::testing::Test {
+  protected:
+    Evaluation() { evaluator.SetRules(BuiltinRules()); }
+
+    std::vector<Alert> Look(const AlertReadings& readings) {
+        auto changed = evaluator.Step(now, readings);
+        history.insert(history.end(), changed.begin(), changed.end());
+        return changed;
+    }
+    // Until the moment, which is not looked at itself.
+    void Hold(Duration time, const AlertReadings& readings) {
+        for (const Time until = now + time; now < until; now += 5s) Look(readings);
+    }
+    static AlertReadings Value(std::string_view metric, double value, Text subject = {},
+                               Time occasion = {}) {
+        return {{.metric = metric, .value = value, .subject = subject, .occasion = occasion}};
+    }
+
+    AlertEvaluator evaluator;
+    Time now = kBegin;
+    std::vector<Alert> history;
+};
+
+// Half of the runs fail, and go on failing: seed 002's first example, through its five minutes.
+TEST_F(Evaluation, FailureRateFiresAfterFiveMinutesAndNotASecondBefore) {
+    const auto half = Value("task_failure_rate", 0.5);
+    auto changed = Look(half);
+    ASSERT_EQ(changed.size(), 1u);
+    EXPECT_EQ(changed[0].state, AlertState::kPending);
+    EXPECT_EQ(changed[0].rule, "high_task_failure_rate");
+    now += 5min - 1ms;
+    EXPECT_TRUE(Look(half).empty()) << "just before";
+    now += 1ms;
+    changed = Look(half);
+    ASSERT_EQ(changed.size(), 1u) << "at";
+    EXPECT_EQ(changed[0].state, AlertState::kFiring);
+    EXPECT_EQ(changed[0].firing_at, kBegin + 5min);
+    EXPECT_EQ(changed[0].pending_at, kBegin);
+    now += 1s;
+    EXPECT_TRUE(Look(half).empty()) << "after: it is not repeated";
+    now += 1s;
+    changed = Look(Value("task_failure_rate", 0.1));
+    ASSERT_EQ(changed.size(), 1u) << "0.1 is not above 0.1";
+    EXPECT_EQ(changed[0].state, AlertState::kResolved);
+    EXPECT_TRUE(evaluator.active().empty());
+}
+
+// All workers are gone for a minute: seed 002's second example.
+TEST_F(Evaluation, NoWorkersFiresAfterAMinute) {
+    const auto none = Value("workers_online", 0);
+    Hold(1min, none);
+    ASSERT_EQ(history.size(), 1u);
+    EXPECT_EQ(history[0].state, AlertState::kPending);
+    Look(none);
+    ASSERT_EQ(history.size(), 2u);
+    EXPECT_EQ(history[1].state, AlertState::kFiring);
+    EXPECT_EQ(history[1].severity, Severity::kCritical);
+    EXPECT_EQ(history[1].message, "workers_online is 0, below 1 for 1m");
+    now += 5s;
+    Look(Value("workers_online", 1));
+    EXPECT_EQ(history.back().state, AlertState::kResolved);
+}
+
+// A nightly run is due, and nothing happens: the rule has no duration of its own, the threshold is
+// what is allowed.
+TEST_F(Evaluation, ALateRunFiresOnceItIsLaterThanAllowed) {
+    const Time due = kBegin;
+    const auto late = [&](double seconds) {
+        return Value(kLatenessMetric, seconds, Text("nightly"), due);
+    };
+    Look(late(60));
+    EXPECT_TRUE(history.empty()) << "a minute is allowed";
+    now += 5s;
+    Look(late(65));
+    ASSERT_EQ(history.size(), 1u);
+    EXPECT_EQ(history[0].state, AlertState::kFiring);
+    EXPECT_EQ(history[0].subject, "nightly");
+    EXPECT_EQ(history[0].id, AlertId({"run_missed_or_late", "nightly", due}))
+        << "a follower that sees the same calls it the same";
+    Hold(10min, late(700));
+    EXPECT_EQ(history.size(), 1u);
+    Look({});
+    ASSERT_EQ(history.size(), 2u) << "a task of which nothing is said is well";
+    EXPECT_EQ(history[1].state, AlertState::kResolved);
+    EXPECT_EQ(history[1].id, history[0].id);
+}
+
+// Workers come and go every few seconds: nobody wants to be woken for each.
+TEST_F(Evaluation, FlappingNeverFires) {
+    for (int i = 0; i < 100; ++i) {
+        Hold(55s, Value("workers_online", 0));
+        Hold(5s, Value("workers_online", 1));
+    }
+    for (const Alert& alert : history) EXPECT_NE(alert.state, AlertState::kFiring);
+    EXPECT_EQ(history.size(), 200u) << "pending and over again, each time";
+    EXPECT_EQ(history[1].firing_at, Time{});
+}
+
+// Nothing ran for a while, so there is no rate to be told.
+TEST_F(Evaluation, AMissingValueEndsWhatIsPendingAndKeepsWhatFires) {
+    const auto half = Value("task_failure_rate", 0.5);
+    Look(half);
+    now += 1min;
+    auto changed = Look({});
+    ASSERT_EQ(changed.size(), 1u);
+    EXPECT_EQ(changed[0].state, AlertState::kResolved);
+    Hold(5min, half);
+    Look(half);
+    ASSERT_EQ(history.back().state, AlertState::kFiring);
+    now += 5s;
+    const Time gone = now;
+    EXPECT_TRUE(Look({}).empty());
+    now = gone + 5min - 1ms;
+    EXPECT_TRUE(Look({}).empty()) << "it may come back";
+    now = gone + 5min;
+    changed = Look({});
+    ASSERT_EQ(changed.size(), 1u);
+    EXPECT_EQ(changed[0].state, AlertState::kResolved);
+    EXPECT_EQ(changed[0].message, "task_failure_rate has no value any more");
+}
+
+// The leader dies while an alert is pending, and its successor while it is firing.
+TEST_F(Evaluation, ANewLeaderNeitherRepeatsNorForgets) {
+    const auto none = Value("workers_online", 0);
+    Hold(30s, none);
+    const Alert pending = history.back();
+    AlertEvaluator second;
+    second.SetRules(BuiltinRules());
+    second.Restore(*DecodeAlert(pending.id, EncodeAlert(pending)));
+    now = kBegin + 1min;
+    const auto fired = second.Step(now, none);
+    ASSERT_EQ(fired.size(), 1u) << "the half minute under the first leader counts";
+    EXPECT_EQ(fired[0].state, AlertState::kFiring);
+    EXPECT_EQ(fired[0].id, pending.id);
+
+    AlertEvaluator third;
+    third.SetRules(BuiltinRules());
+    third.Restore(*DecodeAlert(fired[0].id, EncodeAlert(fired[0])));
+    now += 10s;
+    EXPECT_TRUE(third.Step(now, none).empty()) << "not again";
+    EXPECT_EQ(third.active().size(), 1u);
+    now += 5s;
+    const auto over = third.Step(now, Value("workers_online", 2));
+    ASSERT_EQ(over.size(), 1u);
+    EXPECT_EQ(over[0].state, AlertState::kResolved);
+    EXPECT_EQ(over[0].id, pending.id);
+    EXPECT_EQ(over[0].firing_at, kBegin + 1min);
+}
+
+// Somebody sets the clock back by an hour while an alert is pending.
+TEST_F(Evaluation, AClockSetBackDelaysNoAlertByMoreThanItsDuration) {
+    const auto none = Value("workers_online", 0);
+    Look(none);
+    now -= 1h;
+    Look(none);
+    now += 1min;
+    Look(none);
+    EXPECT_EQ(history.back().state, AlertState::kFiring);
+}
+
+TEST_F(Evaluation, ADisabledRuleResolvesItsAlerts) {
+    Hold(2min, Value("workers_online", 0));
+    auto rules = BuiltinRules();
+    rules[1].enabled = false;
+    evaluator.SetRules(rules);
+    const auto changed = Look(Value("workers_online", 0));
+    ASSERT_EQ(changed.size(), 1u);
+    EXPECT_EQ(changed[0].state, AlertState::kResolved);
+}
+
+// Ten thousand tasks are late together.
+TEST_F(Evaluation, ARuleHasABoundedNumberOfAlerts) {
+    AlertReadings readings;
+    for (int i = 0; i < 10'000; ++i) {
+        readings.push_back({.metric = kLatenessMetric,
+                            .value = 100,
+                            .subject = Text("t" + std::to_string(i)),
+                            .occasion = kBegin});
+    }
+    Look(readings);
+    EXPECT_EQ(evaluator.active().size(), AlertEvaluator::kSubjectsMax);
+}
+
+TEST(AlertRuleTest, ComparesAsItsOperatorSays) {
+    const auto holds = [](Comparison comparison, double value) {
+        return AlertRule{.comparison = comparison, .threshold = 2}.Holds(value);
+    };
+    EXPECT_TRUE(holds(Comparison::kAbove, 3) && !holds(Comparison::kAbove, 2));
+    EXPECT_TRUE(holds(Comparison::kAtLeast, 2) && !holds(Comparison::kAtLeast, 1));
+    EXPECT_TRUE(holds(Comparison::kBelow, 1) && !holds(Comparison::kBelow, 2));
+    EXPECT_TRUE(holds(Comparison::kAtMost, 2) && !holds(Comparison::kAtMost, 3));
+    EXPECT_TRUE(holds(Comparison::kEqual, 2) && !holds(Comparison::kEqual, 1));
+    EXPECT_TRUE(holds(Comparison::kUnequal, 1) && !holds(Comparison::kUnequal, 2));
+}
+
+TEST(AlertRuleTest, IsReadBackAsItWasStored) {
+    AlertRule rule{.name = "r",
+                   .description = "a \"quoted\" word",
+                   .metric = "tasks_pending",
+                   .comparison = Comparison::kAtLeast,
+                   .threshold = 1.5,
+                   .duration = 90s,
+                   .severity = Severity::kInfo,
+                   .enabled = false,
+                   .channels = {"log", "ops"}};
+    const auto read = DecodeRule("r", EncodeRule(rule));
+    ASSERT_TRUE(read) << read.error().detail;
+    EXPECT_EQ(EncodeRule(*read), EncodeRule(rule));
+    EXPECT_FALSE(DecodeRule("r", "nonsense"));
+    EXPECT_FALSE(DecodeRule("r", R"({"metric": "no_such", "operator": ">", "threshold": 1})"));
+}
+
+TEST(AlertRuleTest, OfTheConfigurationNamesWhatIsWrong) {
+    const std::map<std::string, std::string> good = {
+        {"name", "r"},       {"metric", "tasks_pending"}, {"operator", ">"},
+        {"threshold", "10"}, {"duration", "5m"},          {"channels", "log,ops"}};
+    const auto rule = RuleOf(good);
+    ASSERT_TRUE(rule) << rule.error().detail;
+    EXPECT_EQ(rule->channels, (std::vector<std::string>{"log", "ops"}));
+    const auto wrong = [&](std::string key, std::string value) {
+        auto fields = good;
+        fields[key] = std::move(value);
+        const auto made = RuleOf(fields);
+        return made ? std::string("(accepted)") : made.error().field;
+    };
+    EXPECT_EQ(wrong("operator", "over"), "operator");
+    EXPECT_EQ(wrong("threshold", "ten"), "threshold");
+    EXPECT_EQ(wrong("duration", "5 minutes"), "duration");
+    EXPECT_EQ(wrong("metric", "mood"), "metric");
+    EXPECT_EQ(wrong("name", "a b"), "name");
+    EXPECT_EQ(wrong("colour", "red"), "colour");
+    auto missing = good;
+    missing.erase("threshold");
+    EXPECT_FALSE(RuleOf(missing));
+}
+
+}  // namespace
+}  // namespace takt::internal

@@ -1,0 +1,74 @@
+// FollowerWatch: a follower that sees from the store that nobody fires what is due, and says so.
+//
+// The rule about runs that did not happen is worth little if it dies with the leader. So each
+// follower reads the due times of recurring tasks now and then. When one has passed for longer than
+// the rule allows, and the leader had its chance to tell, one follower (the first by name of those
+// alive) tells the channels itself, marked with its name. The alert's id is made from rule, task
+// and due time: whoever tells it again, the next leader for one, tells the same alert.
+//
+// A follower writes nothing to the store, so its alerts are in no list. On the node's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "alerts/delivery.h"
+#include "alerts/evaluator.h"
+#include "alerts/rule_book.h"
+#include "node/runtime.h"
+#include "node/sink.h"
+#include "store/store.h"
+
+namespace takt::internal {
+
+struct FollowerWatchConfig {
+    bool enabled = true;
+    NodeId node;
+    Duration interval{15'000};
+    // What a leader, old or new, is given to fire what is due, or to tell that it did not.
+    Duration grace{30'000};
+    std::vector<AlertRule> rules = {};  // Of the configuration.
+};
+
+class FollowerWatch final : public Sink {
+  public:
+    // All must outlive it.
+    FollowerWatch(Runtime& runtime, Store& store, Delivery& delivery, FollowerWatchConfig config);
+    ~FollowerWatch() override;
+
+    // Sink. On the node's thread.
+    void Release(const Effects&) override {}
+    void OnRole(Role role) override;
+
+  private:
+    struct View {
+        std::vector<SettingPut> settings;
+        std::vector<NodeRow> nodes;
+        std::optional<LeaderRow> leader;
+        std::vector<TaskRow> tasks;
+    };
+    void LookLater();
+    void ReadSettings();
+    void ReadNodes(std::shared_ptr<View> view);
+    void ReadLeader(std::shared_ptr<View> view);
+    void ReadTasks(std::shared_ptr<View> view);
+    void Judge(const View& view);
+    bool IsMine(const View& view) const;
+    // Goes on with `then` on the node's thread, if the store answered and this node still follows.
+    template <typename T, typename Then>
+    Done<T> Next(Then then);
+
+    Runtime& runtime_;
+    Store& store_;
+    Delivery& delivery_;
+    const FollowerWatchConfig config_;
+    AlertEvaluator evaluator_;
+    RuleBook book_;
+    bool following_ = false;
+    std::uint64_t turn_ = 0;  // Tells late answers of an earlier time as a follower.
+    std::uint64_t timer_ = 0;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace takt::internal

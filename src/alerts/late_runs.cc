@@ -1,0 +1,89 @@
+#include "alerts/late_runs.h"
+
+#include <algorithm>
+
+namespace takt::internal {
+namespace {
+
+double Seconds(Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+AlertReading ReadingOf(const Task& task, Time due, Duration late, std::string_view what) {
+    return {.metric = kLatenessMetric,
+            .value = Seconds(late),
+            .subject = task.id.text(),
+            .occasion = due,
+            .note = Text("the run of task '" + task.name.str() + "' due at " + FormatTime(due) +
+                         " " + std::string(what))};
+}
+
+}  // namespace
+
+void LateRuns::Note(const Execution& row) {
+    if (row.origin != Origin::kFire) return;
+    const Text& task = row.task->id.text();
+    if (row.status == Status::kSkipped) {
+        const bool missed = row.outcome && row.outcome->reason == Reason::kMissed;
+        if (missed && slips_.size() < kSlipsMax) slips_[task] = {row.scheduled_at, Duration(0)};
+        return;
+    }
+    // Later attempts begin when their retry is due; only the first one tells.
+    if (row.started_at == Time{} || row.attempt != 1) return;
+    const Duration late = row.started_at - row.ready_at;
+    const auto found = slips_.find(task);
+    // An older run that ends now says nothing about the newer one that was missed.
+    if (found != slips_.end() && found->second.due > row.scheduled_at) return;
+    if (late >= kLateMin && slips_.size() < kSlipsMax) {
+        slips_[task] = {row.scheduled_at, late};
+    } else if (found != slips_.end() && found->second.due != row.scheduled_at) {
+        slips_.erase(found);
+    }
+}
+
+void LateRuns::Adopt(const Text& task, Time due) {
+    if (slips_.size() < kSlipsMax) slips_.try_emplace(task, Slip{due, Duration(0)});
+}
+
+void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
+    std::erase_if(slips_, [&](const auto& item) { return !engine.FindTask(TaskId(item.first)); });
+    for (const auto& [id, recurring] : engine.tasks()) {
+        const TaskRow& row = recurring->row;
+        AlertReading worst;
+        const auto consider = [&](Time due, Duration late, std::string_view what) {
+            if (late < kLateMin || Seconds(late) <= worst.value) return;
+            worst = ReadingOf(*row.task, due, late, what);
+        };
+        const FireState& state = row.state;
+        if (!state.paused && state.next_at != Time{} && state.next_at < now) {
+            consider(state.next_at, now - state.next_at, "was not fired");
+        }
+        for (const Live* live : recurring->runs) {
+            const Execution& run = live->row;
+            if (run.origin != Origin::kFire || run.attempt > 1 || run.started_at != Time{})
+                continue;
+            consider(run.scheduled_at, now - run.ready_at, "has not begun");
+        }
+        if (const auto slip = slips_.find(id); slip != slips_.end()) {
+            const auto& [due, late] = slip->second;
+            if (late > Duration(0)) {
+                consider(due, late, "began " + FormatDuration(late) + " late");
+            } else {
+                consider(due, now - due, "did not happen");
+            }
+        }
+        if (worst.value > 0) readings.push_back(std::move(worst));
+    }
+}
+
+void LateRuns::ReadRows(const std::vector<TaskRow>& rows, Time now, Duration grace,
+                        AlertReadings& readings) {
+    for (const TaskRow& row : rows) {
+        const FireState& state = row.state;
+        if (state.paused || state.next_at == Time{} || state.next_at + grace >= now) continue;
+        readings.push_back(
+            ReadingOf(*row.task, state.next_at, now - state.next_at - grace, "was not fired"));
+    }
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,43 @@
+// The numbers that an alert rule may watch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "base/time.h"
+
+namespace takt::internal {
+
+// What a metric has one value of.
+enum class AlertSubject : std::uint8_t { kAll, kTask, kWorker, kQueue };
+
+struct AlertMetric {
+    std::string_view name;
+    std::string_view unit;
+    std::string_view help;
+    // If not kAll, a rule raises one alert for each task, worker or queue, and one of which there
+    // is no value is well.
+    AlertSubject subject = AlertSubject::kAll;
+};
+
+constexpr std::string_view kLatenessMetric = "run_lateness_seconds";
+
+std::span<const AlertMetric> AlertMetrics();
+// Null if there is none of that name.
+const AlertMetric* FindAlertMetric(std::string_view name);
+
+// One value at one moment. A metric that cannot be told (a rate of nothing) has no reading.
+struct AlertReading {
+    std::string_view metric;  // The name, as in AlertMetrics.
+    double value = 0;
+    Text subject = {};  // Whom it is about; empty for AlertSubject::kAll.
+    Time occasion =
+        {};          // What makes two alerts of one subject the same: a due time. 0: when it began.
+    Text note = {};  // A sentence that says more than the numbers; may be empty.
+};
+using AlertReadings = std::vector<AlertReading>;
+
+}  // namespace takt::internal

@@ -1,0 +1,310 @@
+#include "alerts/alerts.h"
+
+#include "alerts/follower_watch.h"
+#include "api/test_scheduler.h"
+
+namespace takt::internal {
+namespace {
+
+// Keeps what channels are told, and lets tests wait for it.
+class Ears {
+  public:
+    Tell AsTell() {
+        return [this](const Channel& channel, const Notice& notice, auto done) {
+            {
+                const std::scoped_lock lock(mutex_);
+                heard_.push_back(notice);
+            }
+            changed_.notify_all();
+            done({});
+        };
+    }
+    // Waits until somebody is told that an alert of this rule is in this state.
+    std::optional<Notice> Await(std::string_view rule, AlertState state) {
+        std::unique_lock lock(mutex_);
+        std::optional<Notice> found;
+        changed_.wait_for(lock, 10s, [&] {
+            for (const Notice& notice : heard_) {
+                if (notice.alert.rule == rule && notice.alert.state == state) found = notice;
+            }
+            return found.has_value();
+        });
+        return found;
+    }
+    std::size_t Count() {
+        const std::scoped_lock lock(mutex_);
+        return heard_.size();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Notice> heard_;
+};
+
+constexpr const char* kNoWorkers =
+    R"({"metric": "workers_online", "operator": "<", "threshold": 1, "duration": "0s",
+        "severity": "critical"})";
+
+TestSchedulerOptions Quick(
+    Ears& ears, std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>()) {
+    return {.database = std::move(database),
+            .alerts = {.interval = 20ms},
+            .channels = {{.name = "log"}, {.name = "ops"}},
+            .tell = ears.AsTell()};
+}
+
+// Until alerts are read, which is a moment after the lead is won.
+void AwaitReady(TestScheduler& scheduler) {
+    for (int i = 0; i < 1000 && scheduler.Get("/api/v1/alert-rules").status == 503; ++i) {
+        std::this_thread::yield();
+    }
+    ASSERT_EQ(scheduler.Get("/api/v1/alert-rules").status, 200);
+}
+
+// Somebody opens the page of rules for the first time.
+TEST(AlertsApi, TheRulesThatComeWithTheSchedulerAreThere) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    const Answered rules = scheduler.Get("/api/v1/alert-rules");
+    ASSERT_EQ(rules.json.at("items").as_array().size(), 3u) << rules.body;
+    const Answered rule = scheduler.Get("/api/v1/alert-rules/high_task_failure_rate");
+    EXPECT_EQ(rule.Text("metric"), "task_failure_rate");
+    EXPECT_EQ(rule.Text("operator"), ">");
+    EXPECT_EQ(rule.json.at("threshold").to_number<double>(), 0.1);
+    EXPECT_EQ(rule.Text("duration"), "5m");
+    EXPECT_EQ(rule.Text("state"), "ok");
+    EXPECT_TRUE(rule.json.at("builtin").as_bool());
+    EXPECT_TRUE(rule.json.at("silenced_until").is_null());
+    const Answered refused = scheduler.Delete("/api/v1/alert-rules/high_task_failure_rate");
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_NE(refused.Text("detail").find("\"enabled\": false"), std::string::npos);
+    EXPECT_EQ(scheduler.Get("/api/v1/alert-rules/nobody").status, 404);
+    EXPECT_EQ(scheduler.Get("/api/v1/alert-metrics").json.at("items").as_array().size(),
+              AlertMetrics().size());
+}
+
+TEST(AlertsApi, ARuleIsMadeChangedAndDeleted) {
+    Ears ears;
+    auto database = std::make_shared<MemoryDatabase>();
+    {
+        TestScheduler scheduler(Quick(ears, database));
+        AwaitReady(scheduler);
+        const Answered made = scheduler.Put("/api/v1/alert-rules/deep",
+                                            R"({"metric": "tasks_pending", "operator": ">=",
+            "threshold": 1000, "duration": "10m", "channels": ["ops"], "description": "too many"})");
+        ASSERT_EQ(made.status, 201) << made.body;
+        EXPECT_FALSE(made.json.at("builtin").as_bool());
+        const auto field = [&](std::string body) {
+            const Answered bad = scheduler.Put("/api/v1/alert-rules/deep", std::move(body));
+            EXPECT_EQ(bad.status, 400) << bad.body;
+            return bad.Text("field");
+        };
+        EXPECT_EQ(field(R"({"metric": "mood", "operator": ">", "threshold": 1})"), "metric");
+        EXPECT_EQ(field(R"({"metric": "tasks_pending", "threshold": 1})"), "operator");
+        EXPECT_EQ(field(R"({"metric": "tasks_pending", "operator": ">"})"), "threshold");
+        EXPECT_EQ(field(R"({"metric": "tasks_pending", "operator": ">", "threshold": 1,
+                            "channels": ["nobody"]})"),
+                  "channels");
+        EXPECT_EQ(field(R"({"metric": "tasks_pending", "operator": ">", "threshold": 1,
+                            "colour": "red"})"),
+                  "colour");
+        EXPECT_EQ(field(R"({"metric": "tasks_pending", "operator": ">", "threshold": 1,
+                            "duration": "30d"})"),
+                  "duration");
+    }
+    // Another leader knows it.
+    TestSchedulerOptions options = Quick(ears, database);
+    options.node = "node-b";
+    TestScheduler next(std::move(options));
+    AwaitReady(next);
+    EXPECT_EQ(next.Get("/api/v1/alert-rules/deep").Text("duration"), "10m");
+    const Answered changed = next.Put("/api/v1/alert-rules/no_online_workers",
+                                      R"({"metric": "workers_online", "operator": "<",
+        "threshold": 3, "enabled": false})");
+    EXPECT_EQ(changed.status, 200) << changed.body;
+    EXPECT_TRUE(changed.json.at("builtin").as_bool());
+    EXPECT_EQ(next.Delete("/api/v1/alert-rules/deep").status, 204);
+    EXPECT_EQ(next.Get("/api/v1/alert-rules/deep").status, 404);
+}
+
+// The last worker leaves, somebody looks after it, a worker comes: the life of an alert.
+TEST(AlertsApi, AnAlertFiresIsAcknowledgedAndResolves) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    ASSERT_EQ(scheduler.Put("/api/v1/alert-rules/nobody_there", kNoWorkers).status, 201);
+    const auto fired = ears.Await("nobody_there", AlertState::kFiring);
+    ASSERT_TRUE(fired);
+    const std::string id = fired->alert.id;
+    Answered list = scheduler.Get("/api/v1/alerts?state=firing");
+    ASSERT_EQ(list.json.at("items").as_array().size(), 1u) << list.body;
+    const auto& alert = list.json.at("items").at(0);
+    EXPECT_EQ(alert.at("id").as_string(), id);
+    EXPECT_EQ(alert.at("severity").as_string(), "critical");
+    EXPECT_TRUE(alert.at("resolved_at").is_null());
+    EXPECT_TRUE(alert.at("acknowledged").is_null());
+    EXPECT_EQ(scheduler.Get("/api/v1/alert-rules/nobody_there").Text("state"), "firing");
+
+    const Answered seen =
+        scheduler.Post("/api/v1/alerts/" + id + "/acknowledge", R"({"note": "on my way"})");
+    ASSERT_EQ(seen.status, 200) << seen.body;
+    EXPECT_EQ(seen.json.at("acknowledged").at("note").as_string(), "on my way");
+    EXPECT_EQ(scheduler.Post("/api/v1/alerts/nobody/acknowledge").status, 404);
+
+    scheduler.AttachWorker("w");
+    ASSERT_TRUE(ears.Await("nobody_there", AlertState::kResolved));
+    list = scheduler.Get("/api/v1/alerts?state=resolved");
+    ASSERT_EQ(list.json.at("items").as_array().size(), 1u) << list.body;
+    EXPECT_EQ(list.json.at("items").at(0).at("id").as_string(), id);
+    EXPECT_EQ(scheduler.Post("/api/v1/alerts/" + id + "/acknowledge").status, 409);
+    EXPECT_EQ(scheduler.Get("/api/v1/alerts?state=wrong").status, 400);
+    const Answered metrics = scheduler.Get("/metrics");
+    EXPECT_NE(metrics.body.find("takt_alert_deliveries_total{channel=\"ops\",result=\"ok\"} 2"),
+              std::string::npos);
+}
+
+// The leader changes while an alert fires: the next one says nothing twice, and resolves it.
+TEST(AlertsApi, ANewLeaderNeitherRepeatsNorForgets) {
+    auto database = std::make_shared<MemoryDatabase>();
+    Ears first_ears;
+    std::string id;
+    {
+        TestScheduler first(Quick(first_ears, database));
+        AwaitReady(first);
+        ASSERT_EQ(first.Put("/api/v1/alert-rules/nobody_there", kNoWorkers).status, 201);
+        const auto fired = first_ears.Await("nobody_there", AlertState::kFiring);
+        ASSERT_TRUE(fired);
+        id = fired->alert.id;
+        // Until it is written down that it was told.
+        for (bool written = false; !written;) {
+            std::promise<bool> answer;
+            first.store().ListSettings(Text("alert/" + id), [&](auto rows) {
+                answer.set_value(!rows->empty() &&
+                                 (*rows)[0].value.view().contains("\"told\":\"firing\""));
+            });
+            written = answer.get_future().get();
+        }
+    }
+    Ears second_ears;
+    TestSchedulerOptions options = Quick(second_ears, database);
+    options.node = "node-b";
+    TestScheduler second(std::move(options));
+    AwaitReady(second);
+    const Answered list = second.Get("/api/v1/alerts");
+    bool there = false;
+    for (const auto& alert : list.json.at("items").as_array()) {
+        there |= alert.at("id").as_string() == id && alert.at("state").as_string() == "firing";
+    }
+    EXPECT_TRUE(there) << list.body;
+    second.AttachWorker("w");
+    const auto resolved = second_ears.Await("nobody_there", AlertState::kResolved);
+    ASSERT_TRUE(resolved);
+    EXPECT_EQ(resolved->alert.id, id);
+    AwaitReady(second);
+    EXPECT_EQ(second_ears.Count(), 2u) << "two channels heard that it is over, and nothing else";
+}
+
+// Maintenance: everybody knows, nobody wants to hear it.
+TEST(AlertsApi, ASilencedRuleIsJudgedAndNotTold) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    ASSERT_EQ(scheduler
+                  .Put("/api/v1/alert-rules/quiet",
+                       R"({"metric": "tasks_pending", "operator": "<", "threshold": -1})")
+                  .status,
+              201);
+    const Answered silenced =
+        scheduler.Post("/api/v1/alert-rules/quiet/silence", R"({"duration": "1h"})");
+    ASSERT_EQ(silenced.status, 200) << silenced.body;
+    EXPECT_FALSE(silenced.json.at("silenced_until").is_null());
+    ASSERT_EQ(scheduler.Put("/api/v1/alert-rules/quiet", kNoWorkers).status, 200);
+    ASSERT_EQ(scheduler.Put("/api/v1/alert-rules/loud", kNoWorkers).status, 201);
+    ASSERT_TRUE(ears.Await("loud", AlertState::kFiring));
+    EXPECT_EQ(scheduler.Get("/api/v1/alert-rules/quiet").Text("state"), "firing");
+    EXPECT_EQ(ears.Count(), 2u) << "only the loud one, to two channels";
+    const Answered again = scheduler.Delete("/api/v1/alert-rules/quiet/silence");
+    EXPECT_TRUE(again.json.at("silenced_until").is_null()) << again.body;
+    EXPECT_EQ(scheduler.Post("/api/v1/alert-rules/quiet/silence", "{}").status, 400);
+    EXPECT_EQ(scheduler.Post("/api/v1/alert-rules/nobody/silence", R"({"duration": "1h"})").status,
+              404);
+}
+
+TEST(AlertsApi, ChannelsShowTheirLastDeliveryAndCanBeTested) {
+    Ears ears;
+    TestScheduler scheduler(Quick(ears));
+    AwaitReady(scheduler);
+    Answered channels = scheduler.Get("/api/v1/alert-channels");
+    ASSERT_EQ(channels.json.at("items").as_array().size(), 2u);
+    EXPECT_TRUE(channels.json.at("items").at(1).at("last_delivery").is_null());
+    const Answered tested = scheduler.Post("/api/v1/alert-channels/ops/test");
+    ASSERT_EQ(tested.status, 200) << tested.body;
+    EXPECT_TRUE(tested.json.at("ok").as_bool());
+    channels = scheduler.Get("/api/v1/alert-channels");
+    EXPECT_TRUE(channels.json.at("items").at(1).at("last_delivery").at("ok").as_bool());
+    EXPECT_EQ(scheduler.Post("/api/v1/alert-channels/nobody/test").status, 404);
+}
+
+// A watcher of events sees each transition as the console draws it.
+TEST(AlertsApi, EventsTellTheAlertAndNotASerial) {
+    Event event;
+    event.serial = 7;
+    event.type = EventType::kAlert;
+    event.at = *ParseTime("2026-11-15T02:00:00Z");
+    Alert alert{.id = "0abc", .rule = "r", .message = "m \"q\"", .state = AlertState::kFiring};
+    event.detail = Text(AlertEventText(alert));
+    std::string text;
+    JsonWriter json(text);
+    WriteEvent(json, event);
+    const auto read = boost::json::parse(text);
+    EXPECT_EQ(read.at("id").as_string(), "0abc");
+    EXPECT_EQ(read.at("type").as_string(), "alert");
+    EXPECT_EQ(read.at("state").as_string(), "firing");
+    EXPECT_EQ(read.at("at").as_string(), "2026-11-15T02:00:00.000Z");
+}
+
+// A leader stands and does not fire: the follower sees from the store that a run is overdue.
+TEST(FollowerWatchTest, AFollowerTellsThatNobodyFires) {
+    auto database = std::make_shared<MemoryDatabase>();
+    MemoryStore store(database);
+    const Time now = ReadClocks().wall;
+    NewTaskPtr task(new Task);
+    task->id = TaskId("nightly");
+    task->name = "Nightly";
+    task->type = "report";
+    task->queue = "default";
+    auto options = std::make_unique<TaskOptions>();
+    options->recurrence = Recurrence{.every = 24h};
+    task->options = std::move(options);
+    std::promise<Term> term;
+    store.Acquire({.node = NodeId("a-stuck-leader"), .ttl = 1h},
+                  [&](auto made) { term.set_value(*made); });
+    auto batch = std::make_shared<Batch>();
+    batch->term = term.get_future().get();
+    batch->sequence = 1;
+    batch->changes = {TaskPut{{task, {.next_at = now - 2h}}}};
+    std::promise<bool> committed;
+    store.Commit(batch, [&](auto done) { committed.set_value(done.has_value()); });
+    ASSERT_TRUE(committed.get_future().get());
+
+    Ears ears;
+    LoopThread loop;
+    AsioRuntime runtime(loop.io());
+    Delivery delivery(runtime, {{.name = "ops"}}, ears.AsTell());
+    FollowerWatch watch(runtime, store, delivery,
+                        {.node = NodeId("node-b"), .interval = 20ms, .grace = 30s});
+    const auto fired = ears.Await("run_missed_or_late", AlertState::kFiring);
+    ASSERT_TRUE(fired);
+    EXPECT_EQ(fired->observer, "node-b");
+    EXPECT_EQ(fired->alert.subject, "nightly");
+    EXPECT_EQ(fired->alert.id, AlertId({"run_missed_or_late", "nightly", now - 2h}))
+        << "as the leader would call it";
+    boost::asio::post(loop.io(), [&] { watch.OnRole(Role::kStopped); });
+    loop.Join();
+    EXPECT_EQ(ears.Count(), 1u) << "once";
+}
+
+}  // namespace
+}  // namespace takt::internal

@@ -1,0 +1,101 @@
+// What Meters holds; for meters.cc, which counts, and meters_text.cc, which tells.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "api/meter_parts.h"
+#include "api/meters.h"
+#include "base/text.h"
+#include "statistics/table.h"
+
+namespace takt::internal {
+
+inline constexpr std::array<double, 14> kDurationBounds = {
+    0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600};
+inline constexpr std::array<double, 13> kCommitBounds = {
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
+inline constexpr std::array<double, 12> kChangesBounds = {1,   2,   5,   10,   20,   50,
+                                                          100, 200, 500, 1000, 2000, 5000};
+
+// A value for each of the first names, one for the rest.
+template <typename Value>
+class ByLabel {
+  public:
+    template <typename Make>
+    Value& At(const Text& name, Make make) {
+        // Most batches are of one kind.
+        if (last_ && last_name_ == name) return *last_;
+        auto found = values_.find(name.view());
+        if (found == values_.end()) {
+            const Text key = values_.size() < kLabelsMax ? name : Text(kOtherKey);
+            found = values_.find(key.view());
+            if (found == values_.end()) found = values_.emplace(key, make()).first;
+        }
+        last_name_ = name;
+        last_ = found->second.get();
+        return *last_;
+    }
+    const auto& values() const { return values_; }
+
+  private:
+    boost::unordered_flat_map<Text, std::unique_ptr<Value>, TextHash, TextEqual> values_;
+    Text last_name_;
+    Value* last_ = nullptr;
+};
+
+struct RateCounts {
+    std::uint64_t succeeded = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t retried = 0;
+    std::uint64_t dispatched = 0;
+    std::uint64_t lost = 0;
+
+    RateCounts& operator+=(const RateCounts& other) {
+        succeeded += other.succeeded;
+        failed += other.failed;
+        retried += other.retried;
+        dispatched += other.dispatched;
+        lost += other.lost;
+        return *this;
+    }
+};
+
+struct TypeMeter {
+    MeterHistogram duration{kDurationBounds};
+    RecentSketch recent;
+};
+
+struct Meters::State {
+    explicit State(Duration interval)
+        : completions(
+              std::max(Duration(interval.count() / std::int64_t{kCompletionSlots}), Duration(1))) {}
+
+    static constexpr std::size_t kCompletionSlots = 10;
+
+    std::mutex mutex;  // Over everything but `by_class`.
+    std::uint64_t submitted = 0, completed = 0, failed = 0, cancelled = 0, retried = 0, skipped = 0,
+                  stale = 0, fired = 0, missed = 0, dispatched = 0, lost = 0;
+    EngineCounters seen;  // As of the last sample in this term.
+    MeterHistogram delay{kDurationBounds};
+    MeterHistogram commit{kCommitBounds};
+    MeterHistogram changes{kChangesBounds};
+    RecentSketch recent_delay;
+    RecentSketch recent_commit;  // In microseconds.
+    ByLabel<TypeMeter> types;
+    ByLabel<MeterHistogram> waits;  // By queue.
+    RecentCounts<RateCounts, 60> rates{std::chrono::seconds(5)};
+    RecentCounts<std::uint64_t, kCompletionSlots> completions;
+    std::array<std::atomic<std::uint64_t>, 6> by_class{};
+
+    double Throughput(Steady now) {
+        const auto seconds = std::chrono::duration<double>(completions.length()).count();
+        return static_cast<double>(completions.Sum(now)) / seconds;
+    }
+};
+
+}  // namespace takt::internal

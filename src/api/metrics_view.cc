@@ -1,0 +1,89 @@
+#include "api/metrics_view.h"
+
+#include <algorithm>
+
+#include "statistics/table.h"
+
+namespace takt::internal {
+namespace {
+
+void AddQueues(const Engine& engine, Time now, MetricsView& view) {
+    for (const auto& [name, queue] : engine.lanes().queues()) {
+        QueueNumbers numbers{name, queue->waiting, queue->working};
+        for (const Lane* lane : queue->lanes) {
+            for (std::size_t priority = 0; priority < lane->waiting.size(); ++priority) {
+                const LiveList& list = lane->waiting[priority];
+                if (list.empty()) continue;
+                view.ready[priority] += list.size();
+                const Duration wait = now - list.front()->row.ready_at;
+                numbers.oldest_wait_seconds = std::max(numbers.oldest_wait_seconds,
+                                                       std::chrono::duration<double>(wait).count());
+            }
+        }
+        if (view.queues.size() < kLabelsMax) {
+            view.queues.push_back(std::move(numbers));
+            continue;
+        }
+        if (view.queues.size() == kLabelsMax) view.queues.push_back({Text(kOtherKey)});
+        QueueNumbers& other = view.queues.back();
+        other.waiting += numbers.waiting;
+        other.working += numbers.working;
+        other.oldest_wait_seconds =
+            std::max(other.oldest_wait_seconds, numbers.oldest_wait_seconds);
+    }
+}
+
+void AddWorker(const Slot& slot, Time now, MetricsView& view) {
+    const Duration silent = std::max(now - slot.row.seen_at, Duration(0));
+    WorkerNumbers numbers{.id = slot.row.id.text(),
+                          .running = slot.busy(),
+                          .capacity = slot.row.capacity,
+                          .cpu = slot.load.cpu,
+                          .memory = slot.load.memory,
+                          .heartbeat_delay_seconds = std::chrono::duration<double>(silent).count()};
+    if (view.workers.size() < kWorkersShownMax) {
+        view.workers.push_back(std::move(numbers));
+        return;
+    }
+    if (view.workers.size() == kWorkersShownMax) view.workers.push_back({.id = Text(kOtherKey)});
+    WorkerNumbers& other = view.workers.back();
+    other.running += numbers.running;
+    other.capacity += numbers.capacity;
+    other.cpu = std::max(other.cpu, numbers.cpu);
+    other.memory = std::max(other.memory, numbers.memory);
+    other.heartbeat_delay_seconds =
+        std::max(other.heartbeat_delay_seconds, numbers.heartbeat_delay_seconds);
+}
+
+}  // namespace
+
+MetricsView ViewOf(const Engine* engine, Time now) {
+    MetricsView view;
+    if (!engine) return view;
+    const EngineCounters& counters = engine->counters();
+    view.tasks_pending = engine->count(Status::kPending);
+    view.tasks_scheduled = engine->count(Status::kScheduled);
+    view.tasks_running = engine->count(Status::kRunning);
+    view.tasks_retrying = engine->count(Status::kRetrying);
+    view.tasks_completed = counters.succeeded;
+    view.tasks_failed = counters.failed;
+    view.tasks_cancelled = counters.cancelled;
+    view.tasks_total =
+        engine->live_count() + counters.succeeded + counters.failed + counters.cancelled;
+    AddQueues(*engine, now, view);
+    for (const auto& [id, slot] : engine->workers()) {
+        const bool online = slot->row.status != WorkerStatus::kOffline;
+        ++(online ? view.workers_online : view.workers_offline);
+        if (!online) continue;
+        view.capacity += slot->row.capacity;
+        view.busy += slot->busy();
+        AddWorker(*slot, now, view);
+    }
+    if (view.capacity > 0) {
+        view.worker_utilization =
+            static_cast<double>(view.busy) / static_cast<double>(view.capacity);
+    }
+    return view;
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,57 @@
+// MetricsView: the numbers that are read from the engine when somebody asks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "engine/engine.h"
+
+namespace takt::internal {
+
+// Label values per metric. Names come from users; what is beyond is one value "(other)".
+constexpr std::size_t kLabelsMax = 50;
+constexpr std::size_t kWorkersShownMax = 100;
+
+struct QueueNumbers {
+    Text name;
+    std::uint64_t waiting = 0;
+    std::uint64_t working = 0;
+    double oldest_wait_seconds = 0;
+};
+
+struct WorkerNumbers {
+    Text id;
+    std::uint64_t running = 0;
+    std::uint64_t capacity = 0;
+    double cpu = 0;
+    double memory = 0;
+    double heartbeat_delay_seconds = 0;
+};
+
+// What GET /api/v1/metrics and /metrics show. All zeros without an engine.
+struct MetricsView {
+    std::uint64_t tasks_total = 0;  // Live ones and those that finished under this leader.
+    std::uint64_t tasks_pending = 0;
+    std::uint64_t tasks_scheduled = 0;
+    std::uint64_t tasks_running = 0;
+    std::uint64_t tasks_retrying = 0;
+    std::uint64_t tasks_completed = 0;
+    std::uint64_t tasks_failed = 0;
+    std::uint64_t tasks_cancelled = 0;
+    std::uint64_t workers_online = 0;
+    std::uint64_t workers_offline = 0;
+    std::uint64_t capacity = 0;                           // Of the workers that are online.
+    std::uint64_t busy = 0;                               // Of it, in use.
+    double worker_utilization = 0;                        // busy / capacity, 0 to 1.
+    std::array<std::uint64_t, kPriorityMax + 1> ready{};  // Could start now, by priority.
+    std::vector<QueueNumbers> queues;                     // At most kLabelsMax and "(other)".
+    std::vector<WorkerNumbers> workers;  // Online; at most kWorkersShownMax and "(other)".
+};
+
+// On the node's thread.
+MetricsView ViewOf(const Engine* engine, Time now);
+
+}  // namespace takt::internal

@@ -1,0 +1,239 @@
+#include "statistics/statistics.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace takt::internal {
+namespace {
+
+// Days stay in memory this long after they are over: a late end still finds its day.
+constexpr std::chrono::days kDaysInMemory{1};
+
+// Rows deleted at a time; what is left goes on tomorrow. Four rows a day, so this is months.
+constexpr std::size_t kDeletesMax = 1000;
+
+// The longest beginning that the keys of all these days share.
+std::string PrefixOf(Day first, Day last) {
+    const std::string a = DayText(first);
+    const std::string b = DayText(last);
+    const auto [end, other] = std::ranges::mismatch(a, b);
+    return std::string(kStatisticsPrefix) + std::string(a.begin(), end);
+}
+
+}  // namespace
+
+Statistics::Statistics(Runtime& runtime, Store& store, StatisticsConfig config)
+    : runtime_(runtime), store_(store), config_(config) {}
+
+Statistics::~Statistics() {
+    runtime_.Cancel(flush_timer_);
+    runtime_.Cancel(step_timer_);
+}
+
+void Statistics::OnCommit(const Committed& committed) {
+    for (const Change& change : committed.changes) {
+        const auto* execution = std::get_if<ExecutionChange>(&change);
+        if (!execution || execution->after != Place::kHistory) continue;
+        const Execution& row = execution->row;
+        rollup_.Add(row);
+        if (row.started_at != Time{}) {
+            series_.Ran(row.started_at - row.ready_at, row.finished_at - row.started_at);
+        }
+    }
+}
+
+void Statistics::Release(const Effects& effects) {
+    for (const Event& event : effects.events) {
+        switch (event.type) {
+            case EventType::kTaskSubmitted:
+                series_.Submitted();
+                break;
+            case EventType::kTaskCompleted:
+                series_.Completed();
+                break;
+            case EventType::kTaskFailed:
+                series_.Failed();
+                break;
+            case EventType::kTaskRetrying:
+                series_.Retried();
+                break;
+            default:
+                break;
+        }
+    }
+}
+
+void Statistics::OnRole(Role role) {
+    const bool leads = role == Role::kLeader;
+    if (leads == leading_) return;
+    leading_ = leads;
+    ++term_;
+    runtime_.Cancel(std::exchange(flush_timer_, 0));
+    runtime_.Cancel(std::exchange(step_timer_, 0));
+    // Another leader goes on from the rows; what is here would be older than theirs.
+    rollup_.Clear();
+    series_.Clear();
+    cleaned_ = {};
+    if (!leads) return;
+    FlushLater();
+    StepLater();
+}
+
+void Statistics::StepLater() {
+    step_timer_ = runtime_.After(config_.step, [this] {
+        step_timer_ = 0;
+        node_->Look([this, alive = std::weak_ptr(alive_)](const Engine* engine) {
+            if (!alive.lock() || !leading_ || !engine) return;
+            const auto count = [&](Status status) { return engine->count(status); };
+            series_.EndStep(runtime_.Now().wall,
+                            {.running = count(Status::kScheduled) + count(Status::kRunning),
+                             .pending = count(Status::kPending) + count(Status::kRetrying)});
+        });
+        StepLater();
+    });
+}
+
+void Statistics::FlushLater() {
+    flush_timer_ = runtime_.After(config_.flush_interval, [this] {
+        flush_timer_ = 0;
+        const Day today = std::chrono::floor<std::chrono::days>(runtime_.Now().wall);
+        LoadNew();
+        Write([] {});
+        rollup_.Forget(today - kDaysInMemory);
+        if (std::exchange(cleaned_, today) != today) DeleteOld();
+        FlushLater();
+    });
+}
+
+// A day is added to what the store has of it before it is written: an earlier leader, or this node
+// in an earlier term, may have written it too.
+void Statistics::LoadNew() {
+    for (const Day day : rollup_.TakeNew()) LoadDay(day, [] {});
+}
+
+void Statistics::LoadDay(Day day, Action then) {
+    const Text prefix(std::string(kStatisticsPrefix) + DayText(day) + "/");
+    store_.ListSettings(
+        prefix, [this, &runtime = runtime_, day, term = term_, then = std::move(then),
+                 alive = std::weak_ptr(alive_)](auto rows) mutable {
+            runtime.Post(
+                [this, day, term, alive, then = std::move(then), rows = std::move(rows)]() mutable {
+                    if (!alive.lock() || term != term_) return then();
+                    if (rows) {
+                        if (auto loaded = rollup_.Load(day, *rows); !loaded) {
+                            Log(LogLevel::kError, "statistics", "part of a day is lost",
+                                {{"day", DayText(day)}, {"error", loaded.error().detail}});
+                        }
+                        return then();
+                    }
+                    Log(LogLevel::kWarning, "statistics", "cannot read a day, trying again",
+                        {{"day", DayText(day)}, {"error", rows.error().detail}});
+                    runtime_.After(config_.flush_interval, [this, day, term, alive] {
+                        if (alive.lock() && term == term_) LoadDay(day, [] {});
+                    });
+                    then();
+                });
+        });
+}
+
+void Statistics::Write(Action done) {
+    auto rows = std::make_shared<std::vector<SettingPut>>(rollup_.TakeChanged());
+    if (rows->empty()) return done();
+    struct Pending {
+        std::size_t left;
+        Action done;
+    };
+    auto pending = std::make_shared<Pending>(rows->size(), std::move(done));
+    for (const SettingPut& row : *rows) {
+        node_->Ask(SetSetting{.key = row.key, .value = row.value},
+                   [this, pending, key = row.key, term = term_,
+                    alive = std::weak_ptr(alive_)](Result<Answer> answer) {
+                       // The next flush writes it again, whole.
+                       if (!answer && alive.lock() && term == term_) {
+                           rollup_.PutBack({{key, {}}});
+                       }
+                       if (--pending->left == 0) pending->done();
+                   });
+    }
+}
+
+void Statistics::Flush(Action done) {
+    runtime_.Post([this, done = std::move(done), alive = std::weak_ptr(alive_)]() mutable {
+        if (!alive.lock() || !leading_) return done();
+        // A day must be loaded before it is written; what could not be loaded is not.
+        const std::vector<Day> days = rollup_.TakeNew();
+        if (days.empty()) return Write(std::move(done));
+        auto left = std::make_shared<std::size_t>(days.size());
+        auto last = std::make_shared<Action>(std::move(done));
+        for (const Day day : days) {
+            LoadDay(day, [this, alive, left, last] {
+                if (--*left > 0) return;
+                alive.lock() ? Write(std::move(*last)) : (*last)();
+            });
+        }
+    });
+}
+
+// Keys of days that retention does not keep are deleted, a bounded number at a time.
+void Statistics::DeleteOld() {
+    const Day before = std::chrono::floor<std::chrono::days>(runtime_.Now().wall - config_.keep);
+    store_.ListSettings(Text(kStatisticsPrefix), [this, &runtime = runtime_, before, term = term_,
+                                                  alive = std::weak_ptr(alive_)](auto rows) {
+        std::vector<Input> deletes;
+        if (!rows) return;  // Tomorrow is another day.
+        for (const SettingPut& row : *rows) {
+            const auto parts = ParseStatisticsKey(row.key);
+            if (!parts || parts->day >= before || deletes.size() >= kDeletesMax) continue;
+            deletes.push_back(SetSetting{.key = row.key});
+        }
+        if (deletes.empty()) return;
+        runtime.Post([this, alive, term, deletes = std::move(deletes)]() mutable {
+            if (alive.lock() && term == term_) node_->Tell(std::move(deletes));
+        });
+    });
+}
+
+void Statistics::Ask(ReportQuery query, Done<std::vector<ReportLine>> done) {
+    if (auto checked = CheckReport(query); !checked) return done(std::unexpected(checked.error()));
+    runtime_.Post([this, query = std::move(query), done = std::move(done),
+                   alive = std::weak_ptr(alive_)]() mutable {
+        if (!alive.lock()) return done(Fail(ErrorCode::kCancelled, "the scheduler is stopping"));
+        // What is in memory first: a day that leaves it afterwards is in the store by then.
+        auto live = rollup_.Rows();
+        const auto day = [](Time time) { return std::chrono::floor<std::chrono::days>(time); };
+        const Text prefix(PrefixOf(day(query.from), day(query.to - Duration(1))));
+        store_.ListSettings(prefix, [query = std::move(query), live = std::move(live),
+                                     done = std::move(done)](auto rows) mutable {
+            if (!rows) return done(std::unexpected(rows.error()));
+            StatisticsReport report(std::move(query));
+            Result<void> added;
+            const auto add = [&](const SettingPut& row) {
+                if (auto one = report.Add(row); !one) added = one;
+            };
+            for (const SettingPut& row : *rows) {
+                const bool replaced = std::ranges::any_of(live, [&](const Rollup::Row& known) {
+                    return known.whole && known.row.key == row.key;
+                });
+                if (!replaced) add(row);
+            }
+            for (const Rollup::Row& known : live) add(known.row);
+            if (!added) {
+                Log(LogLevel::kError, "statistics", "a stored row is left out of a report",
+                    {{"error", added.error().detail}});
+            }
+            done(report.Finish());
+        });
+    });
+}
+
+void Statistics::AskSeries(Duration back,
+                           std::move_only_function<void(std::vector<SeriesPoint>)> done) {
+    runtime_.Post([this, back, done = std::move(done), alive = std::weak_ptr(alive_)]() mutable {
+        if (!alive.lock()) return done({});
+        done(series_.Since(runtime_.Now().wall - back));
+    });
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,77 @@
+// Statistics: counts, durations and waits of everything that ended, kept after the executions
+// themselves are gone.
+//
+// The leader adds up what the node commits and writes it down as a few rows of settings every ten
+// seconds and when it stops in order. What ended in the last ten seconds before a crash is not in
+// them; nothing is ever counted twice. A new leader goes on from the rows it finds.
+//
+// Runs on the node's thread; Bind it to its node before the node starts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "node/node.h"
+#include "node/runtime.h"
+#include "node/sink.h"
+#include "statistics/report.h"
+#include "statistics/rollup.h"
+#include "statistics/series.h"
+#include "store/store.h"
+
+namespace takt::internal {
+
+struct StatisticsConfig {
+    Duration flush_interval{10'000};
+    Duration step{10'000};                        // Of the series.
+    Duration keep{std::chrono::hours(24 * 400)};  // Older days are deleted.
+};
+
+class Statistics final : public Sink {
+  public:
+    // The runtime and the store must outlive it.
+    Statistics(Runtime& runtime, Store& store, StatisticsConfig config);
+    ~Statistics() override;
+    void Bind(Node& node) { node_ = &node; }
+
+    // Sink. On the node's thread.
+    void OnCommit(const Committed& committed) override;
+    void Release(const Effects& effects) override;
+    void OnRole(Role role) override;
+
+    // From any thread: writes down what there is now. `done` comes on the node's thread when the
+    // store has it, or could not be given it; at once while this node does not lead.
+    void Flush(Action done);
+
+    // From any thread. `done` comes on any thread. kUnavailable if the store cannot be read.
+    void Ask(ReportQuery query, Done<std::vector<ReportLine>> done);
+    // From any thread. `done` comes on the node's thread.
+    void AskSeries(Duration back, std::move_only_function<void(std::vector<SeriesPoint>)> done);
+
+    const StatisticsConfig& config() const { return config_; }
+
+  private:
+    void Write(Action done);
+    void LoadNew();
+    void LoadDay(Day day, Action then);
+    void DeleteOld();
+    void StepLater();
+    void FlushLater();
+
+    Runtime& runtime_;
+    Store& store_;
+    const StatisticsConfig config_;
+    Node* node_ = nullptr;
+    Rollup rollup_;
+    Series series_;
+    bool leading_ = false;
+    std::uint64_t term_ = 0;  // Tells late answers of an earlier term.
+    std::uint64_t flush_timer_ = 0;
+    std::uint64_t step_timer_ = 0;
+    Day cleaned_{};  // The day on which old ones were last deleted.
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace takt::internal

@@ -1,0 +1,159 @@
+#include "statistics/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <future>
+#include <thread>
+
+#include "node/asio_runtime.h"
+#include "store/memory/memory_store.h"
+
+namespace takt::internal {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs all it is given at once, and tells when somebody leads.
+class InstantWorker final : public Sink {
+  public:
+    explicit InstantWorker(Statistics& next) : next_(next) {}
+    void OnCommit(const Committed& committed) override { next_.OnCommit(committed); }
+    void Release(const Effects& effects) override {
+        next_.Release(effects);
+        for (const Assign& assign : effects.assigns) {
+            node->Tell(Report{
+                .session = assign.session,
+                .attempt = {assign.execution.id, assign.execution.attempt, assign.execution.token},
+                .success = true});
+        }
+        for (const Event& event : effects.events) {
+            if (event.type == EventType::kTaskCompleted && --wanted == 0) completed.set_value();
+        }
+    }
+    void OnRole(Role role) override {
+        next_.OnRole(role);
+        if (role == Role::kLeader) leading.set_value();
+    }
+
+    Node* node = nullptr;
+    int wanted = 0;
+    std::promise<void> leading;
+    std::promise<void> completed;
+
+  private:
+    Statistics& next_;
+};
+
+// One scheduler after the other over the same database.
+class Leader {
+  public:
+    explicit Leader(std::shared_ptr<MemoryDatabase> database, const char* name)
+        : store_(std::move(database)),
+          statistics(runtime_, store_, {.flush_interval = 1h, .step = 1h, .keep = 48h}),
+          worker_(statistics),
+          node_(runtime_, store_, {.leadership = {.node = NodeId(Text(name))}}, NewRandomSeed(),
+                &worker_) {
+        worker_.node = &node_;
+        statistics.Bind(node_);
+        node_.Start();
+        EXPECT_EQ(worker_.leading.get_future().wait_for(10s), std::future_status::ready);
+    }
+    ~Leader() {
+        std::promise<void> stopped;
+        node_.Stop([&] { stopped.set_value(); });
+        stopped.get_future().wait();
+        guard_.reset();
+        loop_.stop();
+        thread_.join();
+    }
+
+    void RunTasks(int count) {
+        worker_.wanted = count;
+        worker_.completed = {};
+        Worker worker;
+        worker.id = WorkerId("w");
+        worker.capacity = 100;
+        if (!std::exchange(attached_, true)) node_.Tell(Attach{.session = 1, .worker = worker});
+        for (int i = 0; i < count; ++i) {
+            NewTaskPtr task(new Task);
+            task->name = "job";
+            task->type = "work";
+            task->queue = "default";
+            node_.Tell(Submit{.task = std::move(task)});
+        }
+        EXPECT_EQ(worker_.completed.get_future().wait_for(10s), std::future_status::ready);
+    }
+    void Flush() {
+        std::promise<void> done;
+        statistics.Flush([&] { done.set_value(); });
+        EXPECT_EQ(done.get_future().wait_for(10s), std::future_status::ready);
+    }
+    std::uint64_t CountJobs() {
+        std::promise<std::uint64_t> answer;
+        const Time now = ReadClocks().wall;
+        statistics.Ask({.by = ReportBy::kTask, .from = now - 24h, .to = now + 24h},
+                       [&](auto lines) {
+                           std::uint64_t count = 0;
+                           for (const auto& line : lines.value()) count += line.cell->success;
+                           answer.set_value(count);
+                       });
+        return answer.get_future().get();
+    }
+
+  private:
+    boost::asio::io_context loop_{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{
+        loop_.get_executor()};
+    AsioRuntime runtime_{loop_};
+    MemoryStore store_;
+
+  public:
+    Statistics statistics;
+
+  private:
+    InstantWorker worker_;
+    Node node_;
+    bool attached_ = false;
+    std::thread thread_{[this] { loop_.run(); }};
+};
+
+// A leader stops in order, another takes over: the day goes on where it was.
+TEST(StatisticsTest, OutliveTheirLeader) {
+    auto database = std::make_shared<MemoryDatabase>();
+    {
+        Leader first(database, "a");
+        first.RunTasks(20);
+        EXPECT_EQ(first.CountJobs(), 20u) << "what is not written yet counts too";
+        first.Flush();
+        first.RunTasks(5);
+        first.Flush();
+        EXPECT_EQ(first.CountJobs(), 25u);
+    }
+    Leader second(database, "b");
+    EXPECT_EQ(second.CountJobs(), 25u) << "from the store";
+    second.RunTasks(10);
+    EXPECT_EQ(second.CountJobs(), 35u) << "before its own day is loaded";
+    second.Flush();
+    EXPECT_EQ(second.CountJobs(), 35u) << "and after";
+}
+
+// A leader crashes between two flushes: what it had not written is lost, nothing else.
+TEST(StatisticsTest, ACrashLosesOnlyWhatWasNotFlushed) {
+    auto database = std::make_shared<MemoryDatabase>();
+    {
+        Leader first(database, "a");
+        first.RunTasks(20);
+        first.Flush();
+        first.RunTasks(5);
+    }
+    Leader second(database, "b");
+    second.RunTasks(1);
+    second.Flush();
+    EXPECT_EQ(second.CountJobs(), 21u);
+}
+
+}  // namespace
+}  // namespace takt::internal

@@ -1,0 +1,103 @@
+#include "statistics/table.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "statistics.pb.h"
+
+namespace takt::internal {
+namespace {
+
+void Encode(const Sketch& sketch, record::Sketch& to) {
+    std::size_t last = 0;
+    for (std::size_t bucket = 0; bucket < Sketch::kBuckets; ++bucket) {
+        const std::uint32_t count = sketch.counts()[bucket];
+        if (count == 0) continue;
+        to.add_steps(static_cast<std::uint32_t>(bucket - last));
+        to.add_counts(count);
+        last = bucket;
+    }
+    to.set_sum_ms(sketch.sum_ms());
+    to.set_max_ms(sketch.max_ms());
+}
+
+void Decode(const record::Sketch& from, Sketch& to) {
+    std::size_t bucket = 0;
+    const int size = std::min(from.steps_size(), from.counts_size());
+    for (int i = 0; i < size; ++i) {
+        bucket += from.steps(i);
+        to.AddBucket(bucket, from.counts(i));
+    }
+    to.AddExact(from.sum_ms(), from.max_ms());
+}
+
+}  // namespace
+
+void StatisticsCell::Add(const StatisticsCell& other) {
+    if (!other.name.empty()) name = other.name;
+    if (!other.type.empty()) type = other.type;
+    success += other.success;
+    failed += other.failed;
+    cancelled += other.cancelled;
+    skipped += other.skipped;
+    missed += other.missed;
+    retries += other.retries;
+    duration.Add(other.duration);
+    wait.Add(other.wait);
+}
+
+StatisticsCell& StatisticsTable::At(const Text& key) {
+    const auto found = cells_.find(key.view());
+    if (found != cells_.end()) return *found->second;
+    const bool full = cells_.size() >= cells_max_;
+    auto& cell = cells_[full ? Text(kOtherKey) : key];
+    if (!cell) cell = std::make_unique<StatisticsCell>();
+    return *cell;
+}
+
+Result<void> StatisticsTable::AddEncoded(std::string_view bytes) {
+    record::Table table;
+    if (!table.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+        return Fail(ErrorCode::kInvalid, "a stored table of statistics cannot be read");
+    }
+    for (const record::Cell& from : table.cells()) {
+        StatisticsCell& cell = At(Text(from.key()));
+        if (!from.name().empty() && cell.name.empty()) cell.name = Text(from.name());
+        if (!from.type().empty() && cell.type.empty()) cell.type = Text(from.type());
+        cell.success += from.success();
+        cell.failed += from.failed();
+        cell.cancelled += from.cancelled();
+        cell.skipped += from.skipped();
+        cell.missed += from.missed();
+        cell.retries += from.retries();
+        Decode(from.duration(), cell.duration);
+        Decode(from.wait(), cell.wait);
+    }
+    return {};
+}
+
+std::string StatisticsTable::Encode() const {
+    // In the order of their keys, so that equal tables are equal bytes.
+    std::vector<std::pair<std::string_view, const StatisticsCell*>> sorted;
+    sorted.reserve(cells_.size());
+    for (const auto& [key, cell] : cells_) sorted.emplace_back(key.view(), cell.get());
+    std::ranges::sort(sorted, {}, [](const auto& entry) { return entry.first; });
+    record::Table table;
+    for (const auto& [key, cell] : sorted) {
+        record::Cell& to = *table.add_cells();
+        to.set_key(std::string(key));
+        to.set_name(cell->name.str());
+        to.set_type(cell->type.str());
+        to.set_success(cell->success);
+        to.set_failed(cell->failed);
+        to.set_cancelled(cell->cancelled);
+        to.set_skipped(cell->skipped);
+        to.set_missed(cell->missed);
+        to.set_retries(cell->retries);
+        internal::Encode(cell->duration, *to.mutable_duration());
+        internal::Encode(cell->wait, *to.mutable_wait());
+    }
+    return table.SerializeAsString();
+}
+
+}  // namespace takt::internal

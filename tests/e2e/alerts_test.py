@@ -1,0 +1,135 @@
+"""Alerts and statistics of real processes: a webhook that checks signatures, a leader that is killed."""
+import hashlib
+import hmac
+import http.server
+import json
+import pathlib
+import signal
+import threading
+import unittest
+
+from harness import TaktTest, until
+
+USAGE, CONFLICT = 2, 4
+SECRET = "s3cret of the test"
+
+
+class Hook:
+    """A receiver of webhooks that keeps what is signed and refuses what is not."""
+
+    def __init__(self, failures=0):
+        self.heard = []
+        self.failures = failures
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                text = self.headers["X-Takt-Timestamp"].encode() + b"." + body
+                expected = "sha256=" + hmac.new(SECRET.encode(), text, hashlib.sha256).hexdigest()
+                if not hmac.compare_digest(expected, self.headers["X-Takt-Signature"]):
+                    status = 403
+                elif outer.failures > 0:
+                    outer.failures -= 1
+                    status = 503
+                else:
+                    outer.heard.append(json.loads(body))
+                    status = 204
+                self.send_response(status)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/takt?x=1"
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+    def states(self, rule):
+        return [notice["alert"]["state"] for notice in self.heard if notice["alert"]["rule"] == rule]
+
+
+class Alerts(TaktTest):
+    def hook(self, **options):
+        hook = Hook(**options)
+        self.addCleanup(hook.close)
+        config = pathlib.Path(self.folder) / "takt.yaml"
+        config.write_text(f"""
+alerts:
+  interval: 1s
+  rules:
+    - name: nobody_there
+      metric: workers_online
+      operator: "<"
+      threshold: 1
+      duration: 1s
+      severity: critical
+      channels: [ops]
+  channels:
+    - {{name: ops, kind: webhook, url: "{hook.url}", secret: "{SECRET}"}}
+""")
+        return hook, ["--config", str(config)]
+
+    def test_an_alert_fires_is_told_once_and_resolves_across_a_crash(self):
+        # Nobody is there; the channel fails at first; the leader is killed; a worker comes.
+        hook, config = self.hook(failures=1)
+        server = self.serve(*config)
+        until(lambda: hook.states("nobody_there") == ["firing"], "the webhook is told")
+        alert = self.takt_json("alerts")["items"][0]
+        self.assertEqual(alert["rule"], "nobody_there")
+        self.assertIn("nobody_there", self.takt("alerts"))
+        self.assertIn("workers_online < 1", self.takt("alerts", "rules"))
+        self.takt("alerts", "ack", alert["id"], "--note", "on my way")
+
+        def kept():
+            seen = self.takt_json("alerts")["items"][0]
+            return seen["acknowledged"] and seen["acknowledged"]["note"] == "on my way"
+
+        until(kept, "it is acknowledged")
+        # Told and written down; a kill from here on must not have it told again.
+        until(lambda: self.metric("takt_alert_deliveries_total") >= 1, "it is counted")
+        self.takt("alerts", "silence", "no_online_workers", "--for", "1h")
+        server.signal(signal.SIGKILL)
+        server.wait()
+        self.serve(*config)
+        until(lambda: self.run_takt("alerts", "--json").returncode == 0, "alerts are read")
+        self.assertEqual(self.takt_json("alerts")["items"][0]["id"], alert["id"])
+        self.worker("w", "--demo")
+        until(lambda: hook.states("nobody_there") == ["firing", "resolved"], "it is over")
+        resolved = self.takt_json("alerts", "list", "--state", "resolved")["items"]
+        self.assertEqual([row["id"] for row in resolved], [alert["id"]])
+
+    def test_a_channel_can_be_tested_and_a_wrong_one_is_refused(self):
+        # Somebody tries out what he configured.
+        hook, config = self.hook()
+        self.serve(*config)
+        until(lambda: self.run_takt("alerts", "rules").returncode == 0, "alerts are read")
+        self.assertIn("told", self.takt("alerts", "test", "ops"))
+        self.assertTrue(any(notice["test"] for notice in hook.heard))
+        text = self.refused(USAGE, "serve", "--store", f"file:{self.folder}/other", "--listen",
+                            "127.0.0.1:0", "--set", "alerts.channels=[{name: x, kind: pager}]")
+        self.assertIn("alerts.channels", text)
+
+    def test_statistics_outlive_the_scheduler(self):
+        # A stop in order and a start: the day goes on.
+        server = self.serve()
+        self.worker("w", "--demo")
+        for _ in range(3):
+            self.takt("submit", "echo", "--wait")
+        self.assertEqual(self.takt_json("stats", "--by", "worker")["items"][0]["success"], 3)
+        server.signal(signal.SIGTERM)
+        server.wait()
+        self.serve()
+        lines = self.takt("stats", "--by", "task", "--csv").splitlines()
+        self.assertTrue(lines[0].startswith("task,name,total,"), lines)
+        self.assertIn(",3,3,0,", lines[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
