@@ -1,0 +1,90 @@
+// What the API answers about alerts and statistics.
+
+export type Severity = 'info' | 'warning' | 'critical';
+export type AlertState = 'ok' | 'pending' | 'firing' | 'resolved';
+
+export interface Alert {
+    id: string;
+    rule: string;
+    severity: Severity;
+    state: AlertState;
+    metric: string;
+    operator: string;
+    threshold: number;
+    value: number | null;
+    subject: string;
+    message: string;
+    pending_at: string;
+    firing_at: string | null;
+    resolved_at: string | null;
+    acknowledged: { by: string; at: string; note?: string } | null;
+    silenced_until: string | null;
+}
+
+export interface AlertRule {
+    name: string;
+    description: string;
+    metric: string;
+    operator: string;
+    threshold: number;
+    duration: string;
+    severity: Severity;
+    enabled: boolean;
+    builtin: boolean;
+    channels: string[];
+    silenced_until: string | null;
+    state: AlertState;
+    value: number | null;
+}
+
+export type AlertRuleFields = Pick<
+    AlertRule,
+    'description' | 'metric' | 'operator' | 'threshold' | 'duration' | 'severity' | 'enabled' | 'channels'
+>;
+
+export interface AlertMetric {
+    name: string;
+    unit: string;
+    help: string;
+}
+
+export interface AlertChannel {
+    name: string;
+    kind: 'log' | 'webhook' | 'email';
+    target: string;
+    last_delivery: { at: string; ok: boolean; error?: string } | null;
+}
+
+export interface Statistic {
+    key: string;
+    name: string;
+    total: number;
+    success: number;
+    failed: number;
+    cancelled: number;
+    skipped: number;
+    missed: number;
+    retries: number;
+    success_rate: number | null;
+    duration: { avg_ms: number; p50_ms: number; p95_ms: number; p99_ms: number; max_ms: number };
+    wait: { avg_ms: number; p95_ms: number };
+}
+
+export interface SeriesPoint {
+    at: string;
+    submitted: number;
+    completed: number;
+    failed: number;
+    retries: number;
+    running: number;
+    pending: number;
+    wait_p50_ms: number | null;
+    wait_p99_ms: number | null;
+    run_p50_ms: number | null;
+    run_p99_ms: number | null;
+}
+
+export interface Series {
+    step: string;
+    items: SeriesPoint[];
+}
