@@ -19,6 +19,7 @@
 #include "api/meters.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "console/console.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "links/push_link.h"
@@ -238,7 +239,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config) {
          .config = {.version = kVersion,
                     .access = {.loopback_only = loopback, .insecure = p.config.server.insecure},
                     .bulk_bytes_max = p.config.server.bulk_bytes_max},
-         .more_routes = std::move(more_routes)});
+         .more_routes = std::move(more_routes),
+         .pages = ConsolePage});
     relay->Set(p.api);
     p.node->Start();
     p.thread = std::thread([&loop = p.loop] { loop.run(); });

@@ -10,7 +10,7 @@ if (root) {
     createRoot(root).render(
         <StrictMode>
             <PreferencesProvider>
-                <BrowserRouter>
+                <BrowserRouter future={{ v7_startTransition: true, v7_relativeSplatPath: true }}>
                     <Console />
                 </BrowserRouter>
             </PreferencesProvider>

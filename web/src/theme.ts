@@ -83,7 +83,7 @@ export function themeOf(isDark: boolean): ThemeConfig {
         },
         components: {
             Layout: { headerBg: palette.card, siderBg: palette.card, headerPadding: '0 20px' },
-            Menu: { itemBorderRadius: 6, itemHeight: 38 },
+            Menu: { itemBorderRadius: 6, itemHeight: 38, itemSelectedBg: isDark ? '#173331' : '#e2f0ee' },
             Table: { headerBg: 'transparent', headerSplitColor: 'transparent', cellPaddingBlockSM: 9 },
             Card: { headerFontSize: 14, headerHeight: 46 },
         },

@@ -84,7 +84,7 @@ export const work = {
     'overview.sinceStart': 'since the leader began',
     'overview.submitted': 'Submitted',
     'overview.successRate': 'Success rate',
-    'overview.term': 'term {epoch}, {nodes} schedulers',
+    'overview.term': 'term {epoch} · schedulers: {nodes}',
     'overview.throughput': 'Throughput',
     'overview.throughputDetail': 'finished executions',
     'overview.utilization': '{share} of all slots',
