@@ -22,8 +22,10 @@ export type LiveState = 'connecting' | 'live' | 'polling' | 'offline';
 type Listener = (event: LiveEvent | undefined) => void;
 
 const tickMs = 2_000;
-// How long the feed ticks before it looks for the stream again.
-const pollForMs = 15_000;
+// How long the feed ticks before it looks for the stream again: soon where another node leads, which may
+// change at any time; later where there is too much to see.
+const pollElsewhereMs = 4_000;
+const pollBusyMs = 30_000;
 // A page that handles more than this does nothing else; people cannot read so fast either.
 const eventsPerSecondMax = 400;
 
@@ -88,12 +90,12 @@ class LiveFeed {
             onLost: () => this.become('offline'),
             onRefused: (problem) => {
                 if (problem.status === 401 || problem.status === 403) return this.become('offline');
-                this.pollAWhile();
+                this.pollFor(pollElsewhereMs);
             },
         });
     }
 
-    private pollAWhile(): void {
+    private pollFor(ms: number): void {
         this.running?.abort();
         const running = new AbortController();
         this.running = running;
@@ -101,7 +103,7 @@ class LiveFeed {
         // Still ticking while it tries, so that the page does not stand still.
         setTimeout(() => {
             if (!running.signal.aborted) this.connect(running.signal);
-        }, pollForMs);
+        }, ms);
     }
 
     private receive(event: StreamEvent): void {
@@ -111,7 +113,7 @@ class LiveFeed {
             this.counted = 0;
         }
         this.counted += 1;
-        if (this.counted > eventsPerSecondMax) return this.pollAWhile();
+        if (this.counted > eventsPerSecondMax) return this.pollFor(pollBusyMs);
         if (event.event === 'reset') return this.tell(undefined);
         try {
             this.tell({ type: event.event, ...(JSON.parse(event.data) as object) } as LiveEvent);
