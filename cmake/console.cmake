@@ -14,7 +14,7 @@ add_custom_command(OUTPUT ${web}/.installed
   COMMAND ${CMAKE_COMMAND} -E copy ${web_packages} ${web}
   # What is built needs none of the packages' install scripts.
   COMMAND ${CMAKE_COMMAND} -E chdir ${web}
-          ${TAKT_NPM} ci --ignore-scripts --silent --no-audit --no-fund --prefer-offline
+          ${TAKT_NPM} ci --ignore-scripts --loglevel=error --no-audit --no-fund --prefer-offline
   COMMAND ${CMAKE_COMMAND} -E touch ${web}/.installed
   DEPENDS ${web_packages}
   COMMENT "Installing what builds the console")
@@ -31,3 +31,14 @@ add_custom_command(OUTPUT ${web}/files.cc ${web}/files.blob
 takt_library(console DEPENDS takt_http)
 target_sources(takt_console PRIVATE ${web}/files.cc)
 set_source_files_properties(${web}/files.cc PROPERTIES OBJECT_DEPENDS ${web}/files.blob)
+
+if(TAKT_TESTING)
+  # A real browser (Debian's chromium) at real schedulers; each file is one test.
+  find_program(TAKT_NODE NAMES node nodejs REQUIRED)
+  foreach(name access leader operate tasks)
+    add_test(NAME console_${name}
+             COMMAND ${TAKT_NODE} ${PROJECT_SOURCE_DIR}/tests/console/${name}_test.mjs)
+    set_tests_properties(console_${name} PROPERTIES TIMEOUT 180 ENVIRONMENT
+      "TAKT_BINARY=$<TARGET_FILE:takt>;TAKT_WEB=${web}")
+  endforeach()
+endif()

@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const binary = process.env.TAKT_BINARY ?? 'build/takt';
 // Where npm has installed what the tests need: the folder that the console is built in.
 const modules = process.env.TAKT_WEB ?? 'build/web';
 const chromiumPath = process.env.TAKT_CHROMIUM ?? '/usr/bin/chromium';
-const { chromium } = createRequire(join(process.cwd(), modules, '/'))('playwright-core');
+const { chromium } = createRequire(join(resolve(modules), 'package.json'))('playwright-core');
 
 // Long enough for a machine that does ten other things.
 export const patienceMs = 30_000;
