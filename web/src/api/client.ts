@@ -37,15 +37,15 @@ export function withQuery(path: string, query: Query = {}): string {
     return `${path}?${new URLSearchParams(pairs.map(([key, value]) => [key, String(value)]))}`;
 }
 
-export function authorization(): Record<string, string> {
-    const text = token.get();
+export function authorization(text: string): Record<string, string> {
     return text ? { Authorization: `Bearer ${text}` } : {};
 }
 
-// Turns a refusal into a Problem, and asks for a token where one is missing.
-export async function problemOf(response: Response): Promise<Problem> {
+// Turns the refusal of a call that was sent with the token `used` into a Problem, and asks for a token where
+// one is missing.
+export async function problemOf(response: Response, used: string): Promise<Problem> {
     const body = (await response.json().catch(() => ({}))) as Record<string, string | undefined>;
-    if (response.status === 401) token.refuse();
+    if (response.status === 401) token.refuse(used);
     return new Problem(
         response.status,
         body.code ?? 'unknown',
@@ -63,6 +63,7 @@ interface Options {
 }
 
 async function send(method: string, path: string, options: Options = {}): Promise<Response> {
+    const used = token.get();
     const gaveUp = new AbortController();
     const timer = setTimeout(() => gaveUp.abort(), timeoutMs);
     options.signal?.addEventListener('abort', () => gaveUp.abort());
@@ -72,13 +73,13 @@ async function send(method: string, path: string, options: Options = {}): Promis
             headers: {
                 Accept: 'application/json',
                 ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
-                ...authorization(),
+                ...authorization(used),
                 ...options.headers,
             },
             body: options.body === undefined ? undefined : JSON.stringify(options.body),
             signal: gaveUp.signal,
         });
-        if (!response.ok) throw await problemOf(response);
+        if (!response.ok) throw await problemOf(response, used);
         return response;
     } catch (error) {
         if (error instanceof Problem || options.signal?.aborted) throw error;

@@ -1,5 +1,6 @@
 // Server-sent events over fetch: EventSource cannot send an Authorization header.
 import { authorization, Problem, problemOf } from './client';
+import { token } from './token';
 
 export interface StreamEvent {
     event: string;
@@ -99,11 +100,12 @@ export async function follow(path: string, options: StreamOptions): Promise<void
         const abort = () => connection.abort();
         signal.addEventListener('abort', abort);
         let problem: Problem | undefined;
+        const used = token.get();
         try {
             const response = await fetch(path, {
                 headers: {
                     Accept: 'text/event-stream',
-                    ...authorization(),
+                    ...authorization(used),
                     ...(lastId ? { 'Last-Event-ID': lastId } : {}),
                 },
                 // A follower sends us to the leader, which the page may not call: see live.ts.
@@ -115,7 +117,7 @@ export async function follow(path: string, options: StreamOptions): Promise<void
                 return options.onRefused(new Problem(307, 'elsewhere', ''));
             }
             if (!response.ok) {
-                problem = await problemOf(response);
+                problem = await problemOf(response, used);
                 if (response.status < 500 && response.status !== 429) return options.onRefused(problem);
             } else {
                 failures = 0;

@@ -3,6 +3,7 @@
 
 const key = 'takt.token';
 let refused = false;
+let changing = false;
 const listeners = new Set<() => void>();
 
 function changed(): void {
@@ -25,11 +26,22 @@ export const token = {
         changed();
     },
 
-    // The server answered 401: what we have, if anything, is not good enough.
-    refuse(): void {
-        if (refused) return;
+    // The server answered 401 to a call that was sent with `used`. Calls that were under way while the token
+    // was changed say nothing about the new one.
+    refuse(used: string): void {
+        if (refused || changing || used !== token.get()) return;
         refused = true;
         changed();
+    },
+
+    // Calls that are refused meanwhile are no reason to ask for a token: the first one is just being made.
+    async whileChanging<T>(work: () => Promise<T>): Promise<T> {
+        changing = true;
+        try {
+            return await work();
+        } finally {
+            changing = false;
+        }
     },
 
     isRefused: (): boolean => refused,

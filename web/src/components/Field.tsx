@@ -1,8 +1,8 @@
 // Names and values in two columns, one on a phone.
 import type { ReactNode } from 'react';
 
-export function Fields({ children }: { children: ReactNode }) {
-    return <dl className="fields">{children}</dl>;
+export function Fields({ children, narrow }: { children: ReactNode; narrow?: boolean }) {
+    return <dl className={narrow ? 'fields fields-narrow' : 'fields'}>{children}</dl>;
 }
 
 export function Field({ label, children }: { label: string; children: ReactNode }) {

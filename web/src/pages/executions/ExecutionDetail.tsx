@@ -131,18 +131,23 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                     </Fields>
                 </Card>
                 <Outcome execution={execution} />
-                <LogView key={execution.id} execution={execution} />
+                <LogView execution={execution} />
             </div>
         </>
     );
 }
 
-export default function ExecutionDetail() {
-    const { id = '' } = useParams();
+function ExecutionOf({ id }: { id: string }) {
     const execution = useData((signal) => api.execution(id, signal), [id], {
         topics: ['task'],
         concerns: (event) => event.execution_id === id,
         everyMs: 5_000,
     });
     return <Loaded of={execution}>{(data) => <ExecutionPage execution={data} reload={execution.reload} />}</Loaded>;
+}
+
+export default function ExecutionDetail() {
+    const { id = '' } = useParams();
+    // Another execution is another page: nothing of the last one stays.
+    return <ExecutionOf key={id} id={id} />;
 }

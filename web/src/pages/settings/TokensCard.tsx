@@ -26,10 +26,13 @@ function CreateDialog({ first, onClose, changed }: { first: boolean; onClose: ()
     const [problem, setProblem] = useState('');
     const create = async (answers: Answers) => {
         try {
-            const answer = await api.createToken({ name: answers.name.trim(), role: answers.role, ...(answers.expires_in?.trim() ? { expires_in: answers.expires_in.trim() } : {}) });
-            // From the first token on every call needs one: without it this page would lock itself out.
-            if (first && answer.token) own.set(answer.token, false);
-            setMade(answer);
+            const expires_in = answers.expires_in?.trim() || undefined;
+            await own.whileChanging(async () => {
+                const answer = await api.createToken({ name: answers.name.trim(), role: answers.role, expires_in });
+                // From the first token on every call needs one: without it this page would lock itself out.
+                if (first && answer.token) own.set(answer.token, false);
+                setMade(answer);
+            });
             changed();
         } catch (error) {
             setProblem(error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable'));

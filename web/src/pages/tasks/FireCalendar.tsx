@@ -69,7 +69,7 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
         past > 0 ? t('calendar.past', { good: day.good, bad: day.bad, other: day.other }) : '',
         day.coming > 0 ? t('calendar.coming', { count: capped ? `${day.coming}+` : day.coming }) : '',
     ].filter(Boolean);
-    const classes = ['day', today ? 'day-today' : '', past === 0 ? 'day-coming' : ''].join(' ');
+    const classes = ['day', today ? 'day-today' : '', past > 0 ? 'day-past' : day.coming > 0 ? 'day-coming' : ''].join(' ');
     const to = `/executions?${new URLSearchParams({ task_id: task.id, from: date.startOf('day').toISOString(), to: date.add(1, 'day').startOf('day').toISOString() })}`;
     return (
         <Tooltip title={<span className="lines">{lines.join('\n')}</span>}>
@@ -106,7 +106,6 @@ export function FireCalendar({ task, runs, complete }: Props) {
     return (
         <Card
             size="small"
-            className="span-8"
             title={t('calendar.title')}
             extra={!complete && <span className="muted small">{t('calendar.newest')}</span>}
         >

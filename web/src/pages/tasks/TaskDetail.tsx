@@ -32,7 +32,7 @@ function TaskFieldsCard({ task }: { task: Task }) {
     const words = language === 'zh' ? fires.data?.description_zh : fires.data?.description;
     return (
         <Card size="small" title={t('task.definition')} className="span-4">
-            <Fields>
+            <Fields narrow>
                 <Field label={t('task.schedule')}>
                     <code>{scheduleText(task, t)}</code>
                     {words && <div className="muted small">{words}</div>}
@@ -46,8 +46,8 @@ function TaskFieldsCard({ task }: { task: Task }) {
                 <Field label={t('task.type')}>{task.type}</Field>
                 <Field label={t('queue.queue')}>{task.queue}</Field>
                 <Field label={t('task.priority')}>{task.priority}</Field>
-                <Field label={t('task.mode')}>{task.execution_mode}</Field>
-                <Field label={t('task.misfire')}>{task.misfire_policy}</Field>
+                <Field label={t('task.mode')}>{task.execution_mode && t(`mode.${task.execution_mode as 'skip'}`)}</Field>
+                <Field label={t('task.misfire')}>{task.misfire_policy && t(`misfire.${task.misfire_policy as 'skip'}`)}</Field>
                 <Field label={t('task.maxRetry')}>{task.max_retry ?? t('form.default')}</Field>
                 <Field label={t('task.timeout')}>{task.timeout_seconds ?? t('form.default')}</Field>
                 <Field label={t('settings.strategy')}>{task.load_balance_strategy ?? t('form.default')}</Field>
@@ -105,11 +105,13 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                 }
             />
             <div className="grid">
-                <FireCalendar task={task} runs={runs.data?.items} complete={runs.data?.next_cursor === null} />
+                <div className="span-8 stack">
+                    <FireCalendar task={task} runs={runs.data?.items} complete={runs.data?.next_cursor === null} />
+                    <Card size="small" title={t('task.durations')}>
+                        <Loaded of={runs}>{({ items }) => <DurationChart runs={items} />}</Loaded>
+                    </Card>
+                </div>
                 <TaskFieldsCard task={task} />
-                <Card size="small" title={t('task.durations')} className="span-12">
-                    <Loaded of={runs}>{({ items }) => <DurationChart runs={items} />}</Loaded>
-                </Card>
             </div>
             <Card
                 className="card-table"
@@ -129,8 +131,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
     );
 }
 
-export default function TaskDetail() {
-    const { id = '' } = useParams();
+function TaskOf({ id }: { id: string }) {
     const task = useData((signal) => api.task(id, signal), [id], {
         topics: ['task'],
         concerns: (event) => event.task_id === id,
@@ -144,4 +145,10 @@ export default function TaskDetail() {
             }
         </Loaded>
     );
+}
+
+export default function TaskDetail() {
+    const { id = '' } = useParams();
+    // Another task is another page: nothing of the last one stays.
+    return <TaskOf key={id} id={id} />;
 }
