@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { call, makeFolder, openBrowser, startScheduler, until } from '../tests/console/support.mjs';
+import { call, environment, makeFolder, openBrowser, startScheduler, until } from '../tests/console/support.mjs';
 
 const images = join(dirname(fileURLToPath(import.meta.url)), '..', 'docs', 'images');
 const imageBytesMax = 250_000;
@@ -31,7 +31,7 @@ const workers = [
 ];
 
 function startWorker(address, [name, capacity, labels]) {
-    const child = spawn(binary, ['worker', '--server', address, '--demo', '--id', name, '--name', name, '--capacity', String(capacity), '--labels', labels], { stdio: 'ignore' });
+    const child = spawn(binary, ['worker', '--server', address, '--demo', '--id', name, '--name', name, '--capacity', String(capacity), '--labels', labels], { stdio: 'ignore', env: environment });
     return () => child.kill('SIGTERM');
 }
 

@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { call, makeFolder, openBrowser, startRedis, startScheduler, until } from './support.mjs';
 
+// Elections take four seconds, not ten.
+const quick = ['--set', 'scheduler.leader_ttl=4s', '--set', 'scheduler.leader_renew_interval=1s'];
+
 let place;
 let redis;
 let first;
@@ -12,9 +15,9 @@ let browser;
 before(async () => {
     place = makeFolder();
     redis = await startRedis(place.folder);
-    first = await startScheduler(redis.url, '--node-id', 'first');
+    first = await startScheduler(redis.url, '--node-id', 'first', ...quick);
     await until('the first one leads', async () => (await call(first.address, 'GET', 'scheduler/status')).is_leader);
-    second = await startScheduler(redis.url, '--node-id', 'second');
+    second = await startScheduler(redis.url, '--node-id', 'second', ...quick);
     await until('the second one knows its leader', async () => (await call(second.address, 'GET', 'scheduler/status')).leader?.node_id === 'first');
     browser = await openBrowser();
 });

@@ -1,5 +1,5 @@
 // The log of an execution, as it grows: by the server's stream, or by asking again where there is none.
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { api, Problem } from '../api/client';
 import { follow } from '../api/stream';
 import type { LogChunk } from '../api/types';
@@ -21,8 +21,14 @@ const empty: FollowedLog = { chunks: [], following: false, cut: false, problem: 
 
 export function useLog(execution: string, finished: boolean): FollowedLog {
     const [log, setLog] = useState<FollowedLog>(empty);
-    // A log that is opened finished is read once; one that finishes while it is watched is watched to its end.
-    const [watch] = useState(!finished);
+    // A log that is opened finished is read once; one that finishes while it is watched is watched to its end;
+    // one whose execution is run again is watched again.
+    const [watches, setWatches] = useState(finished ? 0 : 1);
+    const wasFinished = useRef(finished);
+    useEffect(() => {
+        if (wasFinished.current && !finished) setWatches((count) => count + 1);
+        wasFinished.current = finished;
+    }, [finished]);
 
     useEffect(() => {
         const gone = new AbortController();
@@ -33,10 +39,10 @@ export function useLog(execution: string, finished: boolean): FollowedLog {
             });
         const note = (change: Partial<FollowedLog>) => setLog((old) => ({ ...old, ...change }));
         setLog(empty);
-        if (watch) void watchLog(execution, gone, add, note);
+        if (watches > 0) void watchLog(execution, gone, add, note);
         else void readLog(execution, gone.signal, note);
         return () => gone.abort();
-    }, [execution, watch]);
+    }, [execution, watches]);
     return log;
 }
 

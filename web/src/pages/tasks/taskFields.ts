@@ -153,5 +153,7 @@ export function changesOf(before: Task, answers: TaskAnswers): Record<string, un
     for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
         if (JSON.stringify(was[key]) !== JSON.stringify(is[key])) changes[key] = is[key] ?? null;
     }
+    // What the form does not show of a retry policy stays as it is.
+    if (changes.retry_policy) changes.retry_policy = { ...before.retry_policy, ...(changes.retry_policy as object) };
     return changes;
 }
