@@ -29,12 +29,14 @@ test('a run that would take an hour is cancelled, after a question', async () =>
     await submit({ id: 'long', name: 'long', type: 'sleep', parameters: { ms: 3_600_000 } });
     await page.goto(`${scheduler.address}/executions/long`);
     await page.locator('.page-header .badge', { hasText: 'Running' }).waitFor();
-    await page.getByRole('button', { name: 'Cancel it' }).click();
+    const cancel = page.locator('.page-actions').getByRole('button', { name: 'Cancel it' });
     const question = page.getByRole('dialog');
+    await cancel.click();
     await question.getByRole('button', { name: 'Back' }).click();
+    await question.waitFor({ state: 'hidden' });
     assert.equal((await call(scheduler.address, 'GET', 'executions/long')).status, 'running');
-    await page.getByRole('button', { name: 'Cancel it' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click();
+    await cancel.click();
+    await question.getByRole('button', { name: 'Cancel it' }).click();
     await page.locator('.page-header .badge', { hasText: 'Cancelled' }).waitFor();
 });
 

@@ -46,6 +46,8 @@ function NoSuchPage() {
     );
 }
 
+const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+
 export function Console() {
     const { dark, language } = usePreferences();
     const refused = useSyncExternalStore(token.watch, token.isRefused);
@@ -54,7 +56,7 @@ export function Console() {
     }, [language]);
     return (
         <ConfigProvider
-            theme={themeOf(dark)}
+            theme={themeOf(dark, still)}
             locale={language === 'zh' ? zhCN : enGB}
             // Spaces between two Chinese letters of a button would change its text.
             button={{ autoInsertSpace: false }}

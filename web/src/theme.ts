@@ -59,7 +59,8 @@ const dark: Palette = {
 
 export const paletteOf = (isDark: boolean): Palette => (isDark ? dark : light);
 
-export function themeOf(isDark: boolean): ThemeConfig {
+// `still`: for people who do not want things to move.
+export function themeOf(isDark: boolean, still: boolean): ThemeConfig {
     const palette = paletteOf(isDark);
     return {
         algorithm: isDark ? theme.darkAlgorithm : theme.defaultAlgorithm,
@@ -76,6 +77,7 @@ export function themeOf(isDark: boolean): ThemeConfig {
             colorBgElevated: isDark ? '#1e2732' : '#ffffff',
             colorBorderSecondary: palette.line,
             borderRadius: 6,
+            motion: !still,
             fontFamily:
                 "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, " +
                 "'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif",
