@@ -30,7 +30,8 @@ add_custom_command(OUTPUT ${web}/files.cc ${web}/files.blob
 
 takt_library(console DEPENDS takt_http)
 target_sources(takt_console PRIVATE ${web}/files.cc)
-set_source_files_properties(${web}/files.cc PROPERTIES OBJECT_DEPENDS ${web}/files.blob)
+set_source_files_properties(${web}/files.cc PROPERTIES OBJECT_DEPENDS ${web}/files.blob
+                            SKIP_UNITY_BUILD_INCLUSION ON)
 
 if(TAKT_TESTING)
   # A real browser (Debian's chromium) at real schedulers; each file is one test.

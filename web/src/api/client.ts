@@ -195,7 +195,7 @@ export const api = {
     unsilenceRule: (name: string) => call<AlertRule>('DELETE', `alert-rules/${id(name)}/silence`),
     alertMetrics: (signal?: Signal) => call<Page<AlertMetric>>('GET', 'alert-metrics', { signal }),
     alertChannels: (signal?: Signal) => call<Page<AlertChannel>>('GET', 'alert-channels', { signal }),
-    testChannel: (name: string) => call<unknown>('POST', `alert-channels/${id(name)}/test`),
+    testChannel: (name: string) => call<{ ok: boolean; error: string }>('POST', `alert-channels/${id(name)}/test`),
 
     statistics: (query: StatisticsQuery, signal?: Signal) =>
         call<Page<Statistic>>('GET', 'statistics', { query: { ...query }, signal }),

@@ -39,8 +39,8 @@ export interface AlertRule {
 
 export type AlertRuleFields = Pick<
     AlertRule,
-    'description' | 'metric' | 'operator' | 'threshold' | 'duration' | 'severity' | 'enabled' | 'channels'
->;
+    'description' | 'metric' | 'operator' | 'threshold' | 'duration' | 'severity' | 'enabled'
+> & { channels?: string[] }; // Absent: every channel.
 
 export interface AlertMetric {
     name: string;
@@ -66,8 +66,9 @@ export interface Statistic {
     missed: number;
     retries: number;
     success_rate: number | null;
-    duration: { avg_ms: number; p50_ms: number; p95_ms: number; p99_ms: number; max_ms: number };
-    wait: { avg_ms: number; p95_ms: number };
+    // Null where nothing has run.
+    duration: Record<'avg_ms' | 'p50_ms' | 'p95_ms' | 'p99_ms' | 'max_ms', number | null>;
+    wait: Record<'avg_ms' | 'p95_ms', number | null>;
 }
 
 export interface SeriesPoint {

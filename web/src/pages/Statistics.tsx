@@ -50,10 +50,10 @@ function useColumns(by: string): TableProps<Statistic>['columns'] {
         render: (_: unknown, row: Statistic) => <span className="number">{formatNumber(pick(row), locale)}</span>,
         responsive: wide ? (['lg'] as ['lg']) : undefined,
     });
-    const time = (title: string, pick: (row: Statistic) => number) => ({
+    const time = (title: string, pick: (row: Statistic) => number | null) => ({
         title,
         align: 'right' as const,
-        sorter: (a: Statistic, b: Statistic) => pick(a) - pick(b),
+        sorter: (a: Statistic, b: Statistic) => (pick(a) ?? 0) - (pick(b) ?? 0),
         render: (_: unknown, row: Statistic) => <span className="number nowrap">{formatMs(pick(row))}</span>,
         responsive: ['lg'] as ['lg'],
     });

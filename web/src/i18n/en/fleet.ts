@@ -21,6 +21,7 @@ export const fleet = {
     'alert.editRule': 'Edit “{name}”',
     'alert.enabled': 'Switched on',
     'alert.heardAgain': '“{name}” is heard again',
+    'alert.everyChannel': 'every channel',
     'alert.history': 'History',
     'alert.kind': 'Kind',
     'alert.lastDelivery': 'Last delivery',

@@ -21,6 +21,7 @@ export const fleet = {
     'alert.editRule': '编辑“{name}”',
     'alert.enabled': '启用',
     'alert.heardAgain': '已取消“{name}”的静默',
+    'alert.everyChannel': '所有通道',
     'alert.history': '历史',
     'alert.kind': '类型',
     'alert.lastDelivery': '最近投递',

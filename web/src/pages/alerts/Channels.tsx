@@ -1,7 +1,7 @@
 // Where alerts are sent to, and whether that works.
 import { SendOutlined } from '@ant-design/icons';
 import { Button, Table, type TableProps } from 'antd';
-import { api } from '../../api/client';
+import { api, Problem } from '../../api/client';
 import type { AlertChannel } from '../../api/observe';
 import { EmptyNote, Loaded } from '../../components/States';
 import { Badge } from '../../components/StatusTag';
@@ -17,7 +17,10 @@ export function Channels() {
     const { act } = useAct();
     const channels = useData((signal) => api.alertChannels(signal), [], { everyMs: 10_000 });
     const test = async (name: string) => {
-        await act(t('alert.testSent', { name }), () => api.testChannel(name));
+        await act(t('alert.testSent', { name }), async () => {
+            const { ok, error } = await api.testChannel(name);
+            if (!ok) throw new Problem(502, 'not_delivered', error);
+        });
         channels.reload();
     };
     const columns: TableProps<AlertChannel>['columns'] = [

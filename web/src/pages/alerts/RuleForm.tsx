@@ -28,9 +28,14 @@ export function RuleForm({ rule, onClose, changed }: Props) {
     const required = [{ required: true, message: t('form.required') }];
     const chosen = metrics.data?.items.find(({ name }) => name === metric);
 
-    const save = async ({ name, ...fields }: Answers) => {
+    const save = async ({ name, channels: chosenChannels, ...fields }: Answers) => {
         try {
-            await api.saveAlertRule(rule?.name ?? name.trim(), { ...fields, description: fields.description ?? '', enabled: rule?.enabled ?? true });
+            await api.saveAlertRule(rule?.name ?? name.trim(), {
+                ...fields,
+                description: fields.description ?? '',
+                enabled: rule?.enabled ?? true,
+                ...(chosenChannels?.length ? { channels: chosenChannels } : {}),
+            });
             void message.success(t('alert.ruleSaved', { name: rule?.name ?? name }));
             changed();
             onClose();
@@ -52,7 +57,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                 form={form}
                 layout="vertical"
                 onFinish={save}
-                initialValues={rule ?? { operator: '>', duration: '5m', severity: 'warning', channels: ['log'] }}
+                initialValues={rule ?? { operator: '>', duration: '5m', severity: 'warning' }}
             >
                 <Form.Item name="name" label={t('alert.ruleName')} rules={required}>
                     <Input disabled={!!rule} autoFocus={!rule} />
@@ -79,7 +84,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                         <Select options={severities.map((value) => ({ value, label: t(`severity.${value}`) }))} />
                     </Form.Item>
                     <Form.Item name="channels" label={t('alert.channels')}>
-                        <Select mode="multiple" options={channels.data?.items.map(({ name }) => ({ value: name }))} />
+                        <Select mode="multiple" placeholder={t('alert.everyChannel')} options={channels.data?.items.map(({ name }) => ({ value: name }))} />
                     </Form.Item>
                 </div>
             </Form>

@@ -15,7 +15,8 @@ import { silences } from './AlertTable';
 import { RuleForm } from './RuleForm';
 
 const fieldsOf = ({ description, metric, operator, threshold, duration, severity, enabled, channels }: AlertRule) => ({
-    description, metric, operator, threshold, duration, severity, enabled, channels,
+    description, metric, operator, threshold, duration, severity, enabled,
+    ...(channels.length > 0 ? { channels } : {}),
 });
 
 function useRuleActions(changed: () => void) {
@@ -86,7 +87,7 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
             ),
         },
         { title: t('alert.value'), align: 'right', render: (_, { value }) => <span className="number">{formatNumber(value, locale, 3)}</span>, responsive: ['md'] },
-        { title: t('alert.channels'), render: (_, { channels }) => channels.map((name) => <Tag key={name}>{name}</Tag>), responsive: ['lg'] },
+        { title: t('alert.channels'), render: (_, { channels }) => (channels.length > 0 ? channels.map((name) => <Tag key={name}>{name}</Tag>) : t('alert.everyChannel')), responsive: ['lg'] },
         {
             align: 'right',
             render: (_, rule) => (
