@@ -19,7 +19,11 @@ export default defineConfig({
             output: {
                 manualChunks: (id) => {
                     if (id.includes('/echarts/') || id.includes('/zrender/')) return 'echarts';
-                    if (/\/node_modules\/(react|react-dom|react-router|react-router-dom|@remix-run|scheduler)\//.test(id)) {
+                    if (
+                        /\/node_modules\/(react|react-dom|react-router|react-router-dom|@remix-run|scheduler)\//.test(
+                            id,
+                        )
+                    ) {
                         return 'react';
                     }
                     return undefined;

@@ -12,7 +12,9 @@ let token;
 before(async () => {
     place = makeFolder();
     scheduler = await startScheduler(`file:${place.folder}/data`);
-    const made = await until('the first token is made', () => call(scheduler.address, 'POST', 'tokens', { name: 'me', role: 'admin' }));
+    const made = await until('the first token is made', () =>
+        call(scheduler.address, 'POST', 'tokens', { name: 'me', role: 'admin' }),
+    );
     token = made.token;
     browser = await openBrowser();
     page = browser.page;
@@ -37,7 +39,13 @@ test('the right token opens the page that was asked for, and the live feed', asy
     await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
     await page.locator('[data-live="live"]').waitFor();
     // A task that somebody else creates appears without a reload: the stream carries the token too.
-    await call(scheduler.address, 'POST', 'tasks', { name: 'from elsewhere', type: 'echo', interval: '1s' }, { Authorization: `Bearer ${token}` });
+    await call(
+        scheduler.address,
+        'POST',
+        'tasks',
+        { name: 'from elsewhere', type: 'echo', interval: '1s' },
+        { Authorization: `Bearer ${token}` },
+    );
     await page.getByRole('link', { name: 'from elsewhere' }).waitFor();
 });
 
@@ -51,7 +59,11 @@ test('after signing out the token is gone from the browser', async () => {
 test('a page of another site cannot change anything', async () => {
     const response = await fetch(`${scheduler.address}/api/v1/tasks`, {
         method: 'POST',
-        headers: { 'Content-Type': 'application/json', Origin: 'http://elsewhere.example', Authorization: `Bearer ${token}` },
+        headers: {
+            'Content-Type': 'application/json',
+            Origin: 'http://elsewhere.example',
+            Authorization: `Bearer ${token}`,
+        },
         body: JSON.stringify({ name: 'n' }),
     });
     assert.equal(response.status, 403);
@@ -59,5 +71,8 @@ test('a page of another site cannot change anything', async () => {
 });
 
 test('the browser complained about nothing but the calls without a token', () => {
-    assert.deepEqual(browser.complaints.filter((text) => !text.includes('401')), []);
+    assert.deepEqual(
+        browser.complaints.filter((text) => !text.includes('401')),
+        [],
+    );
 });

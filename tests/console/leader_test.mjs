@@ -16,9 +16,15 @@ before(async () => {
     place = makeFolder();
     redis = await startRedis(place.folder);
     first = await startScheduler(redis.url, '--node-id', 'first', ...quick);
-    await until('the first one leads', async () => (await call(first.address, 'GET', 'scheduler/status')).is_leader);
+    await until(
+        'the first one leads',
+        async () => (await call(first.address, 'GET', 'scheduler/status')).is_leader,
+    );
     second = await startScheduler(redis.url, '--node-id', 'second', ...quick);
-    await until('the second one knows its leader', async () => (await call(second.address, 'GET', 'scheduler/status')).leader?.node_id === 'first');
+    await until(
+        'the second one knows its leader',
+        async () => (await call(second.address, 'GET', 'scheduler/status')).leader?.node_id === 'first',
+    );
     browser = await openBrowser();
 });
 
@@ -54,5 +60,8 @@ test('the console follows to the new leader without a reload', async () => {
 
     // While nobody led, calls were refused with 503; nothing else went wrong.
     assert.equal(before, 0);
-    assert.deepEqual(complaints.filter((text) => !text.includes('503')), []);
+    assert.deepEqual(
+        complaints.filter((text) => !text.includes('503')),
+        [],
+    );
 });

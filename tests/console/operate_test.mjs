@@ -49,12 +49,18 @@ test('an execution that waits says why', async () => {
 
 test('failed executions are found by a filter in the address, chosen, and run again', async () => {
     await submit({ id: 'broken', name: 'broken', type: 'fail', max_retry: 0 });
-    await until('it has failed', async () => (await call(scheduler.address, 'GET', 'executions/broken')).status === 'failed');
+    await until(
+        'it has failed',
+        async () => (await call(scheduler.address, 'GET', 'executions/broken')).status === 'failed',
+    );
     await page.goto(`${scheduler.address}/executions?status=failed&type=fail`);
     await page.getByRole('row', { name: 'broken' }).getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Run 1 again' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
-    await until('it ran a second time', async () => (await call(scheduler.address, 'GET', 'executions/broken')).attempt >= 2);
+    await until(
+        'it ran a second time',
+        async () => (await call(scheduler.address, 'GET', 'executions/broken')).attempt >= 2,
+    );
 });
 
 test('a worker is drained and put back', async () => {
@@ -90,15 +96,26 @@ test('the language is switched and remembered', async () => {
 });
 
 test('every page opens, also on a phone and in the dark', async () => {
-    const pages = { '/': 'Overview', '/tasks': 'Tasks', '/executions': 'Executions', '/workers': 'Workers', '/queues': 'Queues',
-                    '/cluster': 'Cluster', '/alerts': 'Alerts', '/statistics': 'Statistics', '/settings': 'Settings' };
+    const pages = {
+        '/': 'Overview',
+        '/tasks': 'Tasks',
+        '/executions': 'Executions',
+        '/workers': 'Workers',
+        '/queues': 'Queues',
+        '/cluster': 'Cluster',
+        '/alerts': 'Alerts',
+        '/statistics': 'Statistics',
+        '/settings': 'Settings',
+    };
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 390, height: 844 });
     for (const [path, name] of Object.entries(pages)) {
         await page.goto(scheduler.address + path);
         await page.getByRole('heading', { name, exact: true }).waitFor();
         // Tables may scroll inside their card, the page must not.
-        const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        const wider = await page.evaluate(
+            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
         assert.ok(wider <= 0, `${path} is ${wider} pixels wider than the phone`);
     }
     assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');

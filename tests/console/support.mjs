@@ -17,7 +17,9 @@ const { chromium } = createRequire(join(resolve(modules), 'package.json'))('play
 export const patienceMs = 30_000;
 
 // The scheduler refuses variables of its own kind that it does not know.
-export const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TAKT_')));
+export const environment = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('TAKT_')),
+);
 
 export function makeFolder() {
     const folder = mkdtempSync(join(tmpdir(), 'takt-console-'));
@@ -66,8 +68,24 @@ export async function startScheduler(store, ...arguments_) {
 
 export async function startRedis(folder) {
     const port = await freePort();
-    const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '',
-                                         '--appendonly', 'no', '--maxmemory-policy', 'noeviction'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(
+        'redis-server',
+        [
+            '--port',
+            String(port),
+            '--bind',
+            '127.0.0.1',
+            '--dir',
+            folder,
+            '--save',
+            '',
+            '--appendonly',
+            'no',
+            '--maxmemory-policy',
+            'noeviction',
+        ],
+        { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
     await new Promise((resolve, reject) => {
         child.once('error', reject);
         child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
@@ -101,12 +119,20 @@ export async function until(what, condition) {
 }
 
 export const whenLed = (address) =>
-    until('a scheduler leads and its worker is attached', async () => (await call(address, 'GET', 'workers')).items.length > 0);
+    until(
+        'a scheduler leads and its worker is attached',
+        async () => (await call(address, 'GET', 'workers')).items.length > 0,
+    );
 
 // A page in a browser of its own. `complaints` are the errors that its console shows: a test ends with none.
 export async function openBrowser(options = {}) {
     const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', reducedMotion: 'reduce', ...options });
+    const context = await browser.newContext({
+        viewport: { width: 1280, height: 900 },
+        locale: 'en-GB',
+        reducedMotion: 'reduce',
+        ...options,
+    });
     context.setDefaultTimeout(patienceMs);
     const page = await context.newPage();
     const complaints = [];
@@ -120,7 +146,8 @@ export async function openBrowser(options = {}) {
     });
     page.on('request', (request) => {
         const { protocol, hostname } = new URL(request.url());
-        if (protocol.startsWith('http') && hostname !== '127.0.0.1') complaints.push(`a request left the server: ${request.url()}`);
+        if (protocol.startsWith('http') && hostname !== '127.0.0.1')
+            complaints.push(`a request left the server: ${request.url()}`);
     });
     return { page, complaints, close: () => browser.close() };
 }

@@ -45,12 +45,21 @@ test('a cron task is created with a preview, fires by itself, and its log can be
 
 test('a task is edited, paused, run now with other parameters, and deleted', async () => {
     // Somebody looks after a job that is already there.
-    await call(scheduler.address, 'POST', 'tasks', { id: 'nightly', name: 'nightly', type: 'echo', cron_expression: '0 2 * * *', parameters: { full: false } });
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'nightly',
+        name: 'nightly',
+        type: 'echo',
+        cron_expression: '0 2 * * *',
+        parameters: { full: false },
+    });
     await page.goto(`${scheduler.address}/tasks/nightly`);
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByLabel('Cron expression').fill('0 3 * * *');
     await page.getByRole('button', { name: 'Save' }).click();
-    await until('the schedule is saved', async () => (await call(scheduler.address, 'GET', 'tasks/nightly')).cron_expression === '0 3 * * *');
+    await until(
+        'the schedule is saved',
+        async () => (await call(scheduler.address, 'GET', 'tasks/nightly')).cron_expression === '0 3 * * *',
+    );
 
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
@@ -67,13 +76,21 @@ test('a task is edited, paused, run now with other parameters, and deleted', asy
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.waitForURL(/\/tasks$/);
-    await until('it is gone', async () => (await call(scheduler.address, 'GET', 'tasks')).items.every(({ id }) => id !== 'nightly'));
+    await until('it is gone', async () =>
+        (await call(scheduler.address, 'GET', 'tasks')).items.every(({ id }) => id !== 'nightly'),
+    );
 });
 
 test('names that are markup are shown as text', async () => {
     // Whoever may submit tasks must not get hold of an operator's browser.
     const hostile = '<img src=x onerror="document.title=\'taken\'"><script>alert(1)</script>';
-    await call(scheduler.address, 'POST', 'tasks', { id: 'hostile', name: hostile, type: 'fail', interval: '1h', parameters: { text: hostile } });
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'hostile',
+        name: hostile,
+        type: 'fail',
+        interval: '1h',
+        parameters: { text: hostile },
+    });
     const { id } = await call(scheduler.address, 'POST', 'tasks/hostile/trigger', {});
     for (const path of ['/', '/tasks', '/tasks/hostile', '/executions', `/executions/${id}`]) {
         await page.goto(scheduler.address + path);
@@ -90,5 +107,8 @@ test('names that are markup are shown as text', async () => {
 test('the browser had nothing to complain about', () => {
     // But for the two answers that were asked for: to a wrong cron expression, and about a deleted task.
     const expected = /400 .*\/tasks\/preview|404 .*\/tasks\/nightly/;
-    assert.deepEqual(browser.complaints.filter((text) => !expected.test(text)), []);
+    assert.deepEqual(
+        browser.complaints.filter((text) => !expected.test(text)),
+        [],
+    );
 });

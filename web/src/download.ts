@@ -8,4 +8,5 @@ export function saveBlob(name: string, blob: Blob): void {
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-export const saveText = (name: string, text: string): void => saveBlob(name, new Blob([text], { type: 'text/plain' }));
+export const saveText = (name: string, text: string): void =>
+    saveBlob(name, new Blob([text], { type: 'text/plain' }));

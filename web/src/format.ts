@@ -3,15 +3,27 @@ import type { Language, Translate } from './i18n';
 
 export function formatTime(at: string | number | Date, locale: string, timeZone?: string): string {
     return new Date(at).toLocaleString(locale, {
-        year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
-        hourCycle: 'h23', timeZone,
+        year: 'numeric',
+        month: '2-digit',
+        day: '2-digit',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+        hourCycle: 'h23',
+        timeZone,
     });
 }
 
 export function formatFire(at: string, locale: string, timeZone?: string): string {
     return new Date(at).toLocaleString(locale, {
-        weekday: 'short', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit',
-        hourCycle: 'h23', timeZone,
+        weekday: 'short',
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+        hourCycle: 'h23',
+        timeZone,
     });
 }
 
@@ -33,7 +45,11 @@ export function formatAgo(at: string, now: number, language: Language, t: Transl
     const seconds = (now - Date.parse(at)) / 1_000;
     if (Math.abs(seconds) < 2) return t('time.now');
     const format = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' });
-    const steps: [number, Intl.RelativeTimeFormatUnit][] = [[86_400, 'day'], [3_600, 'hour'], [60, 'minute']];
+    const steps: [number, Intl.RelativeTimeFormatUnit][] = [
+        [86_400, 'day'],
+        [3_600, 'hour'],
+        [60, 'minute'],
+    ];
     for (const [size, unit] of steps) {
         if (Math.abs(seconds) >= size) return format.format(-Math.trunc(seconds / size), unit);
     }

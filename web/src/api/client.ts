@@ -1,12 +1,32 @@
 // The one place that talks to the REST API. Every call answers what the server answered, or throws a
 // Problem that says what went wrong.
 import type {
-    Alert, AlertChannel, AlertMetric, AlertRule, AlertRuleFields, Series, Statistic,
+    Alert,
+    AlertChannel,
+    AlertMetric,
+    AlertRule,
+    AlertRuleFields,
+    Series,
+    Statistic,
 } from './observe';
 import { token } from './token';
 import type {
-    Execution, Executor, Explanation, Fires, LogChunk, Metrics, Page, Queue, SchedulerStatus, Status,
-    Strategy, Sweep, Task, TaskFields, Token, Worker,
+    Execution,
+    Executor,
+    Explanation,
+    Fires,
+    LogChunk,
+    Metrics,
+    Page,
+    Queue,
+    SchedulerStatus,
+    Status,
+    Strategy,
+    Sweep,
+    Task,
+    TaskFields,
+    Token,
+    Worker,
 } from './types';
 
 // Longer than the server lets a change wait for its store.
@@ -32,7 +52,9 @@ export class Problem extends Error {
 export type Query = Record<string, string | number | boolean | undefined | null>;
 
 export function withQuery(path: string, query: Query = {}): string {
-    const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
+    const pairs = Object.entries(query).filter(
+        ([, value]) => value !== undefined && value !== null && value !== '',
+    );
     if (pairs.length === 0) return path;
     return `${path}?${new URLSearchParams(pairs.map(([key, value]) => [key, String(value)]))}`;
 }
@@ -195,13 +217,16 @@ export const api = {
     unsilenceRule: (name: string) => call<AlertRule>('DELETE', `alert-rules/${id(name)}/silence`),
     alertMetrics: (signal?: Signal) => call<Page<AlertMetric>>('GET', 'alert-metrics', { signal }),
     alertChannels: (signal?: Signal) => call<Page<AlertChannel>>('GET', 'alert-channels', { signal }),
-    testChannel: (name: string) => call<{ ok: boolean; error: string }>('POST', `alert-channels/${id(name)}/test`),
+    testChannel: (name: string) =>
+        call<{ ok: boolean; error: string }>('POST', `alert-channels/${id(name)}/test`),
 
     statistics: (query: StatisticsQuery, signal?: Signal) =>
         call<Page<Statistic>>('GET', 'statistics', { query: { ...query }, signal }),
     statisticsCsv: (query: StatisticsQuery) =>
-        send('GET', '/api/v1/statistics', { query: { ...query, format: 'csv' }, headers: { Accept: 'text/csv' } })
-            .then((response) => response.blob()),
+        send('GET', '/api/v1/statistics', {
+            query: { ...query, format: 'csv' },
+            headers: { Accept: 'text/csv' },
+        }).then((response) => response.blob()),
     series: (minutes: number, signal?: Signal) =>
         call<Series>('GET', 'statistics/series', { query: { minutes }, signal }),
 };

@@ -1,7 +1,14 @@
 // What the REST API answers, as far as the console reads it. The reference is /openapi.json.
 
 export const statuses = [
-    'pending', 'scheduled', 'running', 'retrying', 'success', 'failed', 'cancelled', 'skipped',
+    'pending',
+    'scheduled',
+    'running',
+    'retrying',
+    'success',
+    'failed',
+    'cancelled',
+    'skipped',
 ] as const;
 export type Status = (typeof statuses)[number];
 

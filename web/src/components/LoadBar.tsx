@@ -15,7 +15,11 @@ export function LoadBar({ share, label, title }: Props) {
     const known = share !== undefined && Number.isFinite(share);
     const value = known ? Math.min(1, Math.max(0, share)) : 0;
     const colour =
-        value >= fullFrom ? palette.status.failed : value >= busyFrom ? palette.status.retrying : palette.accent;
+        value >= fullFrom
+            ? palette.status.failed
+            : value >= busyFrom
+              ? palette.status.retrying
+              : palette.accent;
     return (
         <div className="load" title={title}>
             <div

@@ -1,5 +1,11 @@
 // What a page shows when there is nothing to show: each says what to do next.
-import { ApiOutlined, DisconnectOutlined, InboxOutlined, LockOutlined, WarningOutlined } from '@ant-design/icons';
+import {
+    ApiOutlined,
+    DisconnectOutlined,
+    InboxOutlined,
+    LockOutlined,
+    WarningOutlined,
+} from '@ant-design/icons';
 import { Alert, Button, Skeleton } from 'antd';
 import type { ReactNode } from 'react';
 import type { Problem } from '../api/client';
@@ -61,11 +67,15 @@ export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () =
     return (
         <Note
             icon={<WarningOutlined />}
-            title={problem.status === 404 ? t('error.notFound') : t('error.refused', { status: problem.status })}
+            title={
+                problem.status === 404 ? t('error.notFound') : t('error.refused', { status: problem.status })
+            }
             action={again}
         >
             {problem.message}
-            {problem.requestId && <div className="muted small">{t('error.request', { id: problem.requestId })}</div>}
+            {problem.requestId && (
+                <div className="muted small">{t('error.request', { id: problem.requestId })}</div>
+            )}
         </Note>
     );
 }

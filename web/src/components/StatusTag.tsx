@@ -23,7 +23,9 @@ export function Badge({ colour, label, busy }: BadgeProps) {
 export function StatusTag({ status }: { status: Status }) {
     const { t } = useI18n();
     const palette = usePalette();
-    return <Badge colour={palette.status[status]} label={t(`status.${status}`)} busy={status === 'running'} />;
+    return (
+        <Badge colour={palette.status[status]} label={t(`status.${status}`)} busy={status === 'running'} />
+    );
 }
 
 export function WorkerTag({ status }: { status: WorkerStatus }) {

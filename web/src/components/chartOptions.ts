@@ -45,7 +45,11 @@ export function timeChart(palette: Palette, lines: Line[], format: (value: numbe
         animation: false,
         grid,
         legend: legend(palette),
-        tooltip: { ...tooltip(palette), trigger: 'axis', valueFormatter: (value: unknown) => format(Number(value)) },
+        tooltip: {
+            ...tooltip(palette),
+            trigger: 'axis',
+            valueFormatter: (value: unknown) => format(Number(value)),
+        },
         xAxis: {
             type: 'time',
             axisLabel: { ...axisText(palette), hideOverlap: true },
@@ -74,7 +78,10 @@ export interface Bars {
 }
 
 export function barChart(
-    palette: Palette, names: string[], bars: Bars[], format: (value: number) => string,
+    palette: Palette,
+    names: string[],
+    bars: Bars[],
+    format: (value: number) => string,
     { sideways = false }: { sideways?: boolean } = {},
 ): ChartOption {
     const nameAxis = {
@@ -90,8 +97,12 @@ export function barChart(
         animation: false,
         grid: bars.length > 1 ? grid : { ...grid, top: 8 },
         legend: bars.length > 1 ? legend(palette) : undefined,
-        tooltip: { ...tooltip(palette), trigger: 'axis', axisPointer: { type: 'shadow' },
-                   valueFormatter: (value: unknown) => format(Number(value)) },
+        tooltip: {
+            ...tooltip(palette),
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            valueFormatter: (value: unknown) => format(Number(value)),
+        },
         xAxis: sideways ? values : nameAxis,
         yAxis: sideways ? nameAxis : values,
         series: bars.map((bar) => ({

@@ -4,7 +4,15 @@ import { GridComponent, LegendComponent, TooltipComponent } from 'echarts/compon
 import * as core from 'echarts/core';
 import { CanvasRenderer } from 'echarts/renderers';
 
-core.use([BarChart, LineChart, ScatterChart, GridComponent, LegendComponent, TooltipComponent, CanvasRenderer]);
+core.use([
+    BarChart,
+    LineChart,
+    ScatterChart,
+    GridComponent,
+    LegendComponent,
+    TooltipComponent,
+    CanvasRenderer,
+]);
 
 export const init = (place: HTMLElement) => core.init(place);
 export type EChartsType = core.ECharts;

@@ -30,7 +30,10 @@ export function useAct() {
 
     // Asks first. `danger`: it cannot be taken back.
     const confirm = useCallback(
-        (ask: { title: string; what: string; ok: string; danger?: boolean }, action: () => Promise<unknown>) =>
+        (
+            ask: { title: string; what: string; ok: string; danger?: boolean },
+            action: () => Promise<unknown>,
+        ) =>
             modal.confirm({
                 title: ask.title,
                 content: ask.what,

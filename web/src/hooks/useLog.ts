@@ -35,7 +35,11 @@ export function useLog(execution: string, finished: boolean): FollowedLog {
         const add = (more: LogChunk[]) =>
             setLog((old) => {
                 const chunks = [...old.chunks, ...more];
-                return { ...old, chunks: chunks.slice(-chunksMax), cut: old.cut || chunks.length > chunksMax };
+                return {
+                    ...old,
+                    chunks: chunks.slice(-chunksMax),
+                    cut: old.cut || chunks.length > chunksMax,
+                };
             });
         const note = (change: Partial<FollowedLog>) => setLog((old) => ({ ...old, ...change }));
         setLog(empty);
@@ -63,12 +67,16 @@ async function readLog(execution: string, signal: AbortSignal, note: (change: Pa
         const chunks = await readAll(execution, signal);
         if (!signal.aborted) note({ chunks: chunks.slice(-chunksMax), cut: chunks.length > chunksMax });
     } catch (error) {
-        if (!signal.aborted) note({ problem: error instanceof Problem ? error : new Problem(0, 'unreadable', String(error)) });
+        if (!signal.aborted)
+            note({ problem: error instanceof Problem ? error : new Problem(0, 'unreadable', String(error)) });
     }
 }
 
 async function watchLog(
-    execution: string, gone: AbortController, add: (more: LogChunk[]) => void, note: (change: Partial<FollowedLog>) => void,
+    execution: string,
+    gone: AbortController,
+    add: (more: LogChunk[]) => void,
+    note: (change: Partial<FollowedLog>) => void,
 ) {
     note({ following: true });
     await follow(`/api/v1/executions/${encodeURIComponent(execution)}/log?follow=true`, {
@@ -84,11 +92,16 @@ async function watchLog(
 }
 
 // For servers and nodes without the stream.
-async function askAgain(execution: string, signal: AbortSignal, note: (change: Partial<FollowedLog>) => void) {
+async function askAgain(
+    execution: string,
+    signal: AbortSignal,
+    note: (change: Partial<FollowedLog>) => void,
+) {
     while (!signal.aborted) {
         const { status } = await api.execution(execution, signal).catch(() => ({ status: 'running' }));
         await readLog(execution, signal, note);
-        if (status === 'success' || status === 'failed' || status === 'cancelled' || status === 'skipped') break;
+        if (status === 'success' || status === 'failed' || status === 'cancelled' || status === 'skipped')
+            break;
         await new Promise((resolve) => setTimeout(resolve, askEveryMs));
     }
     if (!signal.aborted) note({ following: false });

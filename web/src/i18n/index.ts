@@ -12,7 +12,11 @@ export type Translate = (key: TextKey, values?: Record<string, string | number>)
 
 const texts: Record<Language, Texts> = { en, zh };
 
-export function translate(language: Language, key: TextKey, values: Record<string, string | number> = {}): string {
+export function translate(
+    language: Language,
+    key: TextKey,
+    values: Record<string, string | number> = {},
+): string {
     return texts[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 

@@ -32,7 +32,11 @@ export function Controls() {
                     ],
                 }}
             >
-                <Button type="text" aria-label={t('look.title')} icon={dark ? <MoonOutlined /> : <SunOutlined />} />
+                <Button
+                    type="text"
+                    aria-label={t('look.title')}
+                    icon={dark ? <MoonOutlined /> : <SunOutlined />}
+                />
             </Dropdown>
         </>
     );

@@ -1,5 +1,11 @@
 // Search by keyboard: pages, tasks by name, workers, and anything by its id.
-import { CalendarOutlined, DesktopOutlined, NumberOutlined, PlusOutlined, SearchOutlined } from '@ant-design/icons';
+import {
+    CalendarOutlined,
+    DesktopOutlined,
+    NumberOutlined,
+    PlusOutlined,
+    SearchOutlined,
+} from '@ant-design/icons';
 import { Input, Modal } from 'antd';
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
@@ -34,18 +40,50 @@ function useFinds(typed: string): Find[] {
         const has = (candidate: string) => candidate.toLowerCase().includes(text.toLowerCase());
         const finds: Find[] = pageLinks
             .filter((page) => has(t(page.text)))
-            .map((page) => ({ key: page.path, icon: page.icon, text: t(page.text), detail: t('search.page'), to: page.path }));
+            .map((page) => ({
+                key: page.path,
+                icon: page.icon,
+                text: t(page.text),
+                detail: t('search.page'),
+                to: page.path,
+            }));
         if (has(t('task.new'))) {
-            finds.push({ key: 'new', icon: <PlusOutlined />, text: t('task.new'), detail: t('search.action'), to: '/tasks?new=1' });
+            finds.push({
+                key: 'new',
+                icon: <PlusOutlined />,
+                text: t('task.new'),
+                detail: t('search.action'),
+                to: '/tasks?new=1',
+            });
         }
         for (const task of tasks.data?.items ?? []) {
-            finds.push({ key: `t${task.id}`, icon: <CalendarOutlined />, text: task.name, detail: t('search.task'), to: `/tasks/${encodeURIComponent(task.id)}` });
+            finds.push({
+                key: `t${task.id}`,
+                icon: <CalendarOutlined />,
+                text: task.name,
+                detail: t('search.task'),
+                to: `/tasks/${encodeURIComponent(task.id)}`,
+            });
         }
-        for (const worker of (workers.data?.items ?? []).filter((each) => has(each.name) || has(each.id)).slice(0, findsMax)) {
-            finds.push({ key: `w${worker.id}`, icon: <DesktopOutlined />, text: worker.name, detail: t('search.worker'), to: `/workers?id=${encodeURIComponent(worker.id)}` });
+        for (const worker of (workers.data?.items ?? [])
+            .filter((each) => has(each.name) || has(each.id))
+            .slice(0, findsMax)) {
+            finds.push({
+                key: `w${worker.id}`,
+                icon: <DesktopOutlined />,
+                text: worker.name,
+                detail: t('search.worker'),
+                to: `/workers?id=${encodeURIComponent(worker.id)}`,
+            });
         }
         if (idPattern.test(text)) {
-            finds.push({ key: 'id', icon: <NumberOutlined />, text, detail: t('search.execution'), to: `/executions/${encodeURIComponent(text)}` });
+            finds.push({
+                key: 'id',
+                icon: <NumberOutlined />,
+                text,
+                detail: t('search.execution'),
+                to: `/executions/${encodeURIComponent(text)}`,
+            });
         }
         // With a text, what was found by it is nearer than the pages.
         return text ? finds : finds.slice(0, pageLinks.length + 1 + findsMax);
@@ -74,7 +112,15 @@ export function Search({ onClose }: { onClose: () => void }) {
     };
 
     return (
-        <Modal open footer={null} closable={false} onCancel={onClose} width={560} className="search" title={null}>
+        <Modal
+            open
+            footer={null}
+            closable={false}
+            onCancel={onClose}
+            width={560}
+            className="search"
+            title={null}
+        >
             <Input
                 autoFocus
                 size="large"

@@ -34,7 +34,10 @@ function Leader() {
 }
 
 function useFiring(): number {
-    const alerts = useData((signal) => api.alerts('firing', signal), [], { topics: ['alert'], everyMs: 30_000 });
+    const alerts = useData((signal) => api.alerts('firing', signal), [], {
+        topics: ['alert'],
+        everyMs: 30_000,
+    });
     return alerts.problem ? 0 : (alerts.data?.items.length ?? 0);
 }
 
@@ -42,7 +45,9 @@ function Navigation({ onChoose }: { onChoose?: () => void }) {
     const { t } = useI18n();
     const { pathname } = useLocation();
     const firing = useFiring();
-    const current = pageLinks.filter(({ path }) => pathname === path || pathname.startsWith(`${path}/`)).pop();
+    const current = pageLinks
+        .filter(({ path }) => pathname === path || pathname.startsWith(`${path}/`))
+        .pop();
     return (
         <>
             <Link to="/" className="brand" onClick={onChoose}>

@@ -54,7 +54,11 @@ export function SignIn() {
                         label={t('signIn.token')}
                         rules={[{ required: true, whitespace: true, message: t('form.required') }]}
                     >
-                        <Input.Password autoFocus placeholder="takt_admin_…" autoComplete="current-password" />
+                        <Input.Password
+                            autoFocus
+                            placeholder="takt_admin_…"
+                            autoComplete="current-password"
+                        />
                     </Form.Item>
                     <Form.Item name="stay" valuePropName="checked">
                         <Checkbox>{t('signIn.stay')}</Checkbox>

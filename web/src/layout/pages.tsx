@@ -1,7 +1,14 @@
 // The pages that the menu and the search offer.
 import {
-    AlertOutlined, ApartmentOutlined, BarChartOutlined, CalendarOutlined, ClusterOutlined, DashboardOutlined,
-    InboxOutlined, SettingOutlined, UnorderedListOutlined,
+    AlertOutlined,
+    ApartmentOutlined,
+    BarChartOutlined,
+    CalendarOutlined,
+    ClusterOutlined,
+    DashboardOutlined,
+    InboxOutlined,
+    SettingOutlined,
+    UnorderedListOutlined,
 } from '@ant-design/icons';
 import type { ReactNode } from 'react';
 import type { TextKey } from '../i18n';

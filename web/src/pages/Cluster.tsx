@@ -30,7 +30,12 @@ function useTerms(status: SchedulerStatus | undefined): Term[] {
         const leader = status?.leader;
         if (!leader || last.current === `${leader.epoch} ${leader.node_id}`) return;
         last.current = `${leader.epoch} ${leader.node_id}`;
-        setTerms((old) => [{ epoch: leader.epoch, node: leader.node_id, seenAt: new Date().toISOString() }, ...old].slice(0, termsMax));
+        setTerms((old) =>
+            [{ epoch: leader.epoch, node: leader.node_id, seenAt: new Date().toISOString() }, ...old].slice(
+                0,
+                termsMax,
+            ),
+        );
     }, [status]);
     return terms;
 }
@@ -44,7 +49,9 @@ function Nodes({ status }: { status: SchedulerStatus }) {
             render: (_, node) => (
                 <span className="cell-main">
                     {node.node_id}
-                    {node.node_id === status.node_id && <span className="muted small"> · {t('cluster.thisNode')}</span>}
+                    {node.node_id === status.node_id && (
+                        <span className="muted small"> · {t('cluster.thisNode')}</span>
+                    )}
                 </span>
             ),
         },
@@ -61,7 +68,15 @@ function Nodes({ status }: { status: SchedulerStatus }) {
         { title: t('worker.version'), render: (_, node) => node.version, responsive: ['sm'] },
         { title: t('cluster.started'), render: (_, node) => <Ago at={node.started_at} /> },
     ];
-    return <Table size="small" rowKey="node_id" columns={columns} dataSource={status.nodes ?? []} pagination={false} />;
+    return (
+        <Table
+            size="small"
+            rowKey="node_id"
+            columns={columns}
+            dataSource={status.nodes ?? []}
+            pagination={false}
+        />
+    );
 }
 
 function Store({ status }: { status: SchedulerStatus }) {
@@ -75,17 +90,27 @@ function Store({ status }: { status: SchedulerStatus }) {
                 <Field label={t('cluster.health')}>
                     <Badge
                         colour={healthy ? palette.status.success : palette.status.failed}
-                        label={healthy ? t('cluster.healthy') : store.reachable ? t('cluster.troubled') : t('cluster.unreachable')}
+                        label={
+                            healthy
+                                ? t('cluster.healthy')
+                                : store.reachable
+                                  ? t('cluster.troubled')
+                                  : t('cluster.unreachable')
+                        }
                     />
                 </Field>
-                <Field label={t('cluster.where')}><code>{store.description}</code></Field>
+                <Field label={t('cluster.where')}>
+                    <code>{store.description}</code>
+                </Field>
                 <Field label={t('cluster.commits')}>{formatNumber(store.commits, locale)}</Field>
                 <Field label={t('cluster.changes')}>{formatNumber(store.changes, locale)}</Field>
                 <Field label={t('cluster.perCommit')}>
                     {store.commits > 0 ? formatNumber(store.changes / store.commits, locale, 1) : '–'}
                 </Field>
             </Fields>
-            {store.trouble && <Alert type="error" showIcon message={store.trouble} className="store-trouble" />}
+            {store.trouble && (
+                <Alert type="error" showIcon message={store.trouble} className="store-trouble" />
+            )}
         </Card>
     );
 }
@@ -104,14 +129,36 @@ export default function Cluster() {
                         <div className="stats">
                             <Stat
                                 label={t('cluster.leader')}
-                                value={<span className="clip stat-name" data-testid="leader">{data.leader?.node_id ?? t('cluster.none')}</span>}
+                                value={
+                                    <span className="clip stat-name" data-testid="leader">
+                                        {data.leader?.node_id ?? t('cluster.none')}
+                                    </span>
+                                }
                                 colour={data.leader ? undefined : palette.status.failed}
                                 detail={data.leader?.address}
                             />
-                            <Stat label={t('cluster.term')} value={data.leader?.epoch ?? '–'} detail={t('cluster.termDetail')} />
-                            <Stat label={t('cluster.schedulers')} value={data.nodes?.length ?? '–'} detail={t('cluster.schedulersDetail')} />
-                            <Stat label={t('cluster.thisNode')} value={<span className="stat-name">{t(`role.${data.role}`)}</span>} detail={data.node_id} />
-                            <Stat label={t('cluster.uptime')} value={<span className="stat-name">{formatMs(data.uptime_seconds * 1_000)}</span>} detail={`Takt ${data.version}`} />
+                            <Stat
+                                label={t('cluster.term')}
+                                value={data.leader?.epoch ?? '–'}
+                                detail={t('cluster.termDetail')}
+                            />
+                            <Stat
+                                label={t('cluster.schedulers')}
+                                value={data.nodes?.length ?? '–'}
+                                detail={t('cluster.schedulersDetail')}
+                            />
+                            <Stat
+                                label={t('cluster.thisNode')}
+                                value={<span className="stat-name">{t(`role.${data.role}`)}</span>}
+                                detail={data.node_id}
+                            />
+                            <Stat
+                                label={t('cluster.uptime')}
+                                value={
+                                    <span className="stat-name">{formatMs(data.uptime_seconds * 1_000)}</span>
+                                }
+                                detail={`Takt ${data.version}`}
+                            />
                         </div>
                         <div className="grid">
                             <Card size="small" className="span-12 card-table" title={t('cluster.schedulers')}>
@@ -119,13 +166,20 @@ export default function Cluster() {
                             </Card>
                             <Store status={data} />
                             <Card size="small" className="span-6" title={t('cluster.terms')}>
-                                {terms.length === 0 && <EmptyNote title={t('cluster.noLeader')} text={t('cluster.noLeaderText')} />}
+                                {terms.length === 0 && (
+                                    <EmptyNote
+                                        title={t('cluster.noLeader')}
+                                        text={t('cluster.noLeaderText')}
+                                    />
+                                )}
                                 <ul className="rows">
                                     {terms.map((term) => (
                                         <li key={`${term.epoch} ${term.node}`}>
                                             <b className="number">{term.epoch}</b>
                                             <span className="grow clip">{term.node}</span>
-                                            <span className="muted small">{t('cluster.seen')} <Moment at={term.seenAt} /></span>
+                                            <span className="muted small">
+                                                {t('cluster.seen')} <Moment at={term.seenAt} />
+                                            </span>
                                         </li>
                                     ))}
                                 </ul>

@@ -25,9 +25,23 @@ function Throughput({ series }: { series: LiveSeries }) {
             timeChart(
                 palette,
                 [
-                    { name: t('overview.submitted'), colour: palette.status.running, points: series.rates.map((r) => [r.at, r.submitted]) },
-                    { name: t('status.success'), colour: palette.status.success, filled: true, points: series.rates.map((r) => [r.at, r.completed]) },
-                    { name: t('status.failed'), colour: palette.status.failed, filled: true, points: series.rates.map((r) => [r.at, r.failed]) },
+                    {
+                        name: t('overview.submitted'),
+                        colour: palette.status.running,
+                        points: series.rates.map((r) => [r.at, r.submitted]),
+                    },
+                    {
+                        name: t('status.success'),
+                        colour: palette.status.success,
+                        filled: true,
+                        points: series.rates.map((r) => [r.at, r.completed]),
+                    },
+                    {
+                        name: t('status.failed'),
+                        colour: palette.status.failed,
+                        filled: true,
+                        points: series.rates.map((r) => [r.at, r.failed]),
+                    },
                 ],
                 (value) => (value >= 10 || value === 0 ? String(Math.round(value)) : value.toFixed(1)),
             ),
@@ -40,7 +54,11 @@ function Latency({ series }: { series: LiveSeries }) {
     const { t } = useI18n();
     const palette = usePalette();
     const option = useMemo(() => {
-        const line = (name: string, colour: string, pick: (p: (typeof series.points)[number]) => number | null) => ({
+        const line = (
+            name: string,
+            colour: string,
+            pick: (p: (typeof series.points)[number]) => number | null,
+        ) => ({
             name,
             colour,
             points: series.points.map((p): [number, number | null] => [Date.parse(p.at), pick(p)]),
@@ -78,10 +96,20 @@ export default function Overview() {
             />
             <Loaded of={metrics}>{(data) => <Numbers metrics={data} series={series} />}</Loaded>
             <div className="grid">
-                <Card className="span-6" size="small" title={t('overview.throughput')} extra={<span className="muted small">{t('overview.perSecond')}</span>}>
+                <Card
+                    className="span-6"
+                    size="small"
+                    title={t('overview.throughput')}
+                    extra={<span className="muted small">{t('overview.perSecond')}</span>}
+                >
                     <Throughput series={series} />
                 </Card>
-                <Card className="span-6" size="small" title={t('overview.latency')} extra={<span className="muted small">{t('overview.latencyNote')}</span>}>
+                <Card
+                    className="span-6"
+                    size="small"
+                    title={t('overview.latency')}
+                    extra={<span className="muted small">{t('overview.latencyNote')}</span>}
+                >
                     <Latency series={series} />
                 </Card>
                 <Backlog />

@@ -20,19 +20,34 @@ interface Limits {
     per?: string;
 }
 
-function LimitsDialog({ queue, onClose, changed }: { queue: Queue; onClose: () => void; changed: () => void }) {
+function LimitsDialog({
+    queue,
+    onClose,
+    changed,
+}: {
+    queue: Queue;
+    onClose: () => void;
+    changed: () => void;
+}) {
     const { t } = useI18n();
     const { act } = useAct();
     const [form] = Form.useForm<Limits>();
     const save = async (limits: Limits) => {
         const rate_limit = limits.count ? { count: limits.count, per: limits.per?.trim() || '1s' } : null;
-        const call = () => api.limitQueue(queue.name, { concurrency_max: limits.concurrency_max ?? null, rate_limit });
+        const call = () =>
+            api.limitQueue(queue.name, { concurrency_max: limits.concurrency_max ?? null, rate_limit });
         if (!(await act(t('queue.limited', { name: queue.name }), call))) return;
         changed();
         onClose();
     };
     return (
-        <Modal open title={t('queue.limitsTitle', { name: queue.name })} okText={t('action.save')} onOk={form.submit} onCancel={onClose}>
+        <Modal
+            open
+            title={t('queue.limitsTitle', { name: queue.name })}
+            okText={t('action.save')}
+            onOk={form.submit}
+            onCancel={onClose}
+        >
             <p className="muted">{t('queue.limitsWhat')}</p>
             <Form<Limits>
                 form={form}
@@ -65,11 +80,20 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
     const palette = usePalette();
     const { act, confirm } = useAct();
     const pause = (queue: Queue) =>
-        confirm({ title: t('queue.pauseTitle', { name: queue.name }), what: t('queue.pauseWhat'), ok: t('action.pause') }, async () => {
-            if (await act(t('queue.wasPaused', { name: queue.name }), () => api.pauseQueue(queue.name))) changed();
-        });
+        confirm(
+            {
+                title: t('queue.pauseTitle', { name: queue.name }),
+                what: t('queue.pauseWhat'),
+                ok: t('action.pause'),
+            },
+            async () => {
+                if (await act(t('queue.wasPaused', { name: queue.name }), () => api.pauseQueue(queue.name)))
+                    changed();
+            },
+        );
     const resume = async (queue: Queue) => {
-        if (await act(t('queue.wasResumed', { name: queue.name }), () => api.resumeQueue(queue.name))) changed();
+        if (await act(t('queue.wasResumed', { name: queue.name }), () => api.resumeQueue(queue.name)))
+            changed();
     };
     const number = (value: number | null) => <span className="number">{formatNumber(value, locale)}</span>;
     return [
@@ -84,15 +108,31 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
         {
             title: t('execution.status'),
             render: (_, queue) =>
-                queue.paused ? <Badge colour={palette.status.retrying} label={t('queue.paused')} /> : <Badge colour={palette.status.success} label={t('queue.open')} />,
+                queue.paused ? (
+                    <Badge colour={palette.status.retrying} label={t('queue.paused')} />
+                ) : (
+                    <Badge colour={palette.status.success} label={t('queue.open')} />
+                ),
         },
         { title: t('queue.waiting'), align: 'right', render: (_, queue) => number(queue.waiting) },
-        { title: t('queue.working'), align: 'right', render: (_, queue) => number(queue.working), responsive: ['sm'] },
-        { title: t('queue.finished'), align: 'right', render: (_, queue) => number(queue.finished), responsive: ['md'] },
+        {
+            title: t('queue.working'),
+            align: 'right',
+            render: (_, queue) => number(queue.working),
+            responsive: ['sm'],
+        },
+        {
+            title: t('queue.finished'),
+            align: 'right',
+            render: (_, queue) => number(queue.finished),
+            responsive: ['md'],
+        },
         {
             title: t('queue.oldestWait'),
             align: 'right',
-            render: (_, { oldest_wait_seconds: wait }) => <span className="number">{wait === null ? '–' : formatMs(wait * 1_000)}</span>,
+            render: (_, { oldest_wait_seconds: wait }) => (
+                <span className="number">{wait === null ? '–' : formatMs(wait * 1_000)}</span>
+            ),
             responsive: ['md'],
         },
         {
@@ -101,7 +141,9 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
                 [
                     queue.concurrency_max && t('queue.atOnce', { count: queue.concurrency_max }),
                     queue.rate_limit && `${queue.rate_limit.count} / ${queue.rate_limit.per ?? '1s'}`,
-                ].filter(Boolean).join(' · ') || <span className="muted">–</span>,
+                ]
+                    .filter(Boolean)
+                    .join(' · ') || <span className="muted">–</span>,
             responsive: ['lg'],
         },
         {
@@ -143,12 +185,20 @@ export default function Queues() {
                             columns={columns}
                             dataSource={items}
                             pagination={items.length > 50 ? { pageSize: 50 } : false}
-                            locale={{ emptyText: <EmptyNote title={t('queue.none')} text={t('queue.noneText')} /> }}
+                            locale={{
+                                emptyText: <EmptyNote title={t('queue.none')} text={t('queue.noneText')} />,
+                            }}
                         />
                     )}
                 </Loaded>
             </Card>
-            {limiting && <LimitsDialog queue={limiting} onClose={() => setLimiting(undefined)} changed={queues.reload} />}
+            {limiting && (
+                <LimitsDialog
+                    queue={limiting}
+                    onClose={() => setLimiting(undefined)}
+                    changed={queues.reload}
+                />
+            )}
         </>
     );
 }

@@ -18,7 +18,10 @@ function Preferences() {
                     value={language}
                     onChange={setLanguage}
                     style={{ width: 160 }}
-                    options={[{ value: 'en', label: 'English' }, { value: 'zh', label: '中文' }]}
+                    options={[
+                        { value: 'en', label: 'English' },
+                        { value: 'zh', label: '中文' },
+                    ]}
                 />
             </div>
             <div className="setting">

@@ -36,9 +36,21 @@ function StatisticsChart({ rows, byTime }: { rows: Statistic[]; byTime: boolean 
             colour: palette.status[status],
             values: shown.map((row) => row[status]),
         }));
-        return barChart(palette, shown.map((row) => row.name || row.key), bars, (value) => formatNumber(value, locale), { sideways: !byTime });
+        return barChart(
+            palette,
+            shown.map((row) => row.name || row.key),
+            bars,
+            (value) => formatNumber(value, locale),
+            { sideways: !byTime },
+        );
     }, [rows, byTime, palette, t, locale]);
-    return <Chart option={option} height={byTime ? 260 : Math.max(160, 60 + 30 * Math.min(12, rows.length))} label={t('nav.statistics')} />;
+    return (
+        <Chart
+            option={option}
+            height={byTime ? 260 : Math.max(160, 60 + 30 * Math.min(12, rows.length))}
+            label={t('nav.statistics')}
+        />
+    );
 }
 
 function useColumns(by: string): TableProps<Statistic>['columns'] {
@@ -47,7 +59,9 @@ function useColumns(by: string): TableProps<Statistic>['columns'] {
         title,
         align: 'right' as const,
         sorter: (a: Statistic, b: Statistic) => pick(a) - pick(b),
-        render: (_: unknown, row: Statistic) => <span className="number">{formatNumber(pick(row), locale)}</span>,
+        render: (_: unknown, row: Statistic) => (
+            <span className="number">{formatNumber(pick(row), locale)}</span>
+        ),
         responsive: wide ? (['lg'] as ['lg']) : undefined,
     });
     const time = (title: string, pick: (row: Statistic) => number | null) => ({
@@ -58,7 +72,10 @@ function useColumns(by: string): TableProps<Statistic>['columns'] {
         responsive: ['lg'] as ['lg'],
     });
     return [
-        { title: t(`statistics.by.${by as 'day'}`), render: (_, row) => <span className="cell-main">{row.name || row.key}</span> },
+        {
+            title: t(`statistics.by.${by as 'day'}`),
+            render: (_, row) => <span className="cell-main">{row.name || row.key}</span>,
+        },
         number(t('statistics.total'), (row) => row.total),
         {
             title: t('overview.successRate'),
@@ -81,28 +98,50 @@ export default function Statistics() {
     const { act } = useAct();
     const [params, setParams] = useSearchParams();
     const by = groups.find((group) => group === params.get('by')) ?? 'day';
-    const range: Range = params.get('range') && params.get('range')! in ranges ? (params.get('range') as Range) : 'week';
-    const put = (key: string, value: string) => setParams({ ...Object.fromEntries(params), [key]: value }, { replace: true });
-    const query = (): StatisticsQuery => ({ by, from: dayjs().subtract(ranges[range], 'day').startOf('hour').toISOString() });
+    const range: Range =
+        params.get('range') && params.get('range')! in ranges ? (params.get('range') as Range) : 'week';
+    const put = (key: string, value: string) =>
+        setParams({ ...Object.fromEntries(params), [key]: value }, { replace: true });
+    const query = (): StatisticsQuery => ({
+        by,
+        from: dayjs().subtract(ranges[range], 'day').startOf('hour').toISOString(),
+    });
     const statistics = useData((signal) => api.statistics(query(), signal), [by, range], { everyMs: 30_000 });
     const columns = useColumns(by);
     const download = () =>
-        act(t('statistics.downloaded'), async () => saveBlob(`takt-statistics-by-${by}.csv`, await api.statisticsCsv(query())));
+        act(t('statistics.downloaded'), async () =>
+            saveBlob(`takt-statistics-by-${by}.csv`, await api.statisticsCsv(query())),
+        );
     return (
         <>
             <PageHeader
                 title={t('nav.statistics')}
                 about={t('statistics.about')}
                 actions={
-                    <Button icon={<DownloadOutlined />} disabled={!statistics.data?.items.length} onClick={() => void download()}>
+                    <Button
+                        icon={<DownloadOutlined />}
+                        disabled={!statistics.data?.items.length}
+                        onClick={() => void download()}
+                    >
                         CSV
                     </Button>
                 }
             />
             <Card className="card-table">
                 <div className="filters">
-                    <Segmented value={by} onChange={(value) => put('by', value)} options={groups.map((value) => ({ value, label: t(`statistics.by.${value}`) }))} />
-                    <Segmented value={range} onChange={(value) => put('range', value)} options={(Object.keys(ranges) as Range[]).map((value) => ({ value, label: t(`statistics.range.${value}`) }))} />
+                    <Segmented
+                        value={by}
+                        onChange={(value) => put('by', value)}
+                        options={groups.map((value) => ({ value, label: t(`statistics.by.${value}`) }))}
+                    />
+                    <Segmented
+                        value={range}
+                        onChange={(value) => put('range', value)}
+                        options={(Object.keys(ranges) as Range[]).map((value) => ({
+                            value,
+                            label: t(`statistics.range.${value}`),
+                        }))}
+                    />
                 </div>
                 <Loaded of={statistics}>
                     {({ items }) =>
@@ -113,7 +152,13 @@ export default function Statistics() {
                                 <div className="card-chart">
                                     <StatisticsChart rows={items} byTime={by === 'day' || by === 'hour'} />
                                 </div>
-                                <Table size="small" rowKey="key" columns={columns} dataSource={items} pagination={items.length > 50 ? { pageSize: 50 } : false} />
+                                <Table
+                                    size="small"
+                                    rowKey="key"
+                                    columns={columns}
+                                    dataSource={items}
+                                    pagination={items.length > 50 ? { pageSize: 50 } : false}
+                                />
                             </>
                         )
                     }

@@ -46,7 +46,9 @@ export default function Workers() {
                             label: t('worker.executors') + count(executors.data?.items.length),
                             children: (
                                 <Loaded of={executors}>
-                                    {({ items }) => <ExecutorTable executors={items} changed={executors.reload} />}
+                                    {({ items }) => (
+                                        <ExecutorTable executors={items} changed={executors.reload} />
+                                    )}
                                 </Loaded>
                             ),
                         },

@@ -4,7 +4,8 @@ export const work = {
     'bulk.allMatching': '所有符合条件的',
     'bulk.cancel': '取消 {count} 个',
     'bulk.cancelAll': '取消所有未完成的…',
-    'bulk.cancelAllWhat': '所有符合筛选条件且未完成的执行都会被取消，正在运行的会被要求停止。此操作无法撤销。',
+    'bulk.cancelAllWhat':
+        '所有符合筛选条件且未完成的执行都会被取消，正在运行的会被要求停止。此操作无法撤销。',
     'bulk.cancelWhat': '正在运行的会被要求停止，等待中的会被丢弃。此操作无法撤销。',
     'bulk.chosen': '已选 {count} 个',
     'bulk.done': '已处理 {count} 个',

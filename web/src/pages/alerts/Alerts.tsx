@@ -16,7 +16,10 @@ export default function Alerts() {
     const options = { topics: ['alert'] as const, everyMs: 10_000 };
     const tab = query.get('tab') ?? 'active';
     const active = useData((signal) => api.alerts(undefined, signal), [], options);
-    const history = useData((signal) => api.alerts('resolved', signal), [], { ...options, paused: tab !== 'history' });
+    const history = useData((signal) => api.alerts('resolved', signal), [], {
+        ...options,
+        paused: tab !== 'history',
+    });
     const rules = useData((signal) => api.alertRules(signal), [], options);
     const reload = () => {
         active.reload();
@@ -36,21 +39,39 @@ export default function Alerts() {
                             label: t('alert.active') + (active.data ? ` (${active.data.items.length})` : ''),
                             children: (
                                 <Loaded of={active}>
-                                    {({ items }) => <AlertTable alerts={items} changed={reload} empty={t('alert.none')} emptyText={t('alert.noneText')} />}
+                                    {({ items }) => (
+                                        <AlertTable
+                                            alerts={items}
+                                            changed={reload}
+                                            empty={t('alert.none')}
+                                            emptyText={t('alert.noneText')}
+                                        />
+                                    )}
                                 </Loaded>
                             ),
                         },
                         {
                             key: 'rules',
                             label: t('alert.rules'),
-                            children: <Loaded of={rules}>{({ items }) => <Rules rules={items} changed={reload} />}</Loaded>,
+                            children: (
+                                <Loaded of={rules}>
+                                    {({ items }) => <Rules rules={items} changed={reload} />}
+                                </Loaded>
+                            ),
                         },
                         {
                             key: 'history',
                             label: t('alert.history'),
                             children: (
                                 <Loaded of={history}>
-                                    {({ items }) => <AlertTable alerts={items} changed={history.reload} empty={t('alert.noHistory')} emptyText={t('alert.noHistoryText')} />}
+                                    {({ items }) => (
+                                        <AlertTable
+                                            alerts={items}
+                                            changed={history.reload}
+                                            empty={t('alert.noHistory')}
+                                            emptyText={t('alert.noHistoryText')}
+                                        />
+                                    )}
                                 </Loaded>
                             ),
                         },

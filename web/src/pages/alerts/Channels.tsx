@@ -33,8 +33,13 @@ export function Channels() {
                 last ? (
                     <div className="two-lines">
                         <span className="row-gap">
-                            <Badge colour={last.ok ? palette.status.success : palette.status.failed} label={last.ok ? t('alert.delivered') : t('alert.notDelivered')} />
-                            <span className="muted small"><Ago at={last.at} /></span>
+                            <Badge
+                                colour={last.ok ? palette.status.success : palette.status.failed}
+                                label={last.ok ? t('alert.delivered') : t('alert.notDelivered')}
+                            />
+                            <span className="muted small">
+                                <Ago at={last.at} />
+                            </span>
                         </span>
                         {last.error && <span className="muted small">{last.error}</span>}
                     </div>
@@ -60,7 +65,11 @@ export function Channels() {
                     columns={columns}
                     dataSource={items}
                     pagination={false}
-                    locale={{ emptyText: <EmptyNote title={t('alert.noChannels')} text={t('alert.noChannelsText')} /> }}
+                    locale={{
+                        emptyText: (
+                            <EmptyNote title={t('alert.noChannels')} text={t('alert.noChannelsText')} />
+                        ),
+                    }}
                 />
             )}
         </Loaded>

@@ -40,7 +40,9 @@ export function RuleForm({ rule, onClose, changed }: Props) {
             changed();
             onClose();
         } catch (error) {
-            setProblem(error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable'));
+            setProblem(
+                error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable'),
+            );
         }
     };
     return (
@@ -65,7 +67,12 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                 <Form.Item name="description" label={t('alert.description')}>
                     <Input />
                 </Form.Item>
-                <Form.Item name="metric" label={t('alert.metric')} rules={required} extra={chosen && `${chosen.help}${chosen.unit ? ` (${chosen.unit})` : ''}`}>
+                <Form.Item
+                    name="metric"
+                    label={t('alert.metric')}
+                    rules={required}
+                    extra={chosen && `${chosen.help}${chosen.unit ? ` (${chosen.unit})` : ''}`}
+                >
                     <Select showSearch options={metrics.data?.items.map(({ name }) => ({ value: name }))} />
                 </Form.Item>
                 <div className="form-three">
@@ -81,10 +88,16 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                 </div>
                 <div className="form-pair">
                     <Form.Item name="severity" label={t('alert.severity')}>
-                        <Select options={severities.map((value) => ({ value, label: t(`severity.${value}`) }))} />
+                        <Select
+                            options={severities.map((value) => ({ value, label: t(`severity.${value}`) }))}
+                        />
                     </Form.Item>
                     <Form.Item name="channels" label={t('alert.channels')}>
-                        <Select mode="multiple" placeholder={t('alert.everyChannel')} options={channels.data?.items.map(({ name }) => ({ value: name }))} />
+                        <Select
+                            mode="multiple"
+                            placeholder={t('alert.everyChannel')}
+                            options={channels.data?.items.map(({ name }) => ({ value: name }))}
+                        />
                     </Form.Item>
                 </div>
             </Form>

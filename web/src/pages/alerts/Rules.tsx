@@ -14,8 +14,23 @@ import { useI18n } from '../../i18n';
 import { silences } from './AlertTable';
 import { RuleForm } from './RuleForm';
 
-const fieldsOf = ({ description, metric, operator, threshold, duration, severity, enabled, channels }: AlertRule) => ({
-    description, metric, operator, threshold, duration, severity, enabled,
+const fieldsOf = ({
+    description,
+    metric,
+    operator,
+    threshold,
+    duration,
+    severity,
+    enabled,
+    channels,
+}: AlertRule) => ({
+    description,
+    metric,
+    operator,
+    threshold,
+    duration,
+    severity,
+    enabled,
     ...(channels.length > 0 ? { channels } : {}),
 });
 
@@ -27,15 +42,32 @@ function useRuleActions(changed: () => void) {
     };
     return {
         enable: (rule: AlertRule, enabled: boolean) => {
-            const call = () => run(t('alert.ruleSaved', { name: rule.name }), () => api.saveAlertRule(rule.name, { ...fieldsOf(rule), enabled }));
+            const call = () =>
+                run(t('alert.ruleSaved', { name: rule.name }), () =>
+                    api.saveAlertRule(rule.name, { ...fieldsOf(rule), enabled }),
+                );
             if (enabled) return void call();
-            confirm({ title: t('alert.disableTitle', { name: rule.name }), what: t('alert.disableWhat'), ok: t('alert.disable') }, call);
+            confirm(
+                {
+                    title: t('alert.disableTitle', { name: rule.name }),
+                    what: t('alert.disableWhat'),
+                    ok: t('alert.disable'),
+                },
+                call,
+            );
         },
-        silence: (rule: AlertRule, time: string) => run(t('alert.wasSilenced', { name: rule.name, time }), () => api.silenceRule(rule.name, time)),
-        unsilence: (rule: AlertRule) => run(t('alert.heardAgain', { name: rule.name }), () => api.unsilenceRule(rule.name)),
+        silence: (rule: AlertRule, time: string) =>
+            run(t('alert.wasSilenced', { name: rule.name, time }), () => api.silenceRule(rule.name, time)),
+        unsilence: (rule: AlertRule) =>
+            run(t('alert.heardAgain', { name: rule.name }), () => api.unsilenceRule(rule.name)),
         remove: (rule: AlertRule) =>
-            confirm({ title: t('alert.deleteTitle', { name: rule.name }), what: t('alert.deleteWhat'), ok: t('action.delete') }, () =>
-                run(t('alert.ruleDeleted', { name: rule.name }), () => api.deleteAlertRule(rule.name)),
+            confirm(
+                {
+                    title: t('alert.deleteTitle', { name: rule.name }),
+                    what: t('alert.deleteWhat'),
+                    ok: t('action.delete'),
+                },
+                () => run(t('alert.ruleDeleted', { name: rule.name }), () => api.deleteAlertRule(rule.name)),
             ),
     };
 }
@@ -44,7 +76,12 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
     const { t, locale } = useI18n();
     const palette = usePalette();
     const actions = useRuleActions(changed);
-    const colours = { ok: palette.status.success, pending: palette.status.retrying, firing: palette.status.failed, resolved: palette.status.success };
+    const colours = {
+        ok: palette.status.success,
+        pending: palette.status.retrying,
+        firing: palette.status.failed,
+        resolved: palette.status.success,
+    };
     const menuOf = (rule: AlertRule): MenuProps => ({
         items: [
             { key: 'edit', label: t('action.edit'), onClick: () => edit(rule) },
@@ -53,10 +90,20 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
                 : {
                       key: 'silence',
                       label: t('alert.silence'),
-                      children: silences.map((key) => ({ key, label: t('alert.silenceFor', { time: key }), onClick: () => void actions.silence(rule, key) })),
+                      children: silences.map((key) => ({
+                          key,
+                          label: t('alert.silenceFor', { time: key }),
+                          onClick: () => void actions.silence(rule, key),
+                      })),
                   },
             { type: 'divider' },
-            { key: 'delete', danger: true, disabled: rule.builtin, label: t('action.delete'), onClick: () => actions.remove(rule) },
+            {
+                key: 'delete',
+                danger: true,
+                disabled: rule.builtin,
+                label: t('action.delete'),
+                onClick: () => actions.remove(rule),
+            },
         ],
     });
     return [
@@ -73,28 +120,64 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
         },
         {
             title: t('alert.condition'),
-            render: (_, rule) => <code>{`${rule.metric} ${rule.operator} ${rule.threshold} · ${rule.duration}`}</code>,
+            render: (_, rule) => (
+                <code>{`${rule.metric} ${rule.operator} ${rule.threshold} · ${rule.duration}`}</code>
+            ),
             responsive: ['md'],
         },
-        { title: t('alert.severity'), render: (_, { severity }) => <SeverityTag severity={severity} />, responsive: ['lg'] },
+        {
+            title: t('alert.severity'),
+            render: (_, { severity }) => <SeverityTag severity={severity} />,
+            responsive: ['lg'],
+        },
         {
             title: t('alert.state'),
             render: (_, rule) => (
                 <div className="two-lines">
-                    {rule.enabled ? <Badge colour={colours[rule.state]} label={t(`alertState.${rule.state}`)} /> : <Badge colour={palette.status.skipped} label={t('alert.off')} />}
-                    {rule.silenced_until && <span className="muted small">{t('alert.silenced')} <Ago at={rule.silenced_until} /></span>}
+                    {rule.enabled ? (
+                        <Badge colour={colours[rule.state]} label={t(`alertState.${rule.state}`)} />
+                    ) : (
+                        <Badge colour={palette.status.skipped} label={t('alert.off')} />
+                    )}
+                    {rule.silenced_until && (
+                        <span className="muted small">
+                            {t('alert.silenced')} <Ago at={rule.silenced_until} />
+                        </span>
+                    )}
                 </div>
             ),
         },
-        { title: t('alert.value'), align: 'right', render: (_, { value }) => <span className="number">{formatNumber(value, locale, 3)}</span>, responsive: ['md'] },
-        { title: t('alert.channels'), render: (_, { channels }) => (channels.length > 0 ? channels.map((name) => <Tag key={name}>{name}</Tag>) : t('alert.everyChannel')), responsive: ['lg'] },
+        {
+            title: t('alert.value'),
+            align: 'right',
+            render: (_, { value }) => <span className="number">{formatNumber(value, locale, 3)}</span>,
+            responsive: ['md'],
+        },
+        {
+            title: t('alert.channels'),
+            render: (_, { channels }) =>
+                channels.length > 0
+                    ? channels.map((name) => <Tag key={name}>{name}</Tag>)
+                    : t('alert.everyChannel'),
+            responsive: ['lg'],
+        },
         {
             align: 'right',
             render: (_, rule) => (
                 <span className="row-gap nowrap">
-                    <Switch size="small" checked={rule.enabled} aria-label={`${t('alert.enabled')}: ${rule.name}`} onChange={(on) => actions.enable(rule, on)} />
+                    <Switch
+                        size="small"
+                        checked={rule.enabled}
+                        aria-label={`${t('alert.enabled')}: ${rule.name}`}
+                        onChange={(on) => actions.enable(rule, on)}
+                    />
                     <Dropdown trigger={['click']} menu={menuOf(rule)}>
-                        <Button type="text" size="small" icon={<MoreOutlined />} aria-label={`${t('action.more')}: ${rule.name}`} />
+                        <Button
+                            type="text"
+                            size="small"
+                            icon={<MoreOutlined />}
+                            aria-label={`${t('action.more')}: ${rule.name}`}
+                        />
                     </Dropdown>
                 </span>
             ),
@@ -120,9 +203,19 @@ export function Rules({ rules, changed }: { rules: AlertRule[]; changed: () => v
                 columns={columns}
                 dataSource={rules}
                 pagination={false}
-                locale={{ emptyText: <EmptyNote title={t('alert.noRules')} text={t('alert.noRulesText')} action={create} /> }}
+                locale={{
+                    emptyText: (
+                        <EmptyNote title={t('alert.noRules')} text={t('alert.noRulesText')} action={create} />
+                    ),
+                }}
             />
-            {editing && <RuleForm rule={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} changed={changed} />}
+            {editing && (
+                <RuleForm
+                    rule={editing === 'new' ? undefined : editing}
+                    onClose={() => setEditing(undefined)}
+                    changed={changed}
+                />
+            )}
         </>
     );
 }

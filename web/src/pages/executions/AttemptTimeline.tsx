@@ -8,7 +8,16 @@ import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 import { isFinished } from '../../api/client';
 
-const known = new Set<string>(['pending', 'scheduled', 'running', 'retrying', 'success', 'failed', 'cancelled', 'skipped']);
+const known = new Set<string>([
+    'pending',
+    'scheduled',
+    'running',
+    'retrying',
+    'success',
+    'failed',
+    'cancelled',
+    'skipped',
+]);
 
 // Where the server does not tell of each attempt, the last one can be told from the execution.
 function attemptsOf(execution: Execution): Attempt[] {
@@ -26,14 +35,17 @@ function attemptsOf(execution: Execution): Attempt[] {
     ];
 }
 
-const messageOf = (error: Attempt['error']): string => (typeof error === 'string' ? error : (error?.message ?? ''));
+const messageOf = (error: Attempt['error']): string =>
+    typeof error === 'string' ? error : (error?.message ?? '');
 
 function Step({ title, at, children }: { title: ReactNode; at: string | null; children?: ReactNode }) {
     return (
         <div className="step">
             <div className="step-head">
                 <b>{title}</b>
-                <span className="muted small"><Moment at={at} /></span>
+                <span className="muted small">
+                    <Moment at={at} />
+                </span>
             </div>
             {children && <div className="muted small step-text">{children}</div>}
         </div>
@@ -50,7 +62,11 @@ export function AttemptTimeline({ execution }: { execution: Execution }) {
             color: palette.status.pending,
             children: (
                 <Step title={t('timeline.created')} at={execution.created_at}>
-                    {t('timeline.waited')} <Took from={execution.created_at} to={first?.started_at ?? execution.started_at ?? execution.finished_at} />
+                    {t('timeline.waited')}{' '}
+                    <Took
+                        from={execution.created_at}
+                        to={first?.started_at ?? execution.started_at ?? execution.finished_at}
+                    />
                 </Step>
             ),
         },
@@ -59,10 +75,20 @@ export function AttemptTimeline({ execution }: { execution: Execution }) {
             return {
                 color: palette.status[status],
                 children: (
-                    <Step title={t('timeline.attempt', { number: attempt.attempt, status: t(`status.${status}`) })} at={attempt.started_at}>
+                    <Step
+                        title={t('timeline.attempt', {
+                            number: attempt.attempt,
+                            status: t(`status.${status}`),
+                        })}
+                        at={attempt.started_at}
+                    >
                         {attempt.worker_id && (
                             <>
-                                {t('timeline.on')} <Link to={`/workers?id=${encodeURIComponent(attempt.worker_id)}`}>{attempt.worker_id}</Link> ·{' '}
+                                {t('timeline.on')}{' '}
+                                <Link to={`/workers?id=${encodeURIComponent(attempt.worker_id)}`}>
+                                    {attempt.worker_id}
+                                </Link>{' '}
+                                ·{' '}
                             </>
                         )}
                         <Took from={attempt.started_at} to={attempt.finished_at} />
@@ -72,8 +98,14 @@ export function AttemptTimeline({ execution }: { execution: Execution }) {
             };
         }),
     ];
-    if (execution.status === 'retrying' || (execution.status === 'pending' && Date.parse(execution.ready_at) > Date.now())) {
-        items.push({ color: palette.status.retrying, children: <Step title={t('timeline.again')} at={execution.ready_at} /> });
+    if (
+        execution.status === 'retrying' ||
+        (execution.status === 'pending' && Date.parse(execution.ready_at) > Date.now())
+    ) {
+        items.push({
+            color: palette.status.retrying,
+            children: <Step title={t('timeline.again')} at={execution.ready_at} />,
+        });
     }
     if (isFinished(execution.status)) {
         items.push({

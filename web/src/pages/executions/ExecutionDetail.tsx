@@ -20,13 +20,28 @@ function Actions({ execution, changed }: { execution: Execution; changed: () => 
     const { t } = useI18n();
     const { act, confirm } = useAct();
     const cancel = () =>
-        confirm({ title: t('execution.cancelTitle'), what: t('execution.cancelWhat'), ok: t('execution.cancelOk') }, async () => {
-            if (await act(t('execution.cancelled'), () => api.cancelExecution(execution.id))) changed();
-        });
+        confirm(
+            {
+                title: t('execution.cancelTitle'),
+                what: t('execution.cancelWhat'),
+                ok: t('execution.cancelOk'),
+            },
+            async () => {
+                if (await act(t('execution.cancelled'), () => api.cancelExecution(execution.id))) changed();
+            },
+        );
     const retry = () =>
-        confirm({ title: t('execution.retryTitle'), what: t('execution.retryWhat'), ok: t('action.retry'), danger: false }, async () => {
-            if (await act(t('execution.retried'), () => api.retryExecution(execution.id))) changed();
-        });
+        confirm(
+            {
+                title: t('execution.retryTitle'),
+                what: t('execution.retryWhat'),
+                ok: t('action.retry'),
+                danger: false,
+            },
+            async () => {
+                if (await act(t('execution.retried'), () => api.retryExecution(execution.id))) changed();
+            },
+        );
     if (!isFinished(execution.status)) {
         return (
             <Button danger icon={<CloseCircleOutlined />} onClick={cancel}>
@@ -45,7 +60,9 @@ function Actions({ execution, changed }: { execution: Execution; changed: () => 
 // Why it has not started, or is not finished.
 function Why({ execution }: { execution: Execution }) {
     const { t } = useI18n();
-    const why = useData((signal) => api.explain(execution.id, signal), [execution.id, execution.status], { everyMs: 3_000 });
+    const why = useData((signal) => api.explain(execution.id, signal), [execution.id, execution.status], {
+        everyMs: 3_000,
+    });
     if (!why.data) return null;
     return (
         <Alert
@@ -108,7 +125,9 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
             {running && percent !== null && percent !== undefined && (
                 <div className="progress-row">
                     <Progress percent={Math.round(percent)} />
-                    {execution.progress?.message && <span className="muted">{execution.progress.message}</span>}
+                    {execution.progress?.message && (
+                        <span className="muted">{execution.progress.message}</span>
+                    )}
                 </div>
             )}
             <div className="grid">
@@ -116,18 +135,43 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                     <AttemptTimeline execution={execution} />
                     <Fields>
                         <Field label={t('task.task')}>
-                            {execution.origin === 'once' ? execution.task_name : <Link to={`/tasks/${encodeURIComponent(execution.task_id)}`}>{execution.task_name}</Link>}
+                            {execution.origin === 'once' ? (
+                                execution.task_name
+                            ) : (
+                                <Link to={`/tasks/${encodeURIComponent(execution.task_id)}`}>
+                                    {execution.task_name}
+                                </Link>
+                            )}
                         </Field>
                         <Field label={t('execution.origin')}>{t(`origin.${execution.origin}`)}</Field>
                         <Field label={t('task.type')}>{execution.type}</Field>
-                        <Field label={t('queue.queue')}>{`${execution.queue} · ${t('task.priorityOf', { value: execution.priority })}`}</Field>
+                        <Field
+                            label={t('queue.queue')}
+                        >{`${execution.queue} · ${t('task.priorityOf', { value: execution.priority })}`}</Field>
                         <Field label={t('worker.worker')}>
-                            {execution.worker_id && <Link to={`/workers?id=${encodeURIComponent(execution.worker_id)}`}>{execution.worker_id}</Link>}
+                            {execution.worker_id && (
+                                <Link to={`/workers?id=${encodeURIComponent(execution.worker_id)}`}>
+                                    {execution.worker_id}
+                                </Link>
+                            )}
                         </Field>
-                        <Field label={t('execution.took')}><Took from={execution.started_at} to={execution.finished_at} /></Field>
-                        <Field label={t('execution.due')}><Moment at={execution.scheduled_at} /></Field>
-                        <Field label={t('execution.counts')}>{t('execution.countsOf', { failures: execution.failures, losses: execution.losses })}</Field>
-                        {execution.trace_id && <Field label={t('execution.trace')}><code>{execution.trace_id}</code></Field>}
+                        <Field label={t('execution.took')}>
+                            <Took from={execution.started_at} to={execution.finished_at} />
+                        </Field>
+                        <Field label={t('execution.due')}>
+                            <Moment at={execution.scheduled_at} />
+                        </Field>
+                        <Field label={t('execution.counts')}>
+                            {t('execution.countsOf', {
+                                failures: execution.failures,
+                                losses: execution.losses,
+                            })}
+                        </Field>
+                        {execution.trace_id && (
+                            <Field label={t('execution.trace')}>
+                                <code>{execution.trace_id}</code>
+                            </Field>
+                        )}
                     </Fields>
                 </Card>
                 <Outcome execution={execution} />
@@ -143,7 +187,11 @@ function ExecutionOf({ id }: { id: string }) {
         concerns: (event) => event.execution_id === id,
         everyMs: 5_000,
     });
-    return <Loaded of={execution}>{(data) => <ExecutionPage execution={data} reload={execution.reload} />}</Loaded>;
+    return (
+        <Loaded of={execution}>
+            {(data) => <ExecutionPage execution={data} reload={execution.reload} />}
+        </Loaded>
+    );
 }
 
 export default function ExecutionDetail() {

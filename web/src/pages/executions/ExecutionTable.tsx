@@ -40,8 +40,16 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
                 </div>
             ),
         },
-        { title: t('execution.created'), render: (_, { created_at }) => <Ago at={created_at} />, responsive: ['sm'] },
-        { title: t('execution.took'), render: (_, e) => <Took from={e.started_at} to={e.finished_at} />, responsive: ['md'] },
+        {
+            title: t('execution.created'),
+            render: (_, { created_at }) => <Ago at={created_at} />,
+            responsive: ['sm'],
+        },
+        {
+            title: t('execution.took'),
+            render: (_, e) => <Took from={e.started_at} to={e.finished_at} />,
+            responsive: ['md'],
+        },
         {
             title: t('execution.attempt'),
             align: 'right',
@@ -51,15 +59,36 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
         {
             title: t('worker.worker'),
             render: (_, { worker_id }) =>
-                worker_id ? <Link to={`/workers?id=${encodeURIComponent(worker_id)}`} className="clip">{worker_id}</Link> : <span className="muted">–</span>,
+                worker_id ? (
+                    <Link to={`/workers?id=${encodeURIComponent(worker_id)}`} className="clip">
+                        {worker_id}
+                    </Link>
+                ) : (
+                    <span className="muted">–</span>
+                ),
             responsive: ['lg'],
         },
-        { title: t('execution.origin'), render: (_, { origin }) => t(`origin.${origin}`), responsive: ['xl'] },
-        { title: t('queue.queue'), render: (_, { queue, priority }) => `${queue} · ${priority}`, responsive: ['xl'] },
+        {
+            title: t('execution.origin'),
+            render: (_, { origin }) => t(`origin.${origin}`),
+            responsive: ['xl'],
+        },
+        {
+            title: t('queue.queue'),
+            render: (_, { queue, priority }) => `${queue} · ${priority}`,
+            responsive: ['xl'],
+        },
     ];
 }
 
-export function ExecutionTable({ items, ofOneTask = false, empty, emptyText, emptyAction, selection }: Props) {
+export function ExecutionTable({
+    items,
+    ofOneTask = false,
+    empty,
+    emptyText,
+    emptyAction,
+    selection,
+}: Props) {
     const columns = useColumns(ofOneTask);
     return (
         <Table

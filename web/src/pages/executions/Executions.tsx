@@ -50,8 +50,19 @@ export default function Executions() {
                         trigger={['click']}
                         menu={{
                             items: [
-                                { key: 'retry', icon: <RedoOutlined />, label: t('bulk.retryAll'), onClick: () => bulk.retryMatching(filter) },
-                                { key: 'cancel', danger: true, icon: <CloseCircleOutlined />, label: t('bulk.cancelAll'), onClick: () => bulk.cancelMatching(filter) },
+                                {
+                                    key: 'retry',
+                                    icon: <RedoOutlined />,
+                                    label: t('bulk.retryAll'),
+                                    onClick: () => bulk.retryMatching(filter),
+                                },
+                                {
+                                    key: 'cancel',
+                                    danger: true,
+                                    icon: <CloseCircleOutlined />,
+                                    label: t('bulk.cancelAll'),
+                                    onClick: () => bulk.cancelMatching(filter),
+                                },
                             ],
                         }}
                     >
@@ -66,10 +77,21 @@ export default function Executions() {
                 {chosen.length > 0 && (
                     <div className="bulk">
                         <span>{t('bulk.chosen', { count: chosen.length })}</span>
-                        <Button size="small" icon={<RedoOutlined />} disabled={again.length === 0} onClick={() => bulk.retry(again)}>
+                        <Button
+                            size="small"
+                            icon={<RedoOutlined />}
+                            disabled={again.length === 0}
+                            onClick={() => bulk.retry(again)}
+                        >
                             {t('bulk.retry', { count: again.length })}
                         </Button>
-                        <Button size="small" danger icon={<CloseCircleOutlined />} disabled={unfinished.length === 0} onClick={() => bulk.cancel(unfinished)}>
+                        <Button
+                            size="small"
+                            danger
+                            icon={<CloseCircleOutlined />}
+                            disabled={unfinished.length === 0}
+                            onClick={() => bulk.cancel(unfinished)}
+                        >
                             {t('bulk.cancel', { count: unfinished.length })}
                         </Button>
                     </div>
@@ -81,7 +103,11 @@ export default function Executions() {
                                 items={items}
                                 empty={filtered ? t('execution.noMatch') : t('execution.none')}
                                 emptyText={filtered ? t('execution.noMatchText') : t('execution.noneText')}
-                                emptyAction={filtered && <Button onClick={() => put({}, false)}>{t('action.clear')}</Button>}
+                                emptyAction={
+                                    filtered && (
+                                        <Button onClick={() => put({}, false)}>{t('action.clear')}</Button>
+                                    )
+                                }
                                 selection={{
                                     selectedRowKeys: chosen.map(({ id }) => id),
                                     onChange: (_, rows) => setChosen(rows),
@@ -93,7 +119,10 @@ export default function Executions() {
                                     <Button disabled={!cursor} onClick={() => put(filter, false)}>
                                         {t('action.newest')}
                                     </Button>
-                                    <Button disabled={!next_cursor} onClick={() => put({ ...filter, cursor: next_cursor }, false)}>
+                                    <Button
+                                        disabled={!next_cursor}
+                                        onClick={() => put({ ...filter, cursor: next_cursor }, false)}
+                                    >
                                         {t('action.older')}
                                     </Button>
                                 </div>

@@ -24,7 +24,15 @@ interface Props {
 }
 
 // Takes effect when the person is done with it, not at each letter.
-function TextFilter({ label, value, onDone }: { label: string; value: string | undefined; onDone: (text: string) => void }) {
+function TextFilter({
+    label,
+    value,
+    onDone,
+}: {
+    label: string;
+    value: string | undefined;
+    onDone: (text: string) => void;
+}) {
     const [typed, setTyped] = useState(value ?? '');
     useEffect(() => setTyped(value ?? ''), [value]);
     const done = () => {
@@ -51,7 +59,11 @@ export function Filters({ filter, onChange }: Props) {
     const { t } = useI18n();
     const put = (change: ExecutionFilter) => onChange({ ...filter, ...change });
     const text = (key: 'task_id' | 'type' | 'queue' | 'worker_id', label: string) => (
-        <TextFilter label={label} value={filter[key]} onDone={(value) => put({ [key]: value || undefined })} />
+        <TextFilter
+            label={label}
+            value={filter[key]}
+            onDone={(value) => put({ [key]: value || undefined })}
+        />
     );
     return (
         <div className="filters">

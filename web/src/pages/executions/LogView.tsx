@@ -34,7 +34,11 @@ export function LogView({ execution }: { execution: Execution }) {
             title={t('log.title')}
             extra={
                 <span className="row-gap">
-                    {following && <span className="muted small" data-following="">{t('log.following')}</span>}
+                    {following && (
+                        <span className="muted small" data-following="">
+                            {t('log.following')}
+                        </span>
+                    )}
                     <label className="row-gap small">
                         <Switch size="small" checked={stick} onChange={setStick} /> {t('log.stick')}
                     </label>
@@ -43,14 +47,19 @@ export function LogView({ execution }: { execution: Execution }) {
                         icon={<DownloadOutlined />}
                         disabled={chunks.length === 0}
                         aria-label={t('action.download')}
-                        onClick={() => saveText(`${execution.id}.log`, chunks.map(({ lines }) => lines).join(''))}
+                        onClick={() =>
+                            saveText(`${execution.id}.log`, chunks.map(({ lines }) => lines).join(''))
+                        }
                     />
                 </span>
             }
         >
             {problem && <ProblemNote problem={problem} />}
             {!problem && chunks.length === 0 && (
-                <EmptyNote title={t('log.empty')} text={following ? t('log.emptyLive') : t('log.emptyText')} />
+                <EmptyNote
+                    title={t('log.empty')}
+                    text={following ? t('log.emptyLive') : t('log.emptyText')}
+                />
             )}
             {chunks.length > 0 && (
                 <div className="log mono" ref={box} onScroll={scrolled} data-testid="log">
@@ -58,14 +67,19 @@ export function LogView({ execution }: { execution: Execution }) {
                     {chunks.map((chunk, index) => (
                         <Fragment key={index}>
                             {several && chunk.attempt !== chunks[index - 1]?.attempt && (
-                                <div className="log-attempt">{t('log.attempt', { number: chunk.attempt })}</div>
-                            )}
-                            {chunk.lines.replace(/\n$/, '').split('\n').map((line, number) => (
-                                <div className="log-line" key={number}>
-                                    <time dateTime={chunk.at}>{clock(chunk.at, locale)}</time>
-                                    {line}
+                                <div className="log-attempt">
+                                    {t('log.attempt', { number: chunk.attempt })}
                                 </div>
-                            ))}
+                            )}
+                            {chunk.lines
+                                .replace(/\n$/, '')
+                                .split('\n')
+                                .map((line, number) => (
+                                    <div className="log-line" key={number}>
+                                        <time dateTime={chunk.at}>{clock(chunk.at, locale)}</time>
+                                        {line}
+                                    </div>
+                                ))}
                         </Fragment>
                     ))}
                 </div>

@@ -59,17 +59,31 @@ export function useBulk(done: () => void) {
     return {
         retry: (items: Execution[]) =>
             confirm(
-                { title: t('bulk.retry', { count: items.length }), what: t('bulk.retryWhat'), ok: t('action.retry'), danger: false },
+                {
+                    title: t('bulk.retry', { count: items.length }),
+                    what: t('bulk.retryWhat'),
+                    ok: t('action.retry'),
+                    danger: false,
+                },
                 () => each(items, api.retryExecution),
             ),
         cancel: (items: Execution[]) =>
             confirm(
-                { title: t('bulk.cancel', { count: items.length }), what: t('bulk.cancelWhat'), ok: t('action.cancel') },
+                {
+                    title: t('bulk.cancel', { count: items.length }),
+                    what: t('bulk.cancelWhat'),
+                    ok: t('action.cancel'),
+                },
                 () => each(items, api.cancelExecution),
             ),
         retryMatching: (filter: ExecutionFilter) =>
             confirm(
-                { title: t('bulk.retryAll'), what: t('bulk.retryAllWhat'), ok: t('action.retry'), danger: false },
+                {
+                    title: t('bulk.retryAll'),
+                    what: t('bulk.retryAllWhat'),
+                    ok: t('action.retry'),
+                    danger: false,
+                },
                 () => sweep(filter, api.retryMatching),
             ),
         cancelMatching: (filter: ExecutionFilter) =>

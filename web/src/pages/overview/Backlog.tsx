@@ -34,7 +34,10 @@ function BarList({ bars }: { bars: Bar[] }) {
                         {bar.name}
                     </Link>
                     <div className="load-track grow">
-                        <div className="load-fill" style={{ width: `${(100 * bar.value) / most}%`, background: bar.colour }} />
+                        <div
+                            className="load-fill"
+                            style={{ width: `${(100 * bar.value) / most}%`, background: bar.colour }}
+                        />
                     </div>
                     <b className="number backlog-count">{formatNumber(bar.value, locale)}</b>
                     <span className="muted small backlog-detail">{bar.detail}</span>
@@ -75,7 +78,8 @@ function ByPriority() {
     );
     const bars = useMemo(() => {
         const counts = new Map<number, number>();
-        for (const { priority } of waiting.data?.items ?? []) counts.set(priority, (counts.get(priority) ?? 0) + 1);
+        for (const { priority } of waiting.data?.items ?? [])
+            counts.set(priority, (counts.get(priority) ?? 0) + 1);
         return [...counts.entries()]
             .sort(([a], [b]) => b - a)
             .map(([priority, value]) => ({
@@ -84,7 +88,9 @@ function ByPriority() {
                 value,
                 detail: '',
                 to: '/executions?status=pending,retrying',
-                colour: palette.priorities[priority >= 9 ? 3 : priority >= 7 ? 2 : priority >= 4 ? 1 : 0] ?? palette.accent,
+                colour:
+                    palette.priorities[priority >= 9 ? 3 : priority >= 7 ? 2 : priority >= 4 ? 1 : 0] ??
+                    palette.accent,
             }));
     }, [waiting.data, palette, t]);
     return (
@@ -92,8 +98,12 @@ function ByPriority() {
             {({ next_cursor }) => (
                 <>
                     <BarList bars={bars} />
-                    {bars.length === 0 && <EmptyNote title={t('overview.nothingWaits')} text={t('overview.nothingWaitsText')} />}
-                    {next_cursor && <div className="muted small">{t('overview.countedOnly', { count: countedMax })}</div>}
+                    {bars.length === 0 && (
+                        <EmptyNote title={t('overview.nothingWaits')} text={t('overview.nothingWaitsText')} />
+                    )}
+                    {next_cursor && (
+                        <div className="muted small">{t('overview.countedOnly', { count: countedMax })}</div>
+                    )}
                 </>
             )}
         </Loaded>
@@ -129,7 +139,10 @@ export function Backlog() {
                         items.length > 0 ? (
                             <ByQueue queues={items} />
                         ) : (
-                            <EmptyNote title={t('overview.nothingWaits')} text={t('overview.nothingWaitsText')} />
+                            <EmptyNote
+                                title={t('overview.nothingWaits')}
+                                text={t('overview.nothingWaitsText')}
+                            />
                         )
                     }
                 </Loaded>

@@ -18,12 +18,23 @@ const byNextFire = (a: Task, b: Task) => Date.parse(a.next_fire_at ?? '') - Date
 
 export function ComingFires() {
     const { t, locale } = useI18n();
-    const tasks = useData((signal) => api.tasks({ limit: readMax }, signal), [], { topics: ['task'], everyMs: 10_000 });
+    const tasks = useData((signal) => api.tasks({ limit: readMax }, signal), [], {
+        topics: ['task'],
+        everyMs: 10_000,
+    });
     return (
-        <Card className="span-6" size="small" title={t('overview.next')} extra={<Link to="/tasks">{t('action.all')}</Link>}>
+        <Card
+            className="span-6"
+            size="small"
+            title={t('overview.next')}
+            extra={<Link to="/tasks">{t('action.all')}</Link>}
+        >
             <Loaded of={tasks}>
                 {({ items }) => {
-                    const coming = items.filter((task) => task.enabled && task.next_fire_at).sort(byNextFire).slice(0, shownMax);
+                    const coming = items
+                        .filter((task) => task.enabled && task.next_fire_at)
+                        .sort(byNextFire)
+                        .slice(0, shownMax);
                     if (coming.length === 0) {
                         return (
                             <EmptyNote
@@ -42,13 +53,18 @@ export function ComingFires() {
                             {coming.map((task) => (
                                 <li key={task.id}>
                                     <div className="grow two-lines">
-                                        <Link to={`/tasks/${encodeURIComponent(task.id)}`} className="clip cell-main">
+                                        <Link
+                                            to={`/tasks/${encodeURIComponent(task.id)}`}
+                                            className="clip cell-main"
+                                        >
                                             {task.name}
                                         </Link>
                                         <span className="muted small clip">{scheduleText(task, t)}</span>
                                     </div>
                                     <div className="two-lines align-end">
-                                        <span className="number">{task.next_fire_at && formatFire(task.next_fire_at, locale)}</span>
+                                        <span className="number">
+                                            {task.next_fire_at && formatFire(task.next_fire_at, locale)}
+                                        </span>
                                         <span className="muted small">
                                             <Ago at={task.next_fire_at} />
                                         </span>

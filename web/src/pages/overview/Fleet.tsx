@@ -14,7 +14,12 @@ export function Fleet() {
     const { t } = useI18n();
     const workers = useData((signal) => api.workers(signal), [], { topics: ['worker'], everyMs: 3_000 });
     return (
-        <Card className="span-6" size="small" title={t('nav.workers')} extra={<Link to="/workers">{t('action.all')}</Link>}>
+        <Card
+            className="span-6"
+            size="small"
+            title={t('nav.workers')}
+            extra={<Link to="/workers">{t('action.all')}</Link>}
+        >
             <Loaded of={workers}>
                 {({ items }) =>
                     items.length === 0 ? (
@@ -26,7 +31,10 @@ export function Fleet() {
                                 .slice(0, shownMax)
                                 .map((worker) => (
                                     <li key={worker.id}>
-                                        <Link to={`/workers?id=${encodeURIComponent(worker.id)}`} className="grow clip cell-main">
+                                        <Link
+                                            to={`/workers?id=${encodeURIComponent(worker.id)}`}
+                                            className="grow clip cell-main"
+                                        >
                                             {worker.name}
                                         </Link>
                                         <LoadBar

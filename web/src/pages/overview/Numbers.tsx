@@ -13,7 +13,8 @@ import type { Palette } from '../../theme';
 
 // Of the hour that the server kept, else of everything since the leader began.
 function successRate(metrics: Metrics, series: LiveSeries): { rate: number | null; hour: boolean } {
-    const sum = (pick: (p: LiveSeries['points'][number]) => number) => series.points.reduce((s, p) => s + pick(p), 0);
+    const sum = (pick: (p: LiveSeries['points'][number]) => number) =>
+        series.points.reduce((s, p) => s + pick(p), 0);
     const hour = series.points.length > 0;
     const good = hour ? sum((p) => p.completed) : metrics.tasks_completed;
     const bad = hour ? sum((p) => p.failed) : metrics.tasks_failed;
@@ -66,14 +67,22 @@ export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSer
                 label={t('nav.workers')}
                 value={formatNumber(metrics.workers_online, locale)}
                 colour={metrics.workers_online === 0 ? palette.status.failed : undefined}
-                detail={metrics.workers_offline > 0 ? t('overview.offline', { count: metrics.workers_offline }) : t('overview.allOnline')}
+                detail={
+                    metrics.workers_offline > 0
+                        ? t('overview.offline', { count: metrics.workers_offline })
+                        : t('overview.allOnline')
+                }
                 to="/workers"
             />
             <Stat
                 label={t('cluster.leader')}
                 value={<span className="clip stat-name">{leader?.node_id ?? '–'}</span>}
                 colour={leader || !status.data ? undefined : palette.status.failed}
-                detail={leader ? t('overview.term', { epoch: leader.epoch, nodes: status.data?.nodes?.length ?? 1 }) : t(`live.${feed}`)}
+                detail={
+                    leader
+                        ? t('overview.term', { epoch: leader.epoch, nodes: status.data?.nodes?.length ?? 1 })
+                        : t(`live.${feed}`)
+                }
                 to="/cluster"
             />
         </div>

@@ -31,10 +31,15 @@ export function RecentFailures() {
                             {items.map((execution) => (
                                 <li key={execution.id}>
                                     <div className="grow two-lines">
-                                        <Link to={`/executions/${encodeURIComponent(execution.id)}`} className="clip cell-main">
+                                        <Link
+                                            to={`/executions/${encodeURIComponent(execution.id)}`}
+                                            className="clip cell-main"
+                                        >
                                             {execution.task_name}
                                         </Link>
-                                        <span className="muted small clip wide-clip">{execution.error?.message}</span>
+                                        <span className="muted small clip wide-clip">
+                                            {execution.error?.message}
+                                        </span>
                                     </div>
                                     <span className="muted small">
                                         <Ago at={execution.finished_at} />

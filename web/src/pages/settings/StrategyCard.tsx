@@ -24,13 +24,25 @@ export function StrategyCard() {
     const { act, confirm } = useAct();
     const strategy = useData((signal) => api.strategy(signal), [], { topics: ['leader'] });
     const choose = (value: string) =>
-        confirm({ title: t('settings.strategyTitle', { name: value }), what: t('settings.strategyWhat'), ok: t('action.change'), danger: false }, async () => {
-            if (await act(t('settings.strategyChanged', { name: value }), () => api.setStrategy(value))) strategy.reload();
-        });
+        confirm(
+            {
+                title: t('settings.strategyTitle', { name: value }),
+                what: t('settings.strategyWhat'),
+                ok: t('action.change'),
+                danger: false,
+            },
+            async () => {
+                if (await act(t('settings.strategyChanged', { name: value }), () => api.setStrategy(value)))
+                    strategy.reload();
+            },
+        );
     const reset = () =>
-        confirm({ title: t('settings.resetTitle'), what: t('settings.resetWhat'), ok: t('settings.reset') }, async () => {
-            await act(t('settings.resetDone'), api.resetStrategy);
-        });
+        confirm(
+            { title: t('settings.resetTitle'), what: t('settings.resetWhat'), ok: t('settings.reset') },
+            async () => {
+                await act(t('settings.resetDone'), api.resetStrategy);
+            },
+        );
     return (
         <Card
             size="small"

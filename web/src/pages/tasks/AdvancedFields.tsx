@@ -33,10 +33,18 @@ export function AdvancedFields({ form }: { form: FormInstance<TaskAnswers> }) {
             {recurringKinds.includes(kind) && (
                 <div className="form-pair">
                     <Form.Item name="execution_mode" label={t('task.mode')}>
-                        <Select allowClear placeholder={t('mode.sequential')} options={modes.map((value) => ({ value, label: t(`mode.${value}`) }))} />
+                        <Select
+                            allowClear
+                            placeholder={t('mode.sequential')}
+                            options={modes.map((value) => ({ value, label: t(`mode.${value}`) }))}
+                        />
                     </Form.Item>
                     <Form.Item name="misfire_policy" label={t('task.misfire')}>
-                        <Select allowClear placeholder={t('misfire.fire_once')} options={misfires.map((value) => ({ value, label: t(`misfire.${value}`) }))} />
+                        <Select
+                            allowClear
+                            placeholder={t('misfire.fire_once')}
+                            options={misfires.map((value) => ({ value, label: t(`misfire.${value}`) }))}
+                        />
                     </Form.Item>
                 </div>
             )}
@@ -51,7 +59,12 @@ export function AdvancedFields({ form }: { form: FormInstance<TaskAnswers> }) {
                 <Form.Item name="executor" label={t('task.executor')} extra={t('task.executorHelp')}>
                     <Input />
                 </Form.Item>
-                <Form.Item name="labels" label={t('task.labels')} rules={[labelsRule(t)]} extra={t('task.labelsHelp')}>
+                <Form.Item
+                    name="labels"
+                    label={t('task.labels')}
+                    rules={[labelsRule(t)]}
+                    extra={t('task.labelsHelp')}
+                >
                     <Input placeholder="region=eu, disk=ssd" />
                 </Form.Item>
                 <Form.Item name="concurrency_max" label={t('task.concurrency')}>

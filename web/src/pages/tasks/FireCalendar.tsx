@@ -27,14 +27,24 @@ const emptyDay = (): Day => ({ good: 0, bad: 0, other: 0, coming: 0 });
 
 // Days as the server counted them; undefined from a server that does not count.
 function useDailyCounts(task: Task) {
-    const from = dayjs().subtract(weeksBefore + 1, 'week').startOf('day').toISOString();
-    const days = useData((signal) => api.statistics({ by: 'day', task_id: task.id, from }, signal), [task.id], { everyMs: 60_000 });
+    const from = dayjs()
+        .subtract(weeksBefore + 1, 'week')
+        .startOf('day')
+        .toISOString();
+    const days = useData(
+        (signal) => api.statistics({ by: 'day', task_id: task.id, from }, signal),
+        [task.id],
+        { everyMs: 60_000 },
+    );
     return days.problem ? undefined : days.data?.items;
 }
 
 function useDays(task: Task, runs: Execution[] | undefined): Map<string, Day> {
     const counted = useDailyCounts(task);
-    const fires = useData((signal) => api.fires(task.id, firesRead, signal), [task.id, task.version, task.last_fire_at]);
+    const fires = useData(
+        (signal) => api.fires(task.id, firesRead, signal),
+        [task.id, task.version, task.last_fire_at],
+    );
     return useMemo(() => {
         const days = new Map<string, Day>();
         const at = (key: string) => {
@@ -69,12 +79,20 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
         past > 0 ? t('calendar.past', { good: day.good, bad: day.bad, other: day.other }) : '',
         day.coming > 0 ? t('calendar.coming', { count: capped ? `${day.coming}+` : day.coming }) : '',
     ].filter(Boolean);
-    const classes = ['day', today ? 'day-today' : '', past > 0 ? 'day-past' : day.coming > 0 ? 'day-coming' : ''].join(' ');
+    const classes = [
+        'day',
+        today ? 'day-today' : '',
+        past > 0 ? 'day-past' : day.coming > 0 ? 'day-coming' : '',
+    ].join(' ');
     const to = `/executions?${new URLSearchParams({ task_id: task.id, from: date.startOf('day').toISOString(), to: date.add(1, 'day').startOf('day').toISOString() })}`;
     return (
         <Tooltip title={<span className="lines">{lines.join('\n')}</span>}>
             <Link to={to} className={classes}>
-                <span>{date.date() === 1 ? date.toDate().toLocaleDateString(locale, { month: 'short', day: 'numeric' }) : date.date()}</span>
+                <span>
+                    {date.date() === 1
+                        ? date.toDate().toLocaleDateString(locale, { month: 'short', day: 'numeric' })
+                        : date.date()}
+                </span>
                 {past > 0 ? (
                     <span className="day-bar">
                         <i style={{ flex: day.good, background: palette.status.success }} />
@@ -82,7 +100,12 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
                         <i style={{ flex: day.other, background: palette.status.skipped }} />
                     </span>
                 ) : (
-                    day.coming > 0 && <span className="day-count">⏱ {formatNumber(day.coming, locale)}{capped && '+'}</span>
+                    day.coming > 0 && (
+                        <span className="day-count">
+                            ⏱ {formatNumber(day.coming, locale)}
+                            {capped && '+'}
+                        </span>
+                    )
                 )}
             </Link>
         </Tooltip>
@@ -100,9 +123,15 @@ export function FireCalendar({ task, runs, complete }: Props) {
     const days = useDays(task, runs);
     const now = dayjs();
     // Weeks begin on Monday.
-    const first = now.subtract((now.day() + 6) % 7, 'day').subtract(weeksBefore, 'week').startOf('day');
+    const first = now
+        .subtract((now.day() + 6) % 7, 'day')
+        .subtract(weeksBefore, 'week')
+        .startOf('day');
     const coming = [...days.values()].reduce((sum, day) => sum + day.coming, 0);
-    const lastComing = [...days.keys()].sort().filter((key) => (days.get(key)?.coming ?? 0) > 0).pop();
+    const lastComing = [...days.keys()]
+        .sort()
+        .filter((key) => (days.get(key)?.coming ?? 0) > 0)
+        .pop();
     return (
         <Card
             size="small"
@@ -119,7 +148,13 @@ export function FireCalendar({ task, runs, complete }: Props) {
                     const date = first.add(index, 'day');
                     const key = keyOf(date);
                     return (
-                        <DayCell key={key} date={date} day={days.get(key) ?? emptyDay()} task={task} capped={coming >= firesRead && key === lastComing} />
+                        <DayCell
+                            key={key}
+                            date={date}
+                            day={days.get(key) ?? emptyDay()}
+                            task={task}
+                            capped={coming >= firesRead && key === lastComing}
+                        />
                     );
                 })}
             </div>

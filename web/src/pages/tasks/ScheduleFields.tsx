@@ -21,12 +21,19 @@ function CronFields({ form }: { form: FormInstance<TaskAnswers> }) {
                     rules={[{ required: true, message: t('form.required') }]}
                     extra={<span className="cron-fields">{t('schedule.cronHelp')}</span>}
                 >
-                    <Input className="mono" placeholder="0 2 * * MON-FRI" spellCheck={false} autoComplete="off" />
+                    <Input
+                        className="mono"
+                        placeholder="0 2 * * MON-FRI"
+                        spellCheck={false}
+                        autoComplete="off"
+                    />
                 </Form.Item>
                 <Form.Item name="timezone" label={t('schedule.timezone')}>
                     <AutoComplete
                         options={options}
-                        filterOption={(typed, option) => (option?.value ?? '').toLowerCase().includes(typed.toLowerCase())}
+                        filterOption={(typed, option) =>
+                            (option?.value ?? '').toLowerCase().includes(typed.toLowerCase())
+                        }
                     />
                 </Form.Item>
             </div>
@@ -47,7 +54,9 @@ export function ScheduleFields({ form, editing }: { form: FormInstance<TaskAnswe
     const kind = answers.kind ?? 'cron';
     const required = [{ required: true, message: t('form.required') }];
     const schedule = scheduleOf(answers);
-    const complete = Object.values(schedule).some((value) => value) && recurringKinds.includes(kind) &&
+    const complete =
+        Object.values(schedule).some((value) => value) &&
+        recurringKinds.includes(kind) &&
         (kind !== 'cron' || !!schedule.cron_expression);
     return (
         <>
@@ -60,12 +69,22 @@ export function ScheduleFields({ form, editing }: { form: FormInstance<TaskAnswe
             </Form.Item>
             {kind === 'cron' && <CronFields form={form} />}
             {kind === 'interval' && (
-                <Form.Item name="interval" label={t('schedule.interval')} rules={required} extra={t('form.duration')}>
+                <Form.Item
+                    name="interval"
+                    label={t('schedule.interval')}
+                    rules={required}
+                    extra={t('form.duration')}
+                >
                     <Input placeholder="5s" />
                 </Form.Item>
             )}
             {kind === 'interval_after_end' && (
-                <Form.Item name="interval_after_end" label={t('schedule.intervalAfterEnd')} rules={required} extra={t('form.duration')}>
+                <Form.Item
+                    name="interval_after_end"
+                    label={t('schedule.intervalAfterEnd')}
+                    rules={required}
+                    extra={t('form.duration')}
+                >
                     <Input placeholder="5m" />
                 </Form.Item>
             )}
@@ -75,7 +94,12 @@ export function ScheduleFields({ form, editing }: { form: FormInstance<TaskAnswe
                 </Form.Item>
             )}
             {kind === 'delay' && (
-                <Form.Item name="delay" label={t('schedule.delay')} rules={required} extra={t('form.duration')}>
+                <Form.Item
+                    name="delay"
+                    label={t('schedule.delay')}
+                    rules={required}
+                    extra={t('form.duration')}
+                >
                     <Input placeholder="10m" />
                 </Form.Item>
             )}

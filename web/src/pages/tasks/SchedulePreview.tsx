@@ -59,7 +59,12 @@ export function SchedulePreview({ schedule }: Props) {
                     <li key={at}>
                         <span>
                             {formatFire(at, locale)}
-                            {zone && <span className="muted"> · {zone} {formatFire(at, locale, zone)}</span>}
+                            {zone && (
+                                <span className="muted">
+                                    {' '}
+                                    · {zone} {formatFire(at, locale, zone)}
+                                </span>
+                            )}
                         </span>
                         <span className="muted">
                             <Ago at={at} />

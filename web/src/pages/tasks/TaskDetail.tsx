@@ -1,5 +1,11 @@
 // One task: its calendar, how long its runs take, its runs, and its fields.
-import { CaretRightOutlined, DeleteOutlined, EditOutlined, PauseOutlined, ThunderboltOutlined } from '@ant-design/icons';
+import {
+    CaretRightOutlined,
+    DeleteOutlined,
+    EditOutlined,
+    PauseOutlined,
+    ThunderboltOutlined,
+} from '@ant-design/icons';
 import { Button, Card } from 'antd';
 import { useState } from 'react';
 import { Link, Navigate, useNavigate, useParams } from 'react-router-dom';
@@ -37,8 +43,12 @@ function TaskFieldsCard({ task }: { task: Task }) {
                     <code>{scheduleText(task, t)}</code>
                     {words && <div className="muted small">{words}</div>}
                 </Field>
-                <Field label={t('task.nextFire')}>{task.enabled ? <Moment at={task.next_fire_at} /> : t('task.isPaused')}</Field>
-                <Field label={t('task.lastFire')}><Ago at={task.last_fire_at} /></Field>
+                <Field label={t('task.nextFire')}>
+                    {task.enabled ? <Moment at={task.next_fire_at} /> : t('task.isPaused')}
+                </Field>
+                <Field label={t('task.lastFire')}>
+                    <Ago at={task.last_fire_at} />
+                </Field>
                 <Field label={t('task.fires')}>
                     {formatNumber(task.fires, locale)}
                     {!!task.missed && ` (${t('task.missed', { count: task.missed })})`}
@@ -46,13 +56,23 @@ function TaskFieldsCard({ task }: { task: Task }) {
                 <Field label={t('task.type')}>{task.type}</Field>
                 <Field label={t('queue.queue')}>{task.queue}</Field>
                 <Field label={t('task.priority')}>{task.priority}</Field>
-                <Field label={t('task.mode')}>{task.execution_mode && t(`mode.${task.execution_mode as 'skip'}`)}</Field>
-                <Field label={t('task.misfire')}>{task.misfire_policy && t(`misfire.${task.misfire_policy as 'skip'}`)}</Field>
+                <Field label={t('task.mode')}>
+                    {task.execution_mode && t(`mode.${task.execution_mode as 'skip'}`)}
+                </Field>
+                <Field label={t('task.misfire')}>
+                    {task.misfire_policy && t(`misfire.${task.misfire_policy as 'skip'}`)}
+                </Field>
                 <Field label={t('task.maxRetry')}>{task.max_retry ?? t('form.default')}</Field>
                 <Field label={t('task.timeout')}>{task.timeout_seconds ?? t('form.default')}</Field>
-                <Field label={t('settings.strategy')}>{task.load_balance_strategy ?? t('form.default')}</Field>
-                <Field label={t('task.changed')}><Ago at={task.updated_at} /></Field>
-                <Field label="id"><code>{task.id}</code></Field>
+                <Field label={t('settings.strategy')}>
+                    {task.load_balance_strategy ?? t('form.default')}
+                </Field>
+                <Field label={t('task.changed')}>
+                    <Ago at={task.updated_at} />
+                </Field>
+                <Field label="id">
+                    <code>{task.id}</code>
+                </Field>
             </Fields>
             {task.parameters !== null && task.parameters !== undefined && (
                 <div className="field-block">
@@ -70,11 +90,15 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
     const [editing, setEditing] = useState(false);
     const [triggering, setTriggering] = useState(false);
     const actions = useTaskActions(reload);
-    const runs = useData((signal) => api.executions({ task_id: task.id, limit: runsRead }, signal), [task.id], {
-        topics: ['task'],
-        concerns: (event) => event.task_id === task.id,
-        everyMs: 30_000,
-    });
+    const runs = useData(
+        (signal) => api.executions({ task_id: task.id, limit: runsRead }, signal),
+        [task.id],
+        {
+            topics: ['task'],
+            concerns: (event) => event.task_id === task.id,
+            everyMs: 30_000,
+        },
+    );
     return (
         <>
             <PageHeader
@@ -83,7 +107,11 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                 about={<EnabledTag task={task} />}
                 actions={
                     <>
-                        <Button type="primary" icon={<ThunderboltOutlined />} onClick={() => setTriggering(true)}>
+                        <Button
+                            type="primary"
+                            icon={<ThunderboltOutlined />}
+                            onClick={() => setTriggering(true)}
+                        >
                             {t('action.trigger')}
                         </Button>
                         <Button icon={<EditOutlined />} onClick={() => setEditing(true)}>
@@ -98,7 +126,11 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                                 {t('action.resume')}
                             </Button>
                         )}
-                        <Button danger icon={<DeleteOutlined />} onClick={() => actions.remove(task, () => navigate('/tasks'))}>
+                        <Button
+                            danger
+                            icon={<DeleteOutlined />}
+                            onClick={() => actions.remove(task, () => navigate('/tasks'))}
+                        >
                             {t('action.delete')}
                         </Button>
                     </>
@@ -106,7 +138,11 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
             />
             <div className="grid">
                 <div className="span-8 stack">
-                    <FireCalendar task={task} runs={runs.data?.items} complete={runs.data?.next_cursor === null} />
+                    <FireCalendar
+                        task={task}
+                        runs={runs.data?.items}
+                        complete={runs.data?.next_cursor === null}
+                    />
                     <Card size="small" title={t('task.durations')}>
                         <Loaded of={runs}>{({ items }) => <DurationChart runs={items} />}</Loaded>
                     </Card>
@@ -117,11 +153,18 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                 className="card-table"
                 size="small"
                 title={t('task.runs')}
-                extra={<Link to={`/executions?task_id=${encodeURIComponent(task.id)}`}>{t('action.all')}</Link>}
+                extra={
+                    <Link to={`/executions?task_id=${encodeURIComponent(task.id)}`}>{t('action.all')}</Link>
+                }
             >
                 <Loaded of={runs}>
                     {({ items }) => (
-                        <ExecutionTable items={items.slice(0, runsShown)} ofOneTask empty={t('task.noRuns')} emptyText={t('task.noRunsText')} />
+                        <ExecutionTable
+                            items={items.slice(0, runsShown)}
+                            ofOneTask
+                            empty={t('task.noRuns')}
+                            emptyText={t('task.noRunsText')}
+                        />
                     )}
                 </Loaded>
             </Card>
@@ -141,7 +184,11 @@ function TaskOf({ id }: { id: string }) {
         <Loaded of={task}>
             {(data) =>
                 // A one-off task and its execution are one.
-                isRecurring(data) ? <TaskPage task={data} reload={task.reload} /> : <Navigate replace to={`/executions/${encodeURIComponent(id)}`} />
+                isRecurring(data) ? (
+                    <TaskPage task={data} reload={task.reload} />
+                ) : (
+                    <Navigate replace to={`/executions/${encodeURIComponent(id)}`} />
+                )
             }
         </Loaded>
     );

@@ -51,7 +51,12 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
             void message.success(t(task ? 'task.saved' : 'task.created', { name: saved.name }));
             onSaved(saved);
             onClose();
-            if (!task) navigate(isRecurring(saved) ? `/tasks/${encodeURIComponent(saved.id)}` : `/executions/${encodeURIComponent(saved.id)}`);
+            if (!task)
+                navigate(
+                    isRecurring(saved)
+                        ? `/tasks/${encodeURIComponent(saved.id)}`
+                        : `/executions/${encodeURIComponent(saved.id)}`,
+                );
         } catch (error) {
             showProblem(error);
             setBusy(false);
@@ -73,10 +78,20 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                 </div>
             }
         >
-            <Form<TaskAnswers> form={form} layout="vertical" onFinish={save} initialValues={answersOf(task)} scrollToFirstError>
+            <Form<TaskAnswers>
+                form={form}
+                layout="vertical"
+                onFinish={save}
+                initialValues={answersOf(task)}
+                scrollToFirstError
+            >
                 {problem && <Alert type="error" showIcon message={problem} style={{ marginBottom: 16 }} />}
                 <div className="form-pair">
-                    <Form.Item name="name" label={t('task.name')} rules={[{ required: true, whitespace: true, message: t('form.required') }]}>
+                    <Form.Item
+                        name="name"
+                        label={t('task.name')}
+                        rules={[{ required: true, whitespace: true, message: t('form.required') }]}
+                    >
                         <Input autoFocus maxLength={200} placeholder={t('task.nameExample')} />
                     </Form.Item>
                     <Form.Item name="type" label={t('task.type')} extra={t('task.typeHelp')}>
@@ -89,8 +104,18 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                     </Form.Item>
                 </div>
                 <ScheduleFields form={form} editing={!!task} />
-                <Form.Item name="parameters" label={t('task.parameters')} rules={[jsonRule(t)]} extra={t('task.parametersHelp')}>
-                    <Input.TextArea autoSize={{ minRows: 3, maxRows: 12 }} className="mono" spellCheck={false} placeholder={'{"image": 7}'} />
+                <Form.Item
+                    name="parameters"
+                    label={t('task.parameters')}
+                    rules={[jsonRule(t)]}
+                    extra={t('task.parametersHelp')}
+                >
+                    <Input.TextArea
+                        autoSize={{ minRows: 3, maxRows: 12 }}
+                        className="mono"
+                        spellCheck={false}
+                        placeholder={'{"image": 7}'}
+                    />
                 </Form.Item>
                 <div className="form-pair">
                     <Form.Item name="priority" label={t('task.priority')} extra={t('task.priorityHelp')}>
@@ -102,7 +127,14 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                 </div>
                 <Collapse
                     ghost
-                    items={[{ key: 'more', label: t('task.more'), forceRender: true, children: <AdvancedFields form={form} /> }]}
+                    items={[
+                        {
+                            key: 'more',
+                            label: t('task.more'),
+                            forceRender: true,
+                            children: <AdvancedFields form={form} />,
+                        },
+                    ]}
                 />
             </Form>
         </Drawer>

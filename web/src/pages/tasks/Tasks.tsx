@@ -1,6 +1,12 @@
 // The recurring tasks: what there is, when each fires next, and what can be done with it.
 import {
-    CaretRightOutlined, DeleteOutlined, EditOutlined, MoreOutlined, PauseOutlined, PlusOutlined, ThunderboltOutlined,
+    CaretRightOutlined,
+    DeleteOutlined,
+    EditOutlined,
+    MoreOutlined,
+    PauseOutlined,
+    PlusOutlined,
+    ThunderboltOutlined,
 } from '@ant-design/icons';
 import { Button, Card, Dropdown, Input, Table, type TableProps } from 'antd';
 import { useState } from 'react';
@@ -54,14 +60,23 @@ function useColumns(acts: Acts): TableProps<Task>['columns'] {
                 </div>
             ),
         },
-        { title: t('task.schedule'), render: (_, task) => <code>{scheduleText(task, t)}</code>, responsive: ['sm'] },
+        {
+            title: t('task.schedule'),
+            render: (_, task) => <code>{scheduleText(task, t)}</code>,
+            responsive: ['sm'],
+        },
         { title: t('task.state'), render: (_, task) => <EnabledTag task={task} /> },
         {
             title: t('task.nextFire'),
-            render: (_, task) => (task.enabled ? <Ago at={task.next_fire_at} /> : <span className="muted">–</span>),
+            render: (_, task) =>
+                task.enabled ? <Ago at={task.next_fire_at} /> : <span className="muted">–</span>,
             responsive: ['md'],
         },
-        { title: t('task.lastFire'), render: (_, task) => <Ago at={task.last_fire_at} />, responsive: ['lg'] },
+        {
+            title: t('task.lastFire'),
+            render: (_, task) => <Ago at={task.last_fire_at} />,
+            responsive: ['lg'],
+        },
         {
             title: t('task.fires'),
             align: 'right',
@@ -90,16 +105,42 @@ function useColumns(acts: Acts): TableProps<Task>['columns'] {
                         trigger={['click']}
                         menu={{
                             items: [
-                                { key: 'edit', icon: <EditOutlined />, label: t('action.edit'), onClick: () => acts.edit(task) },
+                                {
+                                    key: 'edit',
+                                    icon: <EditOutlined />,
+                                    label: t('action.edit'),
+                                    onClick: () => acts.edit(task),
+                                },
                                 task.enabled
-                                    ? { key: 'pause', icon: <PauseOutlined />, label: t('action.pause'), onClick: () => acts.pause(task) }
-                                    : { key: 'resume', icon: <CaretRightOutlined />, label: t('action.resume'), onClick: () => acts.resume(task) },
+                                    ? {
+                                          key: 'pause',
+                                          icon: <PauseOutlined />,
+                                          label: t('action.pause'),
+                                          onClick: () => acts.pause(task),
+                                      }
+                                    : {
+                                          key: 'resume',
+                                          icon: <CaretRightOutlined />,
+                                          label: t('action.resume'),
+                                          onClick: () => acts.resume(task),
+                                      },
                                 { type: 'divider' },
-                                { key: 'delete', danger: true, icon: <DeleteOutlined />, label: t('action.delete'), onClick: () => acts.remove(task) },
+                                {
+                                    key: 'delete',
+                                    danger: true,
+                                    icon: <DeleteOutlined />,
+                                    label: t('action.delete'),
+                                    onClick: () => acts.remove(task),
+                                },
                             ],
                         }}
                     >
-                        <Button type="text" size="small" icon={<MoreOutlined />} aria-label={`${t('action.more')}: ${task.name}`} />
+                        <Button
+                            type="text"
+                            size="small"
+                            icon={<MoreOutlined />}
+                            aria-label={`${t('action.more')}: ${task.name}`}
+                        />
                     </Dropdown>
                 </>
             ),
@@ -161,7 +202,11 @@ export default function Tasks() {
                                     emptyText: name ? (
                                         <EmptyNote title={t('task.noMatch')} text={t('task.noMatchText')} />
                                     ) : (
-                                        <EmptyNote title={t('task.none')} text={t('task.noneText')} action={create} />
+                                        <EmptyNote
+                                            title={t('task.none')}
+                                            text={t('task.noneText')}
+                                            action={create}
+                                        />
                                     ),
                                 }}
                             />
@@ -170,7 +215,10 @@ export default function Tasks() {
                                     <Button disabled={!cursor} onClick={() => put('cursor', undefined)}>
                                         {t('action.first')}
                                     </Button>
-                                    <Button disabled={!next_cursor} onClick={() => put('cursor', next_cursor ?? undefined, false)}>
+                                    <Button
+                                        disabled={!next_cursor}
+                                        onClick={() => put('cursor', next_cursor ?? undefined, false)}
+                                    >
                                         {t('action.next')}
                                     </Button>
                                 </div>

@@ -24,12 +24,16 @@ export function TriggerDialog({ task, onClose }: { task: Task; onClose: () => vo
         setBusy(true);
         try {
             const parameters = parseJson(answer.parameters);
-            const execution = await api.triggerTask(task.id, { ...(parameters === undefined ? {} : { parameters }), force: answer.force });
+            const execution = await api.triggerTask(task.id, {
+                ...(parameters === undefined ? {} : { parameters }),
+                force: answer.force,
+            });
             void message.success(t('task.triggered', { name: task.name }));
             onClose();
             navigate(`/executions/${encodeURIComponent(execution.id)}`);
         } catch (error) {
-            const text = error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable');
+            const text =
+                error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable');
             form.setFields([{ name: 'parameters', errors: [text] }]);
             setBusy(false);
         }
@@ -49,10 +53,17 @@ export function TriggerDialog({ task, onClose }: { task: Task; onClose: () => vo
                 form={form}
                 layout="vertical"
                 onFinish={trigger}
-                initialValues={{ parameters: task.parameters === null ? '' : pretty(task.parameters), force: false }}
+                initialValues={{
+                    parameters: task.parameters === null ? '' : pretty(task.parameters),
+                    force: false,
+                }}
             >
                 <Form.Item name="parameters" label={t('task.parameters')} rules={[jsonRule(t)]}>
-                    <Input.TextArea autoSize={{ minRows: 4, maxRows: 14 }} className="mono" spellCheck={false} />
+                    <Input.TextArea
+                        autoSize={{ minRows: 4, maxRows: 14 }}
+                        className="mono"
+                        spellCheck={false}
+                    />
                 </Form.Item>
                 <Form.Item name="force" valuePropName="checked" extra={t('task.forceHelp')}>
                     <Checkbox>{t('task.force')}</Checkbox>

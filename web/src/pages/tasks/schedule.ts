@@ -33,7 +33,10 @@ export function scheduleText(task: Partial<Task>, t: Translate): string {
     }
 }
 
-export const presets: { text: 'fiveSeconds' | 'minute' | 'hour' | 'night' | 'workday' | 'month'; cron: string }[] = [
+export const presets: {
+    text: 'fiveSeconds' | 'minute' | 'hour' | 'night' | 'workday' | 'month';
+    cron: string;
+}[] = [
     { text: 'fiveSeconds', cron: '*/5 * * * * *' },
     { text: 'minute', cron: '* * * * *' },
     { text: 'hour', cron: '0 * * * *' },

@@ -93,7 +93,9 @@ export function answersOf(task: Task | undefined): Partial<TaskAnswers> {
         misfire_policy: task.misfire_policy,
         load_balance_strategy: task.load_balance_strategy,
         executor: task.executor,
-        labels: Object.entries(task.labels ?? {}).map(([name, value]) => `${name}=${value}`).join(', '),
+        labels: Object.entries(task.labels ?? {})
+            .map(([name, value]) => `${name}=${value}`)
+            .join(', '),
         concurrency_max: task.concurrency_max,
         unique_key: task.unique_key,
         expires_after: asText(task.expires_after),
@@ -104,7 +106,10 @@ export function answersOf(task: Task | undefined): Partial<TaskAnswers> {
 export function scheduleOf(answers: Partial<TaskAnswers>): Partial<TaskFields> {
     switch (answers.kind) {
         case 'cron':
-            return { cron_expression: answers.cron_expression?.trim(), timezone: answers.timezone || undefined };
+            return {
+                cron_expression: answers.cron_expression?.trim(),
+                timezone: answers.timezone || undefined,
+            };
         case 'interval':
             return { interval: asDuration(answers.interval) };
         case 'interval_after_end':
@@ -140,7 +145,12 @@ export function fieldsOf(answers: TaskAnswers): TaskFields {
         concurrency_max: answers.concurrency_max ?? undefined,
         unique_key: answers.unique_key?.trim() || undefined,
         expires_after: asDuration(answers.expires_after),
-        ...(recurring ? { execution_mode: answers.execution_mode || undefined, misfire_policy: answers.misfire_policy || undefined } : {}),
+        ...(recurring
+            ? {
+                  execution_mode: answers.execution_mode || undefined,
+                  misfire_policy: answers.misfire_policy || undefined,
+              }
+            : {}),
     };
     return JSON.parse(JSON.stringify(fields)) as TaskFields; // Without what is undefined.
 }
@@ -154,6 +164,7 @@ export function changesOf(before: Task, answers: TaskAnswers): Record<string, un
         if (JSON.stringify(was[key]) !== JSON.stringify(is[key])) changes[key] = is[key] ?? null;
     }
     // What the form does not show of a retry policy stays as it is.
-    if (changes.retry_policy) changes.retry_policy = { ...before.retry_policy, ...(changes.retry_policy as object) };
+    if (changes.retry_policy)
+        changes.retry_policy = { ...before.retry_policy, ...(changes.retry_policy as object) };
     return changes;
 }

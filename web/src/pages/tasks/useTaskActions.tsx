@@ -10,7 +10,12 @@ export function useTaskActions(changed: () => void) {
 
     const pause = (task: Task) =>
         confirm(
-            { title: t('task.pauseTitle', { name: task.name }), what: t('task.pauseWhat'), ok: t('action.pause'), danger: false },
+            {
+                title: t('task.pauseTitle', { name: task.name }),
+                what: t('task.pauseWhat'),
+                ok: t('action.pause'),
+                danger: false,
+            },
             async () => {
                 if (await act(t('task.paused', { name: task.name }), () => api.pauseTask(task.id))) changed();
             },
@@ -20,9 +25,14 @@ export function useTaskActions(changed: () => void) {
     };
     const remove = (task: Task, removed: () => void = changed) =>
         confirm(
-            { title: t('task.deleteTitle', { name: task.name }), what: t('task.deleteWhat'), ok: t('action.delete') },
+            {
+                title: t('task.deleteTitle', { name: task.name }),
+                what: t('task.deleteWhat'),
+                ok: t('action.delete'),
+            },
             async () => {
-                if (await act(t('task.deleted', { name: task.name }), () => api.deleteTask(task.id))) removed();
+                if (await act(t('task.deleted', { name: task.name }), () => api.deleteTask(task.id)))
+                    removed();
             },
         );
     return { pause, resume, remove };

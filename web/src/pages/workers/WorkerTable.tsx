@@ -24,19 +24,34 @@ function Buttons({ worker, changed }: { worker: Worker; changed: () => void }) {
     const { act, confirm } = useAct();
     const drain = () =>
         confirm(
-            { title: t('worker.drainTitle', { name: worker.name }), what: t('worker.drainWhat'), ok: t('worker.drain') },
+            {
+                title: t('worker.drainTitle', { name: worker.name }),
+                what: t('worker.drainWhat'),
+                ok: t('worker.drain'),
+            },
             async () => {
-                if (await act(t('worker.drained', { name: worker.name }), () => api.drainWorker(worker.id, t('worker.byConsole')))) changed();
+                if (
+                    await act(t('worker.drained', { name: worker.name }), () =>
+                        api.drainWorker(worker.id, t('worker.byConsole')),
+                    )
+                )
+                    changed();
             },
         );
     const resume = async () => {
-        if (await act(t('worker.resumed', { name: worker.name }), () => api.resumeWorker(worker.id))) changed();
+        if (await act(t('worker.resumed', { name: worker.name }), () => api.resumeWorker(worker.id)))
+            changed();
     };
     const remove = () =>
         confirm(
-            { title: t('worker.removeTitle', { name: worker.name }), what: t('worker.removeWhat'), ok: t('action.remove') },
+            {
+                title: t('worker.removeTitle', { name: worker.name }),
+                what: t('worker.removeWhat'),
+                ok: t('action.remove'),
+            },
             async () => {
-                if (await act(t('worker.removed', { name: worker.name }), () => api.removeWorker(worker.id))) changed();
+                if (await act(t('worker.removed', { name: worker.name }), () => api.removeWorker(worker.id)))
+                    changed();
             },
         );
     return (
@@ -46,7 +61,12 @@ function Buttons({ worker, changed }: { worker: Worker; changed: () => void }) {
                     {t('action.resume')}
                 </Button>
             ) : (
-                <Button size="small" icon={<PauseCircleOutlined />} disabled={worker.status === 'offline'} onClick={drain}>
+                <Button
+                    size="small"
+                    icon={<PauseCircleOutlined />}
+                    disabled={worker.status === 'offline'}
+                    onClick={drain}
+                >
                     {t('worker.drain')}
                 </Button>
             )}{' '}
@@ -86,11 +106,31 @@ function useColumns(changed: () => void): TableProps<Worker>['columns'] {
         {
             title: t('worker.load'),
             render: (_, worker) => (
-                <LoadBar share={worker.running / worker.capacity} label={`${worker.running}/${worker.capacity}`} title={t('worker.slots')} />
+                <LoadBar
+                    share={worker.running / worker.capacity}
+                    label={`${worker.running}/${worker.capacity}`}
+                    title={t('worker.slots')}
+                />
             ),
         },
-        { title: t('worker.cpu'), render: (_, { load }) => <LoadBar share={load.cpu} label={formatPercent(load.cpu, 0)} title={t('worker.cpu')} />, responsive: ['md'] },
-        { title: t('worker.memory'), render: (_, { load }) => <LoadBar share={load.memory} label={formatPercent(load.memory, 0)} title={t('worker.memory')} />, responsive: ['md'] },
+        {
+            title: t('worker.cpu'),
+            render: (_, { load }) => (
+                <LoadBar share={load.cpu} label={formatPercent(load.cpu, 0)} title={t('worker.cpu')} />
+            ),
+            responsive: ['md'],
+        },
+        {
+            title: t('worker.memory'),
+            render: (_, { load }) => (
+                <LoadBar
+                    share={load.memory}
+                    label={formatPercent(load.memory, 0)}
+                    title={t('worker.memory')}
+                />
+            ),
+            responsive: ['md'],
+        },
         { title: t('worker.seen'), render: (_, worker) => <Ago at={worker.seen_at} />, responsive: ['lg'] },
         { align: 'right', render: (_, worker) => <Buttons worker={worker} changed={changed} /> },
     ];
@@ -100,15 +140,30 @@ function Details({ worker }: { worker: Worker }) {
     const { t } = useI18n();
     return (
         <Fields>
-            <Field label={t('worker.types')}>{worker.types.map((type) => <Tag key={type}>{type}</Tag>)}</Field>
-            <Field label={t('worker.queues')}>{worker.queues.length > 0 ? worker.queues.map((queue) => <Tag key={queue}>{queue}</Tag>) : t('worker.allQueues')}</Field>
+            <Field label={t('worker.types')}>
+                {worker.types.map((type) => (
+                    <Tag key={type}>{type}</Tag>
+                ))}
+            </Field>
+            <Field label={t('worker.queues')}>
+                {worker.queues.length > 0
+                    ? worker.queues.map((queue) => <Tag key={queue}>{queue}</Tag>)
+                    : t('worker.allQueues')}
+            </Field>
             <Field label={t('task.labels')}>
-                {Object.keys(worker.labels).length > 0 && Object.entries(worker.labels).map(([name, value]) => <Tag key={name}>{`${name}=${value}`}</Tag>)}
+                {Object.keys(worker.labels).length > 0 &&
+                    Object.entries(worker.labels).map(([name, value]) => (
+                        <Tag key={name}>{`${name}=${value}`}</Tag>
+                    ))}
             </Field>
             <Field label={t('worker.weight')}>{worker.weight}</Field>
             <Field label={t('worker.version')}>{worker.version}</Field>
-            <Field label={t('worker.joined')}><Ago at={worker.joined_at} /></Field>
-            <Field label="id"><code>{worker.id}</code></Field>
+            <Field label={t('worker.joined')}>
+                <Ago at={worker.joined_at} />
+            </Field>
+            <Field label="id">
+                <code>{worker.id}</code>
+            </Field>
             <Field label={t('nav.executions')}>
                 <Link to={`/executions?worker_id=${encodeURIComponent(worker.id)}`}>{t('action.all')}</Link>
             </Field>
