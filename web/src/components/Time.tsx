@@ -4,15 +4,20 @@ import { durationMs, formatAgo, formatMs, formatTime } from '../format';
 import { useNow } from '../hooks/useNow';
 import { useI18n } from '../i18n';
 
+interface AgoProps {
+    at: string | null | undefined;
+    coming?: boolean; // A time that is to come: once it has passed it is "now", until the page knows the next.
+}
+
 // "3 min ago", with the exact time on hover.
-export function Ago({ at }: { at: string | null | undefined }) {
+export function Ago({ at, coming }: AgoProps) {
     const { t, language, locale } = useI18n();
     const now = useNow();
     if (!at) return <span className="muted">–</span>;
     return (
         <Tooltip title={formatTime(at, locale)}>
             <time dateTime={at} className="nowrap">
-                {formatAgo(at, now, language, t)}
+                {coming && Date.parse(at) < now ? t('time.now') : formatAgo(at, now, language, t)}
             </time>
         </Tooltip>
     );

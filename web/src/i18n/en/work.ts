@@ -83,7 +83,7 @@ export const work = {
     'overview.retrying': '{count} wait for a retry',
     'overview.runP50': 'run P50',
     'overview.runP99': 'run P99',
-    'overview.sinceStart': 'since the leader began',
+    'overview.sinceStart': 'since its start',
     'overview.submitted': 'Submitted',
     'overview.successRate': 'Success rate',
     'overview.term': 'term {epoch} · schedulers: {nodes}',

@@ -66,7 +66,7 @@ export function ComingFires() {
                                             {task.next_fire_at && formatFire(task.next_fire_at, locale)}
                                         </span>
                                         <span className="muted small">
-                                            <Ago at={task.next_fire_at} />
+                                            <Ago at={task.next_fire_at} coming />
                                         </span>
                                     </div>
                                 </li>

@@ -93,19 +93,18 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
                         ? date.toDate().toLocaleDateString(locale, { month: 'short', day: 'numeric' })
                         : date.date()}
                 </span>
-                {past > 0 ? (
+                {day.coming > 0 && (
+                    <span className="day-count">
+                        ⏱ {formatNumber(day.coming, locale)}
+                        {capped && '+'}
+                    </span>
+                )}
+                {past > 0 && (
                     <span className="day-bar">
                         <i style={{ flex: day.good, background: palette.status.success }} />
                         <i style={{ flex: day.bad, background: palette.status.failed }} />
                         <i style={{ flex: day.other, background: palette.status.skipped }} />
                     </span>
-                ) : (
-                    day.coming > 0 && (
-                        <span className="day-count">
-                            ⏱ {formatNumber(day.coming, locale)}
-                            {capped && '+'}
-                        </span>
-                    )
                 )}
             </Link>
         </Tooltip>

@@ -67,7 +67,7 @@ export function SchedulePreview({ schedule }: Props) {
                             )}
                         </span>
                         <span className="muted">
-                            <Ago at={at} />
+                            <Ago at={at} coming />
                         </span>
                     </li>
                 ))}

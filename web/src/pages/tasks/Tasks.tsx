@@ -69,7 +69,7 @@ function useColumns(acts: Acts): TableProps<Task>['columns'] {
         {
             title: t('task.nextFire'),
             render: (_, task) =>
-                task.enabled ? <Ago at={task.next_fire_at} /> : <span className="muted">–</span>,
+                task.enabled ? <Ago at={task.next_fire_at} coming /> : <span className="muted">–</span>,
             responsive: ['md'],
         },
         {
