@@ -89,7 +89,9 @@ void AccessPolicy::EndLoad(Result<std::vector<SettingPut>> settings, Steady now)
 AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permission permission,
                                            Instant now) {
     if (permission == Permission::kNone) return Principal{};
-    if (IsForeignPage(request)) return Forbidden("pages of other sites may not use this API");
+    if (IsForeignPage(request)) {
+        return Problem{403, "origin_refused", "pages of other sites may not use this API"};
+    }
     if (open()) {
         // A name that some site makes point here gives itself away by not being one of ours.
         const auto host = request.headers.Find("Host");

@@ -139,6 +139,7 @@ TEST(Access, PagesOfOtherSitesAreRefused) {
     const Answered page =
         scheduler.Post("/api/v1/tasks", R"({"name": "n"})", {{"Origin", "http://evil.example"}});
     EXPECT_EQ(page.status, 403);
+    EXPECT_EQ(page.Text("code"), "origin_refused");
     EXPECT_EQ(scheduler.Get("/api/v1/tasks", {{"Origin", scheduler.address()}}).status, 200);
     const Answered form =
         scheduler.Post("/api/v1/tasks", R"({"name": "n"})", {{"Content-Type", "text/plain"}});

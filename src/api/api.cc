@@ -106,6 +106,7 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .config = parts.config,
         .post = std::move(parts.post),
         .forward = std::move(parts.forward),
+        .pages = std::move(parts.pages),
         .access = AccessPolicy(parts.config.access),
         .texts = {},
         .random = Random(NewRandomSeed()),
@@ -155,7 +156,9 @@ void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
 void Api::Handle(HttpRequest request, HttpReply reply) {
     RouteTable::Match match = services_->routes.Find(request.method, request.raw_path);
     if (!match.route) {
-        HttpResponse response = NoRoute(request, match);
+        std::optional<HttpResponse> page;
+        if (match.allowed.empty() && services_->pages) page = services_->pages(request);
+        HttpResponse response = page ? std::move(*page) : NoRoute(request, match);
         services_->meters.CountRequest(response.status);
         return reply(std::move(response));
     }

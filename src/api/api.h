@@ -37,6 +37,7 @@ struct ApiParts {
     Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.
     ApiConfig config;
     std::vector<Route> more_routes = {};  // Those of other parts of the program.
+    Pages pages = {};                     // Empty: there is no console.
 };
 
 class Api final : public HttpHandler {

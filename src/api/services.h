@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ struct Services;
 
 // Passes a request on to another node and its answer back.
 using Forward = std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
+
+// What browsers are shown at an address that is no route's: the console. Nothing if it has none there.
+using Pages = std::function<std::optional<HttpResponse>(const HttpRequest& request)>;
 
 struct ApiConfig {
     std::string version = "0.1.0";
@@ -84,6 +88,7 @@ struct Services {
     // Runs something on the server's thread.
     const std::function<void(std::move_only_function<void()>)> post;
     const Forward forward;
+    const Pages pages;
     AccessPolicy access;
     TextPool texts;
     Random random;

@@ -21,6 +21,7 @@
 #include "api/meters.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "console/console.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "links/push_link.h"
@@ -313,7 +314,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
                     .prometheus = p.config.metrics.enabled,
                     .task_limits = {.retry_default = p.config.engine.retry},
                     .bulk_bytes_max = p.config.server.bulk_bytes_max},
-         .more_routes = std::move(more_routes)});
+         .more_routes = std::move(more_routes),
+         .pages = ConsolePage});
     relay->Set(p.api);
     p.node->Start();
     p.thread = std::thread([&loop = p.loop] { loop.run(); });

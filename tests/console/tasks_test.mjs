@@ -1,0 +1,114 @@
+// What a newcomer does first: a task that fires by itself, and looking at what it does.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { call, makeFolder, openBrowser, startScheduler, until, whenLed } from './support.mjs';
+
+let place;
+let scheduler;
+let browser;
+let page;
+
+before(async () => {
+    place = makeFolder();
+    scheduler = await startScheduler(`file:${place.folder}/data`, '--with-worker', '--demo');
+    await whenLed(scheduler.address);
+    browser = await openBrowser();
+    page = browser.page;
+});
+
+after(async () => {
+    await browser?.close();
+    await scheduler?.stop();
+    place?.remove();
+});
+
+test('a cron task is created with a preview, fires by itself, and its log can be read', async () => {
+    // A newcomer opens the console and wants to see something run.
+    await page.goto(`${scheduler.address}/`);
+    await page.getByRole('link', { name: 'Tasks' }).first().click();
+    await page.getByRole('button', { name: 'New task' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('heartbeat');
+    await page.getByLabel('Type', { exact: true }).fill('log');
+    await page.getByLabel('Cron expression').fill('0 2 * * FOO');
+    await page.getByRole('alert').filter({ hasText: "'FOO' is no name of a day" }).waitFor();
+    await page.getByLabel('Cron expression').fill('* * * * * *');
+    await page.getByTestId('preview').filter({ hasText: 'every second' }).waitFor();
+    await page.getByLabel('Parameters').fill('{"lines": 4}');
+    await page.getByRole('button', { name: 'Create' }).click();
+
+    // The page of the new task, where runs appear without a reload.
+    await page.getByRole('heading', { name: 'heartbeat' }).waitFor();
+    await page.locator('.badge', { hasText: 'Success' }).first().waitFor();
+    await page.locator('.ant-table-row a').first().click();
+    await page.getByTestId('log').getByText('line 4 of 4').waitFor();
+});
+
+test('a task is edited, paused, run now with other parameters, and deleted', async () => {
+    // Somebody looks after a job that is already there.
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'nightly',
+        name: 'nightly',
+        type: 'echo',
+        cron_expression: '0 2 * * *',
+        parameters: { full: false },
+    });
+    await page.goto(`${scheduler.address}/tasks/nightly`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Cron expression').fill('0 3 * * *');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await until(
+        'the schedule is saved',
+        async () => (await call(scheduler.address, 'GET', 'tasks/nightly')).cron_expression === '0 3 * * *',
+    );
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.locator('.page-header .badge', { hasText: 'Paused' }).waitFor();
+
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('dialog').getByLabel('Parameters').fill('{"full": true}');
+    await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+    await page.waitForURL(/\/executions\//);
+    await page.locator('.page-header .badge', { hasText: 'Success' }).waitFor();
+    await page.getByText('"full": true').first().waitFor();
+
+    await page.goto(`${scheduler.address}/tasks/nightly`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.waitForURL(/\/tasks$/);
+    await until('it is gone', async () =>
+        (await call(scheduler.address, 'GET', 'tasks')).items.every(({ id }) => id !== 'nightly'),
+    );
+});
+
+test('names that are markup are shown as text', async () => {
+    // Whoever may submit tasks must not get hold of an operator's browser.
+    const hostile = '<img src=x onerror="document.title=\'taken\'"><script>alert(1)</script>';
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'hostile',
+        name: hostile,
+        type: 'fail',
+        interval: '1h',
+        parameters: { text: hostile },
+    });
+    const { id } = await call(scheduler.address, 'POST', 'tasks/hostile/trigger', {});
+    for (const path of ['/', '/tasks', '/tasks/hostile', '/executions', `/executions/${id}`]) {
+        await page.goto(scheduler.address + path);
+        await page.getByText('<img src=x').first().waitFor();
+        assert.equal(await page.locator('img[src="x"]').count(), 0, path);
+        assert.doesNotMatch(await page.title(), /^taken/, path);
+    }
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Pages, tasks').fill('<img');
+    await page.getByRole('option').filter({ hasText: '<img src=x' }).waitFor();
+    await page.keyboard.press('Escape');
+});
+
+test('the browser had nothing to complain about', () => {
+    // But for the two answers that were asked for: to a wrong cron expression, and about a deleted task.
+    const expected = /400 .*\/tasks\/preview|404 .*\/tasks\/nightly/;
+    assert.deepEqual(
+        browser.complaints.filter((text) => !expected.test(text)),
+        [],
+    );
+});

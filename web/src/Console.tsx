@@ -1,0 +1,82 @@
+// The console: language, colours, sign-in, and which page is where.
+import { App, Button, ConfigProvider, Skeleton } from 'antd';
+import enGB from 'antd/locale/en_GB';
+import zhCN from 'antd/locale/zh_CN';
+import dayjs from 'dayjs';
+import 'dayjs/locale/zh-cn';
+import { CompassOutlined } from '@ant-design/icons';
+import { type ComponentType, lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
+import { Link, Route, Routes } from 'react-router-dom';
+import { token } from './api/token';
+import { Note } from './components/States';
+import { usePreferences } from './hooks/usePreferences';
+import { useI18n } from './i18n';
+import { Shell } from './layout/Shell';
+import { SignIn } from './layout/SignIn';
+import { themeOf } from './theme';
+
+type Module = Promise<{ default: ComponentType }>;
+const pages: [string, () => Module][] = [
+    ['/', () => import('./pages/Overview')],
+    ['/tasks', () => import('./pages/tasks/Tasks')],
+    ['/tasks/:id', () => import('./pages/tasks/TaskDetail')],
+    ['/executions', () => import('./pages/executions/Executions')],
+    ['/executions/:id', () => import('./pages/executions/ExecutionDetail')],
+    ['/workers', () => import('./pages/Workers')],
+    ['/queues', () => import('./pages/Queues')],
+    ['/cluster', () => import('./pages/Cluster')],
+    ['/alerts', () => import('./pages/alerts/Alerts')],
+    ['/statistics', () => import('./pages/Statistics')],
+    ['/settings', () => import('./pages/Settings')],
+];
+const routes = pages.map(([path, load]) => ({ path, Page: lazy(load) }));
+
+function NoSuchPage() {
+    const { t } = useI18n();
+    return (
+        <Note
+            icon={<CompassOutlined />}
+            title={t('error.noPage')}
+            action={
+                <Link to="/">
+                    <Button type="primary">{t('nav.overview')}</Button>
+                </Link>
+            }
+        />
+    );
+}
+
+const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+export function Console() {
+    const { dark, language } = usePreferences();
+    const refused = useSyncExternalStore(token.watch, token.isRefused);
+    useEffect(() => {
+        dayjs.locale(language === 'zh' ? 'zh-cn' : 'en');
+    }, [language]);
+    return (
+        <ConfigProvider
+            theme={themeOf(dark, still)}
+            locale={language === 'zh' ? zhCN : enGB}
+            // Spaces between two Chinese letters of a button would change its text.
+            button={{ autoInsertSpace: false }}
+        >
+            <App>
+                {refused ? (
+                    <SignIn />
+                ) : (
+                    <Shell>
+                        <Suspense fallback={<Skeleton active paragraph={{ rows: 8 }} />}>
+                            <Routes>
+                                {routes.map(({ path, Page }) => (
+                                    <Route key={path} path={path} element={<Page />} />
+                                ))}
+                                <Route path="*" element={<NoSuchPage />} />
+                            </Routes>
+                        </Suspense>
+                    </Shell>
+                )}
+            </App>
+        </ConfigProvider>
+    );
+}

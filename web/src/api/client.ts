@@ -1,0 +1,235 @@
+// The one place that talks to the REST API. Every call answers what the server answered, or throws a
+// Problem that says what went wrong.
+import type {
+    Alert,
+    AlertChannel,
+    AlertMetric,
+    AlertRule,
+    AlertRuleFields,
+    Series,
+    Statistic,
+} from './observe';
+import { token } from './token';
+import type {
+    Execution,
+    Executor,
+    Explanation,
+    Fires,
+    LogChunk,
+    Metrics,
+    Page,
+    Queue,
+    SchedulerStatus,
+    Status,
+    Strategy,
+    Sweep,
+    Task,
+    TaskFields,
+    Token,
+    Worker,
+} from './types';
+
+// Longer than the server lets a change wait for its store.
+const timeoutMs = 20_000;
+
+export class Problem extends Error {
+    constructor(
+        readonly status: number, // 0: no answer came.
+        readonly code: string,
+        detail: string,
+        readonly field = '',
+        readonly requestId = '',
+    ) {
+        super(detail);
+    }
+
+    // The server does not have this address: it is older than this console, or built without.
+    get notOffered(): boolean {
+        return this.status === 404 && this.code === 'no_route';
+    }
+}
+
+export type Query = Record<string, string | number | boolean | undefined | null>;
+
+export function withQuery(path: string, query: Query = {}): string {
+    const pairs = Object.entries(query).filter(
+        ([, value]) => value !== undefined && value !== null && value !== '',
+    );
+    if (pairs.length === 0) return path;
+    return `${path}?${new URLSearchParams(pairs.map(([key, value]) => [key, String(value)]))}`;
+}
+
+export function authorization(text: string): Record<string, string> {
+    return text ? { Authorization: `Bearer ${text}` } : {};
+}
+
+// Turns the refusal of a call that was sent with the token `used` into a Problem, and asks for a token where
+// one is missing.
+export async function problemOf(response: Response, used: string): Promise<Problem> {
+    const body = (await response.json().catch(() => ({}))) as Record<string, string | undefined>;
+    if (response.status === 401) token.refuse(used);
+    return new Problem(
+        response.status,
+        body.code ?? 'unknown',
+        body.detail ?? body.title ?? `${response.status} ${response.statusText}`,
+        body.field,
+        body.request_id,
+    );
+}
+
+interface Options {
+    query?: Query;
+    body?: unknown;
+    headers?: Record<string, string>;
+    signal?: AbortSignal;
+}
+
+async function send(method: string, path: string, options: Options = {}): Promise<Response> {
+    const used = token.get();
+    const gaveUp = new AbortController();
+    const timer = setTimeout(() => gaveUp.abort(), timeoutMs);
+    options.signal?.addEventListener('abort', () => gaveUp.abort());
+    try {
+        const response = await fetch(withQuery(path, options.query), {
+            method,
+            headers: {
+                Accept: 'application/json',
+                ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+                ...authorization(used),
+                ...options.headers,
+            },
+            body: options.body === undefined ? undefined : JSON.stringify(options.body),
+            signal: gaveUp.signal,
+        });
+        if (!response.ok) throw await problemOf(response, used);
+        return response;
+    } catch (error) {
+        if (error instanceof Problem || options.signal?.aborted) throw error;
+        throw new Problem(0, 'unreachable', '');
+    } finally {
+        clearTimeout(timer);
+    }
+}
+
+async function call<T>(method: string, path: string, options?: Options): Promise<T> {
+    const response = await send(method, `/api/v1/${path}`, options);
+    return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+const id = encodeURIComponent;
+
+export interface ExecutionFilter {
+    task_id?: string;
+    status?: string;
+    worker_id?: string;
+    type?: string;
+    queue?: string;
+    from?: string;
+    to?: string;
+}
+
+export interface StatisticsQuery {
+    by: string;
+    from?: string;
+    to?: string;
+    task_id?: string;
+    type?: string;
+}
+
+type Signal = AbortSignal | undefined;
+
+export const api = {
+    version: () => send('GET', '/version').then((r) => r.json() as Promise<{ version: string }>),
+    status: (signal?: Signal) => call<SchedulerStatus>('GET', 'scheduler/status', { signal }),
+    metrics: (signal?: Signal) => call<Metrics>('GET', 'metrics', { signal }),
+
+    tasks: (query: { name?: string; limit?: number; cursor?: string }, signal?: Signal) =>
+        call<Page<Task>>('GET', 'tasks', { query, signal }),
+    task: (task: string, signal?: Signal) => call<Task>('GET', `tasks/${id(task)}`, { signal }),
+    createTask: (fields: TaskFields) => call<Task>('POST', 'tasks', { body: fields }),
+    changeTask: (task: string, version: number, fields: Record<string, unknown>) =>
+        call<Task>('PATCH', `tasks/${id(task)}`, {
+            body: fields,
+            headers: { 'If-Match': `"${version}"` },
+        }),
+    deleteTask: (task: string) => call<Task>('DELETE', `tasks/${id(task)}`),
+    pauseTask: (task: string) => call<Task>('POST', `tasks/${id(task)}/pause`),
+    resumeTask: (task: string) => call<Task>('POST', `tasks/${id(task)}/resume`),
+    triggerTask: (task: string, body: { parameters?: unknown; force?: boolean }) =>
+        call<Execution>('POST', `tasks/${id(task)}/trigger`, { body }),
+    fires: (task: string, count: number, signal?: Signal) =>
+        call<Fires>('GET', `tasks/${id(task)}/fires`, { query: { count }, signal }),
+    preview: (fields: Record<string, unknown>, signal?: Signal) =>
+        call<Fires>('POST', 'tasks/preview', { body: fields, signal }),
+
+    executions: (query: ExecutionFilter & { limit?: number; cursor?: string }, signal?: Signal) =>
+        call<Page<Execution>>('GET', 'executions', { query: { ...query }, signal }),
+    execution: (execution: string, signal?: Signal) =>
+        call<Execution>('GET', `executions/${id(execution)}`, { signal }),
+    explain: (execution: string, signal?: Signal) =>
+        call<Explanation>('GET', `executions/${id(execution)}/explain`, { signal }),
+    log: (execution: string, cursor: string | undefined, signal?: Signal) =>
+        call<Page<LogChunk>>('GET', `executions/${id(execution)}/log`, {
+            query: { cursor, limit: 1000 },
+            signal,
+        }),
+    cancelExecution: (execution: string) => call<Execution>('POST', `executions/${id(execution)}/cancel`),
+    retryExecution: (execution: string) => call<Execution>('POST', `executions/${id(execution)}/retry`),
+    cancelMatching: (filter: ExecutionFilter) => call<Sweep>('POST', 'executions/cancel', { body: filter }),
+    retryMatching: (filter: ExecutionFilter) => call<Sweep>('POST', 'executions/retry', { body: filter }),
+
+    workers: (signal?: Signal) => call<Page<Worker>>('GET', 'workers', { signal }),
+    drainWorker: (worker: string, reason: string) =>
+        call<Worker>('POST', `workers/${id(worker)}/drain`, { body: { reason } }),
+    resumeWorker: (worker: string) => call<Worker>('POST', `workers/${id(worker)}/resume`),
+    removeWorker: (worker: string) => call<void>('DELETE', `workers/${id(worker)}`),
+
+    executors: (signal?: Signal) => call<Page<Executor>>('GET', 'executors', { signal }),
+    setExecutorStatus: (executor: string, status: string, reason: string) =>
+        call<Executor>('PUT', `executors/${id(executor)}/status`, { body: { status, reason } }),
+    removeExecutor: (executor: string) => call<void>('DELETE', `executors/${id(executor)}`),
+
+    queues: (signal?: Signal) => call<Page<Queue>>('GET', 'queues', { signal }),
+    pauseQueue: (name: string) => call<Queue>('POST', `queues/${id(name)}/pause`),
+    resumeQueue: (name: string) => call<Queue>('POST', `queues/${id(name)}/resume`),
+    limitQueue: (name: string, limits: Pick<Queue, 'concurrency_max' | 'rate_limit'>) =>
+        call<Queue>('PUT', `queues/${id(name)}`, { body: limits }),
+
+    strategy: (signal?: Signal) => call<Strategy>('GET', 'scheduler/strategy', { signal }),
+    setStrategy: (strategy: string) => call<Strategy>('PUT', 'scheduler/strategy', { body: { strategy } }),
+    resetStrategy: () => call<Strategy>('POST', 'scheduler/strategy/reset'),
+
+    tokens: (signal?: Signal) => call<Page<Token>>('GET', 'tokens', { signal }),
+    createToken: (body: { name: string; role: string; expires_in?: string }) =>
+        call<Token>('POST', 'tokens', { body }),
+    revokeToken: (token: string) => call<void>('DELETE', `tokens/${id(token)}`),
+
+    alerts: (state: string | undefined, signal?: Signal) =>
+        call<Page<Alert>>('GET', 'alerts', { query: { state }, signal }),
+    acknowledge: (alert: string, note: string) =>
+        call<Alert>('POST', `alerts/${id(alert)}/acknowledge`, { body: note ? { note } : {} }),
+    alertRules: (signal?: Signal) => call<Page<AlertRule>>('GET', 'alert-rules', { signal }),
+    saveAlertRule: (name: string, fields: AlertRuleFields) =>
+        call<AlertRule>('PUT', `alert-rules/${id(name)}`, { body: fields }),
+    deleteAlertRule: (name: string) => call<void>('DELETE', `alert-rules/${id(name)}`),
+    silenceRule: (name: string, duration: string) =>
+        call<AlertRule>('POST', `alert-rules/${id(name)}/silence`, { body: { duration } }),
+    unsilenceRule: (name: string) => call<AlertRule>('DELETE', `alert-rules/${id(name)}/silence`),
+    alertMetrics: (signal?: Signal) => call<Page<AlertMetric>>('GET', 'alert-metrics', { signal }),
+    alertChannels: (signal?: Signal) => call<Page<AlertChannel>>('GET', 'alert-channels', { signal }),
+    testChannel: (name: string) =>
+        call<{ ok: boolean; error: string }>('POST', `alert-channels/${id(name)}/test`),
+
+    statistics: (query: StatisticsQuery, signal?: Signal) =>
+        call<Page<Statistic>>('GET', 'statistics', { query: { ...query }, signal }),
+    statisticsCsv: (query: StatisticsQuery) =>
+        send('GET', '/api/v1/statistics', {
+            query: { ...query, format: 'csv' },
+            headers: { Accept: 'text/csv' },
+        }).then((response) => response.blob()),
+    series: (minutes: number, signal?: Signal) =>
+        call<Series>('GET', 'statistics/series', { query: { minutes }, signal }),
+};
+
+export const isFinished = (status: Status): boolean =>
+    status === 'success' || status === 'failed' || status === 'cancelled' || status === 'skipped';

@@ -1,0 +1,41 @@
+// Points in time and spans of it.
+import { Tooltip } from 'antd';
+import { durationMs, formatAgo, formatMs, formatTime } from '../format';
+import { useNow } from '../hooks/useNow';
+import { useI18n } from '../i18n';
+
+interface AgoProps {
+    at: string | null | undefined;
+    coming?: boolean; // A time that is to come: once it has passed it is "now", until the page knows the next.
+}
+
+// "3 min ago", with the exact time on hover.
+export function Ago({ at, coming }: AgoProps) {
+    const { t, language, locale } = useI18n();
+    const now = useNow();
+    if (!at) return <span className="muted">–</span>;
+    return (
+        <Tooltip title={formatTime(at, locale)}>
+            <time dateTime={at} className="nowrap">
+                {coming && Date.parse(at) < now ? t('time.now') : formatAgo(at, now, language, t)}
+            </time>
+        </Tooltip>
+    );
+}
+
+export function Moment({ at }: { at: string | null | undefined }) {
+    const { locale } = useI18n();
+    if (!at) return <span className="muted">–</span>;
+    return (
+        <time dateTime={at} className="nowrap">
+            {formatTime(at, locale)}
+        </time>
+    );
+}
+
+// How long something took, or has been taking so far.
+export function Took({ from, to }: { from: string | null; to: string | null }) {
+    const now = useNow();
+    const ms = durationMs(from, to, now);
+    return <span className="number nowrap">{formatMs(ms)}</span>;
+}

@@ -1,0 +1,150 @@
+// Charts that look alike: axes, grid and tooltip in the console's colours.
+import type { Palette } from '../theme';
+import type { ChartOption } from './echarts';
+
+export interface Line {
+    name: string;
+    colour: string;
+    points: [number, number | null][]; // Milliseconds since 1970, value.
+    filled?: boolean;
+    stack?: string;
+}
+
+// Drawn on the canvas, not as HTML: names of tasks are in them.
+const tooltip = (palette: Palette) => ({
+    renderMode: 'richText' as const,
+    backgroundColor: palette.card,
+    borderColor: palette.line,
+    textStyle: { color: palette.text, fontSize: 12 },
+    confine: true,
+});
+
+const axisText = (palette: Palette) => ({ color: palette.muted, fontSize: 11 });
+
+const valueAxis = (palette: Palette, format: (value: number) => string) => ({
+    type: 'value' as const,
+    minInterval: 0,
+    splitNumber: 3,
+    axisLabel: { ...axisText(palette), formatter: format },
+    splitLine: { lineStyle: { color: palette.line } },
+});
+
+const legend = (palette: Palette) => ({
+    top: 0,
+    right: 0,
+    icon: 'roundRect',
+    itemWidth: 10,
+    itemHeight: 4,
+    textStyle: axisText(palette),
+});
+
+const grid = { left: 8, right: 12, top: 30, bottom: 4, containLabel: true };
+
+export function timeChart(palette: Palette, lines: Line[], format: (value: number) => string): ChartOption {
+    return {
+        animation: false,
+        grid,
+        legend: legend(palette),
+        tooltip: {
+            ...tooltip(palette),
+            trigger: 'axis',
+            valueFormatter: (value: unknown) => format(Number(value)),
+        },
+        xAxis: {
+            type: 'time',
+            axisLabel: { ...axisText(palette), hideOverlap: true },
+            axisLine: { lineStyle: { color: palette.line } },
+            axisTick: { show: false },
+        },
+        yAxis: valueAxis(palette, format),
+        series: lines.map((line) => ({
+            type: 'line',
+            name: line.name,
+            data: line.points,
+            stack: line.stack,
+            showSymbol: false,
+            smooth: 0.2,
+            lineStyle: { width: 1.8, color: line.colour },
+            itemStyle: { color: line.colour },
+            areaStyle: line.filled ? { color: line.colour, opacity: 0.12 } : undefined,
+        })),
+    };
+}
+
+export interface Bars {
+    name: string;
+    colour: string;
+    values: number[];
+}
+
+export function barChart(
+    palette: Palette,
+    names: string[],
+    bars: Bars[],
+    format: (value: number) => string,
+    { sideways = false }: { sideways?: boolean } = {},
+): ChartOption {
+    const nameAxis = {
+        type: 'category' as const,
+        data: names,
+        inverse: sideways,
+        axisLabel: { ...axisText(palette), width: sideways ? 130 : undefined, overflow: 'truncate' as const },
+        axisLine: { lineStyle: { color: palette.line } },
+        axisTick: { show: false },
+    };
+    const values = valueAxis(palette, format);
+    return {
+        animation: false,
+        grid: bars.length > 1 ? grid : { ...grid, top: 8 },
+        legend: bars.length > 1 ? legend(palette) : undefined,
+        tooltip: {
+            ...tooltip(palette),
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            valueFormatter: (value: unknown) => format(Number(value)),
+        },
+        xAxis: sideways ? values : nameAxis,
+        yAxis: sideways ? nameAxis : values,
+        series: bars.map((bar) => ({
+            type: 'bar',
+            name: bar.name,
+            data: bar.values,
+            stack: 'all',
+            barMaxWidth: 26,
+            itemStyle: { color: bar.colour },
+        })),
+    };
+}
+
+export interface Dot {
+    at: number;
+    value: number;
+    colour: string;
+    label: string;
+}
+
+export function dotChart(palette: Palette, dots: Dot[], format: (value: number) => string): ChartOption {
+    return {
+        animation: false,
+        grid: { ...grid, top: 12 },
+        tooltip: {
+            ...tooltip(palette),
+            trigger: 'item',
+            formatter: (item: { dataIndex: number }) => dots[item.dataIndex]?.label ?? '',
+        },
+        xAxis: {
+            type: 'time',
+            axisLabel: { ...axisText(palette), hideOverlap: true },
+            axisLine: { lineStyle: { color: palette.line } },
+            axisTick: { show: false },
+        },
+        yAxis: valueAxis(palette, format),
+        series: [
+            {
+                type: 'scatter',
+                symbolSize: 8,
+                data: dots.map((dot) => ({ value: [dot.at, dot.value], itemStyle: { color: dot.colour } })),
+            },
+        ],
+    };
+}

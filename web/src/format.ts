@@ -1,0 +1,73 @@
+// Numbers, times and durations as people read them.
+import type { Language, Translate } from './i18n';
+
+export function formatTime(at: string | number | Date, locale: string, timeZone?: string): string {
+    return new Date(at).toLocaleString(locale, {
+        year: 'numeric',
+        month: '2-digit',
+        day: '2-digit',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+        hourCycle: 'h23',
+        timeZone,
+    });
+}
+
+export function formatFire(at: string, locale: string, timeZone?: string): string {
+    return new Date(at).toLocaleString(locale, {
+        weekday: 'short',
+        month: 'short',
+        day: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+        hourCycle: 'h23',
+        timeZone,
+    });
+}
+
+// 1234 → "1.2 s"; two significant steps are enough to compare by eye.
+export function formatMs(ms: number | null | undefined): string {
+    if (ms === null || ms === undefined || Number.isNaN(ms)) return '–';
+    if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms';
+    if (ms < 1_000) return `${Math.round(ms)} ms`;
+    const seconds = ms / 1_000;
+    if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+    const minutes = Math.floor(seconds / 60);
+    if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+    const hours = Math.floor(minutes / 60);
+    if (hours < 48) return `${hours} h ${minutes % 60} min`;
+    return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+export function formatAgo(at: string, now: number, language: Language, t: Translate): string {
+    const seconds = (now - Date.parse(at)) / 1_000;
+    if (Math.abs(seconds) < 2) return t('time.now');
+    const format = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' });
+    const steps: [number, Intl.RelativeTimeFormatUnit][] = [
+        [86_400, 'day'],
+        [3_600, 'hour'],
+        [60, 'minute'],
+    ];
+    for (const [size, unit] of steps) {
+        if (Math.abs(seconds) >= size) return format.format(-Math.trunc(seconds / size), unit);
+    }
+    return format.format(-Math.trunc(seconds), 'second');
+}
+
+export function formatNumber(value: number | null | undefined, locale: string, digits = 0): string {
+    if (value === null || value === undefined) return '–';
+    return value.toLocaleString(locale, { maximumFractionDigits: digits });
+}
+
+export function formatPercent(value: number | null | undefined, digits = 1): string {
+    if (value === null || value === undefined) return '–';
+    const percent = value * 100;
+    return `${percent.toFixed(percent === 100 || percent === 0 ? 0 : digits)} %`;
+}
+
+export const durationMs = (from: string | null, to: string | null, now: number): number | undefined =>
+    from ? Math.max(0, (to ? Date.parse(to) : now) - Date.parse(from)) : undefined;
+
+export const pretty = (value: unknown): string => JSON.stringify(value, null, 2) ?? '';

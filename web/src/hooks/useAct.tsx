@@ -1,0 +1,56 @@
+// Does what a person asked for: says that it worked, or why it did not.
+import { App } from 'antd';
+import { useCallback } from 'react';
+import { Problem } from '../api/client';
+import { useI18n } from '../i18n';
+
+export function useAct() {
+    const { message, notification, modal } = App.useApp();
+    const { t } = useI18n();
+
+    // True if it worked.
+    const act = useCallback(
+        async (done: string, action: () => Promise<unknown>): Promise<boolean> => {
+            try {
+                await action();
+                void message.success(done);
+                return true;
+            } catch (error) {
+                const problem = error instanceof Problem ? error : undefined;
+                notification.error({
+                    message: t('error.notDone'),
+                    description: describe(problem, String(error), t('error.unreachable')),
+                    duration: 8,
+                });
+                return false;
+            }
+        },
+        [message, notification, t],
+    );
+
+    // Asks first. `danger`: it cannot be taken back.
+    const confirm = useCallback(
+        (
+            ask: { title: string; what: string; ok: string; danger?: boolean },
+            action: () => Promise<unknown>,
+        ) =>
+            modal.confirm({
+                title: ask.title,
+                content: ask.what,
+                okText: ask.ok,
+                okButtonProps: { danger: ask.danger ?? true },
+                cancelText: t('action.back'),
+                autoFocusButton: 'cancel',
+                onOk: action,
+            }),
+        [modal, t],
+    );
+
+    return { act, confirm };
+}
+
+function describe(problem: Problem | undefined, otherwise: string, unreachable: string): string {
+    if (!problem) return otherwise;
+    if (problem.status === 0) return unreachable;
+    return problem.field ? `${problem.field}: ${problem.message}` : problem.message;
+}

@@ -1,0 +1,96 @@
+// Reads something from the server, and reads it again when the live feed says that it changed.
+import { type DependencyList, useCallback, useEffect, useRef, useState } from 'react';
+import { Problem } from '../api/client';
+import { live, type LiveEvent, type Topic } from '../api/live';
+
+export interface Data<T> {
+    data: T | undefined; // The last that could be read, even if a later reading failed.
+    problem: Problem | undefined; // Of the last reading.
+    loading: boolean; // The first reading is still going.
+    reload: () => void;
+}
+
+export interface DataOptions {
+    topics?: readonly Topic[];
+    // Whether an event concerns what was read; all of the topics do unless given.
+    concerns?: (event: LiveEvent) => boolean;
+    everyMs?: number; // Also without events: for what changes by itself.
+    paused?: boolean;
+}
+
+// However many events there are, no faster than this.
+const restMs = 1_000;
+
+const asProblem = (error: unknown): Problem =>
+    error instanceof Problem ? error : new Problem(0, 'unreadable', String(error));
+
+export function useData<T>(
+    load: (signal: AbortSignal) => Promise<T>,
+    deps: DependencyList,
+    options: DataOptions = {},
+): Data<T> {
+    const [state, setState] = useState<{ data?: T; problem?: Problem; loading: boolean }>({ loading: true });
+    const latest = useRef({ load, options });
+    latest.current = { load, options };
+    const again = useRef<() => void>(() => undefined);
+    const reload = useCallback(() => again.current(), []);
+    const paused = options.paused ?? false;
+    const topics = options.topics?.join() ?? '';
+    const everyMs = options.everyMs;
+
+    useEffect(() => {
+        if (paused) return undefined;
+        const stopped = new AbortController();
+        let busy = false;
+        let wanted = false;
+        let timer: ReturnType<typeof setTimeout> | undefined;
+
+        const run = async () => {
+            busy = true;
+            wanted = false;
+            try {
+                const data = await latest.current.load(stopped.signal);
+                if (!stopped.signal.aborted) setState({ data, loading: false });
+            } catch (error) {
+                if (!stopped.signal.aborted) {
+                    setState((old) => ({ ...old, problem: asProblem(error), loading: false }));
+                }
+            }
+            if (stopped.signal.aborted) return;
+            timer = setTimeout(() => {
+                busy = false;
+                if (wanted) void run();
+            }, restMs);
+        };
+        const ask = () => {
+            wanted = true;
+            if (!busy && !document.hidden) void run();
+        };
+        again.current = () => {
+            clearTimeout(timer);
+            void run();
+        };
+        const onVisible = () => {
+            if (wanted) ask();
+        };
+        setState((old) => ({ ...old, loading: old.data === undefined }));
+        void run();
+        const every = everyMs ? setInterval(ask, everyMs) : undefined;
+        const unsubscribe = topics
+            ? live.subscribe(topics.split(',') as Topic[], (event) => {
+                  const concerns = latest.current.options.concerns;
+                  if (!event || !concerns || concerns(event)) ask();
+              })
+            : undefined;
+        document.addEventListener('visibilitychange', onVisible);
+        return () => {
+            stopped.abort();
+            clearTimeout(timer);
+            clearInterval(every);
+            unsubscribe?.();
+            document.removeEventListener('visibilitychange', onVisible);
+        };
+    }, [...deps, topics, everyMs, paused]);
+
+    return { data: state.data, problem: state.problem, loading: state.loading, reload };
+}

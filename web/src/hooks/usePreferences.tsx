@@ -1,0 +1,66 @@
+// What a person chose for this browser: language and appearance. Remembered, and offered by the system's
+// own settings before anything was chosen.
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import type { Language } from '../i18n';
+
+export type Appearance = 'system' | 'light' | 'dark';
+
+interface Preferences {
+    language: Language;
+    setLanguage: (language: Language) => void;
+    appearance: Appearance;
+    setAppearance: (appearance: Appearance) => void;
+    dark: boolean;
+}
+
+const Context = createContext<Preferences | undefined>(undefined);
+const languageKey = 'takt.language';
+const appearanceKey = 'takt.appearance';
+
+function firstLanguage(): Language {
+    const kept = localStorage.getItem(languageKey);
+    if (kept === 'en' || kept === 'zh') return kept;
+    return navigator.language.startsWith('zh') ? 'zh' : 'en';
+}
+
+function firstAppearance(): Appearance {
+    const kept = localStorage.getItem(appearanceKey);
+    return kept === 'light' || kept === 'dark' ? kept : 'system';
+}
+
+export function PreferencesProvider({ children }: { children: ReactNode }) {
+    const [language, setLanguage] = useState(firstLanguage);
+    const [appearance, setAppearance] = useState(firstAppearance);
+    const [systemDark, setSystemDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
+    const dark = appearance === 'dark' || (appearance === 'system' && systemDark);
+
+    useEffect(() => {
+        const media = matchMedia('(prefers-color-scheme: dark)');
+        const changed = () => setSystemDark(media.matches);
+        media.addEventListener('change', changed);
+        return () => media.removeEventListener('change', changed);
+    }, []);
+    useEffect(() => {
+        localStorage.setItem(languageKey, language);
+        document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en';
+    }, [language]);
+    useEffect(() => {
+        if (appearance === 'system') localStorage.removeItem(appearanceKey);
+        else localStorage.setItem(appearanceKey, appearance);
+    }, [appearance]);
+    useEffect(() => {
+        document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+    }, [dark]);
+
+    const value = useMemo(
+        () => ({ language, setLanguage, appearance, setAppearance, dark }),
+        [language, appearance, dark],
+    );
+    return <Context.Provider value={value}>{children}</Context.Provider>;
+}
+
+export function usePreferences(): Preferences {
+    const value = useContext(Context);
+    if (!value) throw new Error('usePreferences outside of PreferencesProvider');
+    return value;
+}

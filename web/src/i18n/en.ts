@@ -1,0 +1,5 @@
+import { fleet } from './en/fleet';
+import { frame } from './en/frame';
+import { work } from './en/work';
+
+export const en = { ...frame, ...work, ...fleet };

@@ -1,0 +1,27 @@
+// The texts of the console in each language. English is the list of keys; a text that is missing in
+// another language does not compile.
+import { useCallback } from 'react';
+import { usePreferences } from '../hooks/usePreferences';
+import { en } from './en';
+import { zh } from './zh';
+
+export type Language = 'en' | 'zh';
+export type TextKey = keyof typeof en;
+export type Texts = Record<TextKey, string>;
+export type Translate = (key: TextKey, values?: Record<string, string | number>) => string;
+
+const texts: Record<Language, Texts> = { en, zh };
+
+export function translate(
+    language: Language,
+    key: TextKey,
+    values: Record<string, string | number> = {},
+): string {
+    return texts[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+export function useI18n(): { t: Translate; language: Language; locale: string } {
+    const { language } = usePreferences();
+    const t = useCallback<Translate>((key, values) => translate(language, key, values), [language]);
+    return { t, language, locale: language === 'zh' ? 'zh-CN' : 'en-GB' };
+}

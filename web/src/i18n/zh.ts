@@ -1,0 +1,6 @@
+import type { Texts } from '.';
+import { fleet } from './zh/fleet';
+import { frame } from './zh/frame';
+import { work } from './zh/work';
+
+export const zh: Texts = { ...frame, ...work, ...fleet };

@@ -1,0 +1,160 @@
+// The frame around every page: menu, search, who leads, language and appearance.
+import { LogoutOutlined, MenuOutlined, SearchOutlined } from '@ant-design/icons';
+import { Badge, Button, Drawer, Grid, Layout, Menu, Tag, Tooltip } from 'antd';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Link, useLocation } from 'react-router-dom';
+import { api } from '../api/client';
+import { token } from '../api/token';
+import { useData } from '../hooks/useData';
+import { useI18n } from '../i18n';
+import { Controls } from './Controls';
+import { LiveMark } from './LiveMark';
+import { pageLinks } from './pages';
+import { Search } from './Search';
+
+function Leader() {
+    const { t } = useI18n();
+    const status = useData((signal) => api.status(signal), [], { topics: ['leader'], everyMs: 5_000 });
+    if (!status.data) return null;
+    const { leader, role } = status.data;
+    if (!leader) {
+        return (
+            <Tag color="error" data-leader="">
+                {t('cluster.noLeader')}
+            </Tag>
+        );
+    }
+    return (
+        <Tooltip title={t('cluster.leaderTip', { role: t(`role.${role}`), epoch: leader.epoch })}>
+            <Link to="/cluster" className="leader wide-only" data-leader={leader.node_id}>
+                {t('cluster.leader')}: <b>{leader.node_id}</b>
+            </Link>
+        </Tooltip>
+    );
+}
+
+function useFiring(): number {
+    const alerts = useData((signal) => api.alerts('firing', signal), [], {
+        topics: ['alert'],
+        everyMs: 30_000,
+    });
+    return alerts.problem ? 0 : (alerts.data?.items.length ?? 0);
+}
+
+function Navigation({ onChoose }: { onChoose?: () => void }) {
+    const { t } = useI18n();
+    const { pathname } = useLocation();
+    const firing = useFiring();
+    const current = pageLinks
+        .filter(({ path }) => pathname === path || pathname.startsWith(`${path}/`))
+        .pop();
+    return (
+        <>
+            <Link to="/" className="brand" onClick={onChoose}>
+                <img src="/favicon.svg" alt="" width={28} height={28} />
+                <span>Takt</span>
+            </Link>
+            <nav aria-label={t('nav.title')}>
+                <Menu
+                    mode="inline"
+                    selectedKeys={[current?.path ?? '/']}
+                    onClick={onChoose}
+                    items={pageLinks.map(({ path, text, icon }) => ({
+                        key: path,
+                        icon,
+                        label: (
+                            <Link to={path}>
+                                {t(text)}
+                                {path === '/alerts' && <Badge count={firing} size="small" offset={[8, 0]} />}
+                            </Link>
+                        ),
+                    }))}
+                />
+            </nav>
+        </>
+    );
+}
+
+// Ctrl-K anywhere, "/" outside of fields.
+function useSearchKeys(open: () => void) {
+    useEffect(() => {
+        const pressed = (event: KeyboardEvent) => {
+            const target = event.target as HTMLElement;
+            const typing = target.matches('input, textarea, select, [contenteditable="true"]');
+            const wanted =
+                (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) ||
+                (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey);
+            if (!wanted) return;
+            event.preventDefault();
+            open();
+        };
+        window.addEventListener('keydown', pressed);
+        return () => window.removeEventListener('keydown', pressed);
+    }, [open]);
+}
+
+export function Shell({ children }: { children: ReactNode }) {
+    const { t } = useI18n();
+    const wide = Grid.useBreakpoint().lg ?? window.innerWidth >= 992;
+    const [menuOpen, setMenuOpen] = useState(false);
+    const [searching, setSearching] = useState(false);
+    useSearchKeys(() => setSearching(true));
+    return (
+        <Layout className="shell">
+            {wide ? (
+                <Layout.Sider width={208} className="sider">
+                    <Navigation />
+                </Layout.Sider>
+            ) : (
+                <Drawer
+                    open={menuOpen}
+                    onClose={() => setMenuOpen(false)}
+                    placement="left"
+                    width={240}
+                    closable={false}
+                    className="menu-drawer"
+                >
+                    <Navigation onChoose={() => setMenuOpen(false)} />
+                </Drawer>
+            )}
+            <Layout>
+                <Layout.Header className="header">
+                    {!wide && (
+                        <Button
+                            type="text"
+                            icon={<MenuOutlined />}
+                            aria-label={t('nav.title')}
+                            onClick={() => setMenuOpen(true)}
+                        />
+                    )}
+                    <button type="button" className="search-button" onClick={() => setSearching(true)}>
+                        <SearchOutlined /> <span className="search-hint">{t('search.hint')}</span>
+                        <kbd className="wide-only">Ctrl K</kbd>
+                    </button>
+                    <div className="header-end">
+                        <Leader />
+                        <LiveMark />
+                        <Controls />
+                        {token.get() && (
+                            <Tooltip title={t('signIn.leave')}>
+                                <Button
+                                    type="text"
+                                    icon={<LogoutOutlined />}
+                                    aria-label={t('signIn.leave')}
+                                    onClick={() => {
+                                        token.forget();
+                                        location.assign('/');
+                                    }}
+                                />
+                            </Tooltip>
+                        )}
+                    </div>
+                </Layout.Header>
+                <Layout.Content className="content">
+                    <main>{children}</main>
+                </Layout.Content>
+            </Layout>
+            {searching && <Search onClose={() => setSearching(false)} />}
+        </Layout>
+    );
+}

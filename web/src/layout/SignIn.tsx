@@ -1,0 +1,76 @@
+// Asks for an access token, when the server does.
+import { Alert, Button, Card, Checkbox, Form, Input } from 'antd';
+import { useState } from 'react';
+import { live } from '../api/live';
+import { token } from '../api/token';
+import { useI18n } from '../i18n';
+import { Controls } from './Controls';
+
+interface Answer {
+    token: string;
+    stay: boolean;
+}
+
+export function SignIn() {
+    const { t } = useI18n();
+    const [problem, setProblem] = useState('');
+    const [busy, setBusy] = useState(false);
+
+    const signIn = async (answer: Answer) => {
+        setBusy(true);
+        setProblem('');
+        const text = answer.token.trim();
+        try {
+            // Anything that needs a token shows whether this one is good.
+            const response = await fetch('/api/v1/scheduler/status', {
+                headers: { Authorization: `Bearer ${text}` },
+            });
+            const body = (await response.json()) as { detail?: string };
+            if (response.ok) {
+                token.set(text, answer.stay);
+                live.start();
+            } else {
+                setProblem(body.detail ?? String(response.status));
+            }
+        } catch {
+            setProblem(t('error.unreachable'));
+        }
+        setBusy(false);
+    };
+
+    return (
+        <div className="sign-in">
+            <div className="sign-in-controls">
+                <Controls />
+            </div>
+            <Card className="sign-in-card">
+                <img src="/favicon.svg" alt="" width={44} height={44} />
+                <h1>{t('signIn.title')}</h1>
+                <p className="muted">{t('signIn.about')}</p>
+                <Form<Answer> layout="vertical" onFinish={signIn} initialValues={{ stay: false }}>
+                    {problem && <Alert type="error" showIcon message={problem} className="sign-in-problem" />}
+                    <Form.Item
+                        name="token"
+                        label={t('signIn.token')}
+                        rules={[{ required: true, whitespace: true, message: t('form.required') }]}
+                    >
+                        <Input.Password
+                            autoFocus
+                            placeholder="takt_admin_…"
+                            autoComplete="current-password"
+                        />
+                    </Form.Item>
+                    <Form.Item name="stay" valuePropName="checked">
+                        <Checkbox>{t('signIn.stay')}</Checkbox>
+                    </Form.Item>
+                    <Button type="primary" htmlType="submit" block loading={busy}>
+                        {t('signIn.enter')}
+                    </Button>
+                </Form>
+                <p className="muted small">
+                    {t('signIn.none')} <code>takt token create --role admin</code>
+                </p>
+            </Card>
+        </div>
+    );
+}

@@ -1,0 +1,32 @@
+// The pages that the menu and the search offer.
+import {
+    AlertOutlined,
+    ApartmentOutlined,
+    BarChartOutlined,
+    CalendarOutlined,
+    ClusterOutlined,
+    DashboardOutlined,
+    InboxOutlined,
+    SettingOutlined,
+    UnorderedListOutlined,
+} from '@ant-design/icons';
+import type { ReactNode } from 'react';
+import type { TextKey } from '../i18n';
+
+export interface PageLink {
+    path: string;
+    text: TextKey;
+    icon: ReactNode;
+}
+
+export const pageLinks: PageLink[] = [
+    { path: '/', text: 'nav.overview', icon: <DashboardOutlined /> },
+    { path: '/tasks', text: 'nav.tasks', icon: <CalendarOutlined /> },
+    { path: '/executions', text: 'nav.executions', icon: <UnorderedListOutlined /> },
+    { path: '/workers', text: 'nav.workers', icon: <ApartmentOutlined /> },
+    { path: '/queues', text: 'nav.queues', icon: <InboxOutlined /> },
+    { path: '/cluster', text: 'nav.cluster', icon: <ClusterOutlined /> },
+    { path: '/alerts', text: 'nav.alerts', icon: <AlertOutlined /> },
+    { path: '/statistics', text: 'nav.statistics', icon: <BarChartOutlined /> },
+    { path: '/settings', text: 'nav.settings', icon: <SettingOutlined /> },
+];

@@ -1,0 +1,19 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { BrowserRouter } from 'react-router-dom';
+import { Console } from './Console';
+import { PreferencesProvider } from './hooks/usePreferences';
+import './style.css';
+
+const root = document.getElementById('root');
+if (root) {
+    createRoot(root).render(
+        <StrictMode>
+            <PreferencesProvider>
+                <BrowserRouter future={{ v7_startTransition: true, v7_relativeSplatPath: true }}>
+                    <Console />
+                </BrowserRouter>
+            </PreferencesProvider>
+        </StrictMode>,
+    );
+}

@@ -1,0 +1,60 @@
+// Who does the work: workers that connect to us, and executors that we call.
+import { Card, Tabs } from 'antd';
+import { useSearchParams } from 'react-router-dom';
+import { api } from '../api/client';
+import { PageHeader } from '../components/PageHeader';
+import { Loaded } from '../components/States';
+import { useData } from '../hooks/useData';
+import { useI18n } from '../i18n';
+import { ExecutorTable } from './workers/ExecutorTable';
+import { WorkerTable } from './workers/WorkerTable';
+
+export default function Workers() {
+    const { t } = useI18n();
+    const [query, setQuery] = useSearchParams();
+    const options = { topics: ['worker'] as const, everyMs: 3_000 };
+    const workers = useData((signal) => api.workers(signal), [], options);
+    const executors = useData((signal) => api.executors(signal), [], options);
+    const streams = workers.data?.items.filter(({ link }) => link === 'stream').length;
+    const count = (number: number | undefined) => (number === undefined ? '' : ` (${number})`);
+    return (
+        <>
+            <PageHeader title={t('nav.workers')} about={t('worker.about')} />
+            <Card className="card-table">
+                <Tabs
+                    className="card-tabs"
+                    activeKey={query.get('tab') ?? 'workers'}
+                    onChange={(tab) => setQuery(tab === 'workers' ? {} : { tab }, { replace: true })}
+                    items={[
+                        {
+                            key: 'workers',
+                            label: t('worker.workers') + count(streams),
+                            children: (
+                                <Loaded of={workers}>
+                                    {({ items }) => (
+                                        <WorkerTable
+                                            workers={items.filter(({ link }) => link === 'stream')}
+                                            wanted={query.get('id') ?? undefined}
+                                            changed={workers.reload}
+                                        />
+                                    )}
+                                </Loaded>
+                            ),
+                        },
+                        {
+                            key: 'executors',
+                            label: t('worker.executors') + count(executors.data?.items.length),
+                            children: (
+                                <Loaded of={executors}>
+                                    {({ items }) => (
+                                        <ExecutorTable executors={items} changed={executors.reload} />
+                                    )}
+                                </Loaded>
+                            ),
+                        },
+                    ]}
+                />
+            </Card>
+        </>
+    );
+}

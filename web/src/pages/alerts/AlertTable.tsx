@@ -1,0 +1,197 @@
+// Alerts as rows, with acknowledging and silencing.
+import { BellOutlined, CheckOutlined } from '@ant-design/icons';
+import { Button, Dropdown, Form, Input, Modal, Table, type TableProps, Tooltip } from 'antd';
+import { useState } from 'react';
+import { api } from '../../api/client';
+import type { Alert } from '../../api/observe';
+import { EmptyNote } from '../../components/States';
+import { Badge, SeverityTag } from '../../components/StatusTag';
+import { Ago } from '../../components/Time';
+import { formatNumber } from '../../format';
+import { useAct } from '../../hooks/useAct';
+import { usePalette } from '../../hooks/usePalette';
+import { useI18n } from '../../i18n';
+
+export const silences = ['15m', '1h', '8h', '24h'] as const;
+
+function AcknowledgeDialog({
+    alert,
+    onClose,
+    changed,
+}: {
+    alert: Alert;
+    onClose: () => void;
+    changed: () => void;
+}) {
+    const { t } = useI18n();
+    const { act } = useAct();
+    const [form] = Form.useForm<{ note?: string }>();
+    const save = async ({ note }: { note?: string }) => {
+        if (!(await act(t('alert.acknowledged'), () => api.acknowledge(alert.id, note?.trim() ?? ''))))
+            return;
+        changed();
+        onClose();
+    };
+    return (
+        <Modal
+            open
+            title={t('alert.acknowledge')}
+            okText={t('alert.acknowledge')}
+            onOk={form.submit}
+            onCancel={onClose}
+        >
+            <p>{alert.message}</p>
+            <Form form={form} layout="vertical" onFinish={save}>
+                <Form.Item name="note" label={t('alert.note')}>
+                    <Input.TextArea
+                        autoFocus
+                        rows={3}
+                        maxLength={1000}
+                        placeholder={t('alert.notePlaceholder')}
+                    />
+                </Form.Item>
+            </Form>
+        </Modal>
+    );
+}
+
+function useColumns(
+    acknowledge: (alert: Alert) => void,
+    silence: (alert: Alert, duration: string) => void,
+): TableProps<Alert>['columns'] {
+    const { t, locale } = useI18n();
+    const palette = usePalette();
+    const colours = {
+        ok: palette.status.success,
+        pending: palette.status.retrying,
+        firing: palette.status.failed,
+        resolved: palette.status.success,
+    };
+    return [
+        {
+            title: t('alert.alert'),
+            render: (_, alert) => (
+                <div className="two-lines">
+                    <span className="cell-main">{alert.rule}</span>
+                    <span className="muted small">{alert.message}</span>
+                </div>
+            ),
+        },
+        {
+            title: t('alert.severity'),
+            render: (_, { severity }) => <SeverityTag severity={severity} />,
+            responsive: ['sm'],
+        },
+        {
+            title: t('alert.state'),
+            render: (_, alert) => (
+                <div className="two-lines">
+                    <Badge
+                        colour={colours[alert.state]}
+                        label={t(`alertState.${alert.state}`)}
+                        busy={alert.state === 'firing'}
+                    />
+                    {alert.silenced_until && (
+                        <span className="muted small">
+                            {t('alert.silenced')} <Ago at={alert.silenced_until} />
+                        </span>
+                    )}
+                </div>
+            ),
+        },
+        {
+            title: t('alert.value'),
+            render: (_, alert) => (
+                <span className="number nowrap">
+                    {formatNumber(alert.value, locale, 3)}{' '}
+                    <span className="muted">
+                        ({alert.operator} {formatNumber(alert.threshold, locale, 3)})
+                    </span>
+                </span>
+            ),
+            responsive: ['md'],
+        },
+        {
+            title: t('alert.since'),
+            render: (_, alert) => <Ago at={alert.firing_at ?? alert.pending_at} />,
+            responsive: ['md'],
+        },
+        {
+            align: 'right',
+            render: (_, alert) => {
+                if (alert.state === 'resolved') return <Ago at={alert.resolved_at} />;
+                return (
+                    <span className="nowrap">
+                        {alert.acknowledged ? (
+                            <Tooltip title={alert.acknowledged.note}>
+                                <span className="muted small">
+                                    <CheckOutlined />{' '}
+                                    {t('alert.by', { name: alert.acknowledged.by || t('alert.somebody') })}
+                                </span>
+                            </Tooltip>
+                        ) : (
+                            <Button size="small" icon={<CheckOutlined />} onClick={() => acknowledge(alert)}>
+                                {t('alert.acknowledge')}
+                            </Button>
+                        )}{' '}
+                        <Dropdown
+                            trigger={['click']}
+                            menu={{
+                                items: silences.map((key) => ({
+                                    key,
+                                    label: t('alert.silenceFor', { time: key }),
+                                })),
+                                onClick: ({ key }) => silence(alert, key),
+                            }}
+                        >
+                            <Button size="small" icon={<BellOutlined />}>
+                                {t('alert.silence')}
+                            </Button>
+                        </Dropdown>
+                    </span>
+                );
+            },
+        },
+    ];
+}
+
+interface Props {
+    alerts: Alert[];
+    changed: () => void;
+    empty: string;
+    emptyText: string;
+}
+
+export function AlertTable({ alerts, changed, empty, emptyText }: Props) {
+    const { t } = useI18n();
+    const { act } = useAct();
+    const [acknowledging, setAcknowledging] = useState<Alert>();
+    const silence = async (alert: Alert, duration: string) => {
+        if (
+            await act(t('alert.wasSilenced', { name: alert.rule, time: duration }), () =>
+                api.silenceRule(alert.rule, duration),
+            )
+        )
+            changed();
+    };
+    const columns = useColumns(setAcknowledging, (alert, duration) => void silence(alert, duration));
+    return (
+        <>
+            <Table
+                size="small"
+                rowKey="id"
+                columns={columns}
+                dataSource={alerts}
+                pagination={alerts.length > 50 ? { pageSize: 50 } : false}
+                locale={{ emptyText: <EmptyNote title={empty} text={emptyText} /> }}
+            />
+            {acknowledging && (
+                <AcknowledgeDialog
+                    alert={acknowledging}
+                    onClose={() => setAcknowledging(undefined)}
+                    changed={changed}
+                />
+            )}
+        </>
+    );
+}

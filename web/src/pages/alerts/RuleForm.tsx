@@ -1,0 +1,106 @@
+// Creates an alert rule, or changes one.
+import { Alert, App, Form, Input, InputNumber, Modal, Select } from 'antd';
+import { useState } from 'react';
+import { api, Problem } from '../../api/client';
+import type { AlertRule, AlertRuleFields, Severity } from '../../api/observe';
+import { useData } from '../../hooks/useData';
+import { useI18n } from '../../i18n';
+
+interface Props {
+    rule?: AlertRule; // Absent: a new one.
+    onClose: () => void;
+    changed: () => void;
+}
+
+type Answers = AlertRuleFields & { name: string };
+
+const operators = ['>', '>=', '<', '<=', '==', '!='];
+const severities: Severity[] = ['info', 'warning', 'critical'];
+
+export function RuleForm({ rule, onClose, changed }: Props) {
+    const { t } = useI18n();
+    const { message } = App.useApp();
+    const [form] = Form.useForm<Answers>();
+    const [problem, setProblem] = useState('');
+    const metrics = useData((signal) => api.alertMetrics(signal), []);
+    const channels = useData((signal) => api.alertChannels(signal), []);
+    const metric = Form.useWatch('metric', form);
+    const required = [{ required: true, message: t('form.required') }];
+    const chosen = metrics.data?.items.find(({ name }) => name === metric);
+
+    const save = async ({ name, channels: chosenChannels, ...fields }: Answers) => {
+        try {
+            await api.saveAlertRule(rule?.name ?? name.trim(), {
+                ...fields,
+                description: fields.description ?? '',
+                enabled: rule?.enabled ?? true,
+                ...(chosenChannels?.length ? { channels: chosenChannels } : {}),
+            });
+            void message.success(t('alert.ruleSaved', { name: rule?.name ?? name }));
+            changed();
+            onClose();
+        } catch (error) {
+            setProblem(
+                error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable'),
+            );
+        }
+    };
+    return (
+        <Modal
+            open
+            width={560}
+            title={rule ? t('alert.editRule', { name: rule.name }) : t('alert.newRule')}
+            okText={t('action.save')}
+            onOk={form.submit}
+            onCancel={onClose}
+        >
+            {problem && <Alert type="error" showIcon message={problem} style={{ marginBottom: 12 }} />}
+            <Form<Answers>
+                form={form}
+                layout="vertical"
+                onFinish={save}
+                initialValues={rule ?? { operator: '>', duration: '5m', severity: 'warning' }}
+            >
+                <Form.Item name="name" label={t('alert.ruleName')} rules={required}>
+                    <Input disabled={!!rule} autoFocus={!rule} />
+                </Form.Item>
+                <Form.Item name="description" label={t('alert.description')}>
+                    <Input />
+                </Form.Item>
+                <Form.Item
+                    name="metric"
+                    label={t('alert.metric')}
+                    rules={required}
+                    extra={chosen && `${chosen.help}${chosen.unit ? ` (${chosen.unit})` : ''}`}
+                >
+                    <Select showSearch options={metrics.data?.items.map(({ name }) => ({ value: name }))} />
+                </Form.Item>
+                <div className="form-three">
+                    <Form.Item name="operator" label={t('alert.operator')} rules={required}>
+                        <Select options={operators.map((value) => ({ value }))} />
+                    </Form.Item>
+                    <Form.Item name="threshold" label={t('alert.threshold')} rules={required}>
+                        <InputNumber style={{ width: '100%' }} />
+                    </Form.Item>
+                    <Form.Item name="duration" label={t('alert.duration')} rules={required}>
+                        <Input placeholder="5m" />
+                    </Form.Item>
+                </div>
+                <div className="form-pair">
+                    <Form.Item name="severity" label={t('alert.severity')}>
+                        <Select
+                            options={severities.map((value) => ({ value, label: t(`severity.${value}`) }))}
+                        />
+                    </Form.Item>
+                    <Form.Item name="channels" label={t('alert.channels')}>
+                        <Select
+                            mode="multiple"
+                            placeholder={t('alert.everyChannel')}
+                            options={channels.data?.items.map(({ name }) => ({ value: name }))}
+                        />
+                    </Form.Item>
+                </div>
+            </Form>
+        </Modal>
+    );
+}

@@ -1,0 +1,201 @@
+// One execution: how it went, what came out, what it wrote, and why it waits if it does.
+import { CloseCircleOutlined, QuestionCircleOutlined, RedoOutlined } from '@ant-design/icons';
+import { Alert, Button, Card, Progress } from 'antd';
+import { Link, useParams } from 'react-router-dom';
+import { api, isFinished } from '../../api/client';
+import type { Execution } from '../../api/types';
+import { Field, Fields } from '../../components/Field';
+import { JsonBox } from '../../components/JsonBox';
+import { PageHeader } from '../../components/PageHeader';
+import { Loaded } from '../../components/States';
+import { StatusTag } from '../../components/StatusTag';
+import { Moment, Took } from '../../components/Time';
+import { useAct } from '../../hooks/useAct';
+import { useData } from '../../hooks/useData';
+import { useI18n } from '../../i18n';
+import { AttemptTimeline } from './AttemptTimeline';
+import { LogView } from './LogView';
+
+function Actions({ execution, changed }: { execution: Execution; changed: () => void }) {
+    const { t } = useI18n();
+    const { act, confirm } = useAct();
+    const cancel = () =>
+        confirm(
+            {
+                title: t('execution.cancelTitle'),
+                what: t('execution.cancelWhat'),
+                ok: t('execution.cancelOk'),
+            },
+            async () => {
+                if (await act(t('execution.cancelled'), () => api.cancelExecution(execution.id))) changed();
+            },
+        );
+    const retry = () =>
+        confirm(
+            {
+                title: t('execution.retryTitle'),
+                what: t('execution.retryWhat'),
+                ok: t('action.retry'),
+                danger: false,
+            },
+            async () => {
+                if (await act(t('execution.retried'), () => api.retryExecution(execution.id))) changed();
+            },
+        );
+    if (!isFinished(execution.status)) {
+        return (
+            <Button danger icon={<CloseCircleOutlined />} onClick={cancel}>
+                {t('execution.cancelOk')}
+            </Button>
+        );
+    }
+    if (execution.status === 'success' || execution.status === 'skipped') return null;
+    return (
+        <Button type="primary" icon={<RedoOutlined />} onClick={retry}>
+            {t('action.retry')}
+        </Button>
+    );
+}
+
+// Why it has not started, or is not finished.
+function Why({ execution }: { execution: Execution }) {
+    const { t } = useI18n();
+    const why = useData((signal) => api.explain(execution.id, signal), [execution.id, execution.status], {
+        everyMs: 3_000,
+    });
+    if (!why.data) return null;
+    return (
+        <Alert
+            className="why"
+            type="info"
+            showIcon
+            icon={<QuestionCircleOutlined />}
+            message={t('execution.why')}
+            description={why.data.explanation}
+        />
+    );
+}
+
+function Outcome({ execution }: { execution: Execution }) {
+    const { t } = useI18n();
+    return (
+        <Card size="small" className="span-6" title={t('execution.outcome')}>
+            {execution.error && (
+                <div className="outcome-error" data-testid="error">
+                    <div className="muted small">
+                        {t('execution.error')} · <code>{execution.error.code}</code>
+                    </div>
+                    <pre className="preformatted">{execution.error.message}</pre>
+                </div>
+            )}
+            {execution.result !== null && execution.result !== undefined && (
+                <div className="outcome-part">
+                    <div className="muted small">{t('execution.result')}</div>
+                    <JsonBox value={execution.result} />
+                </div>
+            )}
+            {!execution.error && (execution.result === null || execution.result === undefined) && (
+                <div className="muted outcome-part">
+                    {isFinished(execution.status) ? t('execution.noResult') : t('execution.notYet')}
+                </div>
+            )}
+            <div className="muted small">{t('task.parameters')}</div>
+            <JsonBox value={execution.parameters ?? null} />
+        </Card>
+    );
+}
+
+function ExecutionPage({ execution, reload }: { execution: Execution; reload: () => void }) {
+    const { t } = useI18n();
+    const running = !isFinished(execution.status);
+    const percent = execution.progress?.percent;
+    return (
+        <>
+            <PageHeader
+                name={execution.task_name}
+                title={execution.task_name}
+                about={
+                    <span className="row-gap">
+                        <StatusTag status={execution.status} /> <code>{execution.id}</code>
+                    </span>
+                }
+                actions={<Actions execution={execution} changed={reload} />}
+            />
+            {running && <Why execution={execution} />}
+            {running && percent !== null && percent !== undefined && (
+                <div className="progress-row">
+                    <Progress percent={Math.round(percent)} />
+                    {execution.progress?.message && (
+                        <span className="muted">{execution.progress.message}</span>
+                    )}
+                </div>
+            )}
+            <div className="grid">
+                <Card size="small" className="span-6" title={t('execution.timeline')}>
+                    <AttemptTimeline execution={execution} />
+                    <Fields>
+                        <Field label={t('task.task')}>
+                            {execution.origin === 'once' ? (
+                                execution.task_name
+                            ) : (
+                                <Link to={`/tasks/${encodeURIComponent(execution.task_id)}`}>
+                                    {execution.task_name}
+                                </Link>
+                            )}
+                        </Field>
+                        <Field label={t('execution.origin')}>{t(`origin.${execution.origin}`)}</Field>
+                        <Field label={t('task.type')}>{execution.type}</Field>
+                        <Field
+                            label={t('queue.queue')}
+                        >{`${execution.queue} · ${t('task.priorityOf', { value: execution.priority })}`}</Field>
+                        <Field label={t('worker.worker')}>
+                            {execution.worker_id && (
+                                <Link to={`/workers?id=${encodeURIComponent(execution.worker_id)}`}>
+                                    {execution.worker_id}
+                                </Link>
+                            )}
+                        </Field>
+                        <Field label={t('execution.took')}>
+                            <Took from={execution.started_at} to={execution.finished_at} />
+                        </Field>
+                        <Field label={t('execution.due')}>
+                            <Moment at={execution.scheduled_at} />
+                        </Field>
+                        <Field label={t('execution.counts')}>
+                            {t('execution.countsOf', {
+                                failures: execution.failures,
+                                losses: execution.losses,
+                            })}
+                        </Field>
+                        {execution.trace_id && (
+                            <Field label={t('execution.trace')}>
+                                <code>{execution.trace_id}</code>
+                            </Field>
+                        )}
+                    </Fields>
+                </Card>
+                <Outcome execution={execution} />
+                <LogView execution={execution} />
+            </div>
+        </>
+    );
+}
+
+function ExecutionOf({ id }: { id: string }) {
+    const execution = useData((signal) => api.execution(id, signal), [id], {
+        topics: ['task'],
+        concerns: (event) => event.execution_id === id,
+        everyMs: 5_000,
+    });
+    return (
+        <Loaded of={execution}>
+            {(data) => <ExecutionPage execution={data} reload={execution.reload} />}
+        </Loaded>
+    );
+}
+
+export default function ExecutionDetail() {
+    const { id = '' } = useParams();
+    // Another execution is another page: nothing of the last one stays.
+    return <ExecutionOf key={id} id={id} />;
+}

@@ -1,0 +1,104 @@
+// Executions as rows: the same on every page that lists some.
+import { Table, type TableProps } from 'antd';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router-dom';
+import type { Execution } from '../../api/types';
+import { EmptyNote } from '../../components/States';
+import { StatusTag } from '../../components/StatusTag';
+import { Ago, Took } from '../../components/Time';
+import { useI18n } from '../../i18n';
+
+interface Props {
+    items: Execution[];
+    ofOneTask?: boolean;
+    empty: string;
+    emptyText: string;
+    emptyAction?: ReactNode;
+    selection?: TableProps<Execution>['rowSelection'];
+}
+
+function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
+    const { t } = useI18n();
+    return [
+        {
+            title: ofOneTask ? t('execution.execution') : t('task.task'),
+            render: (_, execution) => (
+                <div className="two-lines">
+                    <Link to={`/executions/${encodeURIComponent(execution.id)}`} className="cell-main">
+                        {ofOneTask ? <code>{execution.id}</code> : execution.task_name}
+                    </Link>
+                    {!ofOneTask && <code className="muted small">{execution.id}</code>}
+                </div>
+            ),
+        },
+        {
+            title: t('execution.status'),
+            render: (_, execution) => (
+                <div className="two-lines">
+                    <StatusTag status={execution.status} />
+                    {execution.error && <span className="muted small clip">{execution.error.message}</span>}
+                </div>
+            ),
+        },
+        {
+            title: t('execution.created'),
+            render: (_, { created_at }) => <Ago at={created_at} />,
+            responsive: ['sm'],
+        },
+        {
+            title: t('execution.took'),
+            render: (_, e) => <Took from={e.started_at} to={e.finished_at} />,
+            responsive: ['md'],
+        },
+        {
+            title: t('execution.attempt'),
+            align: 'right',
+            render: (_, { attempt }) => <span className="number">{attempt}</span>,
+            responsive: ['lg'],
+        },
+        {
+            title: t('worker.worker'),
+            render: (_, { worker_id }) =>
+                worker_id ? (
+                    <Link to={`/workers?id=${encodeURIComponent(worker_id)}`} className="clip">
+                        {worker_id}
+                    </Link>
+                ) : (
+                    <span className="muted">–</span>
+                ),
+            responsive: ['lg'],
+        },
+        {
+            title: t('execution.origin'),
+            render: (_, { origin }) => t(`origin.${origin}`),
+            responsive: ['xl'],
+        },
+        {
+            title: t('queue.queue'),
+            render: (_, { queue, priority }) => `${queue} · ${priority}`,
+            responsive: ['xl'],
+        },
+    ];
+}
+
+export function ExecutionTable({
+    items,
+    ofOneTask = false,
+    empty,
+    emptyText,
+    emptyAction,
+    selection,
+}: Props) {
+    const columns = useColumns(ofOneTask);
+    return (
+        <Table
+            size="small"
+            rowKey="id"
+            columns={columns}
+            dataSource={items}
+            pagination={false}
+            rowSelection={selection}
+            locale={{ emptyText: <EmptyNote title={empty} text={emptyText} action={emptyAction} /> }}
+        />
+    );
+}

@@ -1,0 +1,152 @@
+// What waits, by queue and by priority.
+import { Card, Segmented } from 'antd';
+import { useMemo, useState } from 'react';
+import { Link } from 'react-router-dom';
+import { api } from '../../api/client';
+import type { Queue } from '../../api/types';
+import { EmptyNote, Loaded } from '../../components/States';
+import { formatMs, formatNumber } from '../../format';
+import { useData } from '../../hooks/useData';
+import { usePalette } from '../../hooks/usePalette';
+import { useI18n } from '../../i18n';
+
+// Priorities are counted by reading what waits; of a longer queue, the newest of it.
+const countedMax = 500;
+const shownMax = 6;
+
+interface Bar {
+    key: string;
+    name: string;
+    value: number;
+    detail: string;
+    to: string;
+    colour: string;
+}
+
+function BarList({ bars }: { bars: Bar[] }) {
+    const { locale } = useI18n();
+    const most = Math.max(1, ...bars.map((bar) => bar.value));
+    return (
+        <ul className="rows">
+            {bars.map((bar) => (
+                <li key={bar.key}>
+                    <Link to={bar.to} className="backlog-name clip">
+                        {bar.name}
+                    </Link>
+                    <div className="load-track grow">
+                        <div
+                            className="load-fill"
+                            style={{ width: `${(100 * bar.value) / most}%`, background: bar.colour }}
+                        />
+                    </div>
+                    <b className="number backlog-count">{formatNumber(bar.value, locale)}</b>
+                    <span className="muted small backlog-detail">{bar.detail}</span>
+                </li>
+            ))}
+        </ul>
+    );
+}
+
+function ByQueue({ queues }: { queues: Queue[] }) {
+    const { t } = useI18n();
+    const palette = usePalette();
+    const bars = [...queues]
+        .sort((a, b) => b.waiting - a.waiting)
+        .slice(0, shownMax)
+        .map((queue) => ({
+            key: queue.name,
+            name: queue.name,
+            value: queue.waiting,
+            detail: queue.paused
+                ? t('queue.paused')
+                : queue.oldest_wait_seconds === null
+                  ? ''
+                  : t('queue.oldest', { time: formatMs(queue.oldest_wait_seconds * 1_000) }),
+            to: `/executions?status=pending&queue=${encodeURIComponent(queue.name)}`,
+            colour: queue.paused ? palette.status.skipped : palette.accent,
+        }));
+    return <BarList bars={bars} />;
+}
+
+function ByPriority() {
+    const { t } = useI18n();
+    const palette = usePalette();
+    const waiting = useData(
+        (signal) => api.executions({ status: 'pending,retrying', limit: countedMax }, signal),
+        [],
+        { everyMs: 5_000 },
+    );
+    const bars = useMemo(() => {
+        const counts = new Map<number, number>();
+        for (const { priority } of waiting.data?.items ?? [])
+            counts.set(priority, (counts.get(priority) ?? 0) + 1);
+        return [...counts.entries()]
+            .sort(([a], [b]) => b - a)
+            .map(([priority, value]) => ({
+                key: String(priority),
+                name: t('task.priorityOf', { value: priority }),
+                value,
+                detail: '',
+                to: '/executions?status=pending,retrying',
+                colour:
+                    palette.priorities[priority >= 9 ? 3 : priority >= 7 ? 2 : priority >= 4 ? 1 : 0] ??
+                    palette.accent,
+            }));
+    }, [waiting.data, palette, t]);
+    return (
+        <Loaded of={waiting}>
+            {({ next_cursor }) => (
+                <>
+                    <BarList bars={bars} />
+                    {bars.length === 0 && (
+                        <EmptyNote title={t('overview.nothingWaits')} text={t('overview.nothingWaitsText')} />
+                    )}
+                    {next_cursor && (
+                        <div className="muted small">{t('overview.countedOnly', { count: countedMax })}</div>
+                    )}
+                </>
+            )}
+        </Loaded>
+    );
+}
+
+export function Backlog() {
+    const { t } = useI18n();
+    const [by, setBy] = useState<'queue' | 'priority'>('queue');
+    const queues = useData((signal) => api.queues(signal), [], { topics: ['task'], everyMs: 5_000 });
+    return (
+        <Card
+            className="span-6"
+            size="small"
+            title={t('overview.backlog')}
+            extra={
+                <Segmented
+                    size="small"
+                    value={by}
+                    onChange={setBy}
+                    options={[
+                        { value: 'queue', label: t('overview.byQueue') },
+                        { value: 'priority', label: t('overview.byPriority') },
+                    ]}
+                />
+            }
+        >
+            {by === 'priority' ? (
+                <ByPriority />
+            ) : (
+                <Loaded of={queues}>
+                    {({ items }) =>
+                        items.length > 0 ? (
+                            <ByQueue queues={items} />
+                        ) : (
+                            <EmptyNote
+                                title={t('overview.nothingWaits')}
+                                text={t('overview.nothingWaitsText')}
+                            />
+                        )
+                    }
+                </Loaded>
+            )}
+        </Card>
+    );
+}

@@ -1,0 +1,90 @@
+// The numbers at the top of the overview.
+import { useSyncExternalStore } from 'react';
+import { live } from '../../api/live';
+import { api } from '../../api/client';
+import type { Metrics } from '../../api/types';
+import { Stat } from '../../components/Stat';
+import { formatNumber, formatPercent } from '../../format';
+import { useData } from '../../hooks/useData';
+import { usePalette } from '../../hooks/usePalette';
+import type { LiveSeries } from '../../hooks/useSeries';
+import { useI18n } from '../../i18n';
+import type { Palette } from '../../theme';
+
+// Of the hour that the server kept, else of everything since the leader began.
+function successRate(metrics: Metrics, series: LiveSeries): { rate: number | null; hour: boolean } {
+    const sum = (pick: (p: LiveSeries['points'][number]) => number) =>
+        series.points.reduce((s, p) => s + pick(p), 0);
+    const hour = series.points.length > 0;
+    const good = hour ? sum((p) => p.completed) : metrics.tasks_completed;
+    const bad = hour ? sum((p) => p.failed) : metrics.tasks_failed;
+    return { rate: good + bad > 0 ? good / (good + bad) : null, hour };
+}
+
+function rateColour(rate: number | null, palette: Palette): string | undefined {
+    if (rate === null) return undefined;
+    if (rate >= 0.99) return palette.status.success;
+    return rate >= 0.9 ? palette.status.retrying : palette.status.failed;
+}
+
+export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSeries }) {
+    const { t, locale } = useI18n();
+    const palette = usePalette();
+    const feed = useSyncExternalStore(live.watchState, live.state);
+    const status = useData((signal) => api.status(signal), [], { topics: ['leader'], everyMs: 5_000 });
+    const { rate, hour } = successRate(metrics, series);
+    const last = series.rates[series.rates.length - 1];
+    const throughput = last ? last.completed + last.failed : metrics.task_throughput;
+    const waiting = metrics.tasks_pending + metrics.tasks_scheduled;
+    const leader = status.data?.leader;
+    return (
+        <div className="stats">
+            <Stat
+                label={t('overview.throughput')}
+                value={`${formatNumber(throughput, locale, throughput < 10 ? 1 : 0)}/s`}
+                detail={t('overview.throughputDetail')}
+            />
+            <Stat
+                label={t('overview.successRate')}
+                value={formatPercent(rate)}
+                colour={rateColour(rate, palette)}
+                detail={hour ? t('overview.lastHour') : t('overview.sinceStart')}
+                to="/executions?status=failed"
+            />
+            <Stat
+                label={t('status.running')}
+                value={formatNumber(metrics.tasks_running, locale)}
+                detail={t('overview.utilization', { share: formatPercent(metrics.worker_utilization, 0) })}
+                to="/executions?status=running"
+            />
+            <Stat
+                label={t('overview.waiting')}
+                value={formatNumber(waiting, locale)}
+                detail={t('overview.retrying', { count: formatNumber(metrics.tasks_retrying, locale) })}
+                to="/executions?status=pending,scheduled,retrying"
+            />
+            <Stat
+                label={t('nav.workers')}
+                value={formatNumber(metrics.workers_online, locale)}
+                colour={metrics.workers_online === 0 ? palette.status.failed : undefined}
+                detail={
+                    metrics.workers_offline > 0
+                        ? t('overview.offline', { count: metrics.workers_offline })
+                        : t('overview.allOnline')
+                }
+                to="/workers"
+            />
+            <Stat
+                label={t('cluster.leader')}
+                value={<span className="clip stat-name">{leader?.node_id ?? '–'}</span>}
+                colour={leader || !status.data ? undefined : palette.status.failed}
+                detail={
+                    leader
+                        ? t('overview.term', { epoch: leader.epoch, nodes: status.data?.nodes?.length ?? 1 })
+                        : t(`live.${feed}`)
+                }
+                to="/cluster"
+            />
+        </div>
+    );
+}

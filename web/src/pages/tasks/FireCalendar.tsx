@@ -1,0 +1,162 @@
+// A calendar of a task: how its past days went, and on which days it will fire.
+import { Card, Tooltip } from 'antd';
+import dayjs, { type Dayjs } from 'dayjs';
+import { useMemo } from 'react';
+import { Link } from 'react-router-dom';
+import { api } from '../../api/client';
+import type { Execution, Task } from '../../api/types';
+import { formatNumber } from '../../format';
+import { useData } from '../../hooks/useData';
+import { usePalette } from '../../hooks/usePalette';
+import { useI18n } from '../../i18n';
+
+const weeksBefore = 3;
+const weeks = 6;
+// What one answer may hold; a task that fires more often fills its calendar with fewer days.
+const firesRead = 1_000;
+
+interface Day {
+    good: number;
+    bad: number;
+    other: number;
+    coming: number;
+}
+
+const keyOf = (day: Dayjs): string => day.format('YYYY-MM-DD');
+const emptyDay = (): Day => ({ good: 0, bad: 0, other: 0, coming: 0 });
+
+// Days as the server counted them; undefined from a server that does not count.
+function useDailyCounts(task: Task) {
+    const from = dayjs()
+        .subtract(weeksBefore + 1, 'week')
+        .startOf('day')
+        .toISOString();
+    const days = useData(
+        (signal) => api.statistics({ by: 'day', task_id: task.id, from }, signal),
+        [task.id],
+        { everyMs: 60_000 },
+    );
+    return days.problem ? undefined : days.data?.items;
+}
+
+function useDays(task: Task, runs: Execution[] | undefined): Map<string, Day> {
+    const counted = useDailyCounts(task);
+    const fires = useData(
+        (signal) => api.fires(task.id, firesRead, signal),
+        [task.id, task.version, task.last_fire_at],
+    );
+    return useMemo(() => {
+        const days = new Map<string, Day>();
+        const at = (key: string) => {
+            const day = days.get(key) ?? emptyDay();
+            days.set(key, day);
+            return day;
+        };
+        for (const each of counted ?? []) {
+            const day = at(each.key.slice(0, 10));
+            day.good += each.success;
+            day.bad += each.failed + each.missed;
+            day.other += each.cancelled + each.skipped;
+        }
+        for (const run of counted ? [] : (runs ?? [])) {
+            const day = at(keyOf(dayjs(run.scheduled_at)));
+            if (run.status === 'success') day.good += 1;
+            else if (run.status === 'failed') day.bad += 1;
+            else day.other += 1;
+        }
+        if (task.enabled) for (const fire of fires.data?.fires ?? []) at(keyOf(dayjs(fire))).coming += 1;
+        return days;
+    }, [counted, runs, fires.data, task.enabled]);
+}
+
+function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Task; capped: boolean }) {
+    const { t, locale } = useI18n();
+    const palette = usePalette();
+    const past = day.good + day.bad + day.other;
+    const today = date.isSame(dayjs(), 'day');
+    const lines = [
+        date.toDate().toLocaleDateString(locale, { weekday: 'long', day: 'numeric', month: 'long' }),
+        past > 0 ? t('calendar.past', { good: day.good, bad: day.bad, other: day.other }) : '',
+        day.coming > 0 ? t('calendar.coming', { count: capped ? `${day.coming}+` : day.coming }) : '',
+    ].filter(Boolean);
+    const classes = [
+        'day',
+        today ? 'day-today' : '',
+        past > 0 ? 'day-past' : day.coming > 0 ? 'day-coming' : '',
+    ].join(' ');
+    const to = `/executions?${new URLSearchParams({ task_id: task.id, from: date.startOf('day').toISOString(), to: date.add(1, 'day').startOf('day').toISOString() })}`;
+    return (
+        <Tooltip title={<span className="lines">{lines.join('\n')}</span>}>
+            <Link to={to} className={classes}>
+                <span>
+                    {date.date() === 1
+                        ? date.toDate().toLocaleDateString(locale, { month: 'short', day: 'numeric' })
+                        : date.date()}
+                </span>
+                {day.coming > 0 && (
+                    <span className="day-count">
+                        ⏱ {formatNumber(day.coming, locale)}
+                        {capped && '+'}
+                    </span>
+                )}
+                {past > 0 && (
+                    <span className="day-bar">
+                        <i style={{ flex: day.good, background: palette.status.success }} />
+                        <i style={{ flex: day.bad, background: palette.status.failed }} />
+                        <i style={{ flex: day.other, background: palette.status.skipped }} />
+                    </span>
+                )}
+            </Link>
+        </Tooltip>
+    );
+}
+
+interface Props {
+    task: Task;
+    runs: Execution[] | undefined;
+    complete: boolean; // Whether `runs` are all there were.
+}
+
+export function FireCalendar({ task, runs, complete }: Props) {
+    const { t, locale } = useI18n();
+    const days = useDays(task, runs);
+    const now = dayjs();
+    // Weeks begin on Monday.
+    const first = now
+        .subtract((now.day() + 6) % 7, 'day')
+        .subtract(weeksBefore, 'week')
+        .startOf('day');
+    const coming = [...days.values()].reduce((sum, day) => sum + day.coming, 0);
+    const lastComing = [...days.keys()]
+        .sort()
+        .filter((key) => (days.get(key)?.coming ?? 0) > 0)
+        .pop();
+    return (
+        <Card
+            size="small"
+            title={t('calendar.title')}
+            extra={!complete && <span className="muted small">{t('calendar.newest')}</span>}
+        >
+            <div className="calendar">
+                {Array.from({ length: 7 }, (_, index) => (
+                    <div key={index} className="calendar-name">
+                        {first.add(index, 'day').toDate().toLocaleDateString(locale, { weekday: 'short' })}
+                    </div>
+                ))}
+                {Array.from({ length: weeks * 7 }, (_, index) => {
+                    const date = first.add(index, 'day');
+                    const key = keyOf(date);
+                    return (
+                        <DayCell
+                            key={key}
+                            date={date}
+                            day={days.get(key) ?? emptyDay()}
+                            task={task}
+                            capped={coming >= firesRead && key === lastComing}
+                        />
+                    );
+                })}
+            </div>
+        </Card>
+    );
+}

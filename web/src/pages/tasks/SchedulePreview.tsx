@@ -1,0 +1,77 @@
+// When a schedule would fire, in words and dates, while it is being typed.
+import { ClockCircleOutlined } from '@ant-design/icons';
+import { useEffect, useState } from 'react';
+import { api, Problem } from '../../api/client';
+import type { Fires, TaskFields } from '../../api/types';
+import { Ago } from '../../components/Time';
+import { formatFire } from '../../format';
+import { useI18n } from '../../i18n';
+
+const firesShown = 5;
+const typingPauseMs = 250;
+
+interface Props {
+    schedule: Partial<TaskFields>;
+}
+
+export function SchedulePreview({ schedule }: Props) {
+    const { t, language, locale } = useI18n();
+    const [fires, setFires] = useState<Fires>();
+    const [problem, setProblem] = useState<Problem>();
+    const asked = JSON.stringify(schedule);
+
+    useEffect(() => {
+        const gone = new AbortController();
+        const timer = setTimeout(() => {
+            api.preview({ ...(JSON.parse(asked) as object), count: firesShown }, gone.signal).then(
+                (answer) => {
+                    setFires(answer);
+                    setProblem(undefined);
+                },
+                (error: unknown) => {
+                    if (!gone.signal.aborted && error instanceof Problem) setProblem(error);
+                },
+            );
+        }, typingPauseMs);
+        return () => {
+            clearTimeout(timer);
+            gone.abort();
+        };
+    }, [asked]);
+
+    if (problem) {
+        return (
+            <div className="preview" role="alert">
+                <span className="preview-problem">{problem.message || t('error.unreachable')}</span>
+            </div>
+        );
+    }
+    if (!fires) return null;
+    const words = language === 'zh' ? (fires.description_zh ?? fires.description) : fires.description;
+    const zone = schedule.timezone && schedule.timezone !== 'UTC' ? schedule.timezone : undefined;
+    return (
+        <div className="preview" data-testid="preview">
+            <div className="preview-words">
+                <ClockCircleOutlined /> {words}
+            </div>
+            <ol>
+                {fires.fires.map((at) => (
+                    <li key={at}>
+                        <span>
+                            {formatFire(at, locale)}
+                            {zone && (
+                                <span className="muted">
+                                    {' '}
+                                    · {zone} {formatFire(at, locale, zone)}
+                                </span>
+                            )}
+                        </span>
+                        <span className="muted">
+                            <Ago at={at} coming />
+                        </span>
+                    </li>
+                ))}
+            </ol>
+        </div>
+    );
+}

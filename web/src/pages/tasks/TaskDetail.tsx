@@ -1,0 +1,201 @@
+// One task: its calendar, how long its runs take, its runs, and its fields.
+import {
+    CaretRightOutlined,
+    DeleteOutlined,
+    EditOutlined,
+    PauseOutlined,
+    ThunderboltOutlined,
+} from '@ant-design/icons';
+import { Button, Card } from 'antd';
+import { useState } from 'react';
+import { Link, Navigate, useNavigate, useParams } from 'react-router-dom';
+import { api } from '../../api/client';
+import type { Task } from '../../api/types';
+import { Field, Fields } from '../../components/Field';
+import { JsonBox } from '../../components/JsonBox';
+import { PageHeader } from '../../components/PageHeader';
+import { Loaded } from '../../components/States';
+import { Ago, Moment } from '../../components/Time';
+import { formatNumber } from '../../format';
+import { useData } from '../../hooks/useData';
+import { useI18n } from '../../i18n';
+import { ExecutionTable } from '../executions/ExecutionTable';
+import { DurationChart } from './DurationChart';
+import { FireCalendar } from './FireCalendar';
+import { isRecurring, scheduleText } from './schedule';
+import { TaskForm } from './TaskForm';
+import { EnabledTag } from './Tasks';
+import { TriggerDialog } from './TriggerDialog';
+import { useTaskActions } from './useTaskActions';
+
+// Enough for the chart; the list of executions has the rest.
+const runsRead = 200;
+const runsShown = 15;
+
+function TaskFieldsCard({ task }: { task: Task }) {
+    const { t, language, locale } = useI18n();
+    const fires = useData((signal) => api.fires(task.id, 1, signal), [task.id, task.version]);
+    const words = language === 'zh' ? fires.data?.description_zh : fires.data?.description;
+    return (
+        <Card size="small" title={t('task.definition')} className="span-4">
+            <Fields narrow>
+                <Field label={t('task.schedule')}>
+                    <code>{scheduleText(task, t)}</code>
+                    {words && <div className="muted small">{words}</div>}
+                </Field>
+                <Field label={t('task.nextFire')}>
+                    {task.enabled ? <Moment at={task.next_fire_at} /> : t('task.isPaused')}
+                </Field>
+                <Field label={t('task.lastFire')}>
+                    <Ago at={task.last_fire_at} />
+                </Field>
+                <Field label={t('task.fires')}>
+                    {formatNumber(task.fires, locale)}
+                    {!!task.missed && ` (${t('task.missed', { count: task.missed })})`}
+                </Field>
+                <Field label={t('task.type')}>{task.type}</Field>
+                <Field label={t('queue.queue')}>{task.queue}</Field>
+                <Field label={t('task.priority')}>{task.priority}</Field>
+                <Field label={t('task.mode')}>
+                    {task.execution_mode && t(`mode.${task.execution_mode as 'skip'}`)}
+                </Field>
+                <Field label={t('task.misfire')}>
+                    {task.misfire_policy && t(`misfire.${task.misfire_policy as 'skip'}`)}
+                </Field>
+                <Field label={t('task.maxRetry')}>{task.max_retry ?? t('form.default')}</Field>
+                <Field label={t('task.timeout')}>{task.timeout_seconds ?? t('form.default')}</Field>
+                <Field label={t('settings.strategy')}>
+                    {task.load_balance_strategy ?? t('form.default')}
+                </Field>
+                <Field label={t('task.changed')}>
+                    <Ago at={task.updated_at} />
+                </Field>
+                <Field label="id">
+                    <code>{task.id}</code>
+                </Field>
+            </Fields>
+            {task.parameters !== null && task.parameters !== undefined && (
+                <div className="field-block">
+                    <div className="muted small">{t('task.parameters')}</div>
+                    <JsonBox value={task.parameters} />
+                </div>
+            )}
+        </Card>
+    );
+}
+
+function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
+    const { t } = useI18n();
+    const navigate = useNavigate();
+    const [editing, setEditing] = useState(false);
+    const [triggering, setTriggering] = useState(false);
+    const actions = useTaskActions(reload);
+    const runs = useData(
+        (signal) => api.executions({ task_id: task.id, limit: runsRead }, signal),
+        [task.id],
+        {
+            topics: ['task'],
+            concerns: (event) => event.task_id === task.id,
+            everyMs: 30_000,
+        },
+    );
+    return (
+        <>
+            <PageHeader
+                name={task.name}
+                title={task.name}
+                about={<EnabledTag task={task} />}
+                actions={
+                    <>
+                        <Button
+                            type="primary"
+                            icon={<ThunderboltOutlined />}
+                            onClick={() => setTriggering(true)}
+                        >
+                            {t('action.trigger')}
+                        </Button>
+                        <Button icon={<EditOutlined />} onClick={() => setEditing(true)}>
+                            {t('action.edit')}
+                        </Button>
+                        {task.enabled ? (
+                            <Button icon={<PauseOutlined />} onClick={() => actions.pause(task)}>
+                                {t('action.pause')}
+                            </Button>
+                        ) : (
+                            <Button icon={<CaretRightOutlined />} onClick={() => void actions.resume(task)}>
+                                {t('action.resume')}
+                            </Button>
+                        )}
+                        <Button
+                            danger
+                            icon={<DeleteOutlined />}
+                            onClick={() => actions.remove(task, () => navigate('/tasks'))}
+                        >
+                            {t('action.delete')}
+                        </Button>
+                    </>
+                }
+            />
+            <div className="grid">
+                <div className="span-8 stack">
+                    <FireCalendar
+                        task={task}
+                        runs={runs.data?.items}
+                        complete={runs.data?.next_cursor === null}
+                    />
+                    <Card size="small" title={t('task.durations')}>
+                        <Loaded of={runs}>{({ items }) => <DurationChart runs={items} />}</Loaded>
+                    </Card>
+                </div>
+                <TaskFieldsCard task={task} />
+            </div>
+            <Card
+                className="card-table"
+                size="small"
+                title={t('task.runs')}
+                extra={
+                    <Link to={`/executions?task_id=${encodeURIComponent(task.id)}`}>{t('action.all')}</Link>
+                }
+            >
+                <Loaded of={runs}>
+                    {({ items }) => (
+                        <ExecutionTable
+                            items={items.slice(0, runsShown)}
+                            ofOneTask
+                            empty={t('task.noRuns')}
+                            emptyText={t('task.noRunsText')}
+                        />
+                    )}
+                </Loaded>
+            </Card>
+            {editing && <TaskForm task={task} onClose={() => setEditing(false)} onSaved={reload} />}
+            {triggering && <TriggerDialog task={task} onClose={() => setTriggering(false)} />}
+        </>
+    );
+}
+
+function TaskOf({ id }: { id: string }) {
+    const task = useData((signal) => api.task(id, signal), [id], {
+        topics: ['task'],
+        concerns: (event) => event.task_id === id,
+        everyMs: 15_000,
+    });
+    return (
+        <Loaded of={task}>
+            {(data) =>
+                // A one-off task and its execution are one.
+                isRecurring(data) ? (
+                    <TaskPage task={data} reload={task.reload} />
+                ) : (
+                    <Navigate replace to={`/executions/${encodeURIComponent(id)}`} />
+                )
+            }
+        </Loaded>
+    );
+}
+
+export default function TaskDetail() {
+    const { id = '' } = useParams();
+    // Another task is another page: nothing of the last one stays.
+    return <TaskOf key={id} id={id} />;
+}

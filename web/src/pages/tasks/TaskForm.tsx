@@ -1,0 +1,142 @@
+// Creates a task, or changes one.
+import { Alert, App, AutoComplete, Button, Collapse, Drawer, Form, Input, InputNumber } from 'antd';
+import { useState } from 'react';
+import { useNavigate } from 'react-router-dom';
+import { api, Problem } from '../../api/client';
+import type { Task } from '../../api/types';
+import { useData } from '../../hooks/useData';
+import { useI18n } from '../../i18n';
+import { AdvancedFields } from './AdvancedFields';
+import { isRecurring } from './schedule';
+import { ScheduleFields } from './ScheduleFields';
+import { answersOf, changesOf, fieldsOf, jsonRule, type TaskAnswers } from './taskFields';
+
+interface Props {
+    task?: Task; // Absent: a new one.
+    onClose: () => void;
+    onSaved: (task: Task) => void;
+}
+
+// The types that some worker runs, to choose from.
+function useKnownTypes() {
+    const workers = useData((signal) => api.workers(signal), []);
+    const types = new Set(workers.data?.items.flatMap((worker) => worker.types) ?? []);
+    return [...types].sort().map((value) => ({ value, label: value }));
+}
+
+export function TaskForm({ task, onClose, onSaved }: Props) {
+    const { t } = useI18n();
+    const { message } = App.useApp();
+    const navigate = useNavigate();
+    const [form] = Form.useForm<TaskAnswers>();
+    const [problem, setProblem] = useState('');
+    const [busy, setBusy] = useState(false);
+    const types = useKnownTypes();
+
+    const showProblem = (error: unknown) => {
+        if (!(error instanceof Problem)) return setProblem(String(error));
+        if (error.code === 'precondition_failed') return setProblem(t('task.changedMeanwhile'));
+        const text = error.status === 0 ? t('error.unreachable') : error.message;
+        const field = error.field as keyof TaskAnswers;
+        if (error.field && form.getFieldInstance(field)) form.setFields([{ name: field, errors: [text] }]);
+        else setProblem(text);
+    };
+    const save = async (answers: TaskAnswers) => {
+        setBusy(true);
+        setProblem('');
+        try {
+            const saved = task
+                ? await api.changeTask(task.id, task.version, changesOf(task, answers))
+                : await api.createTask(fieldsOf(answers));
+            void message.success(t(task ? 'task.saved' : 'task.created', { name: saved.name }));
+            onSaved(saved);
+            onClose();
+            if (!task)
+                navigate(
+                    isRecurring(saved)
+                        ? `/tasks/${encodeURIComponent(saved.id)}`
+                        : `/executions/${encodeURIComponent(saved.id)}`,
+                );
+        } catch (error) {
+            showProblem(error);
+            setBusy(false);
+        }
+    };
+
+    return (
+        <Drawer
+            open
+            width={Math.min(620, window.innerWidth)}
+            title={task ? t('task.editTitle', { name: task.name }) : t('task.new')}
+            onClose={onClose}
+            footer={
+                <div className="drawer-foot">
+                    <Button onClick={onClose}>{t('action.back')}</Button>
+                    <Button type="primary" loading={busy} onClick={form.submit}>
+                        {task ? t('action.save') : t('action.create')}
+                    </Button>
+                </div>
+            }
+        >
+            <Form<TaskAnswers>
+                form={form}
+                layout="vertical"
+                onFinish={save}
+                initialValues={answersOf(task)}
+                scrollToFirstError
+            >
+                {problem && <Alert type="error" showIcon message={problem} style={{ marginBottom: 16 }} />}
+                <div className="form-pair">
+                    <Form.Item
+                        name="name"
+                        label={t('task.name')}
+                        rules={[{ required: true, whitespace: true, message: t('form.required') }]}
+                    >
+                        <Input autoFocus maxLength={200} placeholder={t('task.nameExample')} />
+                    </Form.Item>
+                    <Form.Item name="type" label={t('task.type')} extra={t('task.typeHelp')}>
+                        <AutoComplete
+                            allowClear
+                            options={types}
+                            placeholder={t('task.typeDefault')}
+                            filterOption={(typed, option) => (option?.value ?? '').includes(typed)}
+                        />
+                    </Form.Item>
+                </div>
+                <ScheduleFields form={form} editing={!!task} />
+                <Form.Item
+                    name="parameters"
+                    label={t('task.parameters')}
+                    rules={[jsonRule(t)]}
+                    extra={t('task.parametersHelp')}
+                >
+                    <Input.TextArea
+                        autoSize={{ minRows: 3, maxRows: 12 }}
+                        className="mono"
+                        spellCheck={false}
+                        placeholder={'{"image": 7}'}
+                    />
+                </Form.Item>
+                <div className="form-pair">
+                    <Form.Item name="priority" label={t('task.priority')} extra={t('task.priorityHelp')}>
+                        <InputNumber min={0} max={9} precision={0} style={{ width: '100%' }} />
+                    </Form.Item>
+                    <Form.Item name="queue" label={t('queue.queue')}>
+                        <Input />
+                    </Form.Item>
+                </div>
+                <Collapse
+                    ghost
+                    items={[
+                        {
+                            key: 'more',
+                            label: t('task.more'),
+                            forceRender: true,
+                            children: <AdvancedFields form={form} />,
+                        },
+                    ]}
+                />
+            </Form>
+        </Drawer>
+    );
+}

@@ -1,0 +1,74 @@
+// Runs a task now, with its own parameters or others.
+import { App, Checkbox, Form, Input, Modal } from 'antd';
+import { useState } from 'react';
+import { useNavigate } from 'react-router-dom';
+import { api, Problem } from '../../api/client';
+import type { Task } from '../../api/types';
+import { pretty } from '../../format';
+import { useI18n } from '../../i18n';
+import { jsonRule, parseJson } from './taskFields';
+
+interface Answer {
+    parameters: string;
+    force: boolean;
+}
+
+export function TriggerDialog({ task, onClose }: { task: Task; onClose: () => void }) {
+    const { t } = useI18n();
+    const { message } = App.useApp();
+    const navigate = useNavigate();
+    const [form] = Form.useForm<Answer>();
+    const [busy, setBusy] = useState(false);
+
+    const trigger = async (answer: Answer) => {
+        setBusy(true);
+        try {
+            const parameters = parseJson(answer.parameters);
+            const execution = await api.triggerTask(task.id, {
+                ...(parameters === undefined ? {} : { parameters }),
+                force: answer.force,
+            });
+            void message.success(t('task.triggered', { name: task.name }));
+            onClose();
+            navigate(`/executions/${encodeURIComponent(execution.id)}`);
+        } catch (error) {
+            const text =
+                error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable');
+            form.setFields([{ name: 'parameters', errors: [text] }]);
+            setBusy(false);
+        }
+    };
+
+    return (
+        <Modal
+            open
+            title={t('task.triggerTitle', { name: task.name })}
+            okText={t('action.trigger')}
+            confirmLoading={busy}
+            onOk={form.submit}
+            onCancel={onClose}
+        >
+            <p className="muted">{t('task.triggerWhat')}</p>
+            <Form<Answer>
+                form={form}
+                layout="vertical"
+                onFinish={trigger}
+                initialValues={{
+                    parameters: task.parameters === null ? '' : pretty(task.parameters),
+                    force: false,
+                }}
+            >
+                <Form.Item name="parameters" label={t('task.parameters')} rules={[jsonRule(t)]}>
+                    <Input.TextArea
+                        autoSize={{ minRows: 4, maxRows: 14 }}
+                        className="mono"
+                        spellCheck={false}
+                    />
+                </Form.Item>
+                <Form.Item name="force" valuePropName="checked" extra={t('task.forceHelp')}>
+                    <Checkbox>{t('task.force')}</Checkbox>
+                </Form.Item>
+            </Form>
+        </Modal>
+    );
+}

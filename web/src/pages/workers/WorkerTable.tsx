@@ -1,0 +1,191 @@
+// Workers: how busy each is, and taking it out of rotation.
+import { CaretRightOutlined, DeleteOutlined, PauseCircleOutlined } from '@ant-design/icons';
+import { Button, Table, type TableProps, Tag } from 'antd';
+import { Link } from 'react-router-dom';
+import { api } from '../../api/client';
+import type { Worker } from '../../api/types';
+import { Field, Fields } from '../../components/Field';
+import { LoadBar } from '../../components/LoadBar';
+import { EmptyNote } from '../../components/States';
+import { WorkerTag } from '../../components/StatusTag';
+import { Ago } from '../../components/Time';
+import { formatPercent } from '../../format';
+import { useAct } from '../../hooks/useAct';
+import { useI18n } from '../../i18n';
+
+interface Props {
+    workers: Worker[];
+    wanted?: string; // The one that the person came for.
+    changed: () => void;
+}
+
+function Buttons({ worker, changed }: { worker: Worker; changed: () => void }) {
+    const { t } = useI18n();
+    const { act, confirm } = useAct();
+    const drain = () =>
+        confirm(
+            {
+                title: t('worker.drainTitle', { name: worker.name }),
+                what: t('worker.drainWhat'),
+                ok: t('worker.drain'),
+            },
+            async () => {
+                if (
+                    await act(t('worker.drained', { name: worker.name }), () =>
+                        api.drainWorker(worker.id, t('worker.byConsole')),
+                    )
+                )
+                    changed();
+            },
+        );
+    const resume = async () => {
+        if (await act(t('worker.resumed', { name: worker.name }), () => api.resumeWorker(worker.id)))
+            changed();
+    };
+    const remove = () =>
+        confirm(
+            {
+                title: t('worker.removeTitle', { name: worker.name }),
+                what: t('worker.removeWhat'),
+                ok: t('action.remove'),
+            },
+            async () => {
+                if (await act(t('worker.removed', { name: worker.name }), () => api.removeWorker(worker.id)))
+                    changed();
+            },
+        );
+    return (
+        <span className="nowrap">
+            {worker.status === 'draining' || worker.status === 'maintenance' ? (
+                <Button size="small" icon={<CaretRightOutlined />} onClick={() => void resume()}>
+                    {t('action.resume')}
+                </Button>
+            ) : (
+                <Button
+                    size="small"
+                    icon={<PauseCircleOutlined />}
+                    disabled={worker.status === 'offline'}
+                    onClick={drain}
+                >
+                    {t('worker.drain')}
+                </Button>
+            )}{' '}
+            <Button
+                size="small"
+                type="text"
+                danger
+                icon={<DeleteOutlined />}
+                aria-label={`${t('action.remove')}: ${worker.name}`}
+                onClick={remove}
+            />
+        </span>
+    );
+}
+
+function useColumns(changed: () => void): TableProps<Worker>['columns'] {
+    const { t } = useI18n();
+    return [
+        {
+            title: t('worker.worker'),
+            render: (_, worker) => (
+                <div className="two-lines">
+                    <span className="cell-main">{worker.name}</span>
+                    <span className="muted small">{worker.group || worker.address}</span>
+                </div>
+            ),
+        },
+        {
+            title: t('execution.status'),
+            render: (_, worker) => (
+                <div className="two-lines">
+                    <WorkerTag status={worker.status} />
+                    {worker.status_reason && <span className="muted small clip">{worker.status_reason}</span>}
+                </div>
+            ),
+        },
+        {
+            title: t('worker.load'),
+            render: (_, worker) => (
+                <LoadBar
+                    share={worker.running / worker.capacity}
+                    label={`${worker.running}/${worker.capacity}`}
+                    title={t('worker.slots')}
+                />
+            ),
+        },
+        {
+            title: t('worker.cpu'),
+            render: (_, { load }) => (
+                <LoadBar share={load.cpu} label={formatPercent(load.cpu, 0)} title={t('worker.cpu')} />
+            ),
+            responsive: ['md'],
+        },
+        {
+            title: t('worker.memory'),
+            render: (_, { load }) => (
+                <LoadBar
+                    share={load.memory}
+                    label={formatPercent(load.memory, 0)}
+                    title={t('worker.memory')}
+                />
+            ),
+            responsive: ['md'],
+        },
+        { title: t('worker.seen'), render: (_, worker) => <Ago at={worker.seen_at} />, responsive: ['lg'] },
+        { align: 'right', render: (_, worker) => <Buttons worker={worker} changed={changed} /> },
+    ];
+}
+
+function Details({ worker }: { worker: Worker }) {
+    const { t } = useI18n();
+    return (
+        <Fields>
+            <Field label={t('worker.types')}>
+                {worker.types.map((type) => (
+                    <Tag key={type}>{type}</Tag>
+                ))}
+            </Field>
+            <Field label={t('worker.queues')}>
+                {worker.queues.length > 0
+                    ? worker.queues.map((queue) => <Tag key={queue}>{queue}</Tag>)
+                    : t('worker.allQueues')}
+            </Field>
+            <Field label={t('task.labels')}>
+                {Object.keys(worker.labels).length > 0 &&
+                    Object.entries(worker.labels).map(([name, value]) => (
+                        <Tag key={name}>{`${name}=${value}`}</Tag>
+                    ))}
+            </Field>
+            <Field label={t('worker.weight')}>{worker.weight}</Field>
+            <Field label={t('worker.version')}>{worker.version}</Field>
+            <Field label={t('worker.joined')}>
+                <Ago at={worker.joined_at} />
+            </Field>
+            <Field label="id">
+                <code>{worker.id}</code>
+            </Field>
+            <Field label={t('nav.executions')}>
+                <Link to={`/executions?worker_id=${encodeURIComponent(worker.id)}`}>{t('action.all')}</Link>
+            </Field>
+        </Fields>
+    );
+}
+
+export function WorkerTable({ workers, wanted, changed }: Props) {
+    const { t } = useI18n();
+    const columns = useColumns(changed);
+    return (
+        <Table
+            size="small"
+            rowKey="id"
+            columns={columns}
+            dataSource={[...workers].sort((a, b) => a.name.localeCompare(b.name))}
+            pagination={workers.length > 50 ? { pageSize: 50 } : false}
+            expandable={{
+                expandedRowRender: (worker) => <Details worker={worker} />,
+                defaultExpandedRowKeys: wanted ? [wanted] : [],
+            }}
+            locale={{ emptyText: <EmptyNote title={t('worker.none')} text={t('worker.noneText')} /> }}
+        />
+    );
+}

@@ -1,0 +1,37 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+// The scheduler that `npm run dev` talks to.
+const server = process.env.TAKT_SERVER ?? 'http://127.0.0.1:8080';
+const passedOn = ['/api', '/metrics', '/healthz', '/readyz', '/version', '/openapi.json', '/docs'];
+
+export default defineConfig({
+    plugins: [react()],
+    build: {
+        outDir: 'dist',
+        target: 'es2021',
+        // An inlined file would be a data: address, which the server's policy allows to images only.
+        assetsInlineLimit: 0,
+        modulePreload: { polyfill: false },
+        // Ant Design and ECharts are large by nature; each is a file of its own.
+        chunkSizeWarningLimit: 1200,
+        rollupOptions: {
+            output: {
+                manualChunks: (id) => {
+                    if (id.includes('/echarts/') || id.includes('/zrender/')) return 'echarts';
+                    if (
+                        /\/node_modules\/(react|react-dom|react-router|react-router-dom|@remix-run|scheduler)\//.test(
+                            id,
+                        )
+                    ) {
+                        return 'react';
+                    }
+                    return undefined;
+                },
+            },
+        },
+    },
+    server: {
+        proxy: Object.fromEntries(passedOn.map((path) => [path, { target: server, xfwd: false }])),
+    },
+});
