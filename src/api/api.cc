@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <array>
 
-#include "api/execution_reads.h"
+#include "api/bulk.h"
 #include "api/json_read.h"
 #include "api/openapi.h"
 #include "base/log.h"
 
 namespace takt::internal {
 namespace {
-
-// Set by a node that passes a call on; a call is passed on once only.
-constexpr std::string_view kForwarded = "X-Takt-Forwarded";
 
 // For addresses that nobody has.
 constexpr std::size_t kStrangerBytesMax = 4096;
@@ -25,13 +22,6 @@ void LogRefusal(const HttpRequest& request, const Problem& problem) {
          {"why", problem.detail},
          {"ip", request.remote_address},
          {"request_id", request.request_id}});
-}
-
-Problem NoLeader() {
-    return {.status = 503,
-            .code = "no_leader",
-            .detail = "no scheduler leads at the moment; try again in a second",
-            .retry_after_seconds = 1};
 }
 
 HttpResponse NoRoute(const HttpRequest& request, const RouteTable::Match& match) {
@@ -68,11 +58,7 @@ std::optional<Problem> CheckQuery(const Route& route, const HttpRequest& request
 }
 
 // Browsers send forms to anybody without asking; JSON they do not.
-std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request) {
-    if (request.body.empty()) return std::nullopt;
-    if (route.takes.empty()) {
-        return Problem{400, "invalid", "this address takes no body"};
-    }
+std::optional<Problem> CheckType(const Route& route, const HttpRequest& request) {
     const auto header = request.headers.Find("Content-Type");
     if (!header) return std::nullopt;
     std::string_view type = header->substr(0, header->find(';'));
@@ -88,7 +74,23 @@ std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request)
                    "send JSON, with the header Content-Type: application/json"};
 }
 
+std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request) {
+    if (request.body.empty()) return std::nullopt;
+    if (route.takes.empty()) {
+        return Problem{400, "invalid", "this address takes no body"};
+    }
+    return CheckType(route, request);
+}
+
+// One connection has one request at a time.
+std::string ConnectionOf(const HttpRequest& request) {
+    return request.remote_address + "/" + std::to_string(request.remote_port);
+}
+
 }  // namespace
+
+Api::Api(std::shared_ptr<Services> services)
+    : services_(std::move(services)), bulk_held_(std::make_shared<BulkHeld>()) {}
 
 std::shared_ptr<Api> Api::Make(ApiParts parts) {
     std::vector<Route> routes = ApiRoutes();
@@ -106,13 +108,13 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .config = parts.config,
         .post = std::move(parts.post),
         .forward = std::move(parts.forward),
+        .stream = std::move(parts.stream),
         .pages = std::move(parts.pages),
         .access = AccessPolicy(parts.config.access),
         .texts = {},
         .random = Random(NewRandomSeed()),
         .routes = RouteTable(std::move(routes)),
         .openapi = {},
-        .reads = std::make_shared<ExecutionReads>(),
     });
     services->openapi = OpenApiOf(services->routes, services->config.version);
     return std::shared_ptr<Api>(new Api(std::move(services)));
@@ -150,7 +152,31 @@ void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
         if (problem->status == 401) {
             verdict.refusal->headers.emplace_back("WWW-Authenticate", "Bearer");
         }
+        return;
     }
+    // Routes that take lines take many tasks. Others than the leader pass them on as they are.
+    if (match.route->takes_lines && services_->node.status().role == Role::kLeader &&
+        !CheckType(*match.route, request)) {
+        ReadAsItComes(request, verdict);
+    }
+}
+
+void Api::ReadAsItComes(const HttpRequest& request, HttpHeadVerdict& verdict) {
+    auto reader = std::make_shared<BulkReader>(*services_, request, bulk_held_);
+    std::erase_if(readers_, [](const auto& entry) { return entry.second.expired(); });
+    readers_[ConnectionOf(request)] = reader;
+    verdict.body_sink = [services = services_, reader = std::move(reader)](std::string_view piece) {
+        return reader->Feed(piece);
+    };
+}
+
+Api::BulkReaderPtr Api::TakeReader(const HttpRequest& request) {
+    if (readers_.empty()) return nullptr;
+    const auto found = readers_.find(ConnectionOf(request));
+    if (found == readers_.end()) return nullptr;
+    BulkReaderPtr reader = found->second.lock();
+    readers_.erase(found);
+    return reader;
 }
 
 void Api::Handle(HttpRequest request, HttpReply reply) {
@@ -164,21 +190,25 @@ void Api::Handle(HttpRequest request, HttpReply reply) {
     }
     request.parameters = std::move(match.parameters);
     const Route& route = *match.route;
+    // What an earlier request of the same connection left behind is not this one's.
+    BulkReaderPtr reader = TakeReader(request);
+    if (!route.takes_lines) reader.reset();
     const bool needs_access = route.permission != Permission::kNone;
     const Steady now = SteadyClock::now();
     if (needs_access && services_->access.must_load(now)) {
-        return LoadAccess(services_, [this, self = services_, &route, request = std::move(request),
-                                      reply = std::move(reply)]() mutable {
-            Continue(route, std::move(request), std::move(reply));
-        });
+        return LoadAccess(
+            services_, [this, self = services_, &route, request = std::move(request),
+                        reply = std::move(reply), reader = std::move(reader)]() mutable {
+                Continue(route, std::move(request), std::move(reply), std::move(reader));
+            });
     }
     if (needs_access && services_->access.should_load(now)) {
         LoadAccess(services_, [] {});
     }
-    Continue(route, std::move(request), std::move(reply));
+    Continue(route, std::move(request), std::move(reply), std::move(reader));
 }
 
-void Api::Continue(const Route& route, HttpRequest request, HttpReply reply) {
+void Api::Continue(const Route& route, HttpRequest request, HttpReply reply, BulkReaderPtr reader) {
     std::optional<Problem> problem;
     Principal who;
     if (route.permission != Permission::kNone) {
@@ -205,7 +235,8 @@ void Api::Continue(const Route& route, HttpRequest request, HttpReply reply) {
         if (problem->status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
         return reply(std::move(response));
     }
-    Dispatch(Call(services_, route, std::move(request), std::move(reply), std::move(who)));
+    Dispatch(Call(services_, route, std::move(request), std::move(reply), std::move(who)),
+             std::move(reader));
 }
 
 // Tokens that are used are told from those that can go. Only the leader writes it down; what others
@@ -219,19 +250,15 @@ void Api::NoteUse() {
     }
 }
 
-void Api::Dispatch(Call call) {
+void Api::Dispatch(Call call, BulkReaderPtr reader) {
     NoteUse();
+    // Nothing of it is submitted yet: if this node does not lead any more, the node says so.
+    if (reader) return CreateFrom(std::move(call), *reader);
     const Route& route = call.route();
     if (route.where == Where::kAnyNode) return route.handler(std::move(call));
     const NodeStatus status = services_->node.status();
     if (status.role == Role::kLeader) return route.handler(std::move(call));
-    const bool can_forward =
-        services_->forward && status.leader && status.leader->node != status.node &&
-        !status.leader->address.empty() && !call.request().headers.Find(kForwarded);
-    if (!can_forward) return call.Refuse(NoLeader());
-    HttpRequest request = std::move(call.request());
-    request.headers.Add(kForwarded, status.node.view());
-    services_->forward(std::move(request), status.leader->address, call.TakeReply());
+    PassOn(std::move(call), status, services_->forward);
 }
 
 }  // namespace takt::internal

@@ -12,7 +12,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "alerts/alerts.h"
@@ -25,6 +27,9 @@
 
 namespace takt::internal {
 
+class BulkReader;
+struct BulkHeld;
+
 struct ApiParts {
     Node& node;
     Store& store;
@@ -35,6 +40,7 @@ struct ApiParts {
     // Runs something on the server's thread, later.
     std::function<void(std::move_only_function<void()>)> post;
     Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.
+    Forward stream = {};  // The same for event streams.
     ApiConfig config;
     std::vector<Route> more_routes = {};  // Those of other parts of the program.
     Pages pages = {};                     // Empty: there is no console.
@@ -51,13 +57,20 @@ class Api final : public HttpHandler {
     const RouteTable& routes() const { return services_->routes; }
 
   private:
-    explicit Api(std::shared_ptr<Services> services) : services_(std::move(services)) {}
+    explicit Api(std::shared_ptr<Services> services);
 
-    void Continue(const Route& route, HttpRequest request, HttpReply reply);
-    void Dispatch(Call call);
+    using BulkReaderPtr = std::shared_ptr<BulkReader>;  // Null unless the body was read by one.
+
+    void ReadAsItComes(const HttpRequest& request, HttpHeadVerdict& verdict);
+    BulkReaderPtr TakeReader(const HttpRequest& request);
+    void Continue(const Route& route, HttpRequest request, HttpReply reply, BulkReaderPtr reader);
+    void Dispatch(Call call, BulkReaderPtr reader);
     void NoteUse();
 
     const std::shared_ptr<Services> services_;
+    // Bodies that are arriving, by connection. Each belongs to its connection and goes with it.
+    std::map<std::string, std::weak_ptr<BulkReader>> readers_;
+    const std::shared_ptr<BulkHeld> bulk_held_;
 };
 
 // The routes of this folder.

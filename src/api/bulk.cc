@@ -1,13 +1,14 @@
 // Bulk creation: thousands of tasks in one request, one answer for each, in their order.
 //
-// Nothing is submitted before the whole body has been read: a body that breaks off, or that is no
+// Tasks are read as they arrive and submitted when all have: a body that breaks off, or that is no
 // JSON, creates nothing. A single task that cannot be taken does not stop the others.
 #include <atomic>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <memory>
 
-#include "api/json_read.h"
+#include "api/bulk.h"
+#include "api/bulk_reader.h"
 #include "api/resources.h"
 #include "api/services.h"
 #include "api/submission.h"
@@ -17,7 +18,8 @@ namespace {
 
 struct BulkItem {
     NewTaskPtr task;  // Until it is submitted.
-    Text id;
+    std::optional<bool> enabled;
+    Text id = {};
     bool created = false;
     std::unique_ptr<Problem> problem;
 };
@@ -90,104 +92,41 @@ void SubmitAll(const BulkPtr& bulk) {
         if (item.problem) continue;
         if (item.task->recurring()) {
             const bool named = !item.task->id.empty();
-            node.Ask(PutTask{.task = std::move(item.task), .create_only = named},
-                     TakeAnswer{bulk, i});
+            PutTask put{.task = std::move(item.task), .create_only = named};
+            if (item.enabled) put.paused = !*item.enabled;
+            node.Ask(std::move(put), TakeAnswer{bulk, i});
         } else {
             node.Ask(Submit{.task = std::move(item.task)}, TakeAnswer{bulk, i});
         }
     }
 }
 
-void ReadItem(Bulk& bulk, const JsonView& object, Time now) {
-    Services& services = bulk.call.services();
-    BulkItem& item = bulk.items.emplace_back();
-    auto request = ReadTask(object, services.config.task_limits, services.texts, {.now = now});
-    if (!request) {
-        item.problem = std::make_unique<Problem>(ProblemOfRequest(request.error()));
-    } else if (request->enabled == false) {
-        item.problem = std::make_unique<Problem>(ProblemOfRequest(
-            BadField("enabled", "cannot be false in bulk; create the task, then pause it")
-                .error()));
-    } else {
-        item.task = std::move(request->task);
-    }
-}
-
-std::unexpected<Error> TooMany(std::size_t most) {
-    return Fail(ErrorCode::kExhausted,
-                "at most " + std::to_string(most) + " tasks are taken in one request", "tasks");
-}
-
-Result<void> ReadArray(Bulk& bulk, const JsonView& array, Time now) {
-    const std::size_t most = bulk.call.services().config.bulk_tasks_max;
-    JsonView::Elements elements(array);
-    while (elements.Next()) {
-        if (bulk.items.size() == most) return TooMany(most);
-        ReadItem(bulk, elements.value(), now);
-    }
-    return {};
-}
-
-Result<void> ReadWhole(Bulk& bulk, Time now) {
-    const std::string& body = bulk.call.request().body;
-    if (auto checked = CheckJson(body, {.bytes_max = bulk.call.route().body_bytes_max}); !checked) {
-        return checked;
-    }
-    const JsonView whole(body);
-    if (whole.kind() == JsonView::Kind::kArray) return ReadArray(bulk, whole, now);
-    static constexpr std::array<std::string_view, 1> kNames = {"tasks"};
-    if (whole.kind() == JsonView::Kind::kObject) {
-        JsonView::Members members(whole);
-        while (members.Next()) {
-            if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
-            if (members.value().kind() != JsonView::Kind::kArray) break;
-            return ReadArray(bulk, members.value(), now);
-        }
-    }
-    return Fail(ErrorCode::kInvalid,
-                "send a list of tasks: [{…}, …], {\"tasks\": […]} or one task in each line",
-                "tasks");
-}
-
-Result<void> ReadLines(Bulk& bulk, Time now) {
-    const std::size_t most = bulk.call.services().config.bulk_tasks_max;
-    std::string_view rest = bulk.call.request().body;
-    while (!rest.empty()) {
-        const std::size_t end = rest.find('\n');
-        std::string_view line = rest.substr(0, end);
-        rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        if (line.empty()) continue;
-        if (bulk.items.size() == most) return TooMany(most);
-        if (auto checked = CheckJson(line, {.bytes_max = line.size()})) {
-            ReadItem(bulk, JsonView(line), now);
-        } else {
-            bulk.items.emplace_back().problem =
-                std::make_unique<Problem>(ProblemOfRequest(checked.error()));
-        }
-    }
-    return {};
-}
-
-bool IsLines(const HttpRequest& request) {
-    const std::string_view type = request.headers.Find("Content-Type").value_or("");
-    return type.find("ndjson") != type.npos || type.find("jsonl") != type.npos;
-}
-
 void CreateMany(Call call) {
-    const BulkPtr bulk(new Bulk(std::move(call)));
-    const Time now = ReadClocks().wall;
-    const auto read = IsLines(bulk->call.request()) ? ReadLines(*bulk, now) : ReadWhole(*bulk, now);
-    if (!read) return bulk->call.RefuseRequest(read.error());
-    if (bulk->items.empty()) {
-        return bulk->call.RefuseRequest(
-            {ErrorCode::kInvalid, "there is no task in the body", "tasks"});
-    }
-    bulk->call.request().body = {};  // Everything that is kept has been copied.
-    SubmitAll(bulk);
+    // The body came whole: passed on by another scheduler's, or before it was known who may come
+    // in.
+    BulkReader reader(call.services(), call.request(), std::make_shared<BulkHeld>());
+    reader.Feed(call.request().body);
+    call.request().body = {};  // Everything that is kept has been copied.
+    CreateFrom(std::move(call), reader);
 }
 
 }  // namespace
+
+void CreateFrom(Call call, BulkReader& reader) {
+    auto items = reader.Finish();
+    if (!items) {
+        return items.error().code == ErrorCode::kUnavailable ? call.RefuseAnswer(items.error())
+                                                             : call.RefuseRequest(items.error());
+    }
+    const BulkPtr bulk(new Bulk(std::move(call)));
+    bulk->items.reserve(items->size());
+    for (BulkReader::Item& item : *items) {
+        bulk->items.push_back({.task = std::move(item.task),
+                               .enabled = item.enabled,
+                               .problem = std::move(item.problem)});
+    }
+    SubmitAll(bulk);
+}
 
 void AddBulkRoutes(std::vector<Route>& routes) {
     routes.push_back({.method = HttpMethod::kPost,

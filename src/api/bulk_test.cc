@@ -83,5 +83,47 @@ TEST(Bulk, TenMegabytesAreRefusedWhereOneTaskBelongs) {
     EXPECT_EQ(item.json.at("items").at(0).at("status").as_int64(), 413);
 }
 
+// A client's connection breaks in the middle of its file.
+TEST(Bulk, ABodyThatBreaksOffCreatesNothing) {
+    TestScheduler scheduler;
+    {
+        RawClient client(scheduler.port());
+        client.Send(
+            "POST /api/v1/tasks/bulk HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\n"
+            "Content-Length: 1000\r\n\r\n{\"id\": \"half-1\", \"name\": \"n\"}\n{\"id\": \"ha");
+    }
+    // Whatever comes after it on the server's thread comes after its end.
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/half-1").status, 404);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/bulk", R"([{"id": "whole", "name": "n"}])").status,
+              200);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/half-1").status, 404);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/whole").status, 200);
+}
+
+// Texts with brackets, quotes and escapes in them, and bodies that say nothing.
+TEST(Bulk, TasksAreToldApartWhateverTheirTextsSay) {
+    TestScheduler scheduler;
+    const Answered answer = scheduler.Post("/api/v1/tasks/bulk", R"( { "tasks" : [
+        {"id": "a", "name": "],[{\"", "payload": {"x": ["\\", {"y": "}"}]}, "delay": "1h"} ,
+        {"id": "b", "name": "n", "delay": "1h", "enabled": null}
+      ] } )");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.json.at("created").as_int64(), 2) << answer.body;
+    for (const char* body : {"[,]", R"([{"name": "n"},])", R"([{"name": "n"}}])", "[1 2]", "[[]",
+                             R"({"tasks": [{"name": "n"}], "more": 1})", R"({"tasks": []}})"}) {
+        EXPECT_EQ(scheduler.Post("/api/v1/tasks/bulk", body).status, 400) << body;
+    }
+}
+
+// A deployment brings many tasks, some switched off.
+TEST(Bulk, RecurringTasksMayBeMadePaused) {
+    TestScheduler scheduler;
+    const Answered answer =
+        scheduler.Post("/api/v1/tasks/bulk",
+                       R"([{"id": "off", "name": "n", "cron": "@daily", "enabled": false}])");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_FALSE(scheduler.Get("/api/v1/tasks/off").json.at("enabled").as_bool());
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -1,9 +1,13 @@
 #include "api/event_hub.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace takt::internal {
 namespace {
+
+// Twice as long as the node keeps changes back that are not urgent.
+constexpr Duration kLazyMax{2'000};
 
 std::string Format(const Event& event) {
     std::string data;
@@ -58,9 +62,18 @@ std::optional<std::uint32_t> ParseEventTypes(std::string_view list) {
     }
 }
 
+std::optional<Serial> LastEventSeen(const HttpRequest& request) {
+    std::string text(request.headers.Find("Last-Event-ID").value_or(""));
+    if (text.empty()) text = request.Query("last_event_id").value_or("");
+    if (text.empty()) return std::nullopt;
+    Serial serial = 0;
+    std::from_chars(text.data(), text.data() + text.size(), serial);
+    return serial;
+}
+
 void EventHub::Release(const Effects& effects) {
-    if (effects.events.empty()) return;
     const std::scoped_lock lock(mutex_);
+    if (!followers_.empty()) NotifyFollowers(effects);
     for (const Event& event : effects.events) {
         std::string text;
         for (auto& [number, watcher] : watchers_) {
@@ -83,6 +96,7 @@ void EventHub::OnRole(Role role) {
     const bool leads = role == Role::kLeader;
     if (leading_ && !leads) {
         for (auto& [number, watcher] : watchers_) watcher.stream->Close();
+        for (auto& [execution, follower] : followers_) follower.notify(false);
         // Others lead now; what they do is not seen here, so nothing older can be gone on from.
         events_.clear();
         dropped_ = 0;
@@ -127,6 +141,47 @@ void EventHub::Unwatch(std::uint64_t number) {
 std::size_t EventHub::watchers() const {
     const std::scoped_lock lock(mutex_);
     return watchers_.size();
+}
+
+// --- Who follows one execution ------------------------------------------------------------------
+
+std::uint64_t EventHub::Follow(const ExecutionId& execution, Notify notify) {
+    const std::scoped_lock lock(mutex_);
+    if (!leading_ || followers_.size() >= config_.watchers_max) return 0;
+    followers_.emplace(execution.text(), Follower{.number = ++last_number_,
+                                                  .notify = std::move(notify),
+                                                  .fresh_until = SteadyClock::now() + kLazyMax});
+    return last_number_;
+}
+
+void EventHub::Settle(std::uint64_t number, Serial index) {
+    const std::scoped_lock lock(mutex_);
+    for (auto& [execution, follower] : followers_) {
+        if (follower.number == number) follower.settled = index;
+    }
+}
+
+void EventHub::Unfollow(std::uint64_t number) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(followers_, [&](const auto& entry) { return entry.second.number == number; });
+}
+
+// Output is released before it is committed: nobody waits for it. So whoever was told of some is
+// told again with each release until it has found it. REQUIRES: mutex_ is held.
+void EventHub::NotifyFollowers(const Effects& effects) {
+    const Steady now = SteadyClock::now();
+    for (auto& [execution, follower] : followers_) {
+        bool news = now < follower.fresh_until || follower.settled < follower.told;
+        for (const LogChunk& chunk : effects.logs) {
+            if (chunk.execution.text() != execution) continue;
+            follower.told = chunk.index;
+            news = true;
+        }
+        news = news || std::ranges::any_of(effects.events, [&](const Event& event) {
+                   return event.execution.text() == execution;
+               });
+        if (news) follower.notify(true);
+    }
 }
 
 }  // namespace takt::internal

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 
 #include "base/json.h"
 #include "http/event_stream.h"
+#include "http/message.h"
 #include "model/event.h"
 #include "node/sink.h"
 
@@ -33,6 +35,10 @@ struct EventFilter {
 
 // "task.failed,worker" and so on: names of types, or of their groups. Nothing if one is unknown.
 std::optional<std::uint32_t> ParseEventTypes(std::string_view list);
+
+// The last event that a client saw before its connection broke: from the header that browsers send,
+// or from the query `last_event_id`. A number that is none of ours is 0.
+std::optional<Serial> LastEventSeen(const HttpRequest& request);
 
 class EventHub final : public Sink {
   public:
@@ -57,19 +63,39 @@ class EventHub final : public Sink {
 
     std::size_t watchers() const;
 
+    // From any thread. Calls `notify` when the store may have more of the execution: it wrote
+    // something or changed, or what it wrote has been committed since. And when this node stops
+    // leading. `notify` is called on the node's thread and must not call back. The number is for
+    // Settle and Unfollow; 0 if this node does not lead or too many follow already.
+    using Notify = std::function<void(bool leading)>;
+    std::uint64_t Follow(const ExecutionId& execution, Notify notify);
+    // The follower has found the output up to `index` in the store.
+    void Settle(std::uint64_t number, Serial index);
+    void Unfollow(std::uint64_t number);
+
   private:
     struct Watcher {
         EventFilter filter;
         std::shared_ptr<EventStream> stream;
     };
 
+    struct Follower {
+        std::uint64_t number;
+        Notify notify;
+        Steady fresh_until;  // What was written before it came may not be committed until then.
+        Serial told = 0;     // Output that it was told of,
+        Serial settled = 0;  // and that it has found.
+    };
+
     void Replay(const Watcher& watcher, Serial last);
+    void NotifyFollowers(const Effects& effects);
 
     const Config config_;
     mutable std::mutex mutex_;
     std::deque<Event> events_;
     Serial dropped_ = 0;  // The last event that is not kept any more.
     std::map<std::uint64_t, Watcher> watchers_;
+    std::multimap<Text, Follower> followers_;  // By execution.
     std::uint64_t last_number_ = 0;
     bool leading_ = false;
 };

@@ -1,6 +1,4 @@
 // Events: a stream of what happens, as it happens.
-#include <charconv>
-
 #include "api/event_hub.h"
 #include "api/json_read.h"
 #include "api/resources.h"
@@ -31,42 +29,18 @@ Result<EventFilter> ReadFilter(const HttpRequest& request) {
     return filter;
 }
 
-// What browsers send when they come back; a number that is none of ours starts with a reset.
-std::optional<Serial> LastSeen(const HttpRequest& request) {
-    std::string text(request.headers.Find("Last-Event-ID").value_or(""));
-    if (text.empty()) text = request.Query("last_event_id").value_or("");
-    if (text.empty()) return std::nullopt;
-    Serial serial = 0;
-    std::from_chars(text.data(), text.data() + text.size(), serial);
-    return serial;
-}
-
-// A stream cannot be passed on like an answer; its client is sent to the leader instead.
-void SendToLeader(Call call, const NodeStatus& status) {
-    if (!status.leader || status.leader->node == status.node || status.leader->address.empty()) {
-        return call.Refuse({.status = 503,
-                            .code = "no_leader",
-                            .detail = "no scheduler leads at the moment; try again in a second",
-                            .retry_after_seconds = 1});
-    }
-    HttpResponse response;
-    response.status = 307;
-    response.headers.emplace_back("Location", status.leader->address.str() + call.request().target);
-    call.Send(std::move(response));
-}
-
 void WatchEvents(Call call) {
     auto filter = ReadFilter(call.request());
     if (!filter) return call.RefuseRequest(filter.error());
     const NodeStatus status = call.services().node.status();
-    if (status.role != Role::kLeader) return SendToLeader(std::move(call), status);
     auto services = call.shared_services();
+    if (status.role != Role::kLeader) return PassOn(std::move(call), status, services->stream);
     const auto number = std::make_shared<std::uint64_t>(0);
     HttpResponse response;
     response.event_stream = std::make_shared<EventStreamOptions>();
     response.event_stream->on_open =
         [services, number, filter = std::move(*filter),
-         last = LastSeen(call.request())](std::shared_ptr<EventStream> stream) {
+         last = LastEventSeen(call.request())](std::shared_ptr<EventStream> stream) {
             *number = services->events.Watch(filter, last, stream);
             if (*number == 0) stream->Close();
         };

@@ -1,16 +1,13 @@
-// Executions: list, get, log, explain.
+// Executions: list, get, explain.
 #include "api/execution_json.h"
-#include "api/execution_reads.h"
 #include "api/json_read.h"
 #include "api/query.h"
 #include "api/resources.h"
 #include "api/services.h"
+#include "trace/execution_trace.h"
 
 namespace takt::internal {
 namespace {
-
-// A chunk is what a worker sent at once, up to some KB; a page of these stays under a MB or so.
-constexpr CountRange kChunkCount = {1, 1000, 100};
 
 Error NoSuchExecution(const ExecutionId& id) {
     return {ErrorCode::kNotFound, "there is no execution '" + id.text().str() + "'", "id"};
@@ -34,55 +31,51 @@ void ListExecutions(Call call) {
     });
 }
 
-void GetExecution(Call call) {
-    auto id = PathId<ExecutionId>(call);
-    if (!id) return;
-    ExecutionReads& reads = *call.services().reads;
-    reads.Get(std::move(call), std::move(*id));
-}
-
-void SendLog(Call& call, const std::vector<LogChunk>& chunks, std::size_t limit, bool text) {
+void SendFound(Call& call, const Execution& execution, const ProgressView* progress) {
     std::string body;
-    std::optional<std::string> next;
-    if (chunks.size() == limit) next = SerialCursor(chunks.back().index);
-    if (text) {
-        for (const LogChunk& chunk : chunks) body += chunk.lines.view();
-        HttpResponse response = HttpResponse::Text(200, std::move(body));
-        if (next) response.headers.emplace_back("X-Next-Cursor", *next);
-        return call.Send(std::move(response));
-    }
     JsonWriter json(body);
-    json.BeginObject().Key("items").BeginArray();
-    for (const LogChunk& chunk : chunks) {
-        json.BeginObject().Field("attempt", chunk.attempt).Field("at", chunk.at);
-        json.Field("lines", chunk.lines.view()).EndObject();
-    }
-    EndPage(json, next);
+    const auto trace = TraceOf(call.services().config.tracing, execution);
+    WriteExecution(json, execution,
+                   {.progress = progress, .trace_id = trace ? TraceIdText(trace->trace) : ""});
     call.Json(200, std::move(body));
 }
 
-void GetLog(Call call) {
+// How far a running one is, the leader knows. Nobody waits for one that cannot be reached: what the
+// store says is good without it.
+void SendRunning(Call call, Execution execution) {
+    const std::shared_ptr<Services> services = call.shared_services();
+    const NodeStatus status = services->node.status();
+    if (status.role == Role::kLeader) {
+        return services->node.Look([call = std::move(call), execution = std::move(execution)](
+                                       const Engine* engine) mutable {
+            SendFound(call, execution, engine ? engine->FindProgress(execution.id) : nullptr);
+        });
+    }
+    if (CanPassOn(call, status, services->forward)) {
+        return services->post([call = std::move(call), status]() mutable {
+            const std::shared_ptr<Services> services = call.shared_services();
+            PassOn(std::move(call), status, services->forward);
+        });
+    }
+    SendFound(call, execution, nullptr);
+}
+
+void GetExecution(Call call) {
     auto id = PathId<ExecutionId>(call);
     if (!id) return;
-    const auto limit = QueryCount(call.request(), "limit", kChunkCount);
-    if (!limit) return call.RefuseRequest(limit.error());
-    const std::string format = call.request().Query("format").value_or("json");
-    if (format != "json" && format != "text") {
-        return call.RefuseRequest(BadField("format", "must be json or text").error());
-    }
-    Serial after = 0;
-    if (const auto cursor = call.request().Query("cursor")) {
-        const auto parsed = ParseSerialCursor(*cursor);
-        if (!parsed) return call.RefuseRequest(parsed.error());
-        after = *parsed;
-    }
     Store& store = call.services().store;
-    store.ReadLog(*id, after, *limit,
-                  [call = std::move(call), limit = *limit,
-                   text = format == "text"](Result<std::vector<LogChunk>> chunks) mutable {
-                      if (!chunks) return call.RefuseAnswer(chunks.error());
-                      SendLog(call, *chunks, limit, text);
-                  });
+    std::vector<ExecutionId> ids = {*id};
+    store.FindExecutions(std::move(ids),
+                         [call = std::move(call), id = std::move(*id)](
+                             Result<std::vector<std::optional<Execution>>> found) mutable {
+                             if (!found) return call.RefuseAnswer(found.error());
+                             if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
+                             Execution& execution = *found->front();
+                             if (execution.status == Status::kRunning) {
+                                 return SendRunning(std::move(call), std::move(execution));
+                             }
+                             SendFound(call, execution, nullptr);
+                         });
 }
 
 void SendExplanation(Call& call, const ExecutionId& id, const Explanation& explanation) {
@@ -149,16 +142,6 @@ void AddExecutionRoutes(std::vector<Route>& routes) {
                       .tag = "executions",
                       .summary = "Get an execution",
                       .gives = "Execution"});
-    routes.push_back({.method = HttpMethod::kGet,
-                      .path = "/api/v1/executions/{id}/log",
-                      .permission = Permission::kViewer,
-                      .handler = GetLog,
-                      .tag = "executions",
-                      .summary = "What an execution wrote",
-                      .query = {{"limit", "Chunks, 1 to 1000, 100 unless given."},
-                                {"cursor", "Where the last page ended."},
-                                {"format", "json or text."}},
-                      .gives = "Log"});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/executions/{id}/explain",
                       .permission = Permission::kViewer,

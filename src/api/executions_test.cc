@@ -151,5 +151,190 @@ TEST(Executions, LogShowsWhatTheWorkerWrote) {
     EXPECT_EQ(scheduler.Get("/api/v1/executions/talks/log?format=xml").status, 400);
 }
 
+// A worker that talks when the test says so.
+class TalkingWorker {
+  public:
+    explicit TalkingWorker(TestScheduler& scheduler) : scheduler_(scheduler) {
+        scheduler.AttachWorker("talker", true);
+        scheduler.sink().on_assign = [this](const Assign& assign) {
+            const std::scoped_lock lock(mutex_);
+            assigns_.push_back(assign);
+            changed_.notify_all();
+            scheduler_.node().Tell(Started{.session = assign.session, .attempt = RefOf(assign)});
+        };
+    }
+    // The assignment with this number, counted from 1.
+    Assign Await(std::size_t number) {
+        std::unique_lock lock(mutex_);
+        EXPECT_TRUE(changed_.wait_for(lock, 10s, [&] { return assigns_.size() >= number; }));
+        return assigns_.at(number - 1);
+    }
+    void Say(const Assign& assign, const std::string& lines) {
+        scheduler_.node().Tell(
+            LogLines{.session = assign.session, .attempt = RefOf(assign), .lines = Text(lines)});
+    }
+    void End(const Assign& assign, bool success, const char* message = "") {
+        auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+        outcome->reason = success ? Reason::kNone : Reason::kHandlerFailed;
+        outcome->message = Text(message);
+        scheduler_.node().Tell(Report{.session = assign.session,
+                                      .attempt = RefOf(assign),
+                                      .success = success,
+                                      .outcome = std::move(outcome)});
+    }
+    static AttemptRef RefOf(const Assign& assign) {
+        return {assign.execution.id, assign.execution.attempt, assign.execution.token};
+    }
+
+  private:
+    TestScheduler& scheduler_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Assign> assigns_;
+};
+
+// A long import: how far is it, and what happened before?
+TEST(Executions, ShowTheirProgressAndEarlierAttempts) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    TestScheduler scheduler({.database = database});
+    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
+    follower.AwaitLeaderKnown();
+    TalkingWorker worker(scheduler);
+    const Answered made = scheduler.Post(
+        "/api/v1/tasks",
+        R"({"id": "import", "name": "n", "retry_policy": {"max_retries": 1, "delay": "1ms"},
+            "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    worker.End(worker.Await(1), false, "disk full");
+    const Assign second = worker.Await(2);
+    scheduler.node().Tell(Progress{.session = second.session,
+                                   .attempt = TalkingWorker::RefOf(second),
+                                   .fraction = 0.25,
+                                   .message = "3 of 12"});
+    // Told after all of the above.
+    Answered shown;
+    for (int i = 0; i < 500; ++i) {
+        shown = scheduler.Get("/api/v1/executions/import");
+        if (shown.json.at("progress").is_object()) break;
+        std::this_thread::sleep_for(10ms);
+    }
+    ASSERT_TRUE(shown.json.at("progress").is_object()) << shown.body;
+    EXPECT_EQ(shown.json.at("progress").at("percent").to_number<double>(), 25);
+    EXPECT_EQ(shown.json.at("progress").at("message").as_string(), "3 of 12");
+    EXPECT_EQ(shown.Text("trace_id"), "4bf92f3577b34da6a3ce929d0e0e4736");
+    const auto& attempts = shown.json.at("attempts").as_array();
+    ASSERT_EQ(attempts.size(), 2u) << shown.body;
+    EXPECT_EQ(attempts[0].at("status").as_string(), "failed");
+    EXPECT_EQ(attempts[0].at("error").at("message").as_string(), "disk full");
+    EXPECT_EQ(attempts[0].at("worker_id").as_string(), "talker");
+    EXPECT_EQ(attempts[1].at("attempt").as_int64(), 2);
+    EXPECT_EQ(attempts[1].at("status").as_string(), "running");
+    EXPECT_TRUE(attempts[1].at("error").is_null());
+    // Another scheduler asks the leader.
+    const Answered far = follower.Get("/api/v1/executions/import");
+    EXPECT_EQ(far.json.at("progress").at("message").as_string(), "3 of 12") << far.body;
+
+    worker.End(second, true);
+    scheduler.sink().Await(EventType::kTaskCompleted, "import");
+    const Answered ended = scheduler.Get("/api/v1/executions/import");
+    EXPECT_TRUE(ended.json.at("progress").is_null());
+    ASSERT_EQ(ended.json.at("attempts").as_array().size(), 2u) << ended.body;
+    EXPECT_EQ(ended.json.at("attempts").at(1).at("status").as_string(), "success");
+    EXPECT_TRUE(ended.json.at("error").is_null());
+}
+
+// A worker is being stopped: it finishes what it has and takes nothing new.
+TEST(Workers, ThatDrainThemselvesAreShownAsDraining) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w", true);
+    EXPECT_EQ(scheduler.Get("/api/v1/workers/w").Text("status"), "online");
+    scheduler.node().Tell(Heartbeat{.session = 1, .load = {.draining = true}});
+    EXPECT_EQ(scheduler.Get("/api/v1/workers/w").Text("status"), "draining");
+}
+
+// Somebody watches a build as it runs, from the first line to the last.
+TEST(ExecutionLog, IsFollowedUntilItsEnd) {
+    TestScheduler scheduler;
+    TalkingWorker worker(scheduler);
+    scheduler.Post("/api/v1/tasks", R"({"id": "build", "name": "n"})");
+    const Assign assign = worker.Await(1);
+    worker.Say(assign, "before\n");
+
+    TestStream log(scheduler.address() + "/api/v1/executions/build/log?follow=true");
+    ASSERT_TRUE(log.Await("before")) << log.text();
+    EXPECT_EQ(log.status(), 200);
+    worker.Say(assign, "while\n");
+    ASSERT_TRUE(log.Await("while")) << log.text();
+    EXPECT_EQ(log.text().find("event: end"), std::string::npos);
+    worker.Say(assign, "last\n");
+    worker.End(assign, true);
+
+    ASSERT_TRUE(log.AwaitEnd()) << log.text();
+    const std::string text = log.text();
+    EXPECT_NE(text.find("event: lines\ndata: {\"attempt\":1,\"at\":"), std::string::npos) << text;
+    EXPECT_LT(text.find("last"), text.find("event: end\ndata: {\"status\":\"success\"}")) << text;
+}
+
+// A train goes into a tunnel: who comes back goes on behind the last line it saw.
+TEST(ExecutionLog, IsGoneOnWithFromTheLastLineSeen) {
+    TestScheduler scheduler;
+    TalkingWorker worker(scheduler);
+    scheduler.Post("/api/v1/tasks", R"({"id": "talks", "name": "n"})");
+    const Assign assign = worker.Await(1);
+    // More than one page.
+    for (int i = 0; i < 30; ++i) worker.Say(assign, "line " + std::to_string(i) + ".\n");
+    worker.End(assign, true);
+    scheduler.sink().Await(EventType::kTaskCompleted, "talks");
+    TestStream whole(scheduler.address() + "/api/v1/executions/talks/log",
+                     {{"Accept", "text/event-stream"}});
+    ASSERT_TRUE(whole.AwaitEnd());
+    const std::string text = whole.text();
+    std::size_t at = 0;
+    for (int i = 0; i < 30; ++i) {
+        at = text.find("line " + std::to_string(i) + ".", at);
+        ASSERT_NE(at, text.npos) << i << "\n" << text;
+    }
+    const std::size_t twentieth = text.find("line 19.");
+    const std::size_t id = text.rfind("id: ", twentieth) + 4;
+    const std::string seen = text.substr(id, text.find('\n', id) - id);
+
+    TestStream rest(scheduler.address() + "/api/v1/executions/talks/log?follow=true",
+                    {{"Last-Event-ID", seen}});
+    ASSERT_TRUE(rest.AwaitEnd());
+    EXPECT_EQ(rest.text().find("line 19."), std::string::npos) << rest.text();
+    EXPECT_LT(rest.text().find("line 20."), rest.text().find("event: end"));
+}
+
+// The same from a scheduler that does not lead, while it runs and after.
+TEST(ExecutionLog, IsFollowedThroughAnyScheduler) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    TestScheduler leader({.database = database});
+    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
+    TalkingWorker worker(leader);
+    follower.AwaitLeaderKnown();
+    leader.Post("/api/v1/tasks", R"({"id": "far", "name": "n"})");
+    const Assign assign = worker.Await(1);
+
+    const std::string target = follower.address() + "/api/v1/executions/far/log?follow=true";
+    TestStream log(target);
+    log.AwaitHead();
+    worker.Say(assign, "hello\n");
+    EXPECT_TRUE(log.Await("hello"));
+    worker.End(assign, true);
+    EXPECT_TRUE(log.AwaitEnd());
+    EXPECT_NE(log.text().find("event: end"), std::string::npos) << log.text();
+
+    leader.StopNode();
+    TestStream again(target);
+    EXPECT_TRUE(again.AwaitEnd());
+    EXPECT_NE(again.text().find("hello"), std::string::npos) << again.text();
+}
+
+TEST(ExecutionLog, OfNothingIsNotFollowed) {
+    TestScheduler scheduler;
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/none/log?follow=true").status, 404);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/none/log?follow=yes").status, 400);
+}
+
 }  // namespace
 }  // namespace takt::internal

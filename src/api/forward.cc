@@ -1,8 +1,10 @@
 #include "api/forward.h"
 
 #include <array>
+#include <memory>
 
 #include "api/problem.h"
+#include "http/event_stream.h"
 
 namespace takt::internal {
 namespace {
@@ -67,6 +69,77 @@ HttpResponse Refusal(const Error& error, std::string_view request_id) {
     return ProblemResponse(problem, request_id);
 }
 
+// Streams say something every quarter of a minute, if only that they are there.
+constexpr auto kSilenceMax = std::chrono::seconds(60);
+constexpr std::size_t kRefusalBytesMax = 64 << 10;
+constexpr std::size_t kStreamBufferBytes = 4 << 20;
+
+// One stream on its way from the leader to a client. On the server's thread.
+class Passage final : public HttpAnswerSink, public std::enable_shared_from_this<Passage> {
+  public:
+    Passage(HttpReply reply, std::string request_id)
+        : reply_(std::move(reply)), request_id_(std::move(request_id)) {}
+
+    bool OnHead(const HttpAnswer& head) override {
+        const std::string_view type = head.headers.Find("Content-Type").value_or("");
+        if (head.status != 200 || !type.starts_with("text/event-stream")) {
+            answer_ = head;
+            return true;
+        }
+        streams_ = true;
+        HttpResponse response;
+        response.event_stream = std::make_shared<EventStreamOptions>();
+        response.event_stream->buffer_bytes_max = kStreamBufferBytes;
+        // The leader's own signs of life come through; one of ours might cut an event in two.
+        response.event_stream->heartbeat = std::chrono::hours(24);
+        response.event_stream->on_open = [self = shared_from_this()](auto stream) {
+            self->Open(std::move(stream));
+        };
+        response.event_stream->on_close = [self = shared_from_this()] {
+            self->closed_ = true;
+            self->stream_.reset();
+        };
+        std::exchange(reply_, nullptr)(std::move(response));
+        return true;
+    }
+
+    bool OnPiece(std::string_view piece) override {
+        if (closed_) return false;
+        if (streams_ && stream_) return stream_->WriteFormatted(piece);
+        std::string& kept = streams_ ? early_ : answer_.body;
+        if (kept.size() + piece.size() > (streams_ ? kStreamBufferBytes : kRefusalBytesMax)) {
+            return false;
+        }
+        kept.append(piece);
+        return true;
+    }
+
+    void Ended(const Result<HttpAnswer>& ended) {
+        if (!streams_) {
+            return std::exchange(reply_, nullptr)(ended ? ResponseOf(std::move(answer_))
+                                                        : Refusal(ended.error(), request_id_));
+        }
+        over_ = true;
+        if (stream_) stream_->Close();
+    }
+
+  private:
+    void Open(std::shared_ptr<EventStream> stream) {
+        stream_ = std::move(stream);
+        if (!early_.empty()) stream_->WriteFormatted(std::exchange(early_, {}));
+        if (over_) stream_->Close();
+    }
+
+    HttpReply reply_;
+    const std::string request_id_;
+    HttpAnswer answer_;  // If it is no stream.
+    bool streams_ = false;
+    bool closed_ = false;  // By the client.
+    bool over_ = false;    // At the leader's.
+    std::string early_;    // What came before the client was ready.
+    std::shared_ptr<EventStream> stream_;
+};
+
 }  // namespace
 
 Forward ForwardOver(HttpClient& client) {
@@ -77,6 +150,17 @@ Forward ForwardOver(HttpClient& client) {
                                          Result<HttpAnswer> answer) mutable {
             reply(answer ? ResponseOf(std::move(*answer)) : Refusal(answer.error(), request_id));
         });
+    };
+}
+
+Forward StreamOver(HttpClient& client) {
+    return [&client](HttpRequest request, std::string_view address, HttpReply reply) {
+        auto passage = std::make_shared<Passage>(std::move(reply), request.request_id);
+        HttpCall call = CallOf(request, address);
+        call.timeout = kSilenceMax;
+        call.sink = passage;
+        client.Send(std::move(call),
+                    [passage](Result<HttpAnswer> ended) { passage->Ended(ended); });
     };
 }
 

@@ -11,4 +11,9 @@ namespace takt::internal {
 // The client must outlive what it returns, and must be willing to reach every scheduler.
 Forward ForwardOver(HttpClient& client);
 
+// The same for server-sent events, which are handed on as they come until either side ends them.
+// Each takes a connection for as long as it lasts: the client should be one of its own, and must
+// run on the server's loop.
+Forward StreamOver(HttpClient& client);
+
 }  // namespace takt::internal

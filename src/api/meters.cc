@@ -162,4 +162,8 @@ double Meters::throughput() const {
     return state_->Throughput(SteadyClock::now());
 }
 
+void Meters::WatchSpans(const SpanExporter& exporter) {
+    state_->exporter = &exporter;
+}
+
 }  // namespace takt::internal

@@ -42,6 +42,8 @@ struct MeterExtras {
     std::size_t event_watchers = 0;
 };
 
+class SpanExporter;
+
 class Meters final : public Sink {
   public:
     explicit Meters(MetersConfig config);
@@ -57,6 +59,9 @@ class Meters final : public Sink {
     void Sample(const Engine& engine, Steady now);
     // On the node's thread: what alert rules may watch, but for the lateness of runs.
     void Read(const Engine& engine, Instant now, AlertReadings& readings);
+    // Shows how many spans went out and how many were dropped. Before the first Text; the exporter
+    // must outlive the meters.
+    void WatchSpans(const SpanExporter& exporter);
 
     // From any thread.
     void CountRequest(int status);

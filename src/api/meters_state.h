@@ -77,7 +77,9 @@ struct Meters::State {
 
     static constexpr std::size_t kCompletionSlots = 10;
 
-    std::mutex mutex;  // Over everything but `by_class`.
+    const SpanExporter* exporter = nullptr;  // Set before anybody asks.
+
+    std::mutex mutex;  // Over everything below but `by_class`.
     std::uint64_t submitted = 0, completed = 0, failed = 0, cancelled = 0, retried = 0, skipped = 0,
                   stale = 0, fired = 0, missed = 0, dispatched = 0, lost = 0;
     EngineCounters seen;  // As of the last sample in this term.

@@ -11,6 +11,7 @@
 #include "api/meters.h"
 #include "api/meters_state.h"
 #include "api/metric_table.h"
+#include "trace/span_exporter.h"
 
 namespace takt::internal {
 namespace {
@@ -165,6 +166,8 @@ std::string Meters::Text(const MetricsView& view, const NodeStatus& status,
         to.Counter("takt_http_requests_total", double(from.by_class[i].load()),
                    {{"status", std::to_string(i) + "xx"}});
     }
+    to.Counter("takt_spans_exported_total", from.exporter ? double(from.exporter->exported()) : 0);
+    to.Counter("takt_spans_dropped_total", from.exporter ? double(from.exporter->dropped()) : 0);
     {
         const std::scoped_lock lock(from.mutex);
         to.Counter("tasks_submitted_total", double(from.submitted));

@@ -133,9 +133,28 @@ TEST(SchedulerApi, FollowerReadsItselfAndPassesChangesOn) {
     EXPECT_EQ(status.json.at("nodes").as_array().size(), 2u);
     // A call that was passed on once is not passed on again.
     EXPECT_EQ(follower.Get("/api/v1/workers", {{"X-Takt-Forwarded", "node-z"}}).status, 503);
-    const Answered events = follower.Get("/api/v1/events");
-    EXPECT_EQ(events.status, 307);
-    EXPECT_EQ(events.Header("Location"), leader.address() + "/api/v1/events");
+}
+
+// The console is open at a scheduler that does not lead: it sees what happens all the same, from
+// the address it came from, which is the only one that a browser lets it use.
+TEST(SchedulerApi, FollowerHandsTheLeadersEventsOn) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    TestScheduler leader({.database = database});
+    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
+    leader.AttachWorker("w");
+    follower.AwaitLeaderKnown();
+
+    TestStream events(follower.address() + "/api/v1/events?type=task");
+    events.AwaitHead();
+    EXPECT_EQ(events.status(), 200);
+    leader.Post("/api/v1/tasks", R"({"id": "seen", "name": "n"})");
+    EXPECT_TRUE(events.Await("event: task.completed")) << events.text();
+    EXPECT_TRUE(events.Await("\"execution_id\":\"seen\""));
+    // A refusal comes through as it is.
+    EXPECT_EQ(follower.Get("/api/v1/events", {{"X-Takt-Forwarded", "node-z"}}).status, 503);
+    // The leader goes: the stream ends, and the client comes back to whoever leads then.
+    leader.StopNode();
+    EXPECT_TRUE(events.AwaitEnd());
 }
 
 // The only scheduler is being stopped: what it cannot do any more it says at once.

@@ -9,7 +9,7 @@ namespace {
     R"({"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/)" \
     R"(schemas/)" item R"("}},"next_cursor":{"type":["string","null"]}}})"
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 54> kSchemas = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kSchemas = {{
     {"Problem",
      R"({"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},
 "status":{"type":"integer"},"code":{"type":"string"},"detail":{"type":"string"},
@@ -49,7 +49,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 54> kSchemas
 "format":"date-time"},"started_at":{"type":["string","null"],"format":"date-time"},
 "finished_at":{"type":["string","null"],"format":"date-time"},"result":{},"error":{"type":
 ["object","null"],"properties":{"code":{"type":"string"},"message":{"type":"string"},
-"handler_code":{"type":"integer"}}},"parameters":{}}})"},
+"handler_code":{"type":"integer"}}},"parameters":{},"progress":{"type":["object","null"],
+"properties":{"percent":{"type":"number"},"message":{"type":"string"},"at":{"type":"string",
+"format":"date-time"}}},"attempts":{"type":"array","items":{"type":"object","properties":{"attempt":{
+"type":"integer"},"worker_id":{"type":["string","null"]},"started_at":{"type":["string","null"]},
+"finished_at":{"type":["string","null"]},"status":{"type":"string"},"error":{"type":["object","null"
+]}}}},"trace_id":{"type":["string","null"]}}})"},
     {"ExecutionList", TAKT_LIST("Execution")},
     {"ExecutionFilter",
      R"({"type":"object","properties":{"task_id":{"type":"string"},"status":{"type":"string"},
@@ -109,8 +114,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 54> kSchemas
 "maintenance","offline"]},"reason":{"type":"string"}},"additionalProperties":false})"},
     {"Callback",
      R"({"type":"object","required":["status"],"properties":{"status":{"enum":["success","completed",
-"failed"]},"result":{},"error":{"type":["string","object"]},"retryable":{"type":"boolean"},"token":{
-"type":"string"},"execution_id":{"type":"string"}},"additionalProperties":false})"},
+"failed"]},"result":{},"error":{"type":["string","object"]},"retryable":{"type":"boolean"},"log":{
+"type":["string","array"],"items":{"type":"string"}},"token":{"type":"string"},"execution_id":{
+"type":"string"}},"additionalProperties":false})"},
+    {"ExecutorNews",
+     R"({"type":"object","properties":{"lines":{"type":["string","array"],"items":{"type":"string"}},
+"progress":{"type":"object","required":["percent"],"properties":{"percent":{"type":"number",
+"minimum":0,"maximum":100},"message":{"type":"string"}},"additionalProperties":false},"token":{
+"type":"string"}},"additionalProperties":false})"},
     {"CallbackAnswer",
      R"({"type":"object","properties":{"execution_id":{"type":"string"},"accepted":{"type":
 "boolean"},"status":{"type":"string"}}})"},

@@ -14,12 +14,12 @@
 #include "http/message.h"
 #include "node/node.h"
 #include "store/store.h"
+#include "trace/execution_trace.h"
 
 namespace takt::internal {
 
 class Alerts;
 class EventHub;
-class ExecutionReads;
 class Meters;
 class Statistics;
 struct Services;
@@ -27,7 +27,8 @@ struct Services;
 // Passes a request on to another node and its answer back.
 using Forward = std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
 
-// What browsers are shown at an address that is no route's: the console. Nothing if it has none there.
+// What browsers are shown at an address that is no route's: the console. Nothing if it has none
+// there.
 using Pages = std::function<std::optional<HttpResponse>(const HttpRequest& request)>;
 
 struct ApiConfig {
@@ -35,6 +36,7 @@ struct ApiConfig {
     AccessConfig access;
     bool prometheus = true;  // Whether /metrics is there.
     TaskLimits task_limits;
+    TracePolicy tracing;
     // Bodies of this size take about a second to read; larger sets are better sent in parts.
     std::size_t bulk_bytes_max = 32 << 20;
     std::size_t bulk_tasks_max = 10'000;
@@ -88,14 +90,19 @@ struct Services {
     // Runs something on the server's thread.
     const std::function<void(std::move_only_function<void()>)> post;
     const Forward forward;
+    const Forward stream;  // The same for answers without an end.
     const Pages pages;
     AccessPolicy access;
     TextPool texts;
     Random random;
     const RouteTable routes;
     std::string openapi;  // Made once from the routes.
-    std::shared_ptr<ExecutionReads> reads;
 };
+
+// Passes a call that only the leader can answer on to it; refuses it if nobody leads, or if it was
+// passed on once already.
+void PassOn(Call call, const NodeStatus& status, const Forward& forward);
+bool CanPassOn(const Call& call, const NodeStatus& status, const Forward& forward);
 
 // The id in the path. Answers the call and gives nothing if it is none.
 template <typename Id>

@@ -3,34 +3,24 @@
 #include <charconv>
 
 #include "api/json_read.h"
+#include "trace/trace_context.h"
 
 namespace takt::internal {
 namespace {
 
 constexpr std::size_t kIdempotencyKeyBytesMax = 255;
 
-// version-trace-parent-flags, as W3C Trace Context spells it.
-bool IsTraceParent(std::string_view text) {
-    if (text.size() != 55) return false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        const bool dash = i == 2 || i == 35 || i == 52;
-        const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-        if (dash ? c != '-' : !hex) return false;
-    }
-    return true;
-}
+}  // namespace
 
-// A task with an id of the caller's may be sent again from another trace, and is still the same.
-void CarryTrace(const HttpRequest& request, Task& task) {
-    const auto trace = request.headers.Find("traceparent");
-    if (!trace || !task.id.empty() || !IsTraceParent(*trace)) return;
+void CarryTrace(const CallerTrace& trace, Task& task) {
+    // Runs of a recurring task are traces of their own. What the task itself says is closer to
+    // whoever made it. A header that is none is to be ignored: that is the specification's word.
+    if (task.recurring() || !task.opt().trace.empty() || !ParseTraceParent(trace.parent)) return;
     auto options = std::make_unique<TaskOptions>(task.opt());
-    options->trace = Text(*trace);
+    options->trace = Text(trace.parent);
+    if (IsTraceState(trace.state)) options->trace_state = Text(trace.state);
     task.options = std::move(options);
 }
-
-}  // namespace
 
 Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options) {
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
@@ -38,7 +28,12 @@ Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options) {
     options.now = ReadClocks().wall;
     auto request =
         ReadTask(*object, call.services().config.task_limits, call.services().texts, options);
-    if (request && !options.base) CarryTrace(call.request(), *request->task);
+    const HttpHeaders& headers = call.request().headers;
+    if (request && !options.base) {
+        CarryTrace({.parent = headers.Find("traceparent").value_or(""),
+                    .state = headers.Find("tracestate").value_or("")},
+                   *request->task);
+    }
     return request;
 }
 
@@ -103,18 +98,9 @@ void RefuseChange(Call& call, const Error& error) {
     call.Refuse(problem);
 }
 
-void FinishPut(Call call, Result<Answer> answer, std::optional<bool> enabled) {
+void FinishPut(Call call, Result<Answer> answer) {
     if (!answer) return RefuseChange(call, answer.error());
-    const int status = answer->created ? 201 : 200;
-    if (!enabled || *enabled == !answer->task.state.paused) {
-        return SendTask(call, answer->task, status);
-    }
-    Node& node = call.services().node;
-    const PauseTask pause{.task = answer->task.task->id, .paused = !*enabled};
-    node.Ask(pause, [call = std::move(call), status](Result<Answer> paused) mutable {
-        if (!paused) return call.RefuseAnswer(paused.error());
-        SendTask(call, paused->task, status);
-    });
+    SendTask(call, answer->task, answer->created ? 201 : 200);
 }
 
 void Create(Call call, TaskRequest request, CreateRule rule) {
@@ -130,13 +116,13 @@ void Create(Call call, TaskRequest request, CreateRule rule) {
                             SendOnceTask(call, answer->execution, answer->created ? 201 : 200);
                         });
     }
-    const PutTask put{.task = request.task,
-                      .create_only = rule.create_only && !request.task->id.empty(),
-                      .if_version = rule.if_version};
-    node.Ask(put,
-             [call = std::move(call), enabled = request.enabled](Result<Answer> answer) mutable {
-                 FinishPut(std::move(call), std::move(answer), enabled);
-             });
+    PutTask put{.task = request.task,
+                .create_only = rule.create_only && !request.task->id.empty(),
+                .if_version = rule.if_version};
+    if (request.enabled) put.paused = !*request.enabled;
+    node.Ask(std::move(put), [call = std::move(call)](Result<Answer> answer) mutable {
+        FinishPut(std::move(call), std::move(answer));
+    });
 }
 
 }  // namespace takt::internal

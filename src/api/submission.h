@@ -12,6 +12,13 @@ namespace takt::internal {
 // The task in the body. On the server's thread.
 Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options);
 
+// Gives a one-off task the trace that the request's headers name, unless it names one itself.
+struct CallerTrace {
+    std::string_view parent;  // traceparent; empty or malformed: none.
+    std::string_view state;   // tracestate
+};
+void CarryTrace(const CallerTrace& trace, Task& task);
+
 // Gives a task without an id the one that the Idempotency-Key stands for, if there is one. kInvalid
 // for a key that cannot be one.
 Result<void> NameByKey(const Call& call, Task& task);
@@ -29,8 +36,8 @@ struct CreateRule {
 // Hands the task to the engine and answers the call. On the server's thread.
 void Create(Call call, TaskRequest request, CreateRule rule);
 
-// Answers a call with what PutTask said, after pausing or resuming the task if asked.
-void FinishPut(Call call, Result<Answer> answer, std::optional<bool> enabled);
+// Answers a call with what PutTask said.
+void FinishPut(Call call, Result<Answer> answer);
 
 void SendTask(Call& call, const TaskRow& row, int status);
 void SendOnceTask(Call& call, const Execution& execution, int status);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr CountRange kFireCount = {1, 1000, 10};
 
-void SetPaused(Call call, bool paused) {
+void PauseOrResume(Call call, bool paused) {
     auto id = PathId<TaskId>(call);
     if (!id) return;
     Node& node = call.services().node;
@@ -184,7 +184,7 @@ void AddTaskActionRoutes(std::vector<Route>& routes) {
                       .path = "/api/v1/tasks/{id}/pause",
                       .permission = Permission::kOperator,
                       .where = Where::kLeader,
-                      .handler = [](Call call) { SetPaused(std::move(call), true); },
+                      .handler = [](Call call) { PauseOrResume(std::move(call), true); },
                       .tag = "tasks",
                       .summary = "Stop the fires of a recurring task",
                       .gives = "Task"});
@@ -192,7 +192,7 @@ void AddTaskActionRoutes(std::vector<Route>& routes) {
                       .path = "/api/v1/tasks/{id}/resume",
                       .permission = Permission::kOperator,
                       .where = Where::kLeader,
-                      .handler = [](Call call) { SetPaused(std::move(call), false); },
+                      .handler = [](Call call) { PauseOrResume(std::move(call), false); },
                       .tag = "tasks",
                       .summary = "Resume the fires of a recurring task",
                       .gives = "Task"});

@@ -4,6 +4,7 @@
 
 #include "api/json_read.h"
 #include "api/task_json.h"
+#include "trace/trace_context.h"
 
 namespace takt::internal {
 namespace {
@@ -194,6 +195,26 @@ Result<void> ReadExcludedDates(Draft& draft, const JsonView& value, std::string_
     return {};
 }
 
+Result<void> ReadTraceParent(Draft& draft, const JsonView& value, std::string_view field) {
+    std::string scratch;
+    if (!value.is_string() || !ParseTraceParent(value.AsString(scratch))) {
+        return BadField(field,
+                        "must be a W3C traceparent such as "
+                        "\"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\"");
+    }
+    draft.opt().trace = Text(value.AsString(scratch));
+    return {};
+}
+
+Result<void> ReadTraceState(Draft& draft, const JsonView& value, std::string_view field) {
+    std::string scratch;
+    if (!value.is_string() || !IsTraceState(value.AsString(scratch))) {
+        return BadField(field, "must be a W3C tracestate of at most 512 printable characters");
+    }
+    draft.opt().trace_state = Text(value.AsString(scratch));
+    return {};
+}
+
 Result<void> ReadCronText(Draft& draft, const JsonView& value, std::string_view field) {
     // What is in it is judged when the whole task is known: the time zone belongs to it.
     std::string scratch;
@@ -316,6 +337,11 @@ const TaskField kFields[] = {
     {"rate_limit", "", Kind::kAny,
      R"({"type":"object","properties":{"count":{"type":"integer","minimum":1},"per":{"type":["string","number"]}},"required":["count"],"additionalProperties":false})",
      "At most `count` starts in `per`.", ReadRate, TAKT_FORGET(rate)},
+    {"traceparent", "", Kind::kOnce, kText,
+     "W3C trace context of whoever submits it; the header of the request unless given.",
+     ReadTraceParent, TAKT_FORGET(trace)},
+    {"tracestate", "", Kind::kOnce, kText, "What goes with traceparent, handed on as it is.",
+     ReadTraceState, TAKT_FORGET(trace_state)},
     {"run_at", "", Kind::kOnce, kTime, "Not before this time.", TAKT_TIME(task->run_at),
      TAKT_CLEAR(task->run_at, Time())},
     {"delay", "", Kind::kOnce, kDurationSchema, "Not before this long after it was accepted.",

@@ -65,6 +65,8 @@ void WriteOptions(JsonWriter& json, const TaskOptions& options) {
     WriteIfSet(json, "unique_for", options.unique_for);
     WriteIfSet(json, "delay", options.delay);
     WriteIfSet(json, "expires_after", options.expires_after);
+    WriteIfSet(json, "traceparent", options.trace);
+    WriteIfSet(json, "tracestate", options.trace_state);
     WriteIfSet(json, "concurrency_key", options.concurrency_key);
     if (options.concurrency_max > 0) json.Field("concurrency_max", options.concurrency_max);
     if (options.rate.count > 0) {
@@ -135,6 +137,45 @@ void WriteProgress(JsonWriter& json, const Execution& execution) {
     WriteOutcome(json, execution);
 }
 
+void WriteAttempt(JsonWriter& json, const PastAttempt& attempt, std::string_view status) {
+    json.BeginObject().Field("attempt", attempt.attempt).Key("worker_id");
+    attempt.worker.empty() ? json.Null() : json.Value(attempt.worker.view());
+    json.Field("started_at", attempt.started_at).Field("finished_at", attempt.finished_at);
+    json.Field("status", status).Key("error");
+    if (attempt.reason == Reason::kNone) {
+        json.Null();
+    } else {
+        json.BeginObject().Field("code", Name(attempt.reason));
+        json.Field("message", attempt.message.view()).EndObject();
+    }
+    json.EndObject();
+}
+
+// Those that are remembered, and the current or last one.
+void WriteAttempts(JsonWriter& json, const Execution& execution) {
+    json.Key("attempts").BeginArray();
+    const Outcome* outcome = execution.outcome.get();
+    std::uint32_t last = 0;
+    if (outcome) {
+        for (const PastAttempt& past : outcome->past) {
+            WriteAttempt(json, past, Name(past.end));
+            last = past.attempt;
+        }
+    }
+    if (execution.attempt > last) {
+        PastAttempt current{.attempt = execution.attempt,
+                            .worker = execution.worker,
+                            .started_at = execution.started_at,
+                            .finished_at = execution.finished_at};
+        if (outcome && IsTerminal(execution.status)) {
+            current.reason = outcome->reason;
+            current.message = outcome->message;
+        }
+        WriteAttempt(json, current, Name(execution.status));
+    }
+    json.EndArray();
+}
+
 }  // namespace
 
 void WriteJsonText(JsonWriter& json, std::string_view text) {
@@ -170,17 +211,39 @@ void WriteOnceTask(JsonWriter& json, const Execution& execution) {
     json.EndObject();
 }
 
-void WriteExecution(JsonWriter& json, const Execution& execution, ExecutionDetail detail) {
+static void BeginExecution(JsonWriter& json, const Execution& execution) {
     const Task& task = *execution.task;
     json.BeginObject();
     json.Field("id", execution.id.view()).Field("task_id", task.id.view());
     json.Field("task_name", task.name.view()).Field("type", task.type.view());
     json.Field("queue", task.queue.view()).Field("priority", task.priority);
     WriteProgress(json, execution);
+}
+
+void WriteExecution(JsonWriter& json, const Execution& execution, ExecutionDetail detail) {
+    BeginExecution(json, execution);
     if (detail == ExecutionDetail::kFull) {
         json.Key("parameters");
         WriteJsonText(json, execution.input());
     }
+    json.EndObject();
+}
+
+void WriteExecution(JsonWriter& json, const Execution& execution, const ExecutionExtras& extras) {
+    BeginExecution(json, execution);
+    json.Key("parameters");
+    WriteJsonText(json, execution.input());
+    json.Key("progress");
+    if (extras.progress) {
+        json.BeginObject().Field("percent", extras.progress->fraction * 100);
+        json.Field("message", extras.progress->message.view());
+        json.Field("at", extras.progress->at).EndObject();
+    } else {
+        json.Null();
+    }
+    WriteAttempts(json, execution);
+    json.Key("trace_id");
+    extras.trace_id.empty() ? json.Null() : json.Value(std::string_view(extras.trace_id));
     json.EndObject();
 }
 

@@ -114,21 +114,22 @@ void Patched(Call call, const TaskRow& row, int tries) {
     const auto condition = ReadIfMatch(call.request());
     if (!condition) return call.RefuseRequest(condition.error());
     const bool asked = condition->version != 0;
-    const PutTask put{.task = request->task,
-                      .if_version = asked ? condition->version : row.task->version};
+    PutTask put{.task = request->task,
+                .if_version = asked ? condition->version : row.task->version};
+    if (request->enabled) put.paused = !*request->enabled;
     Node& node = call.services().node;
-    node.Ask(put, [call = std::move(call), id, tries, asked,
-                   enabled = request->enabled](Result<Answer> answer) mutable {
-        const bool raced = !answer && answer.error().code == ErrorCode::kConflict;
-        // Somebody else was faster. Unless the caller insists on a version, look again.
-        if (raced && !asked && tries > 1) {
-            auto services = call.shared_services();
-            return services->post([call = std::move(call), id, tries]() mutable {
-                Patch(std::move(call), id, tries - 1);
-            });
-        }
-        FinishPut(std::move(call), std::move(answer), enabled);
-    });
+    node.Ask(std::move(put),
+             [call = std::move(call), id, tries, asked](Result<Answer> answer) mutable {
+                 const bool raced = !answer && answer.error().code == ErrorCode::kConflict;
+                 // Somebody else was faster. Unless the caller insists on a version, look again.
+                 if (raced && !asked && tries > 1) {
+                     auto services = call.shared_services();
+                     return services->post([call = std::move(call), id, tries]() mutable {
+                         Patch(std::move(call), id, tries - 1);
+                     });
+                 }
+                 FinishPut(std::move(call), std::move(answer));
+             });
 }
 
 void Patch(Call call, TaskId id, int tries) {

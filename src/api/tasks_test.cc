@@ -135,6 +135,7 @@ TEST(Tasks, PausedTaskHasNoNextFire) {
         "/api/v1/tasks", R"({"id": "p", "name": "p", "cron": "@hourly", "enabled": false})");
     ASSERT_EQ(made.status, 201) << made.body;
     EXPECT_FALSE(made.json.at("enabled").as_bool());
+    EXPECT_EQ(made.json.at("version").as_int64(), 1);
     EXPECT_TRUE(made.json.at("next_fire_at").is_null());
     const Answered fires = scheduler.Get("/api/v1/tasks/p/fires");
     EXPECT_EQ(fires.json.at("fires").as_array().size(), 0u);

@@ -107,6 +107,75 @@ struct Answered {
     }
 };
 
+// An answer without an end, as a client sees it.
+class TestStream {
+  public:
+    explicit TestStream(std::string url, HttpHeaderList headers = {}) {
+        auto client = HttpClient::Create(loop_.io(), {});
+        EXPECT_TRUE(client);
+        client_ = std::move(*client);
+        client_->Send(
+            {.url = std::move(url), .headers = std::move(headers), .sink = seen_},
+            [seen = seen_](Result<HttpAnswer>) { seen->Change([](Seen& s) { s.ended = true; }); });
+    }
+    ~TestStream() {
+        client_->Close();
+        loop_.Join();
+    }
+
+    void AwaitHead() {
+        EXPECT_TRUE(seen_->Await([](const Seen& s) { return s.status != 0; })) << "no answer came";
+    }
+    bool Await(std::string_view text) {
+        return seen_->Await([&](const Seen& s) { return s.text.find(text) != s.text.npos; });
+    }
+    bool AwaitEnd() {
+        return seen_->Await([](const Seen& s) { return s.ended; });
+    }
+    int status() { return seen_->Get().status; }
+    std::string text() { return seen_->Get().text; }
+
+  private:
+    struct Seen {
+        int status = 0;
+        std::string text;
+        bool ended = false;
+    };
+    class Sink final : public HttpAnswerSink {
+      public:
+        bool OnHead(const HttpAnswer& head) override {
+            Change([&](Seen& s) { s.status = head.status; });
+            return true;
+        }
+        bool OnPiece(std::string_view piece) override {
+            Change([&](Seen& s) { s.text += piece; });
+            return true;
+        }
+        void Change(const std::function<void(Seen&)>& change) {
+            const std::scoped_lock lock(mutex_);
+            change(seen_);
+            changed_.notify_all();
+        }
+        bool Await(const std::function<bool(const Seen&)>& condition) {
+            std::unique_lock lock(mutex_);
+            return changed_.wait_for(lock, 10s, [&] { return condition(seen_); });
+        }
+        Seen Get() {
+            const std::scoped_lock lock(mutex_);
+            return seen_;
+        }
+
+      private:
+        std::mutex mutex_;
+        std::condition_variable changed_;
+        Seen seen_;
+    };
+
+    std::shared_ptr<Sink> seen_ = std::make_shared<Sink>();
+    LoopThread loop_;
+    std::unique_ptr<HttpClient> client_;
+};
+
 struct TestSchedulerOptions {
     std::string node = "node-a";
     std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>();
@@ -173,6 +242,16 @@ class TestScheduler {
         std::promise<void> stopped;
         node_->Stop([&] { stopped.set_value(); });
         stopped.get_future().wait();
+    }
+
+    // For a follower: until it knows where the leader is.
+    void AwaitLeaderKnown() {
+        for (int i = 0; i < 1000; ++i) {
+            const NodeStatus status = node_->status();
+            if (status.leader && !status.leader->address.empty()) return;
+            std::this_thread::sleep_for(10ms);
+        }
+        FAIL() << "nobody leads";
     }
 
     std::string address() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
@@ -283,6 +362,7 @@ class TestScheduler {
                                          boost::asio::post(http_loop_.io(), std::move(work));
                                      },
                                  .forward = ForwardOver(*forward_client_),
+                                 .stream = StreamOver(*forward_client_),
                                  .config = options.config,
                                  .more_routes = std::move(options.more_routes)});
     }

@@ -26,7 +26,9 @@ void WriteWorker(JsonWriter& json, const Slot& slot) {
     const Worker& worker = slot.row;
     json.BeginObject();
     json.Field("id", worker.id.view()).Field("name", worker.name.view());
-    json.Field("status", Name(worker.status));
+    // A worker that says itself that it takes nothing new is as good as drained by an operator.
+    const bool draining = worker.status == WorkerStatus::kOnline && slot.load.draining;
+    json.Field("status", Name(draining ? WorkerStatus::kDraining : worker.status));
     json.Field("status_reason", worker.status_reason.view());
     json.Field("link", Name(worker.link)).Field("connected", slot.session != 0);
     json.Field("group", worker.group.view());

@@ -1,31 +1,25 @@
 // takt logs: what an execution wrote, and what it goes on to write.
+#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <thread>
 
 #include "base/json.h"
 #include "cli/client.h"
-#include "cli/execution_view.h"
 #include "cli/output.h"
 
 namespace takt::internal::cli {
 namespace {
 
-constexpr std::size_t kPage = 500;
-constexpr Duration kPoll{250};
+constexpr std::size_t kLogPage = 500;
+constexpr Duration kLogRetry{250};
 // Longer than an election and a restart take.
-constexpr std::chrono::seconds kSilenceMax{60};
+constexpr std::chrono::seconds kLogSilenceMax{60};
 
 struct LogsOptions {
     ClientOptions client;
     std::string id;
     bool follow = false;
-};
-
-// Where reading goes on. Only full pages have a cursor, so what was shown of the last one is
-// counted.
-struct Position {
-    std::string cursor;
-    std::size_t shown = 0;
 };
 
 void PrintChunk(const boost::json::value& chunk, bool json) {
@@ -41,45 +35,99 @@ void PrintChunk(const boost::json::value& chunk, bool json) {
     std::fwrite(lines->get_string().data(), 1, lines->get_string().size(), stdout);
 }
 
-// Prints what is new.
-Result<void> ReadOn(Client& client, const LogsOptions& options, Position& position) {
-    while (true) {
+// Prints what there is.
+Result<void> PrintAll(Client& client, const LogsOptions& options) {
+    std::string cursor;
+    do {
         const auto page =
             client.Get(WithQuery(PathOf("executions", options.id, "log"),
-                                 {{"limit", std::to_string(kPage)}, {"cursor", position.cursor}}));
+                                 {{"limit", std::to_string(kLogPage)}, {"cursor", cursor}}));
         if (!page) return std::unexpected(page.error());
-        const auto items = ListMember(page->value, "items");
-        for (std::size_t i = position.shown; i < items.size(); ++i) {
-            PrintChunk(*items[i], options.client.json);
+        for (const auto* chunk : ListMember(page->value, "items")) {
+            PrintChunk(*chunk, options.client.json);
         }
-        position.shown = items.size();
         std::fflush(stdout);
-        const std::string next = Member(page->value, "next_cursor");
-        if (next.empty()) return {};
-        position = {next, 0};
+        cursor = Member(page->value, "next_cursor");
+    } while (!cursor.empty());
+    return {};
+}
+
+// Prints the events of a log as they come.
+class LogPrinter final : public HttpAnswerSink {
+  public:
+    explicit LogPrinter(bool json) : json_(json) {}
+
+    bool OnHead(const HttpAnswer&) override {
+        rest_.clear();
+        return true;
+    }
+    bool OnPiece(std::string_view piece) override {
+        heard = SteadyClock::now();
+        rest_.append(piece);
+        std::size_t begin = 0;
+        for (std::size_t end = 0; (end = rest_.find("\n\n", begin)) != rest_.npos;) {
+            OnEvent(std::string_view(rest_).substr(begin, end - begin));
+            begin = end + 2;
+        }
+        rest_.erase(0, begin);
+        std::fflush(stdout);
+        return !ended;
+    }
+
+    std::string last_id;
+    bool ended = false;
+    Steady heard = SteadyClock::now();
+
+  private:
+    static std::string_view Field(std::string_view event, std::string_view name) {
+        while (!event.empty()) {
+            const std::size_t end = std::min(event.find('\n'), event.size());
+            const std::string_view line = event.substr(0, end);
+            if (line.starts_with(name)) return line.substr(name.size());
+            event.remove_prefix(std::min(end + 1, event.size()));
+        }
+        return {};
+    }
+
+    void OnEvent(std::string_view event) {
+        const std::string_view kind = Field(event, "event: ");
+        if (const std::string_view id = Field(event, "id: "); !id.empty()) last_id = id;
+        if (kind == "end") ended = true;
+        if (kind != "lines") return;
+        if (const auto chunk = ParseJson(Field(event, "data: "))) PrintChunk(*chunk, json_);
+    }
+
+    const bool json_;
+    std::string rest_;  // Of an event that has not come whole.
+};
+
+// Goes on after a broken connection or a new leader, behind the last line it has printed.
+Result<int> FollowLog(Client& client, const LogsOptions& options) {
+    const auto printer = std::make_shared<LogPrinter>(options.client.json);
+    const std::string path =
+        WithQuery(PathOf("executions", options.id, "log"), {{"follow", "true"}});
+    while (true) {
+        const auto read = client.Stream(path, printer->last_id, printer);
+        if (printer->ended) return kOk;
+        const bool lasting = !read && read.error().code != ErrorCode::kUnavailable &&
+                             read.error().code != ErrorCode::kUnknown;
+        if (lasting || SteadyClock::now() - printer->heard > kLogSilenceMax) {
+            return std::unexpected(
+                read ? Error{ErrorCode::kUnavailable, "the log ends before its execution", {}}
+                     : read.error());
+        }
+        std::this_thread::sleep_for(kLogRetry);
     }
 }
 
 Result<int> Logs(Client& client, const LogsOptions& options) {
+    if (options.follow) return FollowLog(client, options);
     // An unknown id has an empty log; say that it is unknown.
-    auto execution = client.Get(PathOf("executions", options.id));
+    const auto execution = client.Get(PathOf("executions", options.id));
     if (!execution) return std::unexpected(execution.error());
-    Position position;
-    Steady heard = SteadyClock::now();
-    while (true) {
-        const bool finished = execution && IsFinished(execution->value);
-        Result<void> read = ReadOn(client, options, position);
-        if (read) {
-            heard = SteadyClock::now();
-            if (finished || !options.follow) return kOk;
-        } else if (!options.follow || read.error().code != ErrorCode::kUnavailable ||
-                   SteadyClock::now() - heard > kSilenceMax) {
-            return std::unexpected(read.error());
-        }
-        std::this_thread::sleep_for(kPoll);
-        // Asked before the log is read again: what it wrote at its end is not missed.
-        execution = client.Get(PathOf("executions", options.id));
-    }
+    const auto printed = PrintAll(client, options);
+    if (!printed) return std::unexpected(printed.error());
+    return kOk;
 }
 
 }  // namespace

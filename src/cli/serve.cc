@@ -57,8 +57,8 @@ int Serve(const ServeOptions& options) {
     }
     std::unique_ptr<WorkerRuntime> worker;
     if (options.with_worker) {
-        Config::Worker own = config->worker;
-        own.servers = {(*server)->url()};
+        Config own = *config;
+        own.worker.servers = {(*server)->url()};
         auto made = MakeWorker(own, options.demo);
         if (made) {
             worker = std::move(*made);

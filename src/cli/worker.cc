@@ -42,7 +42,7 @@ int Work(const WorkerFlags& options) {
         return kUsage;
     }
     const StopSignals signals;
-    auto worker = MakeWorker(config->worker, options.demo, std::move(find));
+    auto worker = MakeWorker(*config, options.demo, std::move(find));
     if (worker) {
         if (auto started = (*worker)->Start(); !started) worker = std::unexpected(started.error());
     }

@@ -8,8 +8,9 @@
 
 namespace takt::internal::cli {
 
-Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo,
+Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& all, bool demo,
                                                   FindServers find_servers) {
+    const Config::Worker& config = all.worker;
     ExecutorRegistry executors;
     if (demo) {
         if (auto added = AddDemoHandlers(executors); !added) return std::unexpected(added.error());
@@ -45,6 +46,7 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, 
                           .drain_timeout = config.drain_timeout,
                           .buffer_size = config.buffer_size,
                           .health_listen = config.health_listen};
+    if (all.tracing.enabled) options.trace_endpoint = all.tracing.endpoint;
     if (!config.compression) options.compress_bytes_min = 0;
     return WorkerRuntime::Create(std::move(options), std::move(executors));
 }

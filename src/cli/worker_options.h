@@ -15,7 +15,7 @@ namespace takt::internal::cli {
 // Finds schedulers that are not where they were; see WorkerOptions::find_servers.
 using FindServers = std::function<Result<std::vector<std::string>>()>;
 
-Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config::Worker& config, bool demo,
+Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& config, bool demo,
                                                   FindServers find_servers = {});
 
 }  // namespace takt::internal::cli

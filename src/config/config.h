@@ -59,6 +59,9 @@ struct Config {
         std::uint32_t recovery_threshold = 2;
         std::uint32_t concurrency_max = 100;  // Calls at once to one instance.
         Duration timeout{30'000};             // Of one call, answer included.
+        std::uint32_t circuit_failures = 5;   // Calls in a row that failed.
+        Duration circuit_open{5'000};         // Doubles with each try that fails,
+        Duration circuit_open_max{300'000};   // up to this.
         std::vector<std::string> allow;       // Hosts, addresses or CIDR ranges that may be called.
     } executors;
 
@@ -78,6 +81,12 @@ struct Config {
     struct Statistics {
         Duration keep{std::chrono::hours(24 * 400)};
     } statistics;
+
+    struct Tracing {
+        bool enabled = false;
+        std::string endpoint = "http://127.0.0.1:4318";  // OTLP over HTTP.
+        double sample_ratio = 1;
+    } tracing;
 
     struct Worker {
         std::vector<std::string> servers;

@@ -318,6 +318,12 @@ std::vector<ConfigKey> MakeKeys() {
             {"000 WorkerPoolSize", "003 scheduler.max_workers"}),
         Key("executors.timeout", FIELD(executors.timeout),
             "How long one call may take, answer included."),
+        Key("executors.circuit_failures", FIELD(executors.circuit_failures),
+            "Calls in a row that must fail before an instance is not called for a while."),
+        Key("executors.circuit_open", FIELD(executors.circuit_open),
+            "How long it is not called the first time; twice as long after each try that fails."),
+        Key("executors.circuit_open_max", FIELD(executors.circuit_open_max),
+            "It is tried again after this long at the latest."),
         Key("executors.allow", FIELD(executors.allow),
             "Hosts, addresses or CIDR ranges that may be called; loopback is allowed while the "
             "server "
@@ -340,6 +346,14 @@ std::vector<ConfigKey> MakeKeys() {
             "Webhooks and mail servers that alerts are told to. See docs/alerts.md."),
         Key("statistics.keep", FIELD(statistics.keep),
             "How long statistics are kept, long after the executions themselves are gone."),
+
+        Key("tracing.enabled", FIELD(tracing.enabled),
+            "Whether spans are sent, by schedulers and workers.", {"000 EnableTracing"}),
+        Key("tracing.endpoint", FIELD(tracing.endpoint),
+            "Where they go by OTLP over HTTP; /v1/traces is added if there is no path."),
+        Key("tracing.sample_ratio", FIELD(tracing.sample_ratio),
+            "Which part of the executions is traced, 0 to 1; a caller's traceparent decides for "
+            "its own."),
 
         Key("log.level", FIELD(log.level), "trace, debug, info, warning, error or off.",
             {"002 Debug", "002 LogLevel"}),

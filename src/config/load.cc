@@ -228,6 +228,23 @@ Result<void> CheckConfig(const Config& config) {
     if (config.statistics.keep < std::chrono::hours(24)) {
         return bad("statistics.keep", "must be at least 1d: statistics are kept by day");
     }
+    const Config::Executors& executors = config.executors;
+    if (executors.circuit_failures == 0) {
+        return bad("executors.circuit_failures", "must be at least 1");
+    }
+    if (executors.circuit_open <= Duration(0) ||
+        executors.circuit_open > executors.circuit_open_max) {
+        return bad("executors.circuit_open",
+                   "must be above 0 and at most executors.circuit_open_max");
+    }
+    const Config::Tracing& tracing = config.tracing;
+    if (!(tracing.sample_ratio >= 0 && tracing.sample_ratio <= 1)) {
+        return bad("tracing.sample_ratio", "must be between 0 and 1");
+    }
+    if (tracing.enabled && !tracing.endpoint.starts_with("http://") &&
+        !tracing.endpoint.starts_with("https://")) {
+        return bad("tracing.endpoint", "must be an http:// or https:// URL");
+    }
     if (config.server.tls_cert.empty() != config.server.tls_key.empty()) {
         return bad("server.tls_cert", "and server.tls_key go together");
     }

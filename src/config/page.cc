@@ -38,7 +38,7 @@ its key, and so are values that contradict each other. Nothing is ignored.
 This page is made from the code: `TAKT_WRITE_PAGES=1 ./build/config_test` writes it.
 )";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kSections = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kSections = {
     {{"store", "Where state is kept"},
      {"server", "The server"},
      {"scheduler", "The scheduler"},
@@ -46,12 +46,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kSections
      {"metrics", "Metrics"},
      {"alerts", "Alerts"},
      {"statistics", "Statistics"},
+     {"tracing", "Traces"},
      {"log", "Log"},
      {"worker", "Workers (`takt worker`)"}}};
-
-// What others configure and we do not.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kElsewhere = {
-    {{"000 EnableTracing", "no key: the W3C `traceparent` of a submit always goes to its worker"}}};
 
 std::string_view SectionOf(std::string_view key) {
     return key.substr(0, key.find('.'));
@@ -73,8 +70,7 @@ void AddSection(std::string& page, std::string_view section, std::string_view ti
 std::string ConfigPage() {
     std::string page(kIntroduction);
     for (const auto& [section, title] : kSections) AddSection(page, section, title);
-    std::vector<std::pair<std::string_view, std::string>> seeds(kElsewhere.begin(),
-                                                                kElsewhere.end());
+    std::vector<std::pair<std::string_view, std::string>> seeds;
     for (const ConfigKey& key : ConfigKeys()) {
         for (const std::string_view seed : key.seeds) {
             seeds.emplace_back(seed, "`" + std::string(key.name) + "`");

@@ -46,8 +46,7 @@ void Engine::RestoreExecution(Execution execution) {
     Live& live = Insert(std::move(execution), Place::kLive);
     const auto task = tasks_.find(live.row.task->id.text());
     if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
-    live.forced = config_.sabotage.forget_turns_on_load;
-    if (!config_.sabotage.forget_keys_on_load) HoldKey(live.row);
+    HoldKey(live.row);
     restored_.push_back(&live);
 }
 
@@ -69,10 +68,10 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         if (working(live)) Settle(*live);
     }
     for (Live* live : restored_) {
-        if (!working(live) && Begun(live->row)) Settle(*live);
+        if (!working(live) && live->row.attempt > 0) Settle(*live);
     }
     for (Live* live : restored_) {
-        if (!working(live) && !Begun(live->row)) Settle(*live);
+        if (!working(live) && live->row.attempt == 0) Settle(*live);
     }
     restored_ = {};
     for (auto& [id, recurring] : tasks_) {
@@ -296,6 +295,20 @@ void Engine::RefuseFinished(RequestId request, const ExecutionId& id,
                                           std::string(Name(found->status)) + ")"));
 }
 
+// What is run again keeps its history, the attempt with which it ended included.
+static void RememberLast(Execution& row) {
+    const Outcome* outcome = row.outcome.get();
+    const bool known =
+        outcome && !outcome->past.empty() && outcome->past.back().attempt == row.attempt;
+    if (row.attempt == 0 || known) return;
+    row.outcome = RememberAttempt(row, {.end = row.status == Status::kCancelled
+                                                   ? AttemptEnd::kCancelled
+                                                   : AttemptEnd::kFailed,
+                                        .reason = outcome ? outcome->reason : Reason::kNone,
+                                        .message = outcome ? outcome->message.view() : "",
+                                        .at = row.finished_at});
+}
+
 void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& found) {
     const std::string id = redrive.execution.text().str();
     if (!found) {
@@ -314,10 +327,9 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
         return;
     }
     Execution row = *found;
+    RememberLast(row);
     row.status = Status::kPending;
     row.failures = row.losses = 0;
-    // It has not begun: a sequential task's other runs need not wait for it.
-    row.worker = {};
     row.ready_at = now_.wall;
     // Its time is now, so that what expired does not expire again at once. That of a fire is part
     // of what it is and stays.

@@ -57,6 +57,7 @@ struct EngineCounters {
 struct ProgressView {
     double fraction = 0;
     Text message;
+    Time at{};
 };
 
 struct TermView {
@@ -173,8 +174,6 @@ class Engine {
     Execution WaitAndSee(Live& live);
     std::optional<Time> ExpiryOf(const Execution& row) const;
     bool Expired(const Execution& row) const;
-    bool Lapse(Live& live);
-    static bool Begun(const Execution& row);
     void MakeReady(Live& live);
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);
@@ -196,6 +195,7 @@ class Engine {
     Recurring& Adopt(TaskRow row);
     void PlanFrom(Recurring& recurring, Time after);
     void FindMark(Recurring& recurring);
+    void SetPaused(Recurring& recurring, bool paused);
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);
     void MissOverdue(Recurring& recurring);
@@ -218,6 +218,15 @@ class Engine {
     void CleanKeys();
     void CleanGates();
     void Pass(Live& live, Gate& gate);
+
+    // engine_output.cc: what attempts say while they run
+    struct LogMeter {
+        std::uint64_t bytes = 0;  // Kept.
+        std::uint64_t bytes_dropped = 0;
+        std::uint64_t lines_dropped = 0;
+    };
+    void AppendLog(const Live& live, std::string_view lines);
+    void EndLog(const Live& live);
 
     // engine_settings.cc
     struct Claim {
@@ -294,7 +303,7 @@ class Engine {
     std::map<Text, Claim, std::less<>> claims_;   // By unique key.
     std::set<std::pair<Time, Text>> claim_ends_;  // Windows, in the order in which they end.
     std::map<Serial, ProgressView> progress_;
-    std::map<Serial, std::uint64_t> log_bytes_;
+    std::map<Serial, LogMeter> log_meters_;  // Of those that wrote something.
 
     Strategy strategy_;
     Text strategy_name_;  // Of a Strategy::kCustom.

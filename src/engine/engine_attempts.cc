@@ -1,6 +1,5 @@
 // One execution on its way: waiting, ready, with a worker, ended.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -48,7 +47,7 @@ Live& Engine::Insert(Execution row, Place place) {
 void Engine::Settle(Live& live) {
     if (live.row.status == Status::kPending || live.row.status == Status::kRetrying) {
         // Who has begun keeps its turn until it is finished, also between attempts.
-        if (Begun(live.row) && live.recurring) Pass(live, *live.recurring->turns);
+        if (live.row.attempt > 0 && live.recurring) Pass(live, live.recurring->turns);
         if (live.row.status == Status::kPending && !Expired(live.row)) return Wait(live);
         // What its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
@@ -64,10 +63,8 @@ void Engine::Settle(Live& live) {
     Slot& slot = *worker->second;
     live.slot = &slot;
     slot.hand.PushBack(live);
-    // It has its turn and its room, as far as it needs them.
-    if (live.recurring && !live.forced) Pass(live, *live.recurring->turns);
-    Gate* room = NamedGateOf(*live.row.task);
-    if (room && !config_.sabotage.forget_limits_on_load) Pass(live, *room);
+    if (Gate* gate = GateHolding(live)) Pass(live, *gate);
+    if (Gate* gate = GateHolding(live)) Pass(live, *gate);
     if (slot.row.status == WorkerStatus::kOffline) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
         live.doubtful = true;
@@ -97,17 +94,12 @@ void Engine::Wait(Live& live) {
     }
 }
 
-// Whether it has had a worker since it was made or last run again.
-bool Engine::Begun(const Execution& row) {
-    return row.attempt > 0 && !row.worker.empty();
-}
-
 // When it is too late to start; nothing if it never is. A retry has what is left of its time. What
 // somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
 // when it may start.
 std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     const Duration expires_after = row.task->opt().expires_after;
-    if (expires_after <= Duration(0) || config_.sabotage.forget_expiry) return std::nullopt;
+    if (expires_after <= Duration(0)) return std::nullopt;
     const bool fresh_fire = row.origin == Origin::kFire && row.failures == 0;
     return (fresh_fire ? row.ready_at : row.scheduled_at) + expires_after;
 }
@@ -144,14 +136,6 @@ void Engine::MakeReady(Live& live) {
     if (lane.free > 0 && open)
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     if (!open && lane.queue->pace.limited()) Pour(*lane.queue);
-}
-
-// Ends an execution that waits for a worker if its time is over. A timer does that too, but after a
-// pause of this process or a jump of the clock a worker may ask first.
-bool Engine::Lapse(Live& live) {
-    if (!Expired(live.row)) return false;
-    OnDue(live);
-    return true;
 }
 
 // Takes an execution that waits, for its time or for a worker, out of the waiting.
@@ -225,6 +209,8 @@ bool Engine::Withdraw(const Live& live) {
 void Engine::Requeue(Live& live, bool loss) {
     Withdraw(live);
     LetGo(live);
+    live.row.outcome = RememberAttempt(
+        live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned, .at = now_.wall});
     if (loss) {
         ++live.row.losses;
         ++counters_.lost;
@@ -257,7 +243,13 @@ void Engine::Fail(Live& live, OutcomePtr outcome, bool retryable) {
     const double cut = std::clamp(retry.jitter, 0.0, 1.0) * random_.Fraction();
     live.row.ready_at =
         now_.wall + delay - Duration(static_cast<std::int64_t>(double(delay.count()) * cut));
-    live.row.outcome = std::move(outcome);
+    live.row.outcome = WithHistory(std::move(outcome), live.row.outcome);
+    const Outcome* how = live.row.outcome.get();
+    live.row.outcome =
+        RememberAttempt(live.row, {.end = AttemptEnd::kFailed,
+                                   .reason = how ? how->reason : Reason::kHandlerFailed,
+                                   .message = how ? how->message.view() : std::string_view(),
+                                   .at = now_.wall});
     ++counters_.retried;
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskRetrying, live, live.row.outcome ? live.row.outcome->message : Text());
@@ -266,9 +258,10 @@ void Engine::Fail(Live& live, OutcomePtr outcome, bool retryable) {
 
 // The end. REQUIRES: neither waiting nor in a hand. Returns the row as it ended.
 Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
+    EndLog(live);
     Move(live, status);
     live.row.finished_at = now_.wall;
-    live.row.outcome = std::move(outcome);
+    live.row.outcome = WithHistory(std::move(outcome), live.row.outcome);
     Write(live, Place::kHistory, true);
     const Text detail = live.row.outcome ? live.row.outcome->message : Text();
     switch (status) {
@@ -291,7 +284,6 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
     }
     ++finished_since_cleaning_;
     ++live.lane->queue->finished;
-    log_bytes_.erase(live.row.serial);
     ReleaseKey(live.row);
     if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
     if (live.recurring) OnRunEnded(live);
@@ -356,36 +348,6 @@ void Engine::On(Started& started) {
     // Not worth a commit: whoever takes over learns from the worker that it runs.
     Write(*live, Place::kLive, false);
     Emit(EventType::kTaskStarted, *live);
-}
-
-void Engine::On(Progress& progress) {
-    const Live* live = Current(progress.attempt);
-    if (!live) return;
-    const double fraction = std::isfinite(progress.fraction) ? progress.fraction : 0;
-    progress_[live->row.serial] = {std::clamp(fraction, 0.0, 1.0), std::move(progress.message)};
-}
-
-const ProgressView* Engine::FindProgress(const ExecutionId& id) const {
-    const Live* live = FindLive(id);
-    const auto found = live ? progress_.find(live->row.serial) : progress_.end();
-    return found == progress_.end() ? nullptr : &found->second;
-}
-
-void Engine::On(LogLines& lines) {
-    const Live* live = Current(lines.attempt);
-    if (!live || lines.lines.empty()) return;
-    std::uint64_t& bytes = log_bytes_[live->row.serial];
-    if (bytes > config_.log_bytes_max) return;
-    bytes += lines.lines.size();
-    LogChunk chunk{.execution = live->row.id,
-                   .index = serials_.Next(now_.wall),
-                   .attempt = live->row.attempt,
-                   .at = now_.wall,
-                   .lines = std::move(lines.lines)};
-    if (bytes > config_.log_bytes_max) chunk.lines = "(the log is full; what follows is dropped)\n";
-    // Output is worth keeping, not worth waiting for: it goes along with the next commit.
-    effects_->changes.emplace_back(LogAppend{chunk});
-    effects_->logs.push_back(std::move(chunk));
 }
 
 void Engine::On(Report& report) {

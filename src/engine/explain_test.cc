@@ -129,6 +129,88 @@ TEST_F(ExplainTest, OutputIsKeptInOrderUpToItsCap) {
     EXPECT_THAT(store.logs, SizeIs(4));
 }
 
+// A task that logs in a loop fills its log. What fits stays, and who reads it later knows how much
+// is missing.
+TEST_F(ExplainTest, AFullLogSaysHowMuchWasLeftOut) {
+    config.log_bytes_max = 10;
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, LogLines{SessionOf("a"), RefOf("x"), "one\ntwo\nthree\nfour\n"});
+    At(1s, LogLines{SessionOf("a"), RefOf("x"), "5\n"});
+    At(2s, Success("x"));
+
+    ASSERT_THAT(store.logs, SizeIs(3));
+    EXPECT_EQ(store.logs[0].lines, "one\ntwo\n") << "whole lines, as many as fit";
+    EXPECT_THAT(store.logs[1].lines.str(), HasSubstr("log is full"));
+    EXPECT_EQ(store.logs[2].lines, "(dropped: 3 lines, 13 bytes)\n");
+}
+
+// --- What came before ---------------------------------------------------------------------------
+
+// A nightly import succeeded at the fourth try; in the morning somebody wants to know why not at the
+// first.
+TEST_F(ExplainTest, EarlierAttemptsAreRemembered) {
+    config.worker_lease = 5s;
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .retry = RetryPolicy{.delay = 1s, .jitter = 0}}));
+    At(1s, Begun("x"));
+    EXPECT_FALSE(Row("x").outcome) << "a first attempt has no history";
+    At(2s, Failure("x"));
+    Until(3s);
+    At(3s, Begun("x"));
+    At(4s, Remove("a"));
+    At(5s, Join({.id = "b"}));
+    At(6s, Begun("x"));
+    At(7s, Success("x"));
+
+    const Execution& row = Row("x");
+    EXPECT_EQ(row.attempt, 3u);
+    ASSERT_TRUE(row.outcome);
+    EXPECT_EQ(row.outcome->reason, Reason::kNone);
+    const auto& past = row.outcome->past;
+    ASSERT_THAT(past, SizeIs(2));
+    EXPECT_EQ(past[0].attempt, 1u);
+    EXPECT_EQ(past[0].end, AttemptEnd::kFailed);
+    EXPECT_EQ(past[0].reason, Reason::kHandlerFailed);
+    EXPECT_EQ(past[0].worker.view(), "a");
+    EXPECT_EQ(past[0].started_at, kBegin + 1s);
+    EXPECT_EQ(past[0].finished_at, kBegin + 2s);
+    EXPECT_EQ(past[1].attempt, 2u);
+    EXPECT_NE(past[1].end, AttemptEnd::kFailed) << "its worker was taken away";
+    EXPECT_EQ(past[1].started_at, kBegin + 3s);
+}
+
+// A task that fails for a week is tried thousands of times; its record must not grow with it.
+TEST_F(ExplainTest, OnlyTheLastAttemptsAreRemembered) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x",
+                 .retry = RetryPolicy{.retries_max = 30, .delay = 1s, .backoff_rate = 1,
+                                      .jitter = 0}}));
+    for (int i = 1; i <= 30; ++i) {
+        Until(Duration(i * 2'000));
+        At(Duration(i * 2'000), Failure("x"));
+    }
+    const auto& past = Row("x").outcome->past;
+    EXPECT_THAT(past, SizeIs(kPastAttemptsMax));
+    EXPECT_EQ(past.back().attempt, 30u);
+    EXPECT_EQ(past.front().attempt, 11u);
+}
+
+// What failed for good is run again after a repair, and still shows how it failed.
+TEST_F(ExplainTest, WhatIsRunAgainKeepsItsHistory) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Failure("x", false));
+    EXPECT_THAT(Row("x").outcome->past, SizeIs(0)) << "one attempt is no history";
+    At(2s, RedriveOf("x"));
+    At(3s, Success("x"));
+
+    ASSERT_TRUE(Row("x").outcome);
+    ASSERT_THAT(Row("x").outcome->past, SizeIs(1));
+    EXPECT_EQ(Row("x").outcome->past[0].attempt, 1u);
+    EXPECT_EQ(Row("x").outcome->past[0].end, AttemptEnd::kFailed);
+}
+
 // --- An operator's word -------------------------------------------------------------------------
 
 TEST_F(ExplainTest, AnOperatorCanConcludeWhatAWorkerNeverWill) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "engine/gate.h"
@@ -12,11 +11,10 @@
 
 namespace takt::internal {
 
-// Waits in the timer heap for its next due time. A million of them may do so: what only a running
-// one needs is not here.
+// Waits in the timer heap for its next due time.
 struct Recurring : Timer {
     TaskRow row;
-    std::unique_ptr<Gate> turns;  // Sequential mode: one at a time. There while there are runs.
+    Gate turns;                   // Sequential mode: one at a time.
     std::vector<Live*> runs;      // Its executions that are not finished.
     std::uint32_t caught_up = 0;  // Fires made late, one after the other, by kFireAll.
     std::uint64_t order = 0;

@@ -9,6 +9,7 @@ using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::IsEmpty;
 using ::testing::Le;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class RecurringTest : public History {
@@ -376,6 +377,30 @@ TEST_F(RecurringTest, AFixedDelayGoesOnUnderANewLeader) {
     Until(13s);
 
     EXPECT_THAT(Due(), ElementsAre(0, 13'000));
+}
+
+// --- Made paused --------------------------------------------------------------------------------
+
+// A deployment brings its tasks switched off. None may fire between being made and being paused.
+TEST_F(RecurringTest, ATaskIsMadePausedInOneChange) {
+    PutTask put = Put({.every = 1s, .options = Parallel()});
+    put.paused = true;
+    At(0s, put);
+
+    EXPECT_EQ(changes_in_last_commit(), 1u);
+    EXPECT_TRUE(TaskOf("report").state.paused);
+    Until(10s);
+    EXPECT_THAT(Due(), IsEmpty());
+    // A change that says nothing of it leaves it so.
+    At(10s, Put({.every = 2s, .options = Parallel()}));
+    Until(20s);
+    EXPECT_THAT(Due(), IsEmpty());
+    PutTask resumed = Put({.every = 2s, .options = Parallel()});
+    resumed.paused = false;
+    At(20s, resumed);
+    Until(23s);
+    EXPECT_THAT(Due(), Not(IsEmpty()));
+    EXPECT_FALSE(TaskOf("report").state.paused);
 }
 
 }  // namespace

@@ -37,6 +37,21 @@ struct HttpClientOptions {
     HttpLog log = {};
 };
 
+struct HttpAnswer {
+    int status = 0;
+    HttpHeaders headers;
+    std::string body;
+};
+
+// Takes an answer as it comes, for those that have no end. On the io thread; returning false ends
+// the call with kCancelled.
+class HttpAnswerSink {
+  public:
+    virtual ~HttpAnswerSink() = default;
+    virtual bool OnHead(const HttpAnswer& head) = 0;
+    virtual bool OnPiece(std::string_view piece) = 0;
+};
+
 struct HttpCall {
     HttpMethod method = HttpMethod::kGet;
     std::string url;
@@ -46,12 +61,9 @@ struct HttpCall {
     std::size_t response_bytes_max = 4 << 20;                      // kExhausted beyond.
     // Instead of the client's. Calls to one host must agree on it: they share connections.
     std::function<bool(const IpAddress&)> allow_address = {};
-};
-
-struct HttpAnswer {
-    int status = 0;
-    HttpHeaders headers;
-    std::string body;
+    // Set: the body goes there, of whatever size, and HttpAnswer::body stays empty. `timeout` is then
+    // the longest silence.
+    std::shared_ptr<HttpAnswerSink> sink = {};
 };
 
 using HttpDone = std::move_only_function<void(Result<HttpAnswer>)>;

@@ -213,8 +213,14 @@ bool ClientCall::ParseReceived() {
         scanner_ = HeadScanner();
         answer_ = HttpAnswer();
     }
-    if (!parser_->is_done()) in_.erase(0, parser_->ParseBody(in_));
-    if (too_large_) {
+    if (call_.sink) {
+        if (!std::exchange(head_told_, true)) unwanted_ = !call_.sink->OnHead(answer_);
+        ArmDeadline();
+    }
+    if (!unwanted_ && !parser_->is_done()) in_.erase(0, parser_->ParseBody(in_));
+    if (unwanted_) {
+        Fail(ErrorCode::kCancelled, "what " + origin_ + " sends is not wanted any more");
+    } else if (too_large_) {
         Fail(ErrorCode::kExhausted,
              fmt::format("{} answers with more than {} bytes", origin_, call_.response_bytes_max));
     } else if (parser_->refusal() != 0 || (!parser_->is_done() && in_.size() > head_bytes_max)) {
@@ -233,6 +239,10 @@ bool ClientCall::TakeHead() {
         parser_ = std::make_unique<ResponseParser>(limits, answer_.headers,
                                                    call_.method == HttpMethod::kHead);
         parser_->set_piece([this](std::string_view piece) {
+            if (call_.sink) {
+                unwanted_ = unwanted_ || !call_.sink->OnPiece(piece);
+                return !unwanted_;
+            }
             too_large_ |= piece.size() > call_.response_bytes_max - answer_.body.size();
             if (!too_large_) answer_.body.append(piece);
             return !too_large_;
@@ -241,7 +251,7 @@ bool ClientCall::TakeHead() {
         in_.erase(0, size);
         answer_.status = parser_->status();
         // No need to read what cannot be kept.
-        too_large_ = good && call_.method != HttpMethod::kHead &&
+        too_large_ = good && !call_.sink && call_.method != HttpMethod::kHead &&
                      parser_->content_length().value_or(0) > call_.response_bytes_max;
     }
     if (!good) Fail(ErrorCode::kUnknown, origin_ + " sends a malformed or too large head");

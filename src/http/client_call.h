@@ -64,6 +64,8 @@ class ClientCall : public std::enable_shared_from_this<ClientCall> {
     int interim_ = 0;  // 1xx answers seen.
     HttpAnswer answer_;
     bool too_large_ = false;
+    bool head_told_ = false;  // To call_.sink.
+    bool unwanted_ = false;   // The sink wants no more.
 };
 
 }  // namespace takt::internal

@@ -38,7 +38,10 @@ EventStreamCore::EventStreamCore(std::shared_ptr<Transport> transport,
     : transport_(std::move(transport)),
       options_(std::move(options)),
       outbox_(std::make_shared<Outbox>(transport_, options_->buffer_bytes_max)),
-      last_write_(SteadyClock::now().time_since_epoch().count()) {}
+      last_write_(SteadyClock::now().time_since_epoch().count()) {
+    if (!options_->on_drain) return;
+    outbox_->set_on_empty([options = options_] { options->on_drain(); });
+}
 
 bool EventStreamCore::Write(const ServerSentEvent& event) {
     return WriteFormatted(FormatEvent(event));

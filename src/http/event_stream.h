@@ -51,6 +51,9 @@ struct EventStreamOptions {
     // A comment after this much silence: keeps proxies from closing and finds dead clients.
     std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
 
+    // Everything written so far has left; for who has more than fits the buffer. On the server's
+    // thread, while the stream is open.
+    std::move_only_function<void()> on_drain;
     // Both on the server's thread, each once; on_close also when the server stops.
     std::move_only_function<void(std::shared_ptr<EventStream>)> on_open;
     std::move_only_function<void()> on_close;

@@ -81,6 +81,7 @@ void Outbox::Flush() {
                 written_ += result.bytes;
                 bytes_.fetch_sub(result.bytes, std::memory_order_relaxed);
                 progress_ = SteadyClock::now();
+                if (on_empty_ && bytes() == 0) on_empty_();
                 continue;
             case IoState::kWantRead:
             case IoState::kWantWrite:

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,6 +24,9 @@ std::span<char> ReadScratch();
 class Outbox : public std::enable_shared_from_this<Outbox> {
   public:
     Outbox(std::shared_ptr<Transport> transport, std::size_t bytes_max);
+
+    // Before anything is written. Called on the io thread whenever all has been.
+    void set_on_empty(std::function<void()> on_empty) { on_empty_ = std::move(on_empty); }
 
     // Any thread. Takes both parts or nothing; false when they do not fit or nothing more is taken.
     bool Append(std::string_view head, std::string_view body);
@@ -60,6 +64,7 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     std::string writing_;
     std::size_t written_ = 0;
     Steady progress_{};
+    std::function<void()> on_empty_;
 };
 
 }  // namespace takt::internal

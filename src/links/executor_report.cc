@@ -3,6 +3,8 @@
 #include <boost/json/value.hpp>
 
 #include "base/json.h"
+#include "base/utf8.h"
+#include "links/frame_inputs.h"
 
 namespace takt::internal {
 namespace {
@@ -46,6 +48,35 @@ Result<boost::intrusive_ptr<Outcome>> ReadError(const json::value& error) {
                    message ? std::string_view(message->get_string()) : "");
 }
 
+void AppendLines(std::string& to, std::string_view text) {
+    if (text.empty()) return;
+    to.append(text);
+    if (!text.ends_with('\n')) to.push_back('\n');
+}
+
+// A text, or a list of lines.
+Result<std::string> ReadLines(const json::value& value, std::string_view field) {
+    std::string lines;
+    if (value.is_null()) return lines;
+    if (value.is_string()) {
+        AppendLines(lines, value.get_string());
+        return lines;
+    }
+    if (!value.is_array()) return Bad(field, "must be a text or a list of lines");
+    for (const json::value& line : value.get_array()) {
+        if (!line.is_string()) return Bad(field, "must be a text or a list of lines");
+        lines.append(line.get_string());
+        // An empty line is one too.
+        if (!line.get_string().ends_with('\n')) lines.push_back('\n');
+    }
+    return lines;
+}
+
+Result<std::string> ReadLog(const json::object& object) {
+    const json::value* log = object.if_contains("log");
+    return log ? ReadLines(*log, "log") : std::string();
+}
+
 // Nothing if there is no status, or one that is not final.
 Result<std::optional<ExecutorReport>> ReadReport(const json::object& object) {
     const json::value* name = object.if_contains("status");
@@ -67,6 +98,9 @@ Result<std::optional<ExecutorReport>> ReadReport(const json::object& object) {
         (*outcome)->data = Text(text);
     }
     report.outcome = std::move(*outcome);
+    auto log = ReadLog(object);
+    if (!log) return std::unexpected(log.error());
+    report.log = std::move(*log);
     return report;
 }
 
@@ -108,7 +142,10 @@ PushAnswer ReadOk(const std::string& body) {
         return Ended(Reason::kRejected, 200,
                      "the executor's answer cannot be understood: " + report.error().detail, false);
     }
-    return {.ended = std::move(*report)};
+    PushAnswer answer{.ended = std::move(*report)};
+    // A log that cannot be read is no reason to doubt an attempt that goes on.
+    if (!answer.ended) answer.log = ReadLog(value->get_object()).value_or("");
+    return answer;
 }
 
 }  // namespace
@@ -124,11 +161,12 @@ Result<CallbackBody> ReadCallback(std::string_view body) {
             auto text = ReadText(member.value(), key);
             if (!text) return std::unexpected(text.error());
             (key == "token" ? callback.token : callback.execution_id) = std::move(*text);
-        } else if (key != "status" && key != "result" && key != "error" && key != "retryable") {
+        } else if (key != "status" && key != "result" && key != "error" && key != "retryable" &&
+                   key != "log") {
             return Fail(ErrorCode::kInvalid,
                         "there is no field '" + std::string(key.substr(0, 64)) +
-                            "'; a callback has status, result, error, retryable, token and "
-                            "execution_id",
+                            "'; a callback has status, result, error, retryable, log, token "
+                            "and execution_id",
                         std::string(key.substr(0, 64)));
         }
     }
@@ -137,6 +175,74 @@ Result<CallbackBody> ReadCallback(std::string_view body) {
     if (!*report) return Bad("status", "must be success, completed or failed");
     callback.report = std::move(**report);
     return callback;
+}
+
+static Result<void> ReadProgress(const json::value& value, NewsBody& news) {
+    if (!value.is_object()) return Bad("progress", "must be {percent, message}");
+    for (const auto& member : value.get_object()) {
+        if (member.key() == "percent") {
+            boost::system::error_code error;
+            const double percent = member.value().to_number<double>(error);
+            if (error || !(percent >= 0 && percent <= 100)) {
+                return Bad("progress.percent", "must be a number from 0 to 100");
+            }
+            news.fraction = percent / 100;
+        } else if (member.key() == "message") {
+            auto text = ReadText(member.value(), "progress.message");
+            if (!text) return std::unexpected(text.error());
+            news.message = CutUtf8(*text, kErrorBytesMax);
+        } else {
+            return Bad("progress", "has percent and message only");
+        }
+    }
+    if (!news.fraction) return Bad("progress.percent", "is missing");
+    return {};
+}
+
+Result<NewsBody> ReadNews(std::string_view body) {
+    const auto value = ParseJson(body, {.bytes_max = kReportBytesMax});
+    if (!value) return std::unexpected(value.error());
+    if (!value->is_object()) return Fail(ErrorCode::kInvalid, "send a JSON object with lines");
+    NewsBody news;
+    for (const auto& member : value->get_object()) {
+        const std::string_view key = member.key();
+        if (key == "lines") {
+            auto lines = ReadLines(member.value(), key);
+            if (!lines) return std::unexpected(lines.error());
+            news.lines = std::move(*lines);
+        } else if (key == "progress") {
+            if (auto read = ReadProgress(member.value(), news); !read) {
+                return std::unexpected(read.error());
+            }
+        } else if (key == "token") {
+            auto token = ReadText(member.value(), key);
+            if (!token) return std::unexpected(token.error());
+            news.token = std::move(*token);
+        } else {
+            return Fail(ErrorCode::kInvalid,
+                        "there is no field '" + std::string(key.substr(0, 64)) +
+                            "'; a log has lines, progress and token",
+                        std::string(key.substr(0, 64)));
+        }
+    }
+    return news;
+}
+
+void AppendLog(SessionId session, const AttemptRef& attempt, std::string_view lines,
+               std::vector<Input>& inputs) {
+    const FrameInputLimits limits;
+    std::string piece;
+    while (!lines.empty()) {
+        const std::size_t end = std::min(lines.find('\n'), lines.size());
+        const std::string_view line = CutUtf8(lines.substr(0, end), limits.log_line_bytes_max);
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+        if (!piece.empty() && piece.size() + line.size() + 1 > limits.log_piece_bytes_max) {
+            inputs.emplace_back(LogLines{session, attempt, piece});
+            piece.clear();
+        }
+        piece.append(line).push_back('\n');
+    }
+    if (!piece.empty()) inputs.emplace_back(LogLines{session, attempt, piece});
 }
 
 PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer) {

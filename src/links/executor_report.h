@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
+#include "engine/input.h"
 #include "http/client.h"
 #include "model/execution.h"
 
@@ -15,6 +17,7 @@ struct ExecutorReport {
     bool success = false;
     bool retryable = true;
     OutcomePtr outcome;  // Never null.
+    std::string log;     // What it wrote: lines, each ended by a newline.
 };
 
 // An error message beyond this is cut: it is stored with the execution and shown in lists.
@@ -29,12 +32,29 @@ struct CallbackBody {
     std::string execution_id;
 };
 // {"status": "success" | "completed" | "failed", "result": …, "error": "…" | {code, message},
-// "retryable": …, "token": "…", "execution_id": "…"}. kInvalid names the field at fault.
+// "retryable": …, "log": "…" | ["…"], "token": "…", "execution_id": "…"}. kInvalid names the field
+// at fault.
 Result<CallbackBody> ReadCallback(std::string_view body);
+
+// What an executor says while it works.
+struct NewsBody {
+    std::string lines;  // Each ended by a newline.
+    std::optional<double> fraction;
+    std::string message;
+    std::string token;
+};
+// {"lines": "…" | ["…"], "progress": {"percent": 0 to 100, "message": "…"}, "token": "…"}. kInvalid
+// names the field at fault.
+Result<NewsBody> ReadNews(std::string_view body);
+
+// The inputs that hand `lines` to the engine: long lines cut, in pieces that fit a commit.
+void AppendLog(SessionId session, const AttemptRef& attempt, std::string_view lines,
+               std::vector<Input>& inputs);
 
 // What an answer to POST /execute means.
 struct PushAnswer {
     std::optional<ExecutorReport> ended;  // Nothing: a callback will tell.
+    std::string log;                      // What it wrote so far, if nothing has ended.
     bool instance_failed = false;         // It is the instance, not the task, that does not work.
 };
 PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer);

@@ -10,7 +10,7 @@ namespace {
 // More spare frames than any release fills are memory for nothing.
 constexpr std::size_t kSpareMax = 256;
 // A frame keeps its memory for the next release, unless it grew beyond this.
-constexpr std::size_t kKeptBytesMax = 256 << 10;
+constexpr std::size_t kFrameBytesKept = 256 << 10;
 
 void Fill(worker::v1::Attempt& out, const ExecutionId& execution, std::uint32_t attempt,
           const Token& token) {
@@ -33,7 +33,8 @@ std::string Str(std::string_view text) {
 
 }  // namespace
 
-Outgoing::Outgoing(std::size_t compress_bytes_min) : compress_bytes_min_(compress_bytes_min) {}
+Outgoing::Outgoing(std::size_t compress_bytes_min, const TracePolicy& tracing)
+    : compress_bytes_min_(compress_bytes_min), tracing_(tracing) {}
 
 Outgoing::~Outgoing() = default;
 
@@ -80,7 +81,11 @@ void Outgoing::Add(Frame& frame, const Assign& assign) {
         for (const auto& [key, value] : task.options->metadata) {
             (*out.mutable_metadata())[Str(key)] = Str(value);
         }
-        out.set_traceparent(Str(task.options->trace));
+    }
+    if (tracing_.enabled || !task.opt().trace.empty()) {
+        const TraceHeaders headers = AttemptHeaders(tracing_, execution);
+        out.set_traceparent(headers.traceparent);
+        out.set_tracestate(Str(headers.tracestate));
     }
     out.set_timeout_ms(static_cast<std::uint64_t>(assign.timeout.count()));
     out.set_scheduled_at_ms(
@@ -105,7 +110,7 @@ void Outgoing::Add(Frame& frame, const DrainNotice& drain) {
 }
 
 void Outgoing::Empty(Frame& frame) {
-    if (frame.payload_bytes > kKeptBytesMax) {
+    if (frame.payload_bytes > kFrameBytesKept) {
         frame.message = std::make_unique<worker::v1::SchedulerFrame>();
     } else {
         frame.message->Clear();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/effects.h"
+#include "trace/execution_trace.h"
 
 namespace takt::worker::v1 {
 class SchedulerFrame;
@@ -30,7 +31,7 @@ class Outgoing {
 
     // `compress_bytes_min`: payloads from this size on are compressed for workers that accept it;
     // 0 is never.
-    explicit Outgoing(std::size_t compress_bytes_min);
+    Outgoing(std::size_t compress_bytes_min, const TracePolicy& tracing);
     ~Outgoing();
 
     // The session's frame of this release; made, if it is the first time that it is asked for.
@@ -57,6 +58,7 @@ class Outgoing {
     void Clear();
 
     const std::size_t compress_bytes_min_;
+    const TracePolicy tracing_;
     std::vector<Frame> frames_;  // The first used_ are of this release, the others spare.
     std::size_t used_ = 0;
     std::unordered_map<SessionId, std::size_t> index_;

@@ -39,7 +39,13 @@ HttpCall MakePushCall(const Worker& worker, const Execution& execution, const Pu
                   .headers = {{"Content-Type", "application/json"}, {"X-Takt-Token", token}},
                   .timeout = terms.timeout,
                   .response_bytes_max = kReportBytesMax};
-    if (!task.opt().trace.empty()) call.headers.emplace_back("traceparent", task.opt().trace.str());
+    TraceHeaders trace = AttemptHeaders(terms.tracing, execution);
+    if (!trace.traceparent.empty()) {
+        call.headers.emplace_back("traceparent", std::move(trace.traceparent));
+    }
+    if (!trace.tracestate.empty()) {
+        call.headers.emplace_back("tracestate", std::move(trace.tracestate));
+    }
     const std::string callback = std::string(terms.callback_base) + "/api/v1/executions/" +
                                  execution.id.text().str() + "/callback";
     JsonWriter json(call.body);

@@ -8,6 +8,7 @@
 #include "http/client.h"
 #include "model/execution.h"
 #include "model/worker.h"
+#include "trace/execution_trace.h"
 
 namespace takt::internal {
 
@@ -15,6 +16,7 @@ struct PushTerms {
     std::string_view callback_base;  // "http://scheduler:8080"
     Time deadline{};                 // Of the attempt.
     Duration timeout{};              // Of the call.
+    TracePolicy tracing;
 };
 
 HttpCall MakePushCall(const Worker& worker, const Execution& execution, const PushTerms& terms);

@@ -79,6 +79,9 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
     if (!current) return done(JudgeCallback(*row, report));
     const AttemptRef attempt{row->id, row->attempt, row->token};
     if (const auto instance = Find(row->worker)) instance->OnEnded(attempt);
+    std::vector<Input> lines;
+    AppendLog(callbacks_session_, attempt, report.report.log, lines);
+    if (!lines.empty()) context_->node->Tell(std::move(lines));
     context_->node->Tell(internal::Report{.session = callbacks_session_,
                                           .attempt = attempt,
                                           .success = report.report.success,
@@ -87,6 +90,36 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
     Waiting& waiting = waiting_[{attempt.execution.text(), attempt.attempt}];
     waiting.success = report.report.success;
     waiting.callers.emplace_back(std::move(report), std::move(done));
+}
+
+void PushLink::TakeNews(News news, CallbackDone done) {
+    context_->node->Look([this, news = std::move(news), done = std::move(done),
+                          alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
+        if (!alive.lock()) return done({Kind::kUnavailable, "the scheduler stops"});
+        if (!engine) {
+            return done({Kind::kUnavailable, "the leader has just changed; say it again"});
+        }
+        const Execution* row = engine->Find(news.execution);
+        if (!row) {
+            return done({Kind::kStale, "the execution is finished, or there is none of this id"});
+        }
+        if (row->token != news.token ||
+            (row->status != Status::kScheduled && row->status != Status::kRunning)) {
+            if (row->attempt <= 1 && row->token != news.token) {
+                return done({Kind::kForeign, "the token is not one of this execution's"});
+            }
+            return done({Kind::kStale, "the attempt is over; what it writes is not kept"});
+        }
+        const AttemptRef attempt{row->id, row->attempt, row->token};
+        std::vector<Input> inputs;
+        AppendLog(callbacks_session_, attempt, news.body.lines, inputs);
+        if (news.body.fraction) {
+            inputs.emplace_back(Progress{callbacks_session_, attempt, *news.body.fraction,
+                                         Text(news.body.message)});
+        }
+        if (!inputs.empty()) context_->node->Tell(std::move(inputs));
+        done({Kind::kAccepted, ""});
+    });
 }
 
 void PushLink::OnVerdict(const internal::Verdict& verdict) {

@@ -195,7 +195,8 @@ void PushInstance::Send(Attempt& attempt) {
     const Duration left = attempt.deadline - context_->runtime.Now().wall;
     const PushTerms terms{.callback_base = context_->config.callback_base,
                           .deadline = attempt.deadline,
-                          .timeout = std::clamp(left, Duration(1), context_->config.timeout)};
+                          .timeout = std::clamp(left, Duration(1), context_->config.timeout),
+                          .tracing = context_->config.tracing};
     context_->node->Tell(Started{.session = session_, .attempt = attempt.ref()});
     context_->execute(Guarded(MakePushCall(row_, attempt.assign.execution, terms)),
                       [&runtime = context_->runtime, weak = weak_from_this(),
@@ -213,6 +214,9 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
     PushAnswer meaning = ReadPushAnswer(answer);
     if (answer) heard_at_ = context_->runtime.Now().steady;
     if (Attempt* attempt = Find(ref); attempt && attempt->phase == Phase::kCalling) {
+        std::vector<Input> lines;
+        AppendLog(session_, ref, meaning.ended ? meaning.ended->log : meaning.log, lines);
+        if (!lines.empty()) context_->node->Tell(std::move(lines));
         if (meaning.ended) {
             context_->node->Tell(internal::Report{.session = session_,
                                                   .attempt = ref,

@@ -22,6 +22,7 @@
 #include "links/executor_policy.h"
 #include "model/worker.h"
 #include "node/runtime.h"
+#include "trace/execution_trace.h"
 
 namespace takt::internal {
 
@@ -41,6 +42,7 @@ struct PushLinkConfig {
     Duration lease{30'000};               // As the engine's: kept alive well within it.
     Duration forgotten{3'600'000};        // As the engine's: an executor gone this long.
     CircuitBreakerConfig breaker;
+    TracePolicy tracing;
 };
 
 // Sends an HTTP call; the answer may come on any thread.

@@ -83,7 +83,18 @@ class PushLink final : public Sink {
     // An executor says how an attempt ended.
     void Callback(CallbackReport report, CallbackDone done);
 
+    // An executor says what it does while it does it: lines for the log, how far it is. Answers at
+    // once; the lines are stored with the next commit.
+    struct News {
+        ExecutionId execution;
+        Token token{};
+        NewsBody body;
+    };
+    void TakeNews(News news, CallbackDone done);
+
     std::optional<PushView> View(const WorkerId& id) const;
+    // Whether a session is one of its executors'. On the node's thread.
+    bool Has(SessionId session) const { return context_->sessions.contains(session); }
 
     void Release(const Effects& effects) override;
     void OnRole(Role role) override;

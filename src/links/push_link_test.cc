@@ -428,5 +428,57 @@ TEST(PushLink, ANewLeaderDoesNotSendAgainWhatWasTakenLongAgo) {
     EXPECT_EQ(executor.orders(), 1u);
 }
 
+// --- What executors write -----------------------------------------------------------------------
+
+// An executor that answers when all is done sends its log along.
+TEST(PushLink, TheLogInAnAnswerIsKept) {
+    FakeExecutor executor;
+    executor.AnswerWith(200, R"({"status":"success","log":["read 3 rows","wrote them"]})");
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(executor));
+
+    const ExecutionId id = stack.Submit();
+
+    ASSERT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskCompleted, id));
+    EXPECT_TRUE(stack.watcher.AwaitLog("read 3 rows\nwrote them\n"));
+}
+
+// A long report tells what it does while it does it.
+TEST(PushLink, AnExecutorWritesWhileItWorks) {
+    FakeExecutor executor;
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(executor));
+    const ExecutionId id = stack.Submit();
+    const Order order = executor.AwaitOrder(1);
+
+    EXPECT_EQ(
+        stack.Say(order.execution, order.token,
+                  R"({"lines":"page 1\npage 2","progress":{"percent":40,"message":"2 of 5"}})"),
+        Kind::kAccepted);
+    EXPECT_TRUE(stack.watcher.AwaitLog("page 1\npage 2\n"));
+    EXPECT_EQ(stack.ProgressOf(id), 0.4);
+    EXPECT_EQ(stack.Say(order.execution, std::string(32, '0'), R"({"lines":"forged"})"),
+              Kind::kForeign);
+    EXPECT_EQ(stack.Callback(order.execution, order.token, true), Kind::kAccepted);
+    EXPECT_EQ(stack.Say(order.execution, order.token, R"({"lines":"too late"})"), Kind::kStale);
+    EXPECT_FALSE(stack.watcher.log().contains("forged"));
+}
+
+TEST(ReadNews, NamesTheFieldAtFault) {
+    for (const auto& [body, field] : std::vector<std::pair<std::string, std::string>>{
+             {R"({"lines":[1]})", "lines"},
+             {R"({"progress":{"percent":101}})", "progress.percent"},
+             {R"({"progress":{"message":"x"}})", "progress.percent"},
+             {R"({"progress":7})", "progress"},
+             {R"({"line":"x"})", "line"}}) {
+        const auto news = ReadNews(body);
+        ASSERT_FALSE(news) << body;
+        EXPECT_EQ(news.error().field, field) << body;
+    }
+    const auto good = ReadNews(R"({"lines":["a","b\n",""]})");
+    ASSERT_TRUE(good);
+    EXPECT_EQ(good->lines, "a\nb\n\n");
+}
+
 }  // namespace
 }  // namespace takt::internal

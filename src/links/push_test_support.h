@@ -27,6 +27,7 @@ struct Order {
     std::string token;
     std::string header_token;
     std::string body;
+    std::string traceparent;
     int attempt = 0;
 };
 
@@ -100,6 +101,7 @@ class FakeExecutor {
                 .token = text("callback_token"),
                 .header_token = std::string(request.headers.Find("X-Takt-Token").value_or("")),
                 .body = request.body,
+                .traceparent = std::string(request.headers.Find("traceparent").value_or("")),
                 .attempt = static_cast<int>(json.at("attempt").as_int64())};
             Answering answering;
             {
@@ -197,6 +199,23 @@ class PushStack {
         return Await<CallbackAnswer>(
                    [&](auto done) { link_.Callback(std::move(report), std::move(done)); })
             .verdict;
+    }
+    CallbackAnswer::Verdict Say(const std::string& execution, const std::string& token,
+                                const std::string& body) {
+        PushLink::News news{.execution = ExecutionId(Text(execution)),
+                            .token = ParseToken(token).value_or(Token{}),
+                            .body = *ReadNews(body)};
+        return Await<CallbackAnswer>(
+                   [&](auto done) { link_.TakeNews(std::move(news), std::move(done)); })
+            .verdict;
+    }
+    double ProgressOf(const ExecutionId& id) {
+        return Await<double>([&](auto done) {
+            node_->Look([id, done = std::move(done)](const Engine* engine) mutable {
+                const ProgressView* progress = engine->FindProgress(id);
+                done(progress ? progress->fraction : -1);
+            });
+        });
     }
     ExecutionId Submit(std::uint32_t retries_max = 0, Duration timeout = Duration(60'000)) {
         const NewTaskPtr task = new Task;

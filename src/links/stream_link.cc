@@ -14,7 +14,7 @@ namespace takt::internal {
 struct StreamLink::Sender {
     explicit Sender(StreamSessions& all)
         : sessions(all),
-          outgoing(all.config().compress_bytes_min),
+          outgoing(all.config().compress_bytes_min, all.config().tracing),
           frame_bytes_max(
               std::min(all.config().frame_bytes_max, all.config().queue_bytes_max / 2)) {}
 

@@ -21,6 +21,7 @@
 #include "links/frame_inputs.h"
 #include "node/runtime.h"
 #include "node/sink.h"
+#include "trace/execution_trace.h"
 
 namespace takt::internal {
 
@@ -37,6 +38,7 @@ struct StreamLinkConfig {
     std::size_t queue_bytes_max = 64 << 20;  // A worker that lags further behind is cut off.
     std::size_t compress_bytes_min = 8 << 10;
     FrameInputLimits limits;
+    TracePolicy tracing;
 };
 
 // Since the start. A copy.

@@ -23,7 +23,7 @@ std::size_t SizeOf(const std::vector<Text>& texts) {
 std::size_t SizeOf(const TaskOptions& options) {
     std::size_t bytes = kRowBytes + options.strategy_name.size() + SizeOf(options.metadata) +
                         SizeOf(options.labels) + options.executor.size() +
-                        options.unique_key.size() + options.trace.size() +
+                        options.unique_key.size() + options.trace.size() + options.trace_state.size() +
                         options.concurrency_key.size();
     if (options.recurrence) {
         bytes += options.recurrence->cron.size() + options.recurrence->timezone.size() +
@@ -43,7 +43,12 @@ struct Sizer {
         const Execution& row = change.row;
         std::size_t bytes =
             row.id.text().size() + SizeOf(row.task) + row.worker.text().size() + row.payload.size();
-        if (row.outcome) bytes += row.outcome->message.size() + row.outcome->data.size();
+        if (row.outcome) {
+            bytes += row.outcome->message.size() + row.outcome->data.size();
+            for (const PastAttempt& past : row.outcome->past) {
+                bytes += 40 + past.worker.text().size() + past.message.size();
+            }
+        }
         return bytes;
     }
     std::size_t operator()(const TaskPut& change) const { return SizeOf(change.row.task); }

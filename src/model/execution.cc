@@ -1,5 +1,6 @@
 #include "model/execution.h"
 
+#include "base/utf8.h"
 #include "model/names.h"
 
 namespace takt::internal {
@@ -10,6 +11,8 @@ constexpr std::array<std::string_view, 11> kReasons = {
     "skipped", "missed",         "replaced", "undecodable", "rejected",
 };
 constexpr std::array<std::string_view, 3> kOrigins = {"once", "fire", "trigger"};
+constexpr std::array<std::string_view, 4> kAttemptEnds = {"failed", "lost", "returned",
+                                                          "cancelled"};
 constexpr std::string_view kHex = "0123456789abcdef";
 
 int HexDigit(char c) {
@@ -59,6 +62,32 @@ OutcomePtr MakeOutcome(Reason reason, Text message) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = reason;
     outcome->message = std::move(message);
+    return outcome;
+}
+
+std::string_view Name(AttemptEnd end) {
+    return names::Find(kAttemptEnds, end);
+}
+
+OutcomePtr RememberAttempt(const Execution& row, const AttemptEnding& ending) {
+    auto outcome = boost::intrusive_ptr<Outcome>(row.outcome ? new Outcome(*row.outcome)
+                                                             : new Outcome);
+    auto& past = outcome->past;
+    if (past.size() >= kPastAttemptsMax) past.erase(past.begin());
+    past.push_back({.attempt = row.attempt,
+                    .end = ending.end,
+                    .reason = ending.reason,
+                    .worker = row.worker,
+                    .started_at = row.started_at,
+                    .finished_at = ending.at,
+                    .message = Text(CutUtf8(ending.message, kPastMessageBytesMax))});
+    return outcome;
+}
+
+OutcomePtr WithHistory(OutcomePtr latest, const OutcomePtr& before) {
+    if (!before || before->past.empty()) return latest;
+    auto outcome = boost::intrusive_ptr<Outcome>(latest ? new Outcome(*latest) : new Outcome);
+    outcome->past = before->past;
     return outcome;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/id.h"
 #include "base/text.h"
@@ -40,12 +41,40 @@ enum class Reason : std::uint8_t {
 std::string_view Name(Reason reason);
 std::optional<Reason> ParseReason(std::string_view name);
 
+// How an attempt ended that another one followed. Stored by number: only ever append.
+enum class AttemptEnd : std::uint8_t {
+    kFailed,     // It said so, or ran out of time.
+    kLost,       // Its worker died.
+    kReturned,   // Its worker never got it, or gave it back.
+    kCancelled,  // Somebody ended it, and later ran the execution again.
+};
+std::string_view Name(AttemptEnd end);
+
+// One line of an execution's history.
+struct PastAttempt {
+    std::uint32_t attempt = 0;
+    AttemptEnd end{};
+    Reason reason = Reason::kNone;
+    WorkerId worker;
+    Time started_at{};  // 0 if it never began.
+    Time finished_at{};
+    Text message;  // Cut to kPastMessageBytesMax.
+
+    friend bool operator==(const PastAttempt&, const PastAttempt&) = default;
+};
+// A row is read and written with its history: older attempts and longer messages are left out.
+constexpr std::size_t kPastAttemptsMax = 20;
+constexpr std::size_t kPastMessageBytesMax = 300;
+
 // What an attempt left behind.
 struct Outcome : boost::intrusive_ref_counter<Outcome, boost::thread_safe_counter> {
     Reason reason = Reason::kNone;  // kNone on success.
     std::int32_t code = 0;          // The handler's own number.
     Text message;
     Text data;  // The result; JSON as given.
+    // The attempts before the current one, oldest first. Here, because only what has ended once
+    // has a history, and a million that wait for their first attempt must stay small.
+    std::vector<PastAttempt> past;
 };
 using OutcomePtr = boost::intrusive_ptr<const Outcome>;
 OutcomePtr MakeOutcome(Reason reason, Text message);
@@ -76,6 +105,19 @@ struct Execution {
 
     const Text& input() const { return payload.empty() ? task->payload : payload; }
 };
+
+// The current attempt of `row` has ended at `at`, and is part of its history from now on. Returns the
+// row's outcome with it; `reason` and `message` say how it ended.
+struct AttemptEnding {
+    AttemptEnd end{};
+    Reason reason = Reason::kNone;
+    std::string_view message;
+    Time at{};
+};
+OutcomePtr RememberAttempt(const Execution& row, const AttemptEnding& ending);
+
+// `latest` with the history of `before`.
+OutcomePtr WithHistory(OutcomePtr latest, const OutcomePtr& before);
 
 // Names one attempt. What a worker sends back with every report.
 struct AttemptRef {

@@ -95,6 +95,7 @@ std::unique_ptr<const TaskOptions> Take(Taker& take, const record::Options& from
     options->unique_for = take.For(from.unique_for_ms());
     options->expires_after = take.For(from.expires_after_ms());
     options->trace = from.trace();
+    options->trace_state = from.trace_state();
     options->concurrency_key = from.concurrency_key();
     options->concurrency_max = from.concurrency_max();
     options->rate = {.count = from.rate_count(), .per = take.For(from.rate_per_ms())};
@@ -142,6 +143,17 @@ OutcomePtr Take(Taker& take, const record::Outcome& from) {
     outcome->code = from.code();
     outcome->message = from.message();
     outcome->data = from.data();
+    if (!take.Within(std::size_t(from.past_size()) <= kPastAttemptsMax)) return outcome;
+    for (const record::PastAttempt& past : from.past()) {
+        PastAttempt& attempt = outcome->past.emplace_back();
+        attempt.attempt = past.attempt();
+        attempt.end = take.OneOf(past.end(), AttemptEnd::kCancelled);
+        attempt.reason = take.OneOf(past.reason(), Reason::kRejected);
+        if (!past.worker().empty()) attempt.worker = WorkerId(past.worker());
+        attempt.started_at = take.At(past.started_at_ms());
+        attempt.finished_at = take.At(past.finished_at_ms());
+        attempt.message = past.message();
+    }
     return outcome;
 }
 

@@ -61,6 +61,7 @@ void Put(const TaskOptions& options, record::Options& to) {
     to.set_unique_for_ms(options.unique_for.count());
     to.set_expires_after_ms(options.expires_after.count());
     Put(options.trace, *to.mutable_trace());
+    Put(options.trace_state, *to.mutable_trace_state());
     Put(options.concurrency_key, *to.mutable_concurrency_key());
     to.set_concurrency_max(options.concurrency_max);
     to.set_rate_count(options.rate.count);
@@ -104,6 +105,16 @@ void Put(const Outcome& outcome, record::Outcome& to) {
     to.set_code(outcome.code);
     Put(outcome.message, *to.mutable_message());
     Put(outcome.data, *to.mutable_data());
+    for (const PastAttempt& attempt : outcome.past) {
+        record::PastAttempt& past = *to.add_past();
+        past.set_attempt(attempt.attempt);
+        past.set_end(static_cast<std::uint32_t>(attempt.end));
+        past.set_reason(static_cast<std::uint32_t>(attempt.reason));
+        Put(attempt.worker.view(), *past.mutable_worker());
+        past.set_started_at_ms(Ms(attempt.started_at));
+        past.set_finished_at_ms(Ms(attempt.finished_at));
+        Put(attempt.message, *past.mutable_message());
+    }
 }
 
 void PutState(const Execution& execution, record::State& to) {

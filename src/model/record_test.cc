@@ -28,6 +28,7 @@ TaskOptions FullOptions() {
     options.unique_for = 17s;
     options.expires_after = 19s;
     options.trace = "00-11-22-01";
+    options.trace_state = "vendor=opaque";
     options.concurrency_key = "c";
     options.concurrency_max = 23;
     options.rate = {.count = 29, .per = 31s};
@@ -74,6 +75,14 @@ OutcomePtr FullOutcome() {
     outcome->code = -97;
     outcome->message = "no such type";
     outcome->data = kBytes;
+    outcome->past = {{.attempt = 1, .end = AttemptEnd::kLost, .worker = WorkerId(Text("w"))},
+                     {.attempt = 2,
+                      .end = AttemptEnd::kCancelled,
+                      .reason = Reason::kRejected,
+                      .worker = WorkerId(Text("v")),
+                      .started_at = Time(Duration(5)),
+                      .finished_at = Time(Duration(7)),
+                      .message = kBytes}};
     return outcome;
 }
 
@@ -107,10 +116,13 @@ void ExpectEqual(const OutcomePtr& a, const OutcomePtr& b) {
     EXPECT_EQ(a->code, b->code);
     EXPECT_EQ(a->message, b->message);
     EXPECT_EQ(a->data, b->data);
+    EXPECT_EQ(a->past, b->past);
 }
 
 void ExpectEqual(const Task& a, const Task& b) {
     EXPECT_TRUE(SameRequest(a, b));
+    EXPECT_EQ(a.opt().trace, b.opt().trace);
+    EXPECT_EQ(a.opt().trace_state, b.opt().trace_state);
     EXPECT_EQ(a.options == nullptr, b.options == nullptr);
     EXPECT_EQ(a.version, b.version);
     EXPECT_EQ(a.created_at, b.created_at);
@@ -292,6 +304,11 @@ TEST(RecordTest, UnknownEnumeratorsAreRefused) {
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(256); }));
     EXPECT_TRUE(
         ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(11); }));
+    EXPECT_TRUE(ExecutionRefused(
+        [](auto& m) { m.mutable_state()->mutable_outcome()->add_past()->set_end(4); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) {
+        for (int i = 0; i < 21; ++i) m.mutable_state()->mutable_outcome()->add_past();
+    }));
     const auto options = [](auto change) {
         return ExecutionRefused(
             [&](record::Execution& m) { change(*m.mutable_task()->mutable_options()); });

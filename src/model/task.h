@@ -109,6 +109,7 @@ struct TaskOptions {
     Duration delay{0};          // One-off tasks: not before this long after they were accepted.
     Duration expires_after{0};  // Dropped if not started this long after its time; 0 is never.
     Text trace;                 // W3C traceparent of the submitter.
+    Text trace_state;           // Its tracestate, handed on as it came.
     Text concurrency_key;  // With concurrency_max: executions that share the key share the cap.
     std::uint32_t concurrency_max = 0;
     RateLimit rate;
@@ -168,7 +169,8 @@ struct TaskRow {
     FireState state;
 };
 
-// Whether both ask for the same thing: all but version, created_at and updated_at are equal.
+// Whether both ask for the same thing: all but version, created_at, updated_at and the trace are
+// equal.
 bool SameRequest(const Task& a, const Task& b);
 
 }  // namespace takt::internal

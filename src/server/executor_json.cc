@@ -290,7 +290,10 @@ void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushV
     json.Field("name", worker.group.view());
     json.Field("base_url", worker.address.view());
     json.Field("health_check_url", worker.health_url.view());
-    json.Field("status", Name(worker.status));
+    // It may say so itself in a heartbeat; an open circuit is shown as that.
+    const bool draining = worker.status == WorkerStatus::kOnline && slot.load.draining &&
+                          !(view && view->circuit == CircuitBreaker::State::kOpen);
+    json.Field("status", Name(draining ? WorkerStatus::kDraining : worker.status));
     json.Field("status_reason", worker.status_reason.view());
     json.Key("types").BeginArray();
     for (const Text& type : worker.types) json.Value(type.view());

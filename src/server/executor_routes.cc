@@ -112,17 +112,15 @@ void Register(PushLink& link, Call call) {
         const TaskId id = request.task->id;
         self->brought.emplace_back(request.task->name, id.text());
         ++self->waiting;
-        services.node.Ask(PutTask{.task = std::move(request.task)},
-                          [self](const Result<Answer>& answer) {
-                              if (!answer) {
-                                  const std::scoped_lock lock(self->mutex);
-                                  if (!self->failed) self->failed = answer.error();
-                              }
-                              Registering::Done(self);
-                          });
-        if (request.enabled) {
-            services.node.Tell(PauseTask{.task = id, .paused = !*request.enabled});
-        }
+        PutTask put{.task = std::move(request.task)};
+        if (request.enabled) put.paused = !*request.enabled;
+        services.node.Ask(std::move(put), [self](const Result<Answer>& answer) {
+            if (!answer) {
+                const std::scoped_lock lock(self->mutex);
+                if (!self->failed) self->failed = answer.error();
+            }
+            Registering::Done(self);
+        });
     }
     Registering::Done(self);
 }
@@ -207,6 +205,31 @@ void Callback(PushLink& link, Call call) {
                   });
 }
 
+void TakeNews(PushLink& link, Call call) {
+    auto id = PathId<ExecutionId>(call);
+    if (!id) return;
+    auto body = ReadNews(call.request().body);
+    if (!body) return call.RefuseRequest(body.error());
+    const std::string_view header = call.request().headers.Find("X-Takt-Token").value_or("");
+    const auto token = ParseToken(body->token.empty() ? header : std::string_view(body->token));
+    if (!token) {
+        return call.Refuse({401, "unauthorized",
+                            "a log needs the token that came with the execution, as X-Takt-Token "
+                            "or as token in the body"});
+    }
+    link.TakeNews({.execution = *id, .token = *token, .body = std::move(*body)},
+                  [call = std::move(call), id = *id](CallbackAnswer answer) mutable {
+                      if (answer.verdict != CallbackAnswer::Verdict::kAccepted) {
+                          return call.Refuse(ProblemOf(std::move(answer)));
+                      }
+                      std::string text;
+                      JsonWriter json(text);
+                      json.BeginObject().Field("execution_id", id.view());
+                      json.Field("accepted", true).EndObject();
+                      call.Json(202, std::move(text));
+                  });
+}
+
 }  // namespace
 
 std::vector<Route> ExecutorRoutes(PushLink& link) {
@@ -268,6 +291,16 @@ std::vector<Route> ExecutorRoutes(PushLink& link) {
          .gives = "CallbackAnswer",
          .routine = true},
         Callback);
+    add({.method = HttpMethod::kPost,
+         .path = "/api/v1/executions/{id}/log",
+         .permission = Permission::kNone,
+         .tag = "executions",
+         .summary = "An executor adds to the log and tells its progress; needs the attempt's token",
+         .takes = "ExecutorNews",
+         .gives = "CallbackAnswer",
+         .success = 202,
+         .routine = true},
+        TakeNews);
     return routes;
 }
 

@@ -167,6 +167,23 @@ TEST_F(ExecutorsTest, CallbacksWithoutARightTokenAreRefusedWithAReason) {
     EXPECT_EQ(call(R"({"status":"success"})", {{"X-Takt-Token", token}}), 401);
 }
 
+// A log line from who knows where.
+TEST_F(ExecutorsTest, LogsWithoutARightTokenAreRefusedWithAReason) {
+    const std::string path = "/api/v1/executions/e-1/log";
+    const std::string token(32, 'a');
+    const auto call = [&](const std::string& body, HttpHeaderList headers = {}) {
+        return Send(HttpMethod::kPost, path, body, std::move(headers)).status;
+    };
+    EXPECT_EQ(call(R"({"lines":"x"})"), 401);
+    EXPECT_EQ(call(R"({"lines":7})", {{"X-Takt-Token", token}}), 400);
+    EXPECT_EQ(call(R"({"lines":"x"})", {{"X-Takt-Token", token}}), 409) << "there is none";
+    EXPECT_EQ(
+        Send(HttpMethod::kPost, "/api/v1/tasks", R"({"id":"e-1","name":"waits","delay":"1h"})")
+            .status,
+        201);
+    EXPECT_EQ(call(R"({"lines":"x"})", {{"X-Takt-Token", token}}), 401);
+}
+
 // Tokens are on: registering needs an executor's, changing an operator's; a callback brings its
 // own.
 TEST_F(ExecutorsTest, EachRouteNeedsTheRoleThatTheTableNames) {
@@ -218,12 +235,12 @@ TEST_F(ExecutorsTest, OpenApiDescribesEveryRouteOfExecutors) {
     for (const char* path :
          {"/api/v1/executors", "/api/v1/executors/register", "/api/v1/executors/{id}",
           "/api/v1/executors/{id}/status", "/api/v1/executors/{id}/heartbeat",
-          "/api/v1/executions/{id}/callback"}) {
+          "/api/v1/executions/{id}/callback", "/api/v1/executions/{id}/log"}) {
         EXPECT_TRUE(paths.contains(path)) << path;
     }
     const auto& schemas = json.at("components").at("schemas").as_object();
     for (const char* schema : {"Registration", "Executor", "ExecutorList", "ExecutorLoad",
-                               "ExecutorStatus", "Callback", "CallbackAnswer"}) {
+                               "ExecutorStatus", "Callback", "CallbackAnswer", "ExecutorNews"}) {
         EXPECT_TRUE(schemas.contains(schema)) << schema;
     }
 }

@@ -25,6 +25,7 @@
 #include "http/client.h"
 #include "http/server.h"
 #include "links/push_link.h"
+#include "links/scheduler_spans.h"
 #include "links/stream_link.h"
 #include "node/asio_runtime.h"
 #include "server/executor_routes.h"
@@ -40,6 +41,8 @@ namespace {
 // How long running requests may take to finish when the server stops.
 constexpr std::chrono::milliseconds kDrain{2'000};
 constexpr Duration kFlush{500};  // Of statistics, before the lead is given up.
+// As many as may watch events; see EventHub.
+constexpr std::size_t kStreamsMax = 10'000;
 
 std::string DefaultNodeId() {
     std::array<char, 256> host{};
@@ -86,6 +89,10 @@ void LogAccess(const HttpAccess& access) {
          {"request_id", access.request_id}});
 }
 
+TracePolicy TracePolicyOf(const Config& config) {
+    return {.enabled = config.tracing.enabled, .sample_ratio = config.tracing.sample_ratio};
+}
+
 PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address) {
     const Config::Executors& executors = config.executors;
     return {.callback_base = address,
@@ -99,7 +106,10 @@ PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address
             .attempt_timeout = config.engine.timeout,
             .lease = config.engine.worker_lease,
             .forgotten = config.engine.worker_forgotten,
-            .breaker = {}};
+            .breaker = {.failures_max = executors.circuit_failures,
+                        .open_min = executors.circuit_open,
+                        .open_max = executors.circuit_open_max},
+            .tracing = TracePolicyOf(config)};
 }
 
 HttpSend SendBy(HttpClient& client) {
@@ -127,8 +137,10 @@ struct Server::Parts {
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
     AsioRuntime runtime{loop};
     std::unique_ptr<Store> store;
-    std::unique_ptr<HttpClient> client;  // To other schedulers.
+    std::unique_ptr<HttpClient> client;   // To other schedulers.
+    std::unique_ptr<HttpClient> streams;  // The same, for what lasts.
     std::unique_ptr<EventHub> events;
+    std::unique_ptr<SpanExporter> exporter;  // Null unless traces are on.
     std::unique_ptr<Meters> meters;
     std::unique_ptr<Statistics> statistics;
     std::unique_ptr<HttpClient> webhooks;
@@ -140,6 +152,7 @@ struct Server::Parts {
     std::unique_ptr<HttpClient> executors;  // To executors,
     std::unique_ptr<HttpClient> health;     // and for their health.
     std::unique_ptr<PushLink> push;
+    std::unique_ptr<SchedulerSpans> spans;  // Null unless traces are on.
     SinkFan fan;
     std::unique_ptr<Node> node;
     std::shared_ptr<Api> api;
@@ -242,6 +255,9 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     auto client = HttpClient::Create(p.loop, {});
     if (!client) return std::unexpected(client.error());
     p.client = std::move(*client);
+    auto streams = HttpClient::Create(p.loop, {.connections_per_host_max = kStreamsMax});
+    if (!streams) return std::unexpected(streams.error());
+    p.streams = std::move(*streams);
     p.events = std::make_unique<EventHub>();
     p.meters = std::make_unique<Meters>(
         MetersConfig{.enabled = p.config.metrics.enabled, .interval = p.config.metrics.interval});
@@ -251,7 +267,8 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.stream = std::make_unique<StreamLink>(
         p.runtime, StreamLinkConfig{.node = *node_id,
                                     .heartbeat = p.config.scheduler.heartbeat_interval,
-                                    .lease = p.config.engine.worker_lease});
+                                    .lease = p.config.engine.worker_lease,
+                                    .tracing = TracePolicyOf(p.config)});
     auto policy = ExecutorPolicy::Make(p.config.executors.allow, loopback);
     if (!policy) return std::unexpected(policy.error());
     auto executors = HttpClient::Create(
@@ -292,6 +309,18 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
         p.fan.Add(*sink);
     }
     if (watcher) p.fan.Add(*watcher);
+    if (p.config.tracing.enabled) {
+        auto exporter = SpanExporter::Start({.endpoint = p.config.tracing.endpoint,
+                                             .service = "takt-scheduler",
+                                             .instance = node_id->text().str()});
+        if (!exporter) return std::unexpected(exporter.error());
+        p.exporter = std::move(*exporter);
+        p.spans = std::make_unique<SchedulerSpans>(
+            TracePolicyOf(p.config), *p.exporter,
+            [push = p.push.get()](SessionId session) { return push->Has(session); });
+        p.fan.Add(*p.spans);
+        p.meters->WatchSpans(*p.exporter);
+    }
     p.node = std::make_unique<Node>(
         p.runtime, *p.store, NodeConfigOf(p.config, *node_id, p.address), NewRandomSeed(), &p.fan);
     p.stream->Bind(*p.node);
@@ -309,10 +338,12 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
          .alerts = *p.alerts,
          .post = [&loop = p.loop](auto action) { boost::asio::post(loop, std::move(action)); },
          .forward = ForwardOver(*p.client),
+         .stream = StreamOver(*p.streams),
          .config = {.version = kVersion,
                     .access = {.loopback_only = loopback, .insecure = p.config.server.insecure},
                     .prometheus = p.config.metrics.enabled,
                     .task_limits = {.retry_default = p.config.engine.retry},
+                    .tracing = TracePolicyOf(p.config),
                     .bulk_bytes_max = p.config.server.bulk_bytes_max},
          .more_routes = std::move(more_routes),
          .pages = ConsolePage});

@@ -58,7 +58,8 @@ struct WorkerOptions {
     std::size_t compress_bytes_min = 8 << 10;  // Results from this size on; 0 turns zstd off.
     std::size_t frame_bytes_max = 1 << 20;     // Of what is sent at once, if it can be divided.
     std::size_t message_bytes_max = 64 << 20;  // Of what is received.
-    std::string health_listen;  // host:port of /healthz, /readyz and /metrics; empty is none.
+    std::string trace_endpoint;  // Where spans go by OTLP over HTTP; empty is nowhere.
+    std::string health_listen;   // host:port of /healthz, /readyz and /metrics; empty is none.
 
     // On the worker's network thread; must not block it.
     std::function<void(WorkerEvent event, std::string_view detail)> on_event;

@@ -59,7 +59,8 @@ struct AssignedTask {
     std::string payload;  // As submitted.
     std::map<std::string, std::string> metadata;
     Time scheduled_at{};
-    std::string traceparent;  // W3C trace context of the submitter, or empty.
+    std::string traceparent;  // W3C trace context to work under, or empty.
+    std::string tracestate;
 };
 
 // For writes to systems that can refuse stale ones: a later assignment of the same execution is

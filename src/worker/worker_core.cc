@@ -31,7 +31,8 @@ std::string KeyOf(std::string_view execution, std::uint32_t attempt) {
 
 // Runs on the pool's threads, and after the worker is gone if the handler is abandoned: touches
 // nothing but what it is given.
-void RunHandler(const ExecutorRegistry& executors, const HeldPtr& held) {
+void RunHandler(const ExecutorRegistry& executors, RunTracer* tracer, const HeldPtr& held) {
+    auto span = tracer ? tracer->Begin(held->task) : nullptr;
     if (held->timeout > Duration(0)) held->deadline = SteadyClock::now() + held->timeout;
     held->mailbox->Started(held);
     TaskContext context(held->task, *held, held->stop.get_token(), held->deadline);
@@ -50,6 +51,7 @@ void RunHandler(const ExecutorRegistry& executors, const HeldPtr& held) {
             TaskResult::Rejected("this worker has no executor for type '" + held->task.type + "'");
         result.final = false;
     }
+    if (tracer) tracer->End(std::move(span), result);
     held->mailbox->Finished(held, std::move(result));
 }
 
@@ -58,7 +60,7 @@ void RunHandler(const ExecutorRegistry& executors, const HeldPtr& held) {
 WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
                        const WorkerOptions& options,
                        std::shared_ptr<const ExecutorRegistry> executors,
-                       std::function<void(Result<void>)> stopped)
+                       std::shared_ptr<RunTracer> tracer, std::function<void(Result<void>)> stopped)
     : loop_(loop),
       options_(options),
       stopped_(std::move(stopped)),
@@ -71,7 +73,9 @@ WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
                                              });
                                          })),
       pool_({.threads_max = options.capacity, .abandoned_max = options.capacity},
-            [executors](const HeldPtr& held) { RunHandler(*executors, held); }),
+            [executors, tracer = std::move(tracer)](const HeldPtr& held) {
+                RunHandler(*executors, tracer.get(), held);
+            }),
       connector_(loop, client, options_,
                  {.on_open = [this] { OnOpen(); },
                   .on_message = [this](WebSocketMessage message) { OnMessage(message); },
@@ -252,6 +256,7 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
     task.metadata.insert(assign.metadata().begin(), assign.metadata().end());
     task.scheduled_at = Time(Duration(static_cast<Duration::rep>(assign.scheduled_at_ms())));
     task.traceparent = assign.traceparent();
+    task.tracestate = assign.tracestate();
     held->token = assign.attempt().token();
     held->timeout =
         assign.timeout_ms() > 0

@@ -23,6 +23,7 @@
 #include "worker/mailbox.h"
 #include "worker/options.h"
 #include "worker/readings.h"
+#include "worker/run_tracer.h"
 
 namespace takt::internal {
 
@@ -45,6 +46,7 @@ class WorkerCore {
     // turned away for good.
     WorkerCore(boost::asio::io_context& loop, HttpClient& client, const WorkerOptions& options,
                std::shared_ptr<const ExecutorRegistry> executors,
+               std::shared_ptr<RunTracer> tracer,  // Null: attempts are not traced.
                std::function<void(Result<void>)> stopped);
     ~WorkerCore();
 

@@ -81,8 +81,14 @@ Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions optio
         }
         if (user) user(event, detail);
     };
+    std::shared_ptr<RunTracer> tracer;
+    if (!raw->options.trace_endpoint.empty()) {
+        auto started = RunTracer::Start(raw->options.trace_endpoint, raw->options.id);
+        if (!started) return std::unexpected(started.error());
+        tracer = std::move(*started);
+    }
     raw->core = std::make_unique<WorkerCore>(raw->loop, *raw->client, raw->options, raw->executors,
-                                             [raw](Result<void> outcome) {
+                                             std::move(tracer), [raw](Result<void> outcome) {
                                                  const std::scoped_lock lock(raw->mutex);
                                                  raw->outcome = std::move(outcome);
                                                  raw->loop.stop();

@@ -1,6 +1,7 @@
 // Fuzzes what a stranger's bytes meet first: head scanner, request parser with its body, and the
 // WebSocket frame reader. The first byte says where the input is cut in two, because bytes arrive
 // in pieces: the outcome must not depend on the cut.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -64,6 +65,7 @@ class Watcher final : public Sink {
     explicit Watcher(Sink& next) : next_(next) {}
     void Release(const Effects& effects) override {
         next_.Release(effects);
+        if (Sink* also = also_) also->Release(effects);
         const std::scoped_lock lock(mutex_);
         events_.insert(events_.end(), effects.events.begin(), effects.events.end());
         for (const Event& event : effects.events) ++counts_[static_cast<std::size_t>(event.type)];
@@ -77,6 +79,9 @@ class Watcher final : public Sink {
         role_ = role;
         changed_.notify_all();
     }
+
+    // From now on somebody else is told too.
+    void TellAlso(Sink* sink) { also_ = sink; }
 
     template <typename Condition>
     bool Await(Condition condition) {
@@ -127,6 +132,7 @@ class Watcher final : public Sink {
     std::vector<Event> events_;
     std::array<std::size_t, kEventTypeCount> counts_{};
     std::vector<Verdict> verdicts_;
+    std::atomic<Sink*> also_ = nullptr;
     std::string log_;
     Role role_ = Role::kFollower;
 };

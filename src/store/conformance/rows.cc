@@ -20,6 +20,7 @@ std::unique_ptr<const TaskOptions> MakeOptions() {
     options->unique_for = Duration(5000);
     options->expires_after = Duration(6000);
     options->trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    options->trace_state = "vendor=opaque";
     options->concurrency_key = "tenant-1";
     options->concurrency_max = 3;
     options->rate = {10, Duration(1000)};
@@ -38,12 +39,12 @@ std::string ShowOptions(const Task& task) {
     const RetryPolicy r = o.retry.value_or(RetryPolicy{});
     std::string text = fmt::format(
         "retry {} {} {} {} {} {} strategy {} {} metadata {} labels {} executor {} unique {} {} "
-        "expires {} trace {} concurrency {} {} rate {} {} mode {} misfire {} {} backlog {} "
+        "expires {} trace {} {} concurrency {} {} rate {} {} mode {} misfire {} {} backlog {} "
         "deadline {} catch up {}",
         o.retry.has_value(), r.retries_max, r.delay.count(), r.backoff_rate, r.delay_max.count(),
         r.jitter, o.strategy ? static_cast<int>(*o.strategy) : -1, o.strategy_name.view(),
         ShowPairs(o.metadata), ShowPairs(o.labels), o.executor.view(), o.unique_key.view(),
-        o.unique_for.count(), o.expires_after.count(), o.trace.view(), o.concurrency_key.view(),
+        o.unique_for.count(), o.expires_after.count(), o.trace.view(), o.trace_state.view(), o.concurrency_key.view(),
         o.concurrency_max, o.rate.count, o.rate.per.count(), static_cast<int>(o.mode),
         static_cast<int>(o.misfire), o.misfires_max, o.backlog_max, o.start_deadline.count(),
         o.catch_up_after_pause);
@@ -80,6 +81,17 @@ OutcomePtr MakeOutcome(Reason reason, std::int32_t code) {
     outcome->code = code;
     outcome->message = "it said so";
     outcome->data = R"({"rows": 12})";
+    outcome->past = {{.attempt = 1,
+                      .end = AttemptEnd::kLost,
+                      .worker = WorkerId("w-0"),
+                      .finished_at = Time(Duration(1'700'000'000'000))},
+                     {.attempt = 2,
+                      .end = AttemptEnd::kFailed,
+                      .reason = Reason::kTimeout,
+                      .worker = WorkerId("w-1"),
+                      .started_at = Time(Duration(1'700'000'001'000)),
+                      .finished_at = Time(Duration(1'700'000'002'000)),
+                      .message = "took too long"}};
     return outcome;
 }
 
@@ -236,6 +248,11 @@ std::string Show(const Execution& row) {
         text +=
             fmt::format("outcome {} {} {} {}", static_cast<int>(row.outcome->reason),
                         row.outcome->code, Short(row.outcome->message), Short(row.outcome->data));
+        for (const PastAttempt& past : row.outcome->past) {
+            text += fmt::format("\n  attempt {} {} {} {} {} {} {}", past.attempt, Name(past.end),
+                                static_cast<int>(past.reason), past.worker.view(),
+                                Ms(past.started_at), Ms(past.finished_at), Short(past.message));
+        }
     }
     return text;
 }

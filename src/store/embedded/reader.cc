@@ -64,14 +64,16 @@ Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
     const Result<sql::LoadCursor> at = sql::ParseLoadCursor(cursor);
     if (!at) return std::unexpected(at.error());
     if (!at->executions) {
-        LoadTasks(partition, std::string(at->task), page);
+        if (Result<void> tasks = LoadTasks(partition, std::string(at->task), page); !tasks) {
+            return std::unexpected(tasks.error());
+        }
         if (!page.next.empty()) return page;
     }
     LoadExecutions(partition, at->serial, page);
     return page;
 }
 
-void Reader::LoadTasks(Partition partition, const std::string& after, LoadPage& page) {
+Result<void> Reader::LoadTasks(Partition partition, const std::string& after, LoadPage& page) {
     if (after.empty()) {
         load_settings_.Int(partition);
         const Rows settings(load_settings_);
@@ -90,17 +92,17 @@ void Reader::LoadTasks(Partition partition, const std::string& after, LoadPage& 
     load_tasks_.Int(partition);
     load_tasks_.Int(static_cast<std::int64_t>(load_page_rows_) + 1);
     const Rows rows(load_tasks_);
-    std::string last;
-    for (std::size_t count = 0; load_tasks_.Step(); ++count) {
+    while (load_tasks_.Step()) {
         const Row row = load_tasks_.row();
-        if (count == load_page_rows_) {
-            page.next = "t" + last;
+        if (page.tasks.size() == load_page_rows_) {
+            page.next = "t" + page.tasks.back().task->id.text().str();
             break;
         }
-        last = row.Bytes(0);
-        auto task = sql::ReadTaskOrTell(last, row.Bytes(1));
-        if (task) page.tasks.push_back(std::move(*task));
+        Result<TaskRow> task = sql::ReadTask(row.Bytes(0), row.Bytes(1));
+        if (!task) return std::unexpected(task.error());
+        page.tasks.push_back(std::move(*task));
     }
+    return {};
 }
 
 void Reader::LoadExecutions(Partition partition, Serial after, LoadPage& page) {
@@ -175,8 +177,9 @@ Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
     std::vector<TaskRow> found;
     while (list_tasks_.Step()) {
         const Row row = list_tasks_.row();
-        auto task = sql::ReadTaskOrTell(row.Bytes(0), row.Bytes(1));
-        if (task) found.push_back(std::move(*task));
+        Result<TaskRow> task = sql::ReadTask(row.Bytes(0), row.Bytes(1));
+        if (!task) return std::unexpected(task.error());
+        found.push_back(std::move(*task));
     }
     return found;
 }

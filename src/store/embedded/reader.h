@@ -32,7 +32,7 @@ class Reader {
   private:
     class Snapshot;
 
-    void LoadTasks(Partition partition, const std::string& after, LoadPage& page);
+    Result<void> LoadTasks(Partition partition, const std::string& after, LoadPage& page);
     void LoadExecutions(Partition partition, Serial after, LoadPage& page);
 
     Connection connection_;

@@ -100,6 +100,9 @@ TaskResult HttpExecutor::Execute(TaskContext& context) {
                                                      std::to_string(context.task().attempt));
     if (!context.task().traceparent.empty()) {
         call.headers.emplace_back("traceparent", context.task().traceparent);
+        if (!context.task().tracestate.empty()) {
+            call.headers.emplace_back("tracestate", context.task().tracestate);
+        }
     }
     const auto waiting = std::make_shared<Waiting>();
     client_->Send(std::move(call), [waiting](Result<HttpAnswer> answer) {

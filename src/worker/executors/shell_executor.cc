@@ -184,7 +184,7 @@ TaskResult ShellExecutor::Execute(TaskContext& context) {
         .environment = {"TAKT_EXECUTION_ID=" + task.execution_id, "TAKT_TASK_ID=" + task.task_id,
                         "TAKT_TYPE=" + task.type, "TAKT_ATTEMPT=" + std::to_string(task.attempt),
                         "TAKT_EPOCH=" + std::to_string(task.epoch),
-                        "TRACEPARENT=" + task.traceparent}};
+                        "TRACEPARENT=" + task.traceparent, "TRACESTATE=" + task.tracestate}};
     std::string_view input;
     if (start.argv.empty()) {
         auto argv = ReadCommand(task.payload);

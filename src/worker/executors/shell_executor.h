@@ -24,7 +24,7 @@ struct ShellExecutorOptions {
 // Exit status 0 is success, any other a failure with that code, a signal's death one with 128 plus
 // its number. Both outputs go to the execution's log. The process has a group of its own, which is
 // killed when the attempt is to stop. In its environment: TAKT_EXECUTION_ID, TAKT_TASK_ID,
-// TAKT_TYPE, TAKT_ATTEMPT, TAKT_EPOCH, TRACEPARENT.
+// TAKT_TYPE, TAKT_ATTEMPT, TAKT_EPOCH, TRACEPARENT, TRACESTATE.
 class ShellExecutor final : public Executor {
   public:
     // kInvalid unless allow_shell is set.

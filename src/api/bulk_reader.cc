@@ -1,0 +1,220 @@
+#include "api/bulk_reader.h"
+
+#include <array>
+
+#include "api/json_read.h"
+#include "api/submission.h"
+
+namespace takt::internal {
+namespace {
+
+// As the server's bound on bodies that it keeps itself.
+constexpr std::size_t kHeldBytesMax = 256 << 20;
+constexpr std::size_t kMemberNameBytesMax = 64;
+constexpr std::array<std::string_view, 1> kNames = {"tasks"};
+
+bool IsBlank(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+bool IsLines(const HttpRequest& request) {
+    const std::string_view type = request.headers.Find("Content-Type").value_or("");
+    return type.find("ndjson") != type.npos || type.find("jsonl") != type.npos;
+}
+
+Error NotAList() {
+    return {ErrorCode::kInvalid,
+            "send a list of tasks: [{…}, …], {\"tasks\": […]} or one task in each line", "tasks"};
+}
+
+}  // namespace
+
+BulkReader::BulkReader(Services& services, const HttpRequest& request,
+                       std::shared_ptr<BulkHeld> held)
+    : services_(services),
+      held_(std::move(held)),
+      lines_(IsLines(request)),
+      now_(ReadClocks().wall),
+      traceparent_(request.headers.Find("traceparent").value_or("")),
+      tracestate_(request.headers.Find("tracestate").value_or("")) {}
+
+BulkReader::~BulkReader() {
+    held_->bytes -= bytes_;
+}
+
+void BulkReader::Stop(Error error) {
+    if (!error_) error_ = std::move(error);
+}
+
+bool BulkReader::Feed(std::string_view piece) {
+    if (error_) return false;
+    bytes_ += piece.size();
+    held_->bytes += piece.size();
+    if (held_->bytes > kHeldBytesMax) {
+        Stop({ErrorCode::kUnavailable, "too many request bodies at once; try again shortly", ""});
+    } else if (lines_) {
+        FeedLines(piece);
+    } else {
+        FeedJson(piece);
+    }
+    return !error_;
+}
+
+Result<std::vector<BulkReader::Item>> BulkReader::Finish() {
+    if (!error_ && lines_) {
+        TakeLine(text_);
+    } else if (!error_ && state_ == State::kStart) {
+        Stop({ErrorCode::kInvalid, "there is no task in the body", "tasks"});
+    } else if (!error_ && state_ != State::kDone) {
+        Stop({ErrorCode::kInvalid, "the list of tasks ends before its end", "tasks"});
+    }
+    if (!error_ && items_.empty()) {
+        Stop({ErrorCode::kInvalid, "there is no task in the body", "tasks"});
+    }
+    if (error_) return std::unexpected(*error_);
+    return std::move(items_);
+}
+
+// --- Lines --------------------------------------------------------------------------------------
+
+void BulkReader::FeedLines(std::string_view piece) {
+    for (std::size_t end = 0; !error_ && (end = piece.find('\n')) != piece.npos;) {
+        text_.append(piece.substr(0, end));
+        TakeLine(text_);
+        text_.clear();
+        piece.remove_prefix(end + 1);
+    }
+    text_.append(piece);
+}
+
+void BulkReader::TakeLine(std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || !Room()) return;
+    if (const auto checked = CheckJson(line, {.bytes_max = line.size()})) {
+        Read(line);
+    } else {
+        items_.emplace_back().problem =
+            std::make_unique<Problem>(ProblemOfRequest(checked.error()));
+    }
+}
+
+// --- JSON ---------------------------------------------------------------------------------------
+
+void BulkReader::FeedJson(std::string_view piece) {
+    for (const char c : piece) {
+        if (state_ == State::kItem) {
+            StepItem(c);
+        } else {
+            Step(c);
+        }
+        if (error_) return;
+    }
+}
+
+void BulkReader::Step(char c) {
+    if (state_ != State::kName && IsBlank(c)) return;
+    const auto expect = [&](char wanted, State next) {
+        if (c != wanted) return Stop(NotAList());
+        state_ = next;
+    };
+    switch (state_) {
+        case State::kStart:
+            wrapped_ = c == '{';
+            if (wrapped_) {
+                state_ = State::kKey;
+                return;
+            }
+            return expect('[', State::kFirst);
+        case State::kKey:
+            return expect('"', State::kName);
+        case State::kName:
+            if (c != '"') {
+                text_ += c;
+                if (text_.size() > kMemberNameBytesMax) Stop(UnknownField(text_, kNames).error());
+                return;
+            }
+            if (text_ != kNames[0]) return Stop(UnknownField(text_, kNames).error());
+            text_.clear();
+            state_ = State::kColon;
+            return;
+        case State::kColon:
+            return expect(':', State::kList);
+        case State::kList:
+            return expect('[', State::kFirst);
+        case State::kFirst:
+            if (c == ']') {
+                state_ = wrapped_ ? State::kAfter : State::kDone;
+                return;
+            }
+            state_ = State::kItem;
+            return StepItem(c);
+        case State::kAfter:
+            if (c == ',') return Stop(UnknownField("", kNames).error());
+            return expect('}', State::kDone);
+        default:
+            return Stop({ErrorCode::kInvalid, "there is more behind the list of tasks", "tasks"});
+    }
+}
+
+// Only finds where a task ends; whether it is one is looked at when it is whole.
+void BulkReader::StepItem(char c) {
+    if (in_string_) {
+        text_ += c;
+        if (escaped_) {
+            escaped_ = false;
+        } else if (c == '\\') {
+            escaped_ = true;
+        } else if (c == '"') {
+            in_string_ = false;
+        }
+        return;
+    }
+    if (depth_ == 0 && (c == ',' || c == ']')) {
+        TakeItem();
+        if (c == ']') state_ = wrapped_ ? State::kAfter : State::kDone;
+        return;
+    }
+    text_ += c;
+    if (c == '"') in_string_ = true;
+    if (c == '{' || c == '[') ++depth_;
+    // One too many is found when the text is checked.
+    if ((c == '}' || c == ']') && depth_ > 0) --depth_;
+}
+
+void BulkReader::TakeItem() {
+    if (!Room()) return;
+    if (const auto checked = CheckJson(text_, {.bytes_max = text_.size()})) {
+        Read(text_);
+    } else {
+        Error error = checked.error();
+        error.detail = "task " + std::to_string(items_.size()) + " is no JSON: " + error.detail;
+        Stop(std::move(error));
+    }
+    text_.clear();
+}
+
+// --- Both ---------------------------------------------------------------------------------------
+
+bool BulkReader::Room() {
+    const std::size_t most = services_.config.bulk_tasks_max;
+    if (items_.size() < most) return true;
+    Stop({ErrorCode::kExhausted,
+          "at most " + std::to_string(most) + " tasks are taken in one request", "tasks"});
+    return false;
+}
+
+// REQUIRES: checked JSON.
+void BulkReader::Read(std::string_view text) {
+    Item& item = items_.emplace_back();
+    auto request =
+        ReadTask(JsonView(text), services_.config.task_limits, services_.texts, {.now = now_});
+    if (!request) {
+        item.problem = std::make_unique<Problem>(ProblemOfRequest(request.error()));
+        return;
+    }
+    item.task = std::move(request->task);
+    item.enabled = request->enabled;
+    CarryTrace({.parent = traceparent_, .state = tracestate_}, *item.task);
+}
+
+}  // namespace takt::internal
