@@ -59,7 +59,8 @@ TEST_F(FailPointTest, AnUnarmedPointDoesNothing) {
 
 // A typing error must not make a crash test that never crashes.
 TEST_F(FailPointTest, AnUnknownNameIsRefusedWithTheNearest) {
-    EXPECT_THAT(ListRefusal("test.comit.befor:exit"), HasSubstr("the nearest is test.commit.before"));
+    EXPECT_THAT(ListRefusal("test.comit.befor:exit"),
+                HasSubstr("the nearest is test.commit.before"));
     EXPECT_THAT(ListRefusal("test.write:error,nothing:exit"), HasSubstr("no fail point 'nothing'"));
     EXPECT_FALSE(Write());  // Nothing of a refused list is armed.
 }

@@ -82,7 +82,8 @@ TEST(JsonTest, AKeyThatComesTwiceIsRefused) {
     EXPECT_THAT(JsonRefusal("{\"a\":1,\"b\":2,\"a\":3}"), HasSubstr("the key 'a' comes twice"));
     EXPECT_THAT(JsonRefusal("{\"a\":1,\"\\u0061\":3}"), HasSubstr("the key 'a' comes twice"));
     EXPECT_THAT(JsonRefusal("[{\"x\":{\"k\":1,\"k\":1}}]"), HasSubstr("the key 'k' comes twice"));
-    EXPECT_EQ(JsonRefusal("{\"a\":{\"a\":{\"a\":1},\"b\":2},\"b\":[{\"a\":1},{\"a\":1}]}"), "accepted");
+    EXPECT_EQ(JsonRefusal("{\"a\":{\"a\":{\"a\":1},\"b\":2},\"b\":[{\"a\":1},{\"a\":1}]}"),
+              "accepted");
     EXPECT_THAT(JsonRefusal("{\"\":1,\"\":2}"), HasSubstr("comes twice"));
 }
 
@@ -114,7 +115,8 @@ TEST(JsonTest, DeepNestingIsRefused) {
     for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
     EXPECT_THAT(JsonRefusal(objects), HasSubstr("nested deeper than 64"));
     EXPECT_EQ(JsonRefusal(std::string(64, '[') + std::string(64, ']')), "accepted");
-    EXPECT_THAT(JsonRefusal(std::string(65, '[') + std::string(65, ']')), HasSubstr("deeper than 64"));
+    EXPECT_THAT(JsonRefusal(std::string(65, '[') + std::string(65, ']')),
+                HasSubstr("deeper than 64"));
 }
 
 // Text that is no text: broken by an editor, a wrong encoding, or on purpose.

@@ -46,11 +46,11 @@ class Client {
         return Call(HttpMethod::kPost, path, std::move(body));
     }
 
-    // Reads an answer without an end piece by piece, until the server or `sink` ends it. `last_id`
-    // is that of the last event seen, or empty. Errors as Call; kUnknown also for a connection that
-    // broke.
+    // As Remote::Stream.
     Result<void> Stream(const std::string& path, const std::string& last_id,
-                        const std::shared_ptr<HttpAnswerSink>& sink);
+                        const std::shared_ptr<HttpAnswerSink>& sink) {
+        return remote_.Stream(path, last_id, sink);
+    }
 
   private:
     explicit Client(Remote remote) : remote_(std::move(remote)) {}

@@ -301,12 +301,12 @@ static void RememberLast(Execution& row) {
     const bool known =
         outcome && !outcome->past.empty() && outcome->past.back().attempt == row.attempt;
     if (row.attempt == 0 || known) return;
-    row.outcome = RememberAttempt(row, {.end = row.status == Status::kCancelled
-                                                   ? AttemptEnd::kCancelled
-                                                   : AttemptEnd::kFailed,
-                                        .reason = outcome ? outcome->reason : Reason::kNone,
-                                        .message = outcome ? outcome->message.view() : "",
-                                        .at = row.finished_at});
+    row.outcome = RememberAttempt(
+        row,
+        {.end = row.status == Status::kCancelled ? AttemptEnd::kCancelled : AttemptEnd::kFailed,
+         .reason = outcome ? outcome->reason : Reason::kNone,
+         .message = outcome ? outcome->message.view() : "",
+         .at = row.finished_at});
 }
 
 void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& found) {

@@ -147,8 +147,8 @@ TEST_F(ExplainTest, AFullLogSaysHowMuchWasLeftOut) {
 
 // --- What came before ---------------------------------------------------------------------------
 
-// A nightly import succeeded at the fourth try; in the morning somebody wants to know why not at the
-// first.
+// A nightly import succeeded at the fourth try; in the morning somebody wants to know why not at
+// the first.
 TEST_F(ExplainTest, EarlierAttemptsAreRemembered) {
     config.worker_lease = 5s;
     At(0s, Join({.id = "a"}));
@@ -184,8 +184,8 @@ TEST_F(ExplainTest, EarlierAttemptsAreRemembered) {
 TEST_F(ExplainTest, OnlyTheLastAttemptsAreRemembered) {
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x",
-                 .retry = RetryPolicy{.retries_max = 30, .delay = 1s, .backoff_rate = 1,
-                                      .jitter = 0}}));
+                 .retry =
+                     RetryPolicy{.retries_max = 30, .delay = 1s, .backoff_rate = 1, .jitter = 0}}));
     for (int i = 1; i <= 30; ++i) {
         Until(Duration(i * 2'000));
         At(Duration(i * 2'000), Failure("x"));

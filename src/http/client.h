@@ -61,8 +61,8 @@ struct HttpCall {
     std::size_t response_bytes_max = 4 << 20;                      // kExhausted beyond.
     // Instead of the client's. Calls to one host must agree on it: they share connections.
     std::function<bool(const IpAddress&)> allow_address = {};
-    // Set: the body goes there, of whatever size, and HttpAnswer::body stays empty. `timeout` is then
-    // the longest silence.
+    // Set: the body goes there, of whatever size, and HttpAnswer::body stays empty. `timeout` is
+    // then the longest silence.
     std::shared_ptr<HttpAnswerSink> sink = {};
 };
 

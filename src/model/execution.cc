@@ -70,8 +70,8 @@ std::string_view Name(AttemptEnd end) {
 }
 
 OutcomePtr RememberAttempt(const Execution& row, const AttemptEnding& ending) {
-    auto outcome = boost::intrusive_ptr<Outcome>(row.outcome ? new Outcome(*row.outcome)
-                                                             : new Outcome);
+    auto outcome =
+        boost::intrusive_ptr<Outcome>(row.outcome ? new Outcome(*row.outcome) : new Outcome);
     auto& past = outcome->past;
     if (past.size() >= kPastAttemptsMax) past.erase(past.begin());
     past.push_back({.attempt = row.attempt,

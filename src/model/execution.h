@@ -106,8 +106,8 @@ struct Execution {
     const Text& input() const { return payload.empty() ? task->payload : payload; }
 };
 
-// The current attempt of `row` has ended at `at`, and is part of its history from now on. Returns the
-// row's outcome with it; `reason` and `message` say how it ended.
+// The current attempt of `row` has ended at `at`, and is part of its history from now on. Returns
+// the row's outcome with it; `reason` and `message` say how it ended.
 struct AttemptEnding {
     AttemptEnd end{};
     Reason reason = Reason::kNone;

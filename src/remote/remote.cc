@@ -123,4 +123,58 @@ Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
     return std::unexpected(last);
 }
 
+namespace {
+
+// Hands a stream on; a refusal is kept for who asked.
+class StreamOrRefusal final : public HttpAnswerSink {
+  public:
+    explicit StreamOrRefusal(std::shared_ptr<HttpAnswerSink> to) : to_(std::move(to)) {}
+
+    bool OnHead(const HttpAnswer& head) override {
+        answer = head;
+        return !good() || to_->OnHead(head);
+    }
+    bool OnPiece(std::string_view piece) override {
+        if (good()) return to_->OnPiece(piece);
+        answer.body.append(piece);
+        return answer.body.size() < kRefusalBytesMax;
+    }
+    bool good() const { return answer.status >= 200 && answer.status <= 299; }
+
+    HttpAnswer answer;
+
+  private:
+    static constexpr std::size_t kRefusalBytesMax = 64 << 10;
+    const std::shared_ptr<HttpAnswerSink> to_;
+};
+
+// A stream shows a sign of life every quarter of a minute.
+constexpr Duration kStreamSilenceMax{60'000};
+
+}  // namespace
+
+Result<void> Remote::Stream(const std::string& path, const std::string& last_id,
+                            const std::shared_ptr<HttpAnswerSink>& sink) {
+    HttpHeaderList headers = {{"Accept", "text/event-stream"}};
+    if (!options_.token.empty()) headers.emplace_back("Authorization", "Bearer " + options_.token);
+    if (!last_id.empty()) headers.emplace_back("Last-Event-ID", last_id);
+    Error last{ErrorCode::kUnavailable, {}, {}};
+    for (const std::string& server : options_.servers) {
+        auto reading = std::make_shared<StreamOrRefusal>(sink);
+        const auto ended = http_->Send({.url = server + path,
+                                        .headers = headers,
+                                        .timeout = kStreamSilenceMax,
+                                        .sink = reading});
+        if (reading->answer.status != 0 && !reading->good()) {
+            last = RefusalOf(server, reading->answer.status, reading->answer.body);
+        } else if (ended || ended.error().code == ErrorCode::kCancelled) {
+            return {};
+        } else {
+            last = ended.error();
+        }
+        if (last.code != ErrorCode::kUnavailable) return std::unexpected(last);
+    }
+    return std::unexpected(last);
+}
+
 }  // namespace takt::internal

@@ -40,6 +40,12 @@ class Remote {
     // reached, and did not answer: it may have done what was asked. A refusal is RefusalOf.
     Result<RemoteAnswer> Call(HttpMethod method, const std::string& path, const std::string& body);
 
+    // Reads an answer without an end piece by piece, until the server or `sink` ends it. `last_id`
+    // is that of the last event seen, or empty. Errors as Call; kUnknown also for a connection that
+    // broke.
+    Result<void> Stream(const std::string& path, const std::string& last_id,
+                        const std::shared_ptr<HttpAnswerSink>& sink);
+
   private:
     Remote() = default;
     RemoteOptions options_;

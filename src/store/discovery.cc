@@ -13,7 +13,8 @@ constexpr std::chrono::minutes kWait{1};
 constexpr Duration kPoll{500};
 
 Result<std::vector<std::string>> AddressesIn(Store& store) {
-    const auto nodes = AskStore<std::vector<NodeRow>>([&](auto done) { store.Nodes(std::move(done)); });
+    const auto nodes =
+        AskStore<std::vector<NodeRow>>([&](auto done) { store.Nodes(std::move(done)); });
     if (!nodes) return std::unexpected(nodes.error());
     std::vector<std::string> addresses;
     for (const NodeRow& node : *nodes) addresses.push_back(node.address.str());

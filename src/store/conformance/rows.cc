@@ -44,10 +44,10 @@ std::string ShowOptions(const Task& task) {
         o.retry.has_value(), r.retries_max, r.delay.count(), r.backoff_rate, r.delay_max.count(),
         r.jitter, o.strategy ? static_cast<int>(*o.strategy) : -1, o.strategy_name.view(),
         ShowPairs(o.metadata), ShowPairs(o.labels), o.executor.view(), o.unique_key.view(),
-        o.unique_for.count(), o.expires_after.count(), o.trace.view(), o.trace_state.view(), o.concurrency_key.view(),
-        o.concurrency_max, o.rate.count, o.rate.per.count(), static_cast<int>(o.mode),
-        static_cast<int>(o.misfire), o.misfires_max, o.backlog_max, o.start_deadline.count(),
-        o.catch_up_after_pause);
+        o.unique_for.count(), o.expires_after.count(), o.trace.view(), o.trace_state.view(),
+        o.concurrency_key.view(), o.concurrency_max, o.rate.count, o.rate.per.count(),
+        static_cast<int>(o.mode), static_cast<int>(o.misfire), o.misfires_max, o.backlog_max,
+        o.start_deadline.count(), o.catch_up_after_pause);
     if (o.recurrence) {
         text += fmt::format(" cron {} zone {} every {} after end {} from {} to {} max {}",
                             o.recurrence->cron.view(), o.recurrence->timezone.view(),
