@@ -25,6 +25,7 @@ RUN apt-get update -qq \
         libboost-container1.81.0 \
         libboost-json1.81.0 \
         libboost-url1.81.0 \
+        libcurl4 \
         libdate-tz3 \
         libfmt9 \
         libgrpc++1.51 \

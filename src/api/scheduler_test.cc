@@ -100,7 +100,7 @@ TEST(SchedulerApi, MetricsCountWhatHappened) {
     for (const char* line :
          {"tasks_submitted_total 1", "tasks_completed_total 1", "tasks_failed_total 0",
           "tasks_pending 0", "tasks_running 0", "workers_online 1", "scheduler_is_leader 1",
-          "task_execution_duration_seconds_count 1", "worker_utilization 0"}) {
+          "task_execution_duration_seconds_count{type=\"n\"} 1", "worker_utilization 0"}) {
         EXPECT_NE(text.body.find(line), std::string::npos) << line << "\n" << text.body;
     }
 }

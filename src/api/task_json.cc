@@ -123,6 +123,11 @@ Result<void> CheckTogether(const TaskDraft& draft, Time now) {
 }
 
 void FillDefaults(TaskDraft& draft) {
+    // The default in its full name is the default: who puts back what he got changes nothing.
+    if (draft.options && draft.options->recurrence &&
+        draft.options->recurrence->timezone.view() == "UTC") {
+        draft.options->recurrence->timezone = Text();
+    }
     Task& task = *draft.task;
     if (task.type.empty()) task.type = task.name;
     if (task.queue.empty()) task.queue = draft.pool->Get(kDefaultQueue);

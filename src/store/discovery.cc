@@ -31,9 +31,11 @@ Result<std::vector<std::string>> ListSchedulers(const std::string& store_url) {
 
 Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
     if (store_url.starts_with("file:") || store_url.starts_with("memory:")) {
-        return Fail(ErrorCode::kInvalid,
-                    "only one process can use " + store_url +
-                        ", so a worker cannot look into it; name the scheduler instead");
+        return Fail(
+            ErrorCode::kInvalid,
+            "only one process can use " + store_url +
+                ", so a worker cannot look into it; name the scheduler instead (--server, or "
+                "servers in C++)");
     }
     const auto store = OpenStore(store_url);
     if (!store) return std::unexpected(store.error());

@@ -27,7 +27,8 @@ def targets(page, section):
     found = set()
     for link in section.links():
         path = (page.parent / link.split("#")[0]).resolve() if link.split("#")[0] else page
-        found.add(str(back.get(path, path).relative_to(SOURCE)))
+        # A picture of the console in Chinese counts as the one it translates, too.
+        found.add(str(back.get(path, path).relative_to(SOURCE)).replace("-zh.png", ".png"))
     return found
 
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ struct Target {
     std::string_view name;  // Of its folder of seeds.
     int (*run)(const std::uint8_t*, std::size_t);
 };
+void PrintTo(const Target& target, std::ostream* out) {
+    *out << target.name;
+}
 constexpr std::array<Target, 7> kTargets = {{{"callback", FuzzCallback},
                                              {"cron", FuzzCron},
                                              {"http_head", FuzzHttpHead},
