@@ -59,6 +59,9 @@ struct SchedulerOptions {
     LoadBalancers load_balancers = {};  // Of your own, by name.
 
     bool enable_metrics = true;  // Whether /metrics is served, for Prometheus.
+    // Whether spans of what it does are sent to tracing_endpoint, by OTLP over HTTP.
+    bool enable_tracing = false;
+    std::string tracing_endpoint = "http://127.0.0.1:4318";
 
     // Any other key of docs/configuration.md: {{"scheduler.losses_max", "3"}}.
     std::map<std::string, std::string> settings = {};

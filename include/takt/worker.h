@@ -54,6 +54,10 @@ struct WorkerOptions {
     // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.
     std::size_t buffer_size = 10'000;
     bool enable_compression = true;  // Of large results, by zstd.
+    // Whether spans of what it runs are sent to tracing_endpoint, by OTLP over HTTP. Only for tasks
+    // whose scheduler traces them.
+    bool enable_tracing = false;
+    std::string tracing_endpoint = "http://127.0.0.1:4318";
     // HOST:PORT of its own /healthz, /readyz and /metrics; empty is none. Port 0 takes a free one.
     std::string health_listen = {};
 };

@@ -67,6 +67,8 @@ internal::Result<internal::Config> ConfigOf(const SchedulerOptions& options) {
     Set(config.engine.pending_max, options.task_queue_size);
     Set(config.executors.concurrency_max, options.worker_pool_size);
     config.metrics.enabled = options.enable_metrics;
+    config.tracing.enabled = options.enable_tracing;
+    config.tracing.endpoint = options.tracing_endpoint;
     if (auto set = SetStrategy(options, config); !set) return std::unexpected(set.error());
     for (const auto& [key, value] : options.settings) {
         if (auto set = SetConfig(config, key, value); !set) return std::unexpected(set.error());

@@ -35,12 +35,16 @@ TEST(SchedulerConfig, EveryOptionArrivesAtItsKey) {
                              .cleanup_interval = 1min,
                              .load_balance_strategy = std::string(kStrategyRandom),
                              .enable_metrics = false,
+                             .enable_tracing = true,
+                             .tracing_endpoint = "http://h:2",
                              .settings = {{"scheduler.losses_max", "9"}}};
 
     const auto config = ConfigOf(options);
 
     ASSERT_TRUE(config) << config.error().detail;
     EXPECT_EQ(config->store.url, options.store_url);
+    EXPECT_TRUE(config->tracing.enabled);
+    EXPECT_EQ(config->tracing.endpoint, "http://h:2");
     EXPECT_EQ(config->server.listen, options.listen);
     EXPECT_EQ(config->server.advertise, options.advertise);
     EXPECT_EQ(config->server.node_id, options.node_id);

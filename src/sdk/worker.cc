@@ -45,6 +45,7 @@ internal::WorkerOptions RuntimeOptionsOf(const WorkerOptions& options) {
                                   .buffer_size = options.buffer_size,
                                   .health_listen = options.health_listen};
     if (!options.enable_compression) inner.compress_bytes_min = 0;
+    if (options.enable_tracing) inner.trace_endpoint = options.tracing_endpoint;
     if (!options.store_url.empty()) {
         inner.find_servers = [store = options.store_url] {
             return internal::ListSchedulers(store);
