@@ -98,7 +98,7 @@ void PutTaskWhole(Call call) {
            {.create_only = absent, .if_version = condition->version});
 }
 
-void Patch(Call call, TaskId id, int tries);
+void Patch(Call call, const TaskId& id, int tries);
 
 void Patched(Call call, const TaskRow& row, int tries) {
     auto request = ReadTaskBody(call, {.base = row.task.get(), .accept_read_only = true});
@@ -132,7 +132,7 @@ void Patched(Call call, const TaskRow& row, int tries) {
              });
 }
 
-void Patch(Call call, TaskId id, int tries) {
+void Patch(Call call, const TaskId& id, int tries) {
     Store& store = call.services().store;
     store.FindTask(id, [call = std::move(call), tries](Result<TaskRow> row) mutable {
         if (!row) return call.RefuseAnswer(row.error());
