@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/bulk.h"
+#include "api/execution_reads.h"
 #include "api/json_read.h"
 #include "api/openapi.h"
 #include "base/log.h"
@@ -115,6 +116,7 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .random = Random(NewRandomSeed()),
         .routes = RouteTable(std::move(routes)),
         .openapi = {},
+        .reads = std::make_shared<ExecutionReads>(),
     });
     services->openapi = OpenApiOf(services->routes, services->config.version);
     return std::shared_ptr<Api>(new Api(std::move(services)));

@@ -1,10 +1,10 @@
 // Executions: list, get, explain.
 #include "api/execution_json.h"
+#include "api/execution_reads.h"
 #include "api/json_read.h"
 #include "api/query.h"
 #include "api/resources.h"
 #include "api/services.h"
-#include "trace/execution_trace.h"
 
 namespace takt::internal {
 namespace {
@@ -31,51 +31,11 @@ void ListExecutions(Call call) {
     });
 }
 
-void SendFound(Call& call, const Execution& execution, const ProgressView* progress) {
-    std::string body;
-    JsonWriter json(body);
-    const auto trace = TraceOf(call.services().config.tracing, execution);
-    WriteExecution(json, execution,
-                   {.progress = progress, .trace_id = trace ? TraceIdText(trace->trace) : ""});
-    call.Json(200, std::move(body));
-}
-
-// How far a running one is, the leader knows. Nobody waits for one that cannot be reached: what the
-// store says is good without it.
-void SendRunning(Call call, Execution execution) {
-    const std::shared_ptr<Services> services = call.shared_services();
-    const NodeStatus status = services->node.status();
-    if (status.role == Role::kLeader) {
-        return services->node.Look([call = std::move(call), execution = std::move(execution)](
-                                       const Engine* engine) mutable {
-            SendFound(call, execution, engine ? engine->FindProgress(execution.id) : nullptr);
-        });
-    }
-    if (CanPassOn(call, status, services->forward)) {
-        return services->post([call = std::move(call), status]() mutable {
-            const std::shared_ptr<Services> services = call.shared_services();
-            PassOn(std::move(call), status, services->forward);
-        });
-    }
-    SendFound(call, execution, nullptr);
-}
-
 void GetExecution(Call call) {
     auto id = PathId<ExecutionId>(call);
     if (!id) return;
-    Store& store = call.services().store;
-    std::vector<ExecutionId> ids = {*id};
-    store.FindExecutions(std::move(ids),
-                         [call = std::move(call), id = std::move(*id)](
-                             Result<std::vector<std::optional<Execution>>> found) mutable {
-                             if (!found) return call.RefuseAnswer(found.error());
-                             if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
-                             Execution& execution = *found->front();
-                             if (execution.status == Status::kRunning) {
-                                 return SendRunning(std::move(call), std::move(execution));
-                             }
-                             SendFound(call, execution, nullptr);
-                         });
+    ExecutionReads& reads = *call.services().reads;
+    reads.Get(std::move(call), std::move(*id));
 }
 
 void SendExplanation(Call& call, const ExecutionId& id, const Explanation& explanation) {

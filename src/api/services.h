@@ -20,6 +20,7 @@ namespace takt::internal {
 
 class Alerts;
 class EventHub;
+class ExecutionReads;
 class Meters;
 class Statistics;
 struct Services;
@@ -97,6 +98,7 @@ struct Services {
     Random random;
     const RouteTable routes;
     std::string openapi;  // Made once from the routes.
+    std::shared_ptr<ExecutionReads> reads;
 };
 
 // Passes a call that only the leader can answer on to it; refuses it if nobody leads, or if it was

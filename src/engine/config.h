@@ -48,6 +48,12 @@ struct EngineConfig {
     struct Sabotage {
         bool accept_any_attempt = false;
         bool forget_failures_on_load = false;
+        bool forget_fires = false;
+        bool forget_missed = false;
+        bool forget_turns_on_load = false;
+        bool forget_limits_on_load = false;
+        bool forget_keys_on_load = false;
+        bool forget_expiry = false;
     } sabotage;
 };
 

@@ -46,7 +46,8 @@ void Engine::RestoreExecution(Execution execution) {
     Live& live = Insert(std::move(execution), Place::kLive);
     const auto task = tasks_.find(live.row.task->id.text());
     if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
-    HoldKey(live.row);
+    live.forced = config_.sabotage.forget_turns_on_load;
+    if (!config_.sabotage.forget_keys_on_load) HoldKey(live.row);
     restored_.push_back(&live);
 }
 
@@ -68,10 +69,10 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         if (working(live)) Settle(*live);
     }
     for (Live* live : restored_) {
-        if (!working(live) && live->row.attempt > 0) Settle(*live);
+        if (!working(live) && Begun(live->row)) Settle(*live);
     }
     for (Live* live : restored_) {
-        if (!working(live) && live->row.attempt == 0) Settle(*live);
+        if (!working(live) && !Begun(live->row)) Settle(*live);
     }
     restored_ = {};
     for (auto& [id, recurring] : tasks_) {
@@ -330,6 +331,8 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     RememberLast(row);
     row.status = Status::kPending;
     row.failures = row.losses = 0;
+    // It has not begun: a sequential task's other runs need not wait for it.
+    row.worker = {};
     row.ready_at = now_.wall;
     // Its time is now, so that what expired does not expire again at once. That of a fire is part
     // of what it is and stays.

@@ -174,6 +174,8 @@ class Engine {
     Execution WaitAndSee(Live& live);
     std::optional<Time> ExpiryOf(const Execution& row) const;
     bool Expired(const Execution& row) const;
+    bool Lapse(Live& live);
+    static bool Begun(const Execution& row);
     void MakeReady(Live& live);
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);

@@ -47,7 +47,7 @@ Live& Engine::Insert(Execution row, Place place) {
 void Engine::Settle(Live& live) {
     if (live.row.status == Status::kPending || live.row.status == Status::kRetrying) {
         // Who has begun keeps its turn until it is finished, also between attempts.
-        if (live.row.attempt > 0 && live.recurring) Pass(live, live.recurring->turns);
+        if (Begun(live.row) && live.recurring) Pass(live, *live.recurring->turns);
         if (live.row.status == Status::kPending && !Expired(live.row)) return Wait(live);
         // What its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
@@ -63,8 +63,10 @@ void Engine::Settle(Live& live) {
     Slot& slot = *worker->second;
     live.slot = &slot;
     slot.hand.PushBack(live);
-    if (Gate* gate = GateHolding(live)) Pass(live, *gate);
-    if (Gate* gate = GateHolding(live)) Pass(live, *gate);
+    // It has its turn and its room, as far as it needs them.
+    if (live.recurring && !live.forced) Pass(live, *live.recurring->turns);
+    Gate* room = NamedGateOf(*live.row.task);
+    if (room && !config_.sabotage.forget_limits_on_load) Pass(live, *room);
     if (slot.row.status == WorkerStatus::kOffline) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
         live.doubtful = true;
@@ -94,12 +96,17 @@ void Engine::Wait(Live& live) {
     }
 }
 
+// Whether it has had a worker since it was made or last run again.
+bool Engine::Begun(const Execution& row) {
+    return row.attempt > 0 && !row.worker.empty();
+}
+
 // When it is too late to start; nothing if it never is. A retry has what is left of its time. What
 // somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
 // when it may start.
 std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     const Duration expires_after = row.task->opt().expires_after;
-    if (expires_after <= Duration(0)) return std::nullopt;
+    if (expires_after <= Duration(0) || config_.sabotage.forget_expiry) return std::nullopt;
     const bool fresh_fire = row.origin == Origin::kFire && row.failures == 0;
     return (fresh_fire ? row.ready_at : row.scheduled_at) + expires_after;
 }
@@ -136,6 +143,14 @@ void Engine::MakeReady(Live& live) {
     if (lane.free > 0 && open)
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     if (!open && lane.queue->pace.limited()) Pour(*lane.queue);
+}
+
+// Ends an execution that waits for a worker if its time is over. A timer does that too, but after a
+// pause of this process or a jump of the clock a worker may ask first.
+bool Engine::Lapse(Live& live) {
+    if (!Expired(live.row)) return false;
+    OnDue(live);
+    return true;
 }
 
 // Takes an execution that waits, for its time or for a worker, out of the waiting.

@@ -39,7 +39,7 @@ bool Engine::Enter(Live& live) {
 
 // The gate that the execution has to pass next; null if there is none.
 Gate* Engine::GateHolding(Live& live) {
-    if (live.recurring && !live.took_turn && !live.forced) return &live.recurring->turns;
+    if (live.recurring && !live.took_turn && !live.forced) return live.recurring->turns.get();
     return live.took_room ? nullptr : NamedGateOf(*live.row.task);
 }
 
@@ -126,6 +126,7 @@ void Engine::Pour(Queue& queue) {
         }
         if (!best) return;
         if (Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
+        if (Lapse(*front.live)) continue;
         Take(*front.live, *Choose(front.live->row, *best));
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {

@@ -47,7 +47,7 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
         }
     } else if (name.starts_with(kQueuePrefix)) {
         RestoreQueue(Text(name.substr(kQueuePrefix.size())), value);
-    } else if (name.starts_with(kUniquePrefix)) {
+    } else if (name.starts_with(kUniquePrefix) && !config_.sabotage.forget_keys_on_load) {
         RestoreClaim(Text(name.substr(kUniquePrefix.size())), value);
     }
 }

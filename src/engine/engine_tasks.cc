@@ -11,6 +11,11 @@ namespace {
 // Due times beyond this many are not counted one by one when they are recorded as missed.
 constexpr std::uint64_t kMissedCountMax = 10'000;
 
+// How many of its runs may go on at once; 0 is no limit.
+std::uint32_t TurnsAtOnce(const Task& task) {
+    return task.opt().mode == Mode::kSequential ? 1 : 0;
+}
+
 std::unexpected<Error> NoSuchTask(const TaskId& id) {
     return Fail(ErrorCode::kNotFound, "there is no recurring task '" + id.text().str() + "'");
 }
@@ -33,10 +38,10 @@ Recurring& Engine::Adopt(TaskRow row) {
     auto& recurring = tasks_[row.task->id.text()];
     if (!recurring) {
         recurring = std::make_unique<Recurring>();
-        recurring->order = recurring->turns.order = ++tasks_made_;
+        recurring->order = ++tasks_made_;
     }
     recurring->row = std::move(row);
-    recurring->turns.inside_max = recurring->row.task->opt().mode == Mode::kSequential ? 1 : 0;
+    if (recurring->turns) recurring->turns->inside_max = TurnsAtOnce(*recurring->row.task);
     return *recurring;
 }
 
@@ -83,7 +88,7 @@ void Engine::On(PutTask& put) {
     if (!same_times) PlanFrom(recurring, now_.wall);
     if (put.paused) SetPaused(recurring, *put.paused);
     Write(recurring);
-    OpenGate(recurring.turns);
+    if (recurring.turns) OpenGate(*recurring.turns);
     if (Gate* gate = FindGate(*recurring.row.task)) Say(*gate, *recurring.row.task);
     ReplyWith(put.request, Answer{.task = recurring.row, .created = !exists});
 }
@@ -114,7 +119,7 @@ void Engine::On(DeleteTask& remove) {
         effects_->changes.emplace_back(change);
     }
     effects_->urgent = true;
-    gate_paces_.Remove(recurring.turns);
+    if (recurring.turns) gate_paces_.Remove(*recurring.turns);
     // Whoever waited for a turn need not wait any more: there is no task left to keep in order.
     std::vector<Live*> waiting;
     for (Live* live : recurring.runs) {
@@ -123,7 +128,7 @@ void Engine::On(DeleteTask& remove) {
         if (live->held && !live->took_turn && !live->forced) waiting.push_back(live);
     }
     for (Live* live : waiting) {
-        recurring.turns.waiting.Remove(*live);
+        recurring.turns->waiting.Remove(*live);
         live->held = false;
         MakeReady(*live);  // When the step is tired, no further than its lane.
     }
@@ -140,10 +145,13 @@ void Engine::On(PauseTask& pause) {
 void Engine::SetPaused(Recurring& recurring, bool paused) {
     FireState& state = recurring.row.state;
     if (state.paused == paused) return;
+    // What is due meanwhile is made up for only if the task asks for it; what was overdue before is
+    // on record either way.
+    const bool catch_up = recurring.row.task->opt().catch_up_after_pause;
+    if (!catch_up) MissOverdue(recurring);
     state.paused = paused;
     state.paused_at = paused ? now_.wall : Time{};
-    // What was due meanwhile is made up for only if the task asks for it.
-    if (!paused && !recurring.row.task->opt().catch_up_after_pause) PlanFrom(recurring, now_.wall);
+    if (!catch_up) PlanFrom(recurring, now_.wall);
     Arm(recurring);
     Write(recurring);
 }
@@ -175,7 +183,8 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
             next = state.last_at == Time{} ? plan->First(after) : plan->Next(after);
         }
     } else if (plan) {
-        next = plan->Next(after);
+        // A clock that was set back, or that of another leader, must not bring due times again.
+        next = plan->Next(std::max(after, state.last_at));
     }
     if (recurrence.fires_max != 0 && state.fires >= recurrence.fires_max) next.reset();
     state.next_at = next.value_or(Time{});
@@ -238,7 +247,7 @@ void Engine::OnFire(Recurring& recurring) {
     ++counters_.fired;
     Fire(recurring, {.due = due});
     PlanFrom(recurring, plan && plan->after_end() ? now_.wall : due);
-    Write(recurring);
+    if (!config_.sabotage.forget_fires) Write(recurring);
 }
 
 // The task gets other times: what is overdue by the old ones will not be fired any more.
@@ -263,6 +272,7 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
     state.last_at = due.last;
     state.missed += due.count;
     counters_.missed += due.count;
+    if (config_.sabotage.forget_missed) return;
     Execution row;
     row.serial = serials_.Next(now_.wall);
     row.id = ExecutionId(Text(SerialText(row.serial)));
@@ -339,6 +349,11 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
 void Engine::Link(Live& live, Recurring& recurring) {
     live.recurring = &recurring;
     recurring.runs.push_back(&live);
+    if (!recurring.turns) {
+        recurring.turns = std::make_unique<Gate>();
+        recurring.turns->order = recurring.order;
+        recurring.turns->inside_max = TurnsAtOnce(*recurring.row.task);
+    }
     // A stored row brings a copy of its task; usually it is the one everybody shares. A task that
     // was deleted and made again has the same versions, but was made at another time.
     const Task& own = *live.row.task;
@@ -352,7 +367,11 @@ void Engine::Link(Live& live, Recurring& recurring) {
 void Engine::OnRunEnded(Live& live) {
     Recurring& recurring = *live.recurring;
     std::erase(recurring.runs, &live);
-    if (live.took_turn) LeaveGate(recurring.turns);
+    if (live.took_turn) LeaveGate(*recurring.turns);
+    if (recurring.runs.empty()) {
+        gate_paces_.Remove(*recurring.turns);
+        recurring.turns.reset();
+    }
     const auto& recurrence = recurring.row.task->opt().recurrence;
     if (recurrence->every_after_end > Duration(0) && recurring.runs.empty() &&
         recurring.row.state.next_at == Time{}) {

@@ -123,6 +123,7 @@ void Engine::Feed(Slot& slot) {
         }
         if (!best) return;
         if (Tired()) return Later(slot);
+        if (Lapse(*front.live)) continue;
         Take(*front.live, slot);
     }
 }

@@ -160,5 +160,54 @@ TEST_F(MisfireTest, AClockSetBackFiresNothingTwice) {
     EXPECT_EQ(std::set(due.begin(), due.end()).size(), due.size());
 }
 
+// The clock was ten minutes ahead and is put right; then somebody pauses the task for a while.
+TEST_F(MisfireTest, APauseAfterAClockSetBackFiresNothingTwice) {
+    At(0s, Put({.every = 1min, .options = {.mode = Mode::kParallel}}));
+    Until(30min);
+    JumpWall(-10min);
+    At(31min, Pause("report"));
+    At(32min, Resume("report"));
+    Until(45min);
+
+    const auto due = DueOf("report", std::nullopt);
+    EXPECT_EQ(std::set(due.begin(), due.end()).size(), due.size());
+    EXPECT_EQ(due.size(), 35u);
+}
+
+// The leader's clock was ahead: it fired the last due time early and died. The clock of the next
+// one is right and shows times before the task's end again.
+TEST_F(MisfireTest, ATaskThatIsOverIsNotFiredAgainByALeaderWhoseClockIsBehind) {
+    At(0s, Put({.every = 1min, .end_at = 10min, .options = {.mode = Mode::kParallel}}));
+    Until(4min);
+    JumpWall(5min + 30s);
+    Until(5min);
+    ASSERT_EQ(TaskOf("report").state.next_at, Time{});
+    const std::size_t runs = RunsOf("report").size();
+    At(5min, Join({.id = "a", .capacity = 100}));
+    FinishAll(5min);
+    JumpWall(-(5min + 30s));
+    Restart(5min);
+    Until(20min);
+
+    EXPECT_THAT(RunsOf("report"), SizeIs(runs));
+}
+
+// The scheduler was down; before it has caught up somebody pauses the task. What it would have made
+// up for is not forgotten.
+TEST_F(MisfireTest, WhatIsOverdueWhenATaskIsPausedIsOnRecordAsMissed) {
+    At(0s, Put({.every = 1min}));
+    Until(90s);
+    Down(10min + 30s);
+    tick_between = false;
+    At(10min + 30s, Pause("report"));
+    tick_between = true;
+    At(20min + 30s, Resume("report"));
+    Until(21min);
+
+    EXPECT_EQ(TaskOf("report").state.missed, 9u);
+    EXPECT_THAT(DueOf("report", Status::kSkipped), ElementsAre(120'000));
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(60'000, 21 * 60'000));
+}
+
 }  // namespace
 }  // namespace takt::internal

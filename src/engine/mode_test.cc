@@ -233,5 +233,24 @@ TEST_F(ModeTest, AFailedRunThatIsRunAgainWaitsForItsTurn) {
     EXPECT_EQ(Row(RunOf("report", 2)).scheduled_at, kBegin + 30s);
 }
 
+// One run waits to be run again when the leader changes. The turn is the other's, who has begun.
+TEST_F(ModeTest, ARunThatIsRunAgainDoesNotTakeATurnAtATakeover) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Put({.every = 10s, .fires_max = 2}));
+    Until(10s);
+    At(11s, Failure(RunOf("report", 0), false));
+    Until(20s);
+    At(21s, RedriveOf(RunOf("report", 0)));
+    ASSERT_EQ(RunStatus(1), Status::kScheduled);
+    ASSERT_EQ(RunStatus(0), Status::kPending);
+    const AttemptRef held = RefOf(RunOf("report", 1));
+    Restart(22s);
+    At(23s, Join({.id = "a", .capacity = 10, .holding = {held}}));
+
+    EXPECT_EQ(RunStatus(0), Status::kPending);
+    At(24s, Success(RunOf("report", 1)));
+    EXPECT_EQ(RunStatus(0), Status::kScheduled);
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/gate.h"
@@ -11,10 +12,11 @@
 
 namespace takt::internal {
 
-// Waits in the timer heap for its next due time.
+// Waits in the timer heap for its next due time. A million of them may do so: what only a running
+// one needs is not here.
 struct Recurring : Timer {
     TaskRow row;
-    Gate turns;                   // Sequential mode: one at a time.
+    std::unique_ptr<Gate> turns;  // Sequential mode: one at a time. There while there are runs.
     std::vector<Live*> runs;      // Its executions that are not finished.
     std::uint32_t caught_up = 0;  // Fires made late, one after the other, by kFireAll.
     std::uint64_t order = 0;

@@ -135,6 +135,17 @@ TEST_F(SubmitTest, WhatDoesNotStartInTimeExpires) {
     EXPECT_THAT(assigns, IsEmpty());
 }
 
+// The process stood still for an hour, and the first it hears is a worker that wants work.
+TEST_F(SubmitTest, WhatExpiredWhileNobodyLookedIsNotStarted) {
+    At(0s, Once({.id = "quote", .expires_after = 1min}));
+    tick_between = false;
+    At(1h, Join({.id = "a"}));
+
+    EXPECT_EQ(StatusOf("quote"), Status::kFailed);
+    EXPECT_EQ(Row("quote").outcome->reason, Reason::kExpired);
+    EXPECT_THAT(assigns, IsEmpty());
+}
+
 TEST_F(SubmitTest, WhatStartsInTimeDoesNotExpireWhileItRuns) {
     config.worker_lease = 1h;
     At(0s, Join({.id = "a"}));

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/failpoint.h"
+#include "base/log.h"
 
 namespace takt::internal {
 
@@ -126,6 +127,16 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
     TAKT_CHECK(found != under_way_.end());
     if (!result && result.error().code == ErrorCode::kFenced) {
         return events_.on_fenced("the store refused a commit: " + result.error().detail);
+    }
+    if (!result && result.error().code == ErrorCode::kInvalid) {
+        // What the engine believes and what is stored have parted: no repetition mends that. The
+        // next term begins from what is stored, without whatever led here.
+        Log(LogLevel::kError, "node",
+            "the store refused a commit as impossible; this scheduler loads afresh. Please report "
+            "this",
+            {{"epoch", term_.epoch}, {"sequence", sequence}, {"error", result.error().detail}});
+        return events_.on_fenced("the store refused a commit as impossible: " +
+                                 result.error().detail);
     }
     if (result) {
         found->done = true;

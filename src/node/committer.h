@@ -31,6 +31,7 @@ class Committer {
   public:
     struct Events {
         std::function<void(const Effects&)> release;
+        // The term is over: the store knows a newer one, or refused a batch for good.
         std::function<void(const std::string& why)> on_fenced;
         std::function<void(const Committed&)> on_commit = {};  // May be empty.
     };

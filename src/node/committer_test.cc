@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/log.h"
 #include "node/driven.h"
 
 namespace takt::internal {
@@ -239,6 +240,22 @@ TEST_F(CommitterTest, AnAnswerAfterItIsGoneIsDropped) {
     Answer({});
 
     EXPECT_THAT(released, IsEmpty());
+}
+
+// A bug of ours: the store says that the batch contradicts its rows. Sent again it would do so
+// again.
+TEST_F(CommitterTest, ABatchThatIsImpossibleEndsTheTermAndIsNotSentAgain) {
+    const LogCapture log;
+    Make();
+    Step(1, 1);
+    Gathered();
+    Answer(Fail(ErrorCode::kInvalid, "execution x is not live"));
+    runtime.Pass(1min);
+
+    EXPECT_EQ(fenced, 1);
+    EXPECT_THAT(released, IsEmpty());
+    EXPECT_THAT(store.commits, IsEmpty());
+    EXPECT_THAT(log.lines(), ElementsAre(::testing::HasSubstr("execution x is not live")));
 }
 
 }  // namespace

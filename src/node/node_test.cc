@@ -162,5 +162,29 @@ TEST_F(NodeTest, AStopDoesNotWaitForEverForAStoreThatIsGone) {
     EXPECT_TRUE(stopped);
 }
 
+// One request makes the store refuse everything that is gathered with it. It must not keep others
+// waiting for ever: the scheduler begins anew from what is stored, without it.
+TEST_F(NodeTest, AfterAnImpossibleCommitTheNodeBeginsAnewWithoutWhatLedToIt) {
+    Lead();
+    AnswerCommits();
+    AskSubmit("");
+    runtime.Run();
+    Answer(store.commits, Result<void>(Fail(ErrorCode::kInvalid, "it contradicts the rows")));
+    EXPECT_EQ(refused[ErrorCode::kUnknown], 1);
+    EXPECT_EQ(node->status().role, Role::kFollower);
+    runtime.Pass(1s);
+    ASSERT_FALSE(store.acquires.empty());
+    Answer(store.acquires, Result<Term>(Term{0, 8, 100}));
+    Answer(store.loads, Result<LoadPage>(LoadPage{}));
+    AnswerCommits();
+    EXPECT_EQ(node->status().role, Role::kLeader);
+    AskSubmit("");
+    runtime.Run();
+    AnswerCommits();
+
+    EXPECT_EQ(accepted, 1);
+    EXPECT_TRUE(store.commits.empty());
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -149,6 +149,9 @@ class Store {
 
     // REQUIRES: batch->sequence is the sequence after the last one given to Commit in this term, or
     // one given before (a repetition); the batch is within limits(). kFenced if the term is over.
+    // kUnavailable also if an earlier batch of the term was not applied: that one must come first.
+    // kInvalid: a change contradicts the stored rows and nothing of the batch is applied. That is a
+    // bug of the caller; repeating it does not help.
     // After kUnavailable or kUnknown the caller repeats the very same batch before any later one.
     virtual void Commit(BatchPtr batch, Done<void> done) = 0;
 

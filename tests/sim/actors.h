@@ -132,6 +132,7 @@ class SimWorker {
     Cluster& cluster_;
     const std::string name_;
     const std::uint32_t capacity_;
+    std::vector<Text> queues_;  // That it serves; empty is all.
     bool up_ = false;
     int instance_ = 0;
     ProcessPtr process_ = std::make_shared<Process>();

@@ -1,5 +1,6 @@
 #include "sim/checker.h"
 
+#include <algorithm>
 #include <array>
 
 namespace takt::internal::sim {
@@ -21,10 +22,6 @@ bool CanReach(Status from, Status to) {
         }
     }
     return false;
-}
-
-bool Working(Status status) {
-    return status == Status::kScheduled || status == Status::kRunning;
 }
 
 std::string Describe(const Execution& row) {
@@ -49,6 +46,12 @@ std::vector<ExecutionId> Checker::Accepted() const {
     return {submitted_.begin(), submitted_.end()};
 }
 
+std::vector<ExecutionId> Checker::Stored() const {
+    std::vector<ExecutionId> ids;
+    for (const auto& [id, row] : rows_) ids.push_back(id);
+    return ids;
+}
+
 // --- Commits ------------------------------------------------------------------------------------
 
 void Checker::OnRefused(const Batch& batch, const Error& error) {
@@ -64,12 +67,15 @@ void Checker::OnCommit(const Batch& batch, Time wall_latest, const EngineConfig&
              std::to_string(epoch_));
     }
     epoch_ = std::max(epoch_, batch.term.epoch);
+    moves_.clear();
     for (const Change& change : batch.changes) {
         if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
             OnChange(*execution, batch, wall_latest, config);
         }
     }
     CheckCapacity();
+    fires.OnCommit(batch);
+    limits.OnCommit(batch, moves_, wall_latest, config);
 }
 
 void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time wall_latest,
@@ -110,6 +116,7 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time w
     }
     if (Working(before.status)) --in_hand_[before.worker.text().str()];
     if (Working(after.status)) ++in_hand_[after.worker.text().str()];
+    moves_.push_back({before, after, redrives_.contains(after.id)});
     found->second = after;
 }
 
@@ -149,7 +156,8 @@ void Checker::OnWorker(const std::string& worker, std::uint32_t capacity) {
     known = std::max(known, capacity);
 }
 
-void Checker::OnAssign(const Execution& execution) {
+void Checker::OnAssign(const Execution& execution, Time at) {
+    limits.OnAssign(execution, at);
     const auto committed = attempts_.find({execution.id.text().str(), execution.attempt});
     if (committed == attempts_.end() || committed->second != execution.token) {
         Fail(Describe(execution) + " was sent to a worker before it was committed");
@@ -227,13 +235,17 @@ void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
             row.outcome->reason == Reason::kHandlerFailed && row.failures == 0) {
             Fail(Describe(row) + " failed without a failure");
         }
-        if (!quiet) continue;
+        if (!quiet || row.status == Status::kSkipped) continue;
         if (row.status != Status::kSuccess || row.attempt != 1) {
             Fail(Describe(row) + " although nothing failed");
         }
         if (!started_.contains({id.text().str(), 1})) Fail(Describe(row) + " never ran");
     }
-    if (quiet && started_.size() != rows_.size()) Fail("something ran more than once");
+    const auto skipped = std::ranges::count_if(
+        rows_, [](const auto& entry) { return entry.second.status == Status::kSkipped; });
+    if (quiet && started_.size() + std::size_t(skipped) != rows_.size()) {
+        Fail("something ran more than once");
+    }
 }
 
 }  // namespace takt::internal::sim

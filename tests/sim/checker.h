@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "node/node.h"
+#include "sim/fire_checker.h"
+#include "sim/limit_checker.h"
 #include "sim/world.h"
 #include "store/memory/memory_database.h"
 
@@ -16,16 +18,24 @@ namespace takt::internal::sim {
 
 class Checker {
   public:
-    explicit Checker(World& world) : world_(world) {}
+    explicit Checker(World& world)
+        : fires(world, [this](const std::string& what) { Fail(what); }),
+          limits(world, fires, [this](const std::string& what) { Fail(what); }),
+          world_(world) {}
 
     // The first thing that went wrong; empty if nothing did.
     const std::string& failure() const { return failure_; }
     void Fail(const std::string& what);
 
+    // The parts that look at one kind of promise each.
+    FireChecker fires;
+    LimitChecker limits;
+
     // --- What is observed -----------------------------------------------------------------------
     void OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config);
     void OnRefused(const Batch& batch, const Error& error);
-    void OnAssign(const Execution& execution);  // A scheduler sends it.
+    // A scheduler sends it, having decided so at `at` by its own clock.
+    void OnAssign(const Execution& execution, Time at);
     void OnVerdict(const AttemptRef& attempt, bool accepted);
     void OnStart(const AttemptRef& attempt, const std::string& worker, std::size_t running,
                  std::size_t capacity);
@@ -44,6 +54,8 @@ class Checker {
 
     const Execution* Find(const ExecutionId& id) const;
     std::vector<ExecutionId> Accepted() const;
+    // Whatever is stored, in order of ids.
+    std::vector<ExecutionId> Stored() const;
     std::size_t runs() const { return started_.size(); }
     std::size_t commits() const { return commits_; }
     std::size_t losses() const { return losses_; }
@@ -64,6 +76,7 @@ class Checker {
     std::size_t commits_ = 0;
     std::size_t losses_ = 0;
     std::map<ExecutionId, Execution> rows_;
+    std::vector<RowMove> moves_;     // Of the batch under way.
     std::map<Key, Token> attempts_;  // Committed.
     std::set<Key> started_;
     std::map<Key, bool> ended_;  // By its handler; whether it succeeded.

@@ -33,27 +33,58 @@ void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done
                 });
 }
 
-void SimClient::SubmitSomething() {
+// Limits that several share are the same for all of them: which of two words on a limit counts is
+// for the histories to tell.
+void SimClient::AddLimits(Job& job) {
+    World& world = cluster_.world;
+    TaskOptions& options = job.options;
+    switch (world.Below(8)) {
+        case 0:
+            options.concurrency_key = "two-at-once";
+            options.concurrency_max = 2;
+            break;
+        case 1:
+            options.concurrency_key = "one-at-a-time";
+            options.concurrency_max = 1;
+            break;
+        case 2:
+            options.concurrency_key = "paced";
+            options.rate = {.count = 2, .per = Duration(1'000)};
+            break;
+        case 3:
+            options.unique_key = Text("key-" + std::to_string(world.Below(3)));
+            if (world.Chance(0.5)) options.unique_for = Duration(1'000 + world.Below(8'000));
+            break;
+        default:
+            break;
+    }
+}
+
+void SimClient::SubmitSomething(bool quiet) {
     World& world = cluster_.world;
     Job job;
     if (world.Chance(0.6)) job.id = "job-" + std::to_string(++last_id_);
+    if (world.Chance(0.3)) job.queue = "bulk";
     job.payload = std::to_string(world.Below(1000));
     job.priority = std::uint8_t(world.Below(kPriorityMax + 1));
     job.timeout = Duration(1'000 + world.Below(7'000));
     if (world.Chance(0.3)) job.options.delay = Duration(world.Below(5'000));
+    if (!quiet && world.Chance(0.2)) job.options.expires_after = Duration(100 + world.Below(6'000));
     job.options.retry = RetryPolicy{.retries_max = std::uint32_t(world.Below(4)),
                                     .delay = Duration(100 + world.Below(1'000)),
                                     .delay_max = Duration(5'000)};
-    Submit(job, false);
+    AddLimits(job);
+    Submit(job);
 }
 
 void SimClient::Canary() {
     Job job;
     job.id = "canary";
     job.timeout = 5s;
+    job.priority = kPriorityMax;
     job.options.retry = RetryPolicy{.retries_max = 20, .delay = Duration(100), .delay_max = 1s};
     canary_ = ExecutionId(Text(job.id));
-    Submit(job, true);
+    Submit(job);
 }
 
 bool SimClient::canary_finished() const {
@@ -61,38 +92,49 @@ bool SimClient::canary_finished() const {
     return row && IsTerminal(row->status);
 }
 
-void SimClient::Submit(const Job& job, bool canary) {
+void SimClient::Submit(const Job& job) {
     auto task = NewTaskPtr(new Task);
     if (!job.id.empty()) task->id = TaskId(Text(job.id));
     task->type = "work";
-    task->queue = "default";
+    task->queue = Text(job.queue);
     task->payload = job.payload;
     task->priority = job.priority;
     task->timeout = job.timeout;
     task->options = std::make_unique<TaskOptions>(job.options);
     ++pending_;
-    Ask(internal::Submit{0, std::move(task)}, [this, job, canary](const Result<Answer>& result) {
+    Ask(internal::Submit{0, std::move(task)}, [this, job](const Result<Answer>& result) {
         --pending_;
-        if (result) {
-            cluster_.world.Note("client", "is told of", result->execution.id.view());
-            return cluster_.checker.OnSubmitted(result->execution);
-        }
-        if (result.error().code == ErrorCode::kConflict) {
-            return cluster_.checker.Fail(job.id +
-                                         " conflicts with itself: " + result.error().detail);
-        }
+        if (!result) return OnRefused(job, result.error());
+        cluster_.world.Note("client", "is told of", result->execution.id.view());
+        cluster_.checker.OnSubmitted(result->execution);
+    });
+}
+
+void SimClient::OnRefused(Job job, const Error& error) {
+    Checker& checker = cluster_.checker;
+    if (error.code == ErrorCode::kConflict && error.field == "unique_key") {
+        cluster_.world.Note("client", "is refused", job.options.unique_key.view());
+        return checker.limits.OnKeyRefused(job.options.unique_key);
+    }
+    if (error.code == ErrorCode::kConflict) {
+        return checker.Fail(job.id + " conflicts with itself: " + error.detail);
+    }
+    if (error.code == ErrorCode::kUnknown) {
         // Without an id of its own a request whose fate is unknown must not be sent again.
-        if (result.error().code == ErrorCode::kUnknown && job.id.empty()) return;
-        ++pending_;
-        cluster_.world.After(cluster_.world.Between(100ms, 800ms), nullptr, [this, job, canary] {
-            --pending_;
-            Submit(job, canary);
-        });
+        if (job.id.empty()) return;
+        job.doubtful = true;
+    } else if (!job.doubtful && !job.id.empty() && checker.Find(ExecutionId(Text(job.id)))) {
+        checker.Fail(job.id + " was refused and accepted all the same: " + error.detail);
+    }
+    ++pending_;
+    cluster_.world.After(cluster_.world.Between(100ms, 800ms), nullptr, [this, job] {
+        --pending_;
+        Submit(job);
     });
 }
 
 ExecutionId SimClient::AnyExecution() {
-    const std::vector<ExecutionId> known = cluster_.checker.Accepted();
+    const std::vector<ExecutionId> known = cluster_.checker.Stored();
     if (known.empty() || cluster_.world.Chance(0.1)) return ExecutionId(Text("nobody"));
     return known[cluster_.world.Below(known.size())];
 }

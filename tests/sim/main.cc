@@ -51,13 +51,14 @@ int main(int argc, char** argv) {
         sum.runs += result.runs;
         sum.commits += result.commits;
         sum.losses += result.losses;
+        sum.due_times += result.due_times;
         const std::uint64_t done = seed - first + 1;
         if (done % 100 == 0 || done == seeds) {
             std::printf(
-                "%llu seeds, %zu executions, %zu runs, %zu commits, %zu losses, %llu events, hash "
-                "%016llx\n",
+                "%llu seeds, %zu executions, %zu runs, %zu commits, %zu losses, %zu due times, "
+                "%llu events, hash %016llx\n",
                 static_cast<unsigned long long>(done), sum.executions, sum.runs, sum.commits,
-                sum.losses, static_cast<unsigned long long>(sum.events),
+                sum.losses, sum.due_times, static_cast<unsigned long long>(sum.events),
                 static_cast<unsigned long long>(result.hash));
             std::fflush(stdout);
         }

@@ -130,9 +130,16 @@ void SimNode::OnRole(Role role) {
 }
 
 void SimNode::Release(const Effects& effects) {
+    std::map<std::pair<ExecutionId, std::uint32_t>, Time> decided;
+    for (const Event& event : effects.events) {
+        if (event.type == EventType::kTaskScheduled) {
+            decided[{event.execution, event.attempt}] = event.at;
+        }
+    }
     for (const Assign& assign : effects.assigns) {
         cluster_.world.Note(name_, "assigns", assign.execution.id.view(), assign.execution.attempt);
-        cluster_.checker.OnAssign(assign.execution);
+        cluster_.checker.OnAssign(assign.execution,
+                                  decided[{assign.execution.id, assign.execution.attempt}]);
         const ConnectionPtr connection = Find(assign.session);
         if (!connection) continue;
         cluster_.ToWorker(connection,

@@ -22,9 +22,9 @@ std::string Noticed(SimulationOptions options, std::uint64_t seeds_max) {
     return {};
 }
 
-// Everything that can go wrong goes wrong, in some hundred different ways.
+// Everything that can go wrong goes wrong, in a thousand different ways.
 TEST(SimulationTest, EveryPromiseHoldsWhateverFails) {
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
         const SimulationResult result = Simulate({.seed = seed});
         ASSERT_EQ(result.failure, "") << "replay: takt_sim --seed " << seed << " --trace";
     }
@@ -35,7 +35,6 @@ TEST(SimulationTest, WithoutFaultsEverythingRunsExactlyOnce) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const SimulationResult result = Simulate({.seed = seed, .quiet = true});
         ASSERT_EQ(result.failure, "") << "replay: takt_sim --quiet --seed " << seed << " --trace";
-        EXPECT_EQ(result.runs, result.executions);
     }
 }
 
@@ -66,6 +65,32 @@ TEST(SabotageTest, AcceptingTheReportOfAnyAttemptIsNoticed) {
 
 TEST(SabotageTest, ForgettingFailuresAtATakeoverIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_forget_failures = true}, 100), HasSubstr("forgot failures"));
+}
+
+// The leader dies after a fire, and the next one does not know of it.
+TEST(SabotageTest, AFireThatDoesNotWriteItsTasksPlaceIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_fires = true}, 100),
+                AnyOf(HasSubstr("was accounted for twice"), HasSubstr("was not written with it")));
+}
+
+TEST(SabotageTest, DueTimesThatLeaveNoRecordAreNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_missed = true}, 100), HasSubstr("was lost"));
+}
+
+TEST(SabotageTest, ForgettingATurnAtATakeoverIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_turns = true}, 300), HasSubstr("overlap"));
+}
+
+TEST(SabotageTest, ForgettingWhoIsAtWorkAtATakeoverIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_limits = true}, 300), HasSubstr("are at work"));
+}
+
+TEST(SabotageTest, ForgettingUniqueKeysAtATakeoverIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_keys = true}, 300), HasSubstr("same unique key"));
+}
+
+TEST(SabotageTest, StartingWhatHasExpiredIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_expiry = true}, 100), HasSubstr("it had expired"));
 }
 
 TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {

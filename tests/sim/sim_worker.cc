@@ -13,6 +13,10 @@ constexpr Micros kBeat = 1s;
 SimWorker::SimWorker(Cluster& cluster, int number, std::uint32_t capacity)
     : cluster_(cluster), name_("worker-" + std::to_string(number)), capacity_(capacity) {
     cluster_.checker.OnWorker(name_, capacity);
+    // The first serves all queues, so that somebody does.
+    if (number > 1 && cluster.world.Chance(0.3)) {
+        queues_.push_back(cluster.world.Chance(0.5) ? "default" : "bulk");
+    }
 }
 
 void SimWorker::Start() {
@@ -72,6 +76,7 @@ void SimWorker::Connect() {
     Worker worker;
     worker.id = WorkerId(Text(name_));
     worker.capacity = capacity_;
+    worker.queues = queues_;
     worker.instance = Text(name_ + "." + std::to_string(instance_));
     std::vector<AttemptRef> holding;
     for (const auto& [key, held] : held_) holding.push_back(held.ref);

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "sim/client.h"
+#include "sim/planner.h"
 
 namespace takt::internal::sim {
 namespace {
@@ -9,6 +10,12 @@ namespace {
 // After the heal: a few leases, the longest chain of timeouts and retries, and some room.
 constexpr Micros kLivenessMax = 180s;
 constexpr Micros kHour = 3600s;
+
+// How long recurring tasks go on undisturbed, so that each is seen to fire again.
+constexpr Micros kUndisturbed = 6s;
+
+// Small enough to be full now and then.
+constexpr std::size_t kPendingMax = 25;
 
 NodeConfig MakeConfig(const SimulationOptions& options) {
     NodeConfig config;
@@ -24,6 +31,12 @@ NodeConfig MakeConfig(const SimulationOptions& options) {
     config.engine.losses_max = 6;
     config.engine.sabotage.accept_any_attempt = options.sabotage_accept_any_attempt;
     config.engine.sabotage.forget_failures_on_load = options.sabotage_forget_failures;
+    config.engine.sabotage.forget_fires = options.sabotage_forget_fires;
+    config.engine.sabotage.forget_missed = options.sabotage_forget_missed;
+    config.engine.sabotage.forget_turns_on_load = options.sabotage_forget_turns;
+    config.engine.sabotage.forget_limits_on_load = options.sabotage_forget_limits;
+    config.engine.sabotage.forget_keys_on_load = options.sabotage_forget_keys;
+    config.engine.sabotage.forget_expiry = options.sabotage_forget_expiry;
     config.committer.lazy_delay = Duration(200);
     config.committer.sabotage_release_early = options.sabotage_release_early;
     config.stop_deadline = 2s;
@@ -43,13 +56,15 @@ class Simulation {
                    .config = MakeConfig(options),
                    .nodes = {},
                    .workers = {}},
-          client_(cluster_) {
+          client_(cluster_),
+          planner_(cluster_, client_) {
         database_.sabotage_no_fence = options.sabotage_no_fence;
         hours_ = !options.quiet && world_.Chance(0.1);
         if (options.quiet) {
             cluster_.handler_max = 800ms;  // Within every timeout.
         } else {
             database_.limits.pipeline_max = 1 + world_.Below(3);
+            if (world_.Chance(0.5)) cluster_.config.engine.pending_max = kPendingMax;
             cluster_.handler_fails = 0.2;
             cluster_.handler_hangs = 0.03;
         }
@@ -75,6 +90,9 @@ class Simulation {
         for (const auto& worker : cluster_.workers) worker->Start();
         faulty_ = !options_.quiet;
         if (faulty_) FaultLater();
+        for (std::uint64_t tasks = world_.Below(4); tasks > 0; --tasks) {
+            planner_.MakeTask(options_.quiet);
+        }
         NextStep(0);
         while (steps_done_ < options_.steps && checker_.failure().empty()) RunFor(100ms);
         Heal();
@@ -86,7 +104,8 @@ class Simulation {
                 .executions = checker_.Accepted().size(),
                 .runs = checker_.runs(),
                 .commits = checker_.commits(),
-                .losses = checker_.losses()};
+                .losses = checker_.losses(),
+                .due_times = checker_.fires.due_times()};
     }
 
   private:
@@ -103,13 +122,15 @@ class Simulation {
         steps_done_ = number;
         if (number >= options_.steps) return;
         world_.After(world_.Between(0us, 1s), nullptr, [this, number] {
-            const std::uint64_t dice = options_.quiet ? 0 : world_.Below(10);
-            if (dice < 7) {
-                client_.SubmitSomething();
-            } else if (dice < 9) {
+            const std::uint64_t dice = options_.quiet ? 0 : world_.Below(14);
+            if (dice < 8) {
+                client_.SubmitSomething(options_.quiet);
+            } else if (dice < 10) {
                 client_.CancelSomething();
-            } else {
+            } else if (dice < 11) {
                 client_.RedriveSomething();
+            } else {
+                planner_.DoSomething();
             }
             NextStep(number + 1);
         });
@@ -221,6 +242,8 @@ class Simulation {
         database_.latency_max = 2ms;
         database_.reply_lost = database_.request_late = database_.request_again = 0;
         cluster_.handler_fails = cluster_.handler_hangs = 0;
+        // Quick enough that one worker keeps up with all recurring tasks.
+        cluster_.handler_max = 100ms;
         for (const auto& node : cluster_.nodes) {
             node->store_link.cut = false;
             node->wall_offset = Duration(0);
@@ -230,6 +253,7 @@ class Simulation {
         for (const auto& worker : cluster_.workers) {
             if (!options_.quiet) client_.SetWorker(worker->name(), WorkerStatus::kOnline, true);
         }
+        planner_.OpenQueues();
     }
 
     void CheckLiveness() {
@@ -242,9 +266,13 @@ class Simulation {
                 return checker_.Fail("the canary did not finish after the heal");
             }
         }
+        RunFor(kUndisturbed);
+        if (checker_.failure().empty()) checker_.fires.CheckPunctual(world_.wall());
+        planner_.PauseAll();
         // A clock that was an hour ahead may have set times an hour from now.
         const Micros bound = kLivenessMax + (hours_ ? 2 * kHour : Micros(0));
-        while (checker_.failure().empty() && (!checker_.AllFinished() || client_.pending() > 0)) {
+        while (checker_.failure().empty() &&
+               (!checker_.AllFinished() || client_.pending() + planner_.pending() > 0)) {
             RunFor(100ms);
             RestartStopped();
             if (world_.now() - healed > bound) return;  // CheckEnd names what is left.
@@ -263,6 +291,7 @@ class Simulation {
     SimDatabase database_;
     Cluster cluster_;
     SimClient client_;
+    SimPlanner planner_;
     bool faulty_ = false;
     bool hours_ = false;  // Clocks may be wrong by hours.
     std::size_t steps_done_ = 0;

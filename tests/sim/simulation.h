@@ -20,6 +20,12 @@ struct SimulationOptions {
     bool sabotage_accept_any_attempt = false;
     bool sabotage_forget_failures = false;
     bool sabotage_release_early = false;
+    bool sabotage_forget_fires = false;   // A fire does not write its task's place.
+    bool sabotage_forget_missed = false;  // What was missed leaves no record.
+    bool sabotage_forget_turns = false;   // A new leader lets anybody have the turn.
+    bool sabotage_forget_limits = false;  // A new leader counts nobody who is at work already.
+    bool sabotage_forget_keys = false;    // A new leader does not know who holds a unique key.
+    bool sabotage_forget_expiry = false;  // What has expired is started all the same.
 };
 
 struct SimulationResult {
@@ -30,6 +36,7 @@ struct SimulationResult {
     std::size_t runs = 0;
     std::size_t commits = 0;
     std::size_t losses = 0;
+    std::size_t due_times = 0;  // Of recurring tasks, accounted for.
 };
 
 SimulationResult Simulate(const SimulationOptions& options);

@@ -5,8 +5,6 @@
 
 namespace takt::internal::sim {
 
-constexpr Time kWallBegin = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
-
 void World::After(Micros delay, ProcessPtr owner, Action action) {
     queue_.emplace(std::pair(now_ + std::max(delay, Micros(0)), ++order_),
                    Event{std::move(owner), std::move(action)});
@@ -51,8 +49,7 @@ void World::Note(std::string_view who, std::string_view what, std::string_view a
 }
 
 Instant SimRuntime::Now() {
-    const auto passed = world_.now() - Steady(std::chrono::hours(1));
-    const Time wall = kWallBegin + std::chrono::floor<Duration>(passed) + wall_offset_;
+    const Time wall = world_.wall() + wall_offset_;
     wall_latest_ = std::max(wall_latest_, wall);
     return {wall, world_.now()};
 }

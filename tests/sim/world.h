@@ -19,6 +19,9 @@ namespace takt::internal::sim {
 using Micros = std::chrono::microseconds;
 using namespace std::chrono_literals;
 
+// When every simulation begins, by a clock that is right.
+constexpr Time kWallBegin = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
+
 // Something that can be frozen (SIGSTOP, a long garbage collection, a suspended machine) or be
 // gone. Its events wait while it is frozen, in order, and never happen once it is gone.
 struct Process {
@@ -32,6 +35,10 @@ class World {
     World(std::uint64_t seed, bool trace) : random_(SeedOf(seed)), trace_(trace) {}
 
     Steady now() const { return now_; }
+    // What a clock says that is right.
+    Time wall() const {
+        return kWallBegin + std::chrono::floor<Duration>(now_ - Steady(std::chrono::hours(1)));
+    }
 
     // The owner may be null: the world itself.
     void After(Micros delay, ProcessPtr owner, Action action);

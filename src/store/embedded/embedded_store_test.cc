@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "store/conformance/suite.h"
 #include "store/embedded/fault_vfs.h"
 #include "store/embedded/sqlite.h"
@@ -152,6 +153,39 @@ TEST_F(EmbeddedStoreTest, ABatchThatIsRefusedDoesNotTakeItsNeighboursAlong) {
     EXPECT_EQ(next.error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(Settings(), 1u);
     EXPECT_TRUE(Commit(2, {SettingPut{"c", "3"}}));
+}
+
+// The record of one recurring task was damaged. The leader must come up and fire the others; the
+// operator must see which one it is, and its row must not be lost.
+TEST_F(EmbeddedStoreTest, ATaskThatCannotBeReadIsSetAsideAndTold) {
+    RowMaker make;
+    ASSERT_TRUE(Commit(1, {TaskPut{make.Recurring("bad")}, TaskPut{make.Recurring("good")}}));
+    {
+        Connection tool(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+        tool.Run("UPDATE tasks SET record = x'ffffffff' WHERE id = 'bad'");
+    }
+    const LogCapture log;
+
+    const auto page =
+        Await<LoadPage>([&](Done<LoadPage> done) { store_->Load(0, "", std::move(done)); });
+    ASSERT_TRUE(page) << page.error().detail;
+    ASSERT_EQ(page->tasks.size(), 1u);
+    EXPECT_EQ(page->tasks[0].task->id, TaskId("good"));
+    EXPECT_THAT(log.lines(), testing::Contains(HasSubstr("task=bad")));
+    using Tasks = std::vector<TaskRow>;
+    const auto list =
+        Await<Tasks>([&](Done<Tasks> done) { store_->ListTasks({}, std::move(done)); });
+    ASSERT_TRUE(list);
+    EXPECT_EQ(list->size(), 1u);
+    const auto bad = Await<TaskRow>(
+        [&](Done<TaskRow> done) { store_->FindTask(TaskId("bad"), std::move(done)); });
+    ASSERT_FALSE(bad);
+    EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(bad.error().detail, HasSubstr("task bad cannot be read"));
+    // It is put again, and all is well.
+    ASSERT_TRUE(Commit(2, {TaskPut{make.Recurring("bad")}}));
+    EXPECT_TRUE(Await<TaskRow>(
+        [&](Done<TaskRow> done) { store_->FindTask(TaskId("bad"), std::move(done)); }));
 }
 
 // An operator looks inside with SQLite's own tool while Takt works.

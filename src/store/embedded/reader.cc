@@ -64,16 +64,14 @@ Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
     const Result<sql::LoadCursor> at = sql::ParseLoadCursor(cursor);
     if (!at) return std::unexpected(at.error());
     if (!at->executions) {
-        if (Result<void> tasks = LoadTasks(partition, std::string(at->task), page); !tasks) {
-            return std::unexpected(tasks.error());
-        }
+        LoadTasks(partition, std::string(at->task), page);
         if (!page.next.empty()) return page;
     }
     LoadExecutions(partition, at->serial, page);
     return page;
 }
 
-Result<void> Reader::LoadTasks(Partition partition, const std::string& after, LoadPage& page) {
+void Reader::LoadTasks(Partition partition, const std::string& after, LoadPage& page) {
     if (after.empty()) {
         load_settings_.Int(partition);
         const Rows settings(load_settings_);
@@ -92,17 +90,17 @@ Result<void> Reader::LoadTasks(Partition partition, const std::string& after, Lo
     load_tasks_.Int(partition);
     load_tasks_.Int(static_cast<std::int64_t>(load_page_rows_) + 1);
     const Rows rows(load_tasks_);
-    while (load_tasks_.Step()) {
+    std::string last;
+    for (std::size_t count = 0; load_tasks_.Step(); ++count) {
         const Row row = load_tasks_.row();
-        if (page.tasks.size() == load_page_rows_) {
-            page.next = "t" + page.tasks.back().task->id.text().str();
+        if (count == load_page_rows_) {
+            page.next = "t" + last;
             break;
         }
-        Result<TaskRow> task = sql::ReadTask(row.Bytes(0), row.Bytes(1));
-        if (!task) return std::unexpected(task.error());
-        page.tasks.push_back(std::move(*task));
+        last = row.Bytes(0);
+        auto task = sql::ReadTaskOrTell(last, row.Bytes(1));
+        if (task) page.tasks.push_back(std::move(*task));
     }
-    return {};
 }
 
 void Reader::LoadExecutions(Partition partition, Serial after, LoadPage& page) {
@@ -177,9 +175,8 @@ Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
     std::vector<TaskRow> found;
     while (list_tasks_.Step()) {
         const Row row = list_tasks_.row();
-        Result<TaskRow> task = sql::ReadTask(row.Bytes(0), row.Bytes(1));
-        if (!task) return std::unexpected(task.error());
-        found.push_back(std::move(*task));
+        auto task = sql::ReadTaskOrTell(row.Bytes(0), row.Bytes(1));
+        if (task) found.push_back(std::move(*task));
     }
     return found;
 }

@@ -32,7 +32,7 @@ class Reader {
   private:
     class Snapshot;
 
-    Result<void> LoadTasks(Partition partition, const std::string& after, LoadPage& page);
+    void LoadTasks(Partition partition, const std::string& after, LoadPage& page);
     void LoadExecutions(Partition partition, Serial after, LoadPage& page);
 
     Connection connection_;

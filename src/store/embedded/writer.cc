@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace takt::internal::embedded {
@@ -18,6 +19,17 @@ constexpr int kLogFramesMax = 10 * kCheckpointFrames;
 // In one transaction. The node has no more under way than pipeline_max for each partition; this
 // only keeps the answer to the first from waiting for very many others.
 constexpr std::size_t kGroupMax = 64;
+
+// What the operating system said when a write to the log, or else to the database, failed last. (A
+// failing COMMIT does not set sqlite3_system_errno.)
+int WriteErrno(sqlite3* database) {
+    sqlite3_file* log = nullptr;
+    sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log));
+    int cause = 0;
+    if (log && log->pMethods) log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &cause);
+    if (cause == 0) sqlite3_file_control(database, "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
+    return cause;
+}
 
 }  // namespace
 
@@ -151,8 +163,12 @@ void Writer::Rollback() {
 }
 
 Error Writer::Judge(const SqliteError& error, bool committing) {
-    // The shared-memory file cannot grow on a full disk either.
-    if (error.code() == SQLITE_FULL || error.extended_code() == SQLITE_IOERR_SHMSIZE) {
+    // The shared-memory file cannot grow on a full disk either. SQLite takes a quota or a limit of
+    // the file size for a broken disk, and they are none.
+    const int cause = WriteErrno(connection_.get());
+    const bool no_room = error.extended_code() == SQLITE_IOERR_WRITE &&
+                         (cause == ENOSPC || cause == EDQUOT || cause == EFBIG);
+    if (error.code() == SQLITE_FULL || error.extended_code() == SQLITE_IOERR_SHMSIZE || no_room) {
         return {ErrorCode::kUnavailable,
                 fmt::format("the disk of {} is full; free some space there, Takt goes on by itself",
                             directory_),

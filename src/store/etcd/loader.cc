@@ -67,9 +67,8 @@ Async<Result<bool>> Loader::AddTasks(std::string after, LoadPage& page) {
     const Result<Rows> rows = co_await snapshot_.Range(std::move(range), page_rows_);
     if (!rows) co_return std::unexpected(rows.error());
     for (const pb::KeyValue& kv : rows->kvs) {
-        Result<TaskRow> row = DecodeTask(kv);
-        if (!row) co_return std::unexpected(row.error());
-        page.tasks.push_back(std::move(*row));
+        auto row = DecodeTaskOrTell(kv);
+        if (row) page.tasks.push_back(std::move(*row));
     }
     if (rows->more) page.next = "t" + std::string(LastPart(rows->kvs.back().key()));
     co_return !rows->more;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/log.h"
 #include "model/record.h"
 #include "store/etcd/pack.h"
 
@@ -42,6 +43,15 @@ Result<TaskRow> DecodeTask(const pb::KeyValue& kv) {
                                          " cannot be read: " + row.error().detail);
 }
 
+std::optional<TaskRow> DecodeTaskOrTell(const pb::KeyValue& kv) {
+    Result<TaskRow> row = DecodeTask(kv);
+    if (row) return std::move(*row);
+    Log(LogLevel::kError, "store",
+        "a stored task cannot be read and does not fire; put it again under its id to replace it",
+        {{"task", LastPart(kv.key())}, {"error", row.error().detail}});
+    return std::nullopt;
+}
+
 Worker DecodeWorkerOrShow(const pb::KeyValue& kv) {
     Result<Worker> worker = DecodeWorker(kv.value());
     if (worker) return std::move(*worker);
@@ -75,8 +85,8 @@ Async<Result<std::vector<TaskRow>>> RowReader::TasksOf(Partition p, TaskFilter f
         const Result<Rows> rows = co_await snapshot_.Range(rest, kTaskPageRows);
         if (!rows) co_return std::unexpected(rows.error());
         for (const pb::KeyValue& kv : rows->kvs) {
-            Result<TaskRow> row = DecodeTask(kv);
-            if (!row) co_return std::unexpected(row.error());
+            auto row = DecodeTaskOrTell(kv);
+            if (!row) continue;
             const std::string_view name = row->task->name.view();
             if (name.find(filter.name_contains.view()) == std::string_view::npos) continue;
             list.push_back(std::move(*row));

@@ -1,6 +1,7 @@
 // RowReader: tasks, workers, settings, logs and events, as of one moment.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class RowReader {
 
 // A task that cannot be read is an error: leaving it out would silently stop its fires for good.
 Result<TaskRow> DecodeTask(const pb::KeyValue& kv);
+// Nothing if it cannot be read: then the log says so, and the row stays as it is.
+std::optional<TaskRow> DecodeTaskOrTell(const pb::KeyValue& kv);
 // A worker is written anew when it attaches; until then one that cannot be read is one that is not
 // there.
 Worker DecodeWorkerOrShow(const pb::KeyValue& kv);

@@ -92,14 +92,15 @@ Result<LoadPage> Reader::LoadTasks(Partition partition, std::string_view after) 
     LoadPage page;
     if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
     page.next = "e0";
-    while (rows[1].Next()) {
-        if (page.tasks.size() == options_.load_page_rows) {
-            page.next = "t" + page.tasks.back().task->id.text().str();
+    std::string last;
+    for (std::size_t count = 0; rows[1].Next(); ++count) {
+        if (count == options_.load_page_rows) {
+            page.next = "t" + last;
             break;
         }
-        Result<TaskRow> task = sql::ReadTask(rows[1].Bytes(0), rows[1].Bytes(1));
-        if (!task) return std::unexpected(task.error());
-        page.tasks.push_back(std::move(*task));
+        last = rows[1].Bytes(0);
+        auto task = sql::ReadTaskOrTell(last, rows[1].Bytes(1));
+        if (task) page.tasks.push_back(std::move(*task));
     }
     if (!after.empty()) return page;
     while (rows[2].Next()) {
@@ -207,9 +208,8 @@ Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
          {Text(filter.after), filter.name_contains, std::int64_t(filter.limit)}}));
     std::vector<TaskRow> found;
     while (rows.Next()) {
-        Result<TaskRow> task = sql::ReadTask(rows.Bytes(0), rows.Bytes(1));
-        if (!task) return std::unexpected(task.error());
-        found.push_back(std::move(*task));
+        auto task = sql::ReadTaskOrTell(rows.Bytes(0), rows.Bytes(1));
+        if (task) found.push_back(std::move(*task));
     }
     return found;
 }

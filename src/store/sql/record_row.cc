@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string>
 
+#include "base/log.h"
 #include "model/record.h"
 
 namespace takt::internal::sql {
@@ -22,6 +23,15 @@ Result<TaskRow> ReadTask(std::string_view id, std::string_view record) {
     Result<TaskRow> task = DecodeTaskRow(record);
     if (!task) return std::unexpected(Undecodable("task", id, task.error()));
     return task;
+}
+
+std::optional<TaskRow> ReadTaskOrTell(std::string_view id, std::string_view record) {
+    Result<TaskRow> task = ReadTask(id, record);
+    if (task) return std::move(*task);
+    Log(LogLevel::kError, "store",
+        "a stored task cannot be read and does not fire; put it again under its id to replace it",
+        {{"task", id}, {"error", task.error().detail}});
+    return std::nullopt;
 }
 
 Worker ReadWorker(std::string_view id, std::string_view record) {

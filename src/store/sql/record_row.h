@@ -1,6 +1,7 @@
 // Rows that are kept as one encoded record: how each is shown when it cannot be decoded.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
@@ -10,8 +11,12 @@
 
 namespace takt::internal::sql {
 
-// kInvalid, naming the task: leaving one out would silently stop its fires for good.
+// kInvalid, naming the task.
 Result<TaskRow> ReadTask(std::string_view id, std::string_view record);
+
+// Nothing if it cannot be read: the log then says that this task does not fire and what to do. Its
+// row stays as it is, and whoever asks for the task by its id is told as well.
+std::optional<TaskRow> ReadTaskOrTell(std::string_view id, std::string_view record);
 
 // Never fails. A worker's row is written anew when it attaches; until then one that cannot be read
 // is one that is not there.

@@ -1,0 +1,171 @@
+// The embedded store on a disk that is really full: a small file system of its own where mounting
+// is permitted, and a limit of the file size, which any process may set for itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "store/conformance/suite.h"
+#include "store/embedded/embedded_store.h"
+#include "store/embedded/temporary_directory.h"
+
+namespace takt::internal::embedded {
+namespace {
+
+using conformance::Await;
+using conformance::RowMaker;
+
+constexpr int kPassed = 0;
+constexpr int kFailed = 1;
+constexpr int kNotPermitted = 2;
+
+// Each batch brings this much, so that some hundred of them fill a few megabytes.
+constexpr std::size_t kPayloadBytes = 64 << 10;
+constexpr int kBatchesMax = 500;
+
+struct Disk {
+    std::function<bool()> shrink;  // To a few megabytes; false if that is not permitted.
+    std::function<bool()> grow;
+};
+
+class Story {
+  public:
+    Story(std::string directory, const Disk& disk)
+        : directory_(std::move(directory)), disk_(disk) {}
+
+    // What happens in the child, whose limits and mounts are its own.
+    int Run() {
+        if (!disk_.shrink()) return kNotPermitted;
+        if (!Open()) return kFailed;
+        // The disk fills up …
+        Result<void> full;
+        for (; accepted_ < kBatchesMax; ++accepted_) {
+            full = CommitNext();
+            if (!full) break;
+        }
+        if (full) return Complain("the disk never got full", "");
+        if (full.error().code != ErrorCode::kUnavailable ||
+            full.error().detail.find("is full; free some space") == std::string::npos) {
+            return Complain("a full disk is told as", full.error().detail);
+        }
+        if (const auto again = CommitNext(); again) return Complain("it was not full", "");
+        if (Stored() != accepted_) return Complain("what was accepted cannot be read", "");
+        // … and somebody makes room. Nobody restarts anything.
+        if (!disk_.grow()) return kFailed;
+        if (const auto later = CommitNext(); !later) {
+            return Complain("with room again", later.error().detail);
+        }
+        ++accepted_;
+        // A restart finds all that was accepted and nothing else.
+        store_.reset();
+        if (!Open()) return kFailed;
+        return Stored() == accepted_ ? kPassed : Complain("after a restart rows are missing", "");
+    }
+
+  private:
+    static int Complain(const char* what, const std::string& detail) {
+        std::fprintf(stderr, "%s %s\n", what, detail.c_str());
+        return kFailed;
+    }
+
+    bool Open() {
+        auto store = OpenEmbedded({.directory = directory_});
+        if (!store) return Complain("cannot open:", store.error().detail), false;
+        store_ = std::move(*store);
+        auto term = Await<Term>(
+            [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+        if (!term) return Complain("cannot lead:", term.error().detail), false;
+        term_ = *term;
+        sequence_ = 0;
+        return true;
+    }
+
+    // The same batch again after it was refused, as a node does.
+    Result<void> CommitNext() {
+        if (!batch_) {
+            Execution row = make_.OneOff("e-" + std::to_string(accepted_));
+            row.payload = Text(std::string(kPayloadBytes, 'x'));
+            batch_ = std::make_shared<const Batch>(
+                Batch{term_, ++sequence_, 0, {ExecutionChange{Place::kNone, Place::kLive, row}}});
+        }
+        auto result =
+            Await<void>([&](Done<void> done) { store_->Commit(batch_, std::move(done)); });
+        if (result) batch_.reset();
+        return result;
+    }
+
+    int Stored() {
+        int count = 0;
+        std::string cursor;
+        do {
+            const auto page = Await<LoadPage>(
+                [&](Done<LoadPage> done) { store_->Load(0, cursor, std::move(done)); });
+            if (!page) return -1;
+            count += int(page->executions.size());
+            cursor = page->next;
+        } while (!cursor.empty());
+        return count;
+    }
+
+    const std::string directory_;
+    const Disk& disk_;
+    RowMaker make_;
+    std::unique_ptr<Store> store_;
+    Term term_;
+    std::uint64_t sequence_ = 0;
+    BatchPtr batch_;
+    int accepted_ = 0;
+};
+
+// In a process of its own, that has no other threads when it begins.
+int InAChild(const std::string& directory, const Disk& disk) {
+    const pid_t child = fork();
+    if (child == 0) _exit(Story(directory, disk).Run());
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return kFailed;
+    return WEXITSTATUS(status);
+}
+
+bool LimitFiles(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    limit.rlim_cur = bytes;
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+}
+
+// A quota, or a container with a limit.
+TEST(FullDiskTest, AFileThatMayNotGrowRefusesCommitsUntilItMay) {
+    const TemporaryDirectory directory;
+    const Disk disk{.shrink = [] { return LimitFiles(4 << 20); },
+                    .grow = [] { return LimitFiles(RLIM_INFINITY); }};
+
+    EXPECT_EQ(InAChild(directory.path(), disk), kPassed);
+}
+
+TEST(FullDiskTest, AFullFileSystemRefusesCommitsUntilThereIsSpace) {
+    const TemporaryDirectory directory;
+    const char* path = directory.path().c_str();
+    const auto shrink = [path] {
+        // Root needs only its own table of mounts; others need a name space of users, too.
+        if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+        return mount("tmpfs", path, "tmpfs", 0, "size=4m") == 0;
+    };
+    const auto grow = [path] { return mount("tmpfs", path, "tmpfs", MS_REMOUNT, "size=64m") == 0; };
+    const int result = InAChild(directory.path(), {.shrink = shrink, .grow = grow});
+    if (result == kNotPermitted) GTEST_SKIP() << "mounting is not permitted here";
+
+    EXPECT_EQ(result, kPassed);
+}
+
+}  // namespace
+}  // namespace takt::internal::embedded

@@ -1,0 +1,176 @@
+#include "sim/fire_checker.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string_view>
+
+namespace takt::internal::sim {
+namespace {
+
+// A pause and a resume may fall into one batch, so that no row ever shows them. An answer takes
+// less than this, or the question is lost.
+constexpr Micros kPauseUnderWay = 20s;
+
+// After the heal a due time is accounted for within this.
+constexpr Duration kPunctual{2'000};
+
+std::string Describe(const TaskId& task, Time due) {
+    return "due time " + FormatTime(due) + " of " + task.text().str();
+}
+
+}  // namespace
+
+// What a user reads in the record: "12 due times up to 2026-01-01T00:00:07.000Z passed while …".
+FireChecker::Record FireChecker::RecordOf(const Execution& row) {
+    Record record{.first = row.scheduled_at, .last = row.scheduled_at, .task = row.task};
+    if (row.status != Status::kSkipped || row.outcome->reason != Reason::kMissed) return record;
+    record.missed = true;
+    const std::string_view message = row.outcome->message;
+    constexpr std::string_view kUpTo = " due times up to ";
+    const std::size_t at = message.find(kUpTo);
+    if (at == std::string_view::npos) return record;
+    const std::size_t digits = message.find_first_of("0123456789");
+    std::from_chars(message.data() + digits, message.data() + at, record.count);
+    const std::size_t begin = at + kUpTo.size();
+    if (const auto last = ParseTime(message.substr(begin, message.find(' ', begin) - begin))) {
+        record.last = *last;
+    }
+    return record;
+}
+
+const TaskRow* FireChecker::Find(const TaskId& id) const {
+    const auto found = tasks_.find(id);
+    return found == tasks_.end() ? nullptr : &found->second;
+}
+
+// One record for each due time, never two.
+void FireChecker::Account(const Record& record) {
+    due_times_ += record.count;
+    const Task& task = *record.task;
+    // A fixed delay has no times of its own: they follow from the ends of runs.
+    if (task.opt().recurrence->every_after_end > Duration(0)) return;
+    std::map<Time, Time>& accounted = accounted_[{task.id, task.created_at}];
+    const auto after = accounted.lower_bound(record.first);
+    const bool meets_next = after != accounted.end() && after->first <= record.last;
+    const bool meets_last = after != accounted.begin() && std::prev(after)->second >= record.first;
+    if (meets_next || meets_last) {
+        fail_(Describe(task.id, record.first) + " was accounted for twice");
+    }
+    accounted[record.first] = record.last;
+}
+
+void FireChecker::OnCommit(const Batch& batch) {
+    std::map<TaskId, std::vector<Record>> records;
+    std::set<TaskId> written;
+    for (const Change& change : batch.changes) {
+        const auto* execution = std::get_if<ExecutionChange>(&change);
+        if (!execution || execution->before != Place::kNone) continue;
+        if (execution->row.origin != Origin::kFire) continue;
+        const Record record = RecordOf(execution->row);
+        Account(record);
+        records[record.task->id].push_back(record);
+    }
+    for (const Change& change : batch.changes) {
+        if (const auto* put = std::get_if<TaskPut>(&change)) {
+            const TaskId& id = put->row.task->id;
+            written.insert(id);
+            const auto found = tasks_.find(id);
+            if (found != tasks_.end() &&
+                found->second.task->created_at == put->row.task->created_at) {
+                CheckPut(found->second, put->row, records[id]);
+            }
+            tasks_[id] = put->row;
+        } else if (const auto* deletion = std::get_if<TaskDelete>(&change)) {
+            written.insert(deletion->id);
+            tasks_.erase(deletion->id);
+        }
+    }
+    for (const auto& [id, of_task] : records) {
+        if (!written.contains(id)) {
+            fail_(Describe(id, of_task.front().first) +
+                  " was fired and the task's place among its times was not written with it");
+        }
+    }
+}
+
+bool FireChecker::MayPass(const TaskRow& before, const TaskRow& after) const {
+    if (before.task->opt().catch_up_after_pause && after.task->opt().catch_up_after_pause) {
+        return false;
+    }
+    return WasPaused(before);
+}
+
+bool FireChecker::WasPaused(const TaskRow& before) const {
+    const auto asked = pause_asked_.find(before.task->id);
+    return before.state.paused ||
+           (asked != pause_asked_.end() && world_.now() - asked->second < kPauseUnderWay);
+}
+
+// The records of a batch must be exactly the due times that the task's place moved over.
+void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
+                           std::vector<Record> records) {
+    const Recurrence& recurrence = *after.task->opt().recurrence;
+    if (!(*before.task->opt().recurrence == recurrence)) return;
+    if (recurrence.every_after_end > Duration(0) || before.state.next_at == Time{}) return;
+    const TaskId& id = after.task->id;
+    if (!before.state.paused && after.state.paused && !after.task->opt().catch_up_after_pause &&
+        after.state.next_at != Time{} && after.state.next_at <= after.state.paused_at) {
+        fail_(Describe(id, after.state.next_at) + " was overdue at the pause and has no record");
+    }
+    const auto plan = FirePlan::Make(recurrence, after.task->created_at);
+    if (!plan) return fail_("the stored task " + after.task->id.text().str() + " has no times");
+    std::ranges::sort(records, {}, &Record::first);
+    std::optional<Time> due = before.state.next_at;
+    const auto pass_until = [&](Time until) {
+        for (; due && *due < until; due = plan->Next(*due)) {
+            if (!MayPass(before, after)) return fail_(Describe(id, *due) + " was lost");
+        }
+    };
+    for (const Record& record : records) {
+        pass_until(record.first);
+        if (due != record.first) return fail_(Describe(id, record.first) + " is none");
+        const auto counted =
+            DueBetween(*plan, record.first - Duration(1), record.last, record.count);
+        if (!counted || (record.missed && !counted->more && counted->count != record.count)) {
+            fail_(Describe(id, record.first) + ": its record counts wrong");
+        }
+        due = plan->Next(record.last);
+    }
+    if (after.state.next_at != Time{} && after.state.next_at < before.state.next_at) {
+        // A clock was set back, and then the task was paused or resumed.
+        if (after.state.next_at <= before.state.last_at || !WasPaused(before)) {
+            fail_(Describe(id, after.state.next_at) + " comes again");
+        }
+    } else if (after.state.next_at != Time{}) {
+        pass_until(after.state.next_at);
+        if (due != after.state.next_at)
+            fail_(Describe(id, after.state.next_at) + " is no next one");
+    } else if (due && !MayPass(before, after) &&
+               (recurrence.fires_max == 0 || after.state.fires < recurrence.fires_max)) {
+        fail_(Describe(id, *due) + " will never come");
+    }
+    if (recurrence.fires_max != 0 && after.state.fires > recurrence.fires_max) {
+        fail_(id.text().str() + " fired more often than it may");
+    }
+}
+
+void FireChecker::OnTold(const TaskRow& row) {
+    const TaskRow* stored = Find(row.task->id);
+    // Somebody may have deleted it since.
+    if (stored && stored->task->created_at == row.task->created_at &&
+        stored->task->version < row.task->version) {
+        fail_("version " + std::to_string(row.task->version) + " of " + row.task->id.text().str() +
+              " was confirmed before it was committed");
+    }
+}
+
+void FireChecker::CheckPunctual(Time wall) {
+    for (const auto& [id, row] : tasks_) {
+        const Time next = row.state.next_at;
+        if (row.state.paused || next == Time{} || next > wall - kPunctual) continue;
+        fail_(Describe(id, next) + " was never fired");
+    }
+}
+
+}  // namespace takt::internal::sim

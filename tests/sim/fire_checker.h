@@ -1,0 +1,63 @@
+// FireChecker: holds recurring tasks to their due times. Each due time has exactly one record (a
+// run, a skipped one, or a range of missed ones), written together with the task's place among its
+// times.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/fire_plan.h"
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace takt::internal::sim {
+
+class FireChecker {
+  public:
+    using Complain = std::function<void(const std::string&)>;
+
+    FireChecker(World& world, Complain fail) : world_(world), fail_(std::move(fail)) {}
+
+    void OnCommit(const Batch& batch);
+    // Somebody asked to pause or resume it; whether it is done nobody knows yet.
+    void OnPauseAsked(const TaskId& task) { pause_asked_[task] = world_.now(); }
+    // A client was told of the task.
+    void OnTold(const TaskRow& row);
+    // After an undisturbed time: nothing that is due waits any more. `wall` is the right time.
+    void CheckPunctual(Time wall);
+
+    const std::map<TaskId, TaskRow>& tasks() const { return tasks_; }  // As committed.
+    const TaskRow* Find(const TaskId& id) const;
+    std::size_t due_times() const { return due_times_; }
+
+  private:
+    // Due times from `first` to `last` that one record speaks of.
+    struct Record {
+        Time first{};
+        Time last{};
+        std::uint64_t count = 1;
+        bool missed = false;
+        TaskPtr task;
+    };
+    using Made = std::pair<TaskId, Time>;  // A task that is deleted and made again is another one.
+
+    static Record RecordOf(const Execution& row);
+    void Account(const Record& record);
+    void CheckPut(const TaskRow& before, const TaskRow& after, std::vector<Record> records);
+    // Whether times may pass unrecorded because the task was paused meanwhile.
+    bool MayPass(const TaskRow& before, const TaskRow& after) const;
+    bool WasPaused(const TaskRow& before) const;
+
+    World& world_;
+    const Complain fail_;
+    std::map<TaskId, TaskRow> tasks_;
+    // The first and the last due time of each record. Also when its times are changed, those to
+    // come lie behind all that are accounted for.
+    std::map<Made, std::map<Time, Time>> accounted_;
+    std::map<TaskId, Steady> pause_asked_;
+    std::size_t due_times_ = 0;
+};
+
+}  // namespace takt::internal::sim

@@ -1,0 +1,234 @@
+#include "sim/limit_checker.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace takt::internal::sim {
+namespace {
+
+constexpr std::string_view kQueuePrefix = "queue/";
+
+bool Began(const RowMove& move) {
+    return move.after.attempt > move.before.attempt;
+}
+
+bool Limited(const Task& task) {
+    return task.opt().concurrency_max > 0 || task.opt().rate.count > 0;
+}
+
+// What shares a limit, as docs/scheduling.md says.
+Text SharedKeyOf(const Task& task) {
+    if (!task.opt().concurrency_key.empty()) return task.opt().concurrency_key;
+    return task.recurring() ? Text("task " + task.id.text().str())
+                            : Text("name " + task.name.str());
+}
+
+QueueLimits ReadLimits(const Text& value) {
+    QueueLimits limits;
+    std::istringstream in(value.str());
+    std::int64_t per = 0;
+    in >> limits.paused >> limits.working_max >> limits.rate.count >> per;
+    limits.rate.per = Duration(per);
+    return limits;
+}
+
+}  // namespace
+
+void LimitChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Time wall_latest,
+                            const EngineConfig& config) {
+    ++commits_;
+    clock_latest_ = std::max(clock_latest_, wall_latest);
+    for (const RowMove& move : moves) Follow(move, batch.term.epoch);
+    for (const RowMove& move : moves) CheckUnique(move);
+    CheckModes();
+    CheckConcurrency();
+    CheckPaces(batch.term.epoch, moves);
+    CheckQueues(batch, moves, config);
+}
+
+void LimitChecker::Follow(const RowMove& move, std::uint64_t epoch) {
+    const Execution& row = move.after;
+    if (Began(move)) begun_[{row.id, row.attempt}] = {commits_, epoch};
+    if (IsTerminal(row.status)) {
+        live_.erase(row.id);
+    } else {
+        live_[row.id] = {row, {commits_, epoch}, move.redriven};
+    }
+}
+
+void LimitChecker::CheckModes() {
+    struct Counts {
+        std::size_t begun = 0;
+        std::size_t live = 0;
+        std::size_t fires = 0;
+    };
+    std::map<TaskId, Counts> counts;
+    for (const auto& [id, row] : live_) {
+        const Execution& run = row.execution;
+        if (run.origin == Origin::kOnce || run.payload == kForcedPayload) continue;
+        const TaskRow* task = fires_.Find(run.task->id);
+        // Of a task that is deleted nobody keeps the order any more.
+        if (!task || task->task->created_at != run.task->created_at) continue;
+        Counts& count = counts[run.task->id];
+        // Who has begun keeps its turn through retries and losses. What is run again begins anew.
+        if (Working(run.status) || (run.attempt > 0 && !row.redriven)) ++count.begun;
+        if (!row.redriven) ++count.live;
+        // What was fired by other times, before the task was changed, goes on.
+        const bool after_end = run.task->opt().recurrence->every_after_end > Duration(0);
+        if (!row.redriven && after_end && run.origin == Origin::kFire) ++count.fires;
+    }
+    for (const auto& [id, count] : counts) {
+        const TaskOptions& options = fires_.Find(id)->task->opt();
+        const std::string task = id.text().str();
+        if (options.mode == Mode::kSequential && count.begun > 1) {
+            fail_("runs of the sequential task " + task + " overlap");
+        }
+        if ((options.mode == Mode::kSkip || options.mode == Mode::kReplace) && count.live > 1) {
+            fail_(task + " has two runs at once although its mode is " +
+                  std::string(Name(options.mode)));
+        }
+        if (options.recurrence->every_after_end > Duration(0) && count.fires > 1) {
+            fail_(task + " fired before its last run had ended");
+        }
+    }
+}
+
+void LimitChecker::CheckUnique(const RowMove& move) {
+    const Execution& row = move.after;
+    const Text& key = row.task->opt().unique_key;
+    if (key.empty() || row.origin != Origin::kOnce) return;
+    if (!move.before.task) {
+        for (const Window& window : windows_[key]) {
+            // A leader whose clock was ahead may have ended it sooner.
+            if (row.created_at < window.until && clock_latest_ < window.until) {
+                fail_(row.id.text().str() + " was accepted within the window of " +
+                      window.execution.text().str() + " with the same unique key");
+            }
+        }
+        const Duration window = row.task->opt().unique_for;
+        const Time until = window > Duration(0) ? row.created_at + window : Time{};
+        windows_[key].push_back({until, row.id});
+    }
+    for (const auto& [id, other] : live_) {
+        if (id == row.id || !live_.contains(row.id)) continue;
+        if (other.execution.task->opt().unique_key == key) {
+            fail_(row.id.text().str() + " and " + id.text().str() +
+                  " live with the same unique key");
+        }
+    }
+}
+
+void LimitChecker::OnKeyRefused(const Text& key) {
+    if (windows_[key].empty())
+        fail_("unique key " + key.str() + " was refused although it is free");
+}
+
+void LimitChecker::CheckConcurrency() {
+    std::map<Text, std::uint32_t> working;
+    for (const auto& [id, row] : live_) {
+        const TaskOptions& options = row.execution.task->opt();
+        if (options.concurrency_max == 0 || !Working(row.execution.status)) continue;
+        const Text key = SharedKeyOf(*row.execution.task);
+        if (++working[key] > options.concurrency_max) {
+            fail_("more than " + std::to_string(options.concurrency_max) + " of " + key.str() +
+                  " are at work");
+        }
+    }
+}
+
+// A burst of `count`, then as many in each `per`, since the leader began.
+void LimitChecker::CountStart(std::uint64_t epoch, const Text& what, const RateLimit& rate) {
+    if (rate.count == 0) return;
+    const std::chrono::duration<double> since = world_.now() - epochs_began_[epoch];
+    const std::chrono::duration<double> per = rate.per;
+    if (double(++starts_[{epoch, what}]) > rate.count * (1 + since / per) + 1e-3) {
+        fail_(what.str() + " started more often than its rate allows");
+    }
+}
+
+void LimitChecker::CheckPaces(std::uint64_t epoch, const std::vector<RowMove>& moves) {
+    for (const RowMove& move : moves) {
+        const Task& task = *move.after.task;
+        if (Began(move)) CountStart(epoch, SharedKeyOf(task), task.opt().rate);
+    }
+}
+
+std::size_t LimitChecker::CountIn(const Text& queue, bool working) const {
+    return std::size_t(std::ranges::count_if(live_, [&](const auto& entry) {
+        const Execution& row = entry.second.execution;
+        return row.task->queue == queue && Working(row.status) == working;
+    }));
+}
+
+void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& moves,
+                               const EngineConfig& config) {
+    std::set<Text> told;  // Queues whose limits this batch changes: either word may have counted.
+    for (const Change& change : batch.changes) {
+        const auto* setting = std::get_if<SettingPut>(&change);
+        if (!setting || !setting->key.view().starts_with(kQueuePrefix)) continue;
+        const Text queue(setting->key.view().substr(kQueuePrefix.size()));
+        told.insert(queue);
+        queues_.erase(queue);
+        if (!setting->value.empty()) queues_[queue] = ReadLimits(setting->value);
+    }
+    std::map<Text, std::size_t> begun;
+    std::map<Text, std::size_t> back;  // Rows that came to wait again: nobody could refuse them.
+    for (const RowMove& move : moves) {
+        const Text& queue = move.after.task->queue;
+        if (Began(move)) ++begun[queue];
+        const bool waited =
+            move.before.task && !IsTerminal(move.before.status) && !Working(move.before.status);
+        const bool waits = !IsTerminal(move.after.status) && !Working(move.after.status);
+        if (move.before.task && waits && !waited) ++back[queue];
+    }
+    for (const auto& [queue, count] : begun) {
+        const auto limits = queues_.find(queue);
+        if (limits == queues_.end() || told.contains(queue)) continue;
+        if (limits->second.paused) fail_("something of the paused queue " + queue.str() + " began");
+        const std::uint32_t working_max = limits->second.working_max;
+        if (working_max > 0 && CountIn(queue, true) > working_max) {
+            fail_("more of queue " + queue.str() + " are at work than it allows");
+        }
+    }
+    for (const RowMove& move : moves) {
+        const Text& queue = move.after.task->queue;
+        const std::size_t waits = CountIn(queue, false);
+        if (waits > std::max(config.pending_max, waiting_[queue]) + back[queue]) {
+            fail_("queue " + queue.str() + " took more than it holds: " + std::to_string(waits));
+        }
+    }
+    for (const RowMove& move : moves) {
+        waiting_[move.after.task->queue] = CountIn(move.after.task->queue, false);
+    }
+}
+
+void LimitChecker::OnAssign(const Execution& execution, Time at) {
+    const TaskOptions& options = execution.task->opt();
+    if (options.expires_after > Duration(0)) {
+        // A fire that is run again keeps its due time; its new time is when it may start.
+        const bool fire = execution.origin == Origin::kFire && execution.failures == 0;
+        const Time from = fire ? execution.ready_at : execution.scheduled_at;
+        if (from + options.expires_after <= at) {
+            fail_(execution.id.text().str() + " was started after it had expired");
+        }
+    }
+    const auto begun = begun_.find({execution.id, execution.attempt});
+    if (begun == begun_.end()) return;
+    for (const auto& [id, row] : live_) {
+        const Execution& other = row.execution;
+        // Only what lay ready, in front of no gate, from before the batch until now. By the clock
+        // of another leader its time may not have come yet.
+        const bool lay_ready =
+            other.status == Status::kPending && other.attempt == 0 &&
+            row.written.commit < begun->second.commit && row.written.epoch == begun->second.epoch &&
+            other.origin == Origin::kOnce && other.scheduled_at <= other.created_at &&
+            other.ready_at <= at && !Limited(*other.task);
+        if (!lay_ready || !(other.task->queue == execution.task->queue)) continue;
+        if (other.task->priority > execution.task->priority) {
+            fail_(execution.id.text().str() + " was started before " + id.text().str() +
+                  ", which is more urgent");
+        }
+    }
+}
+
+}  // namespace takt::internal::sim

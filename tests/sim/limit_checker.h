@@ -1,0 +1,93 @@
+// LimitChecker: modes, unique keys, limits of concurrency, rate and queues, expiry and priorities,
+// as the committed rows and what is sent to workers show them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/input.h"
+#include "sim/fire_checker.h"
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace takt::internal::sim {
+
+// The payload that marks a forced trigger: rows do not say that they were forced.
+constexpr std::string_view kForcedPayload = "forced";
+
+// Whether a worker has it.
+constexpr bool Working(Status status) {
+    return status == Status::kScheduled || status == Status::kRunning;
+}
+
+// One row that a batch changed.
+struct RowMove {
+    Execution before;  // As it was; without a task if there was none.
+    Execution after;
+    bool redriven = false;  // Somebody asked, at some time, to run it again.
+};
+
+class LimitChecker {
+  public:
+    using Complain = std::function<void(const std::string&)>;
+
+    LimitChecker(World& world, const FireChecker& fires, Complain fail)
+        : world_(world), fires_(fires), fail_(std::move(fail)) {}
+
+    void OnTerm(std::uint64_t epoch) { epochs_began_[epoch] = world_.now(); }
+    // `wall_latest` is the latest that its leader's clock ever said.
+    void OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Time wall_latest,
+                  const EngineConfig& config);
+    // An attempt is sent that was decided at `at` by the clock of its leader.
+    void OnAssign(const Execution& execution, Time at);
+    // A submit was refused because somebody else holds the key.
+    void OnKeyRefused(const Text& key);
+
+  private:
+    struct Written {
+        std::uint64_t commit = 0;  // Its number.
+        std::uint64_t epoch = 0;
+    };
+    struct Row {
+        Execution execution;
+        Written written;  // Last.
+        bool redriven = false;
+    };
+    struct Window {
+        Time until{};  // None if the key was only held while the execution lived.
+        ExecutionId execution;
+    };
+
+    void Follow(const RowMove& move, std::uint64_t epoch);
+    void CheckModes();
+    void CheckUnique(const RowMove& move);
+    void CheckConcurrency();
+    void CheckPaces(std::uint64_t epoch, const std::vector<RowMove>& moves);
+    void CheckQueues(const Batch& batch, const std::vector<RowMove>& moves,
+                     const EngineConfig& config);
+    void CountStart(std::uint64_t epoch, const Text& what, const RateLimit& rate);
+    std::size_t CountIn(const Text& queue, bool working) const;
+
+    World& world_;
+    const FireChecker& fires_;
+    const Complain fail_;
+    std::uint64_t commits_ = 0;
+    std::map<ExecutionId, Row> live_;
+    std::map<Text, std::vector<Window>> windows_;  // By unique key.
+    std::map<Text, QueueLimits> queues_;           // As committed; plain ones are left out.
+    std::map<std::uint64_t, Steady> epochs_began_;
+    // By epoch and what limits their rate: each leader begins with full buckets.
+    std::map<std::pair<std::uint64_t, Text>, std::uint64_t> starts_;
+    std::map<Text, std::size_t> waiting_;  // By queue, before the batch under way.
+    std::map<std::pair<ExecutionId, std::uint32_t>, Written> begun_;  // By attempt.
+    Time clock_latest_{};                                             // That any leader ever saw.
+};
+
+}  // namespace takt::internal::sim
