@@ -95,6 +95,7 @@ void Committer::Seal() {
     batch->last_serial = last_serial_;
     batch->changes = std::move(sealed.changes);
     changes_ += batch->changes.size();
+    under_way_changes_ += batch->changes.size();
     under_way_.push_back({std::move(batch), std::move(sealed), false, false});
 }
 
@@ -167,6 +168,7 @@ void Committer::ReleaseDone() {
     while (!under_way_.empty() && under_way_.front().done) {
         const Batched batched = std::move(under_way_.front());
         under_way_.pop_front();
+        if (batched.batch) under_way_changes_ -= batched.batch->changes.size();
         TAKT_FAIL_POINT("node.release.before");
         if (batched.batch && events_.on_commit) {
             events_.on_commit({batched.batch->changes, batched.took});

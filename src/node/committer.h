@@ -54,6 +54,7 @@ class Committer {
 
     // Batches that wait for the store. When they pile up, new requests are to be refused.
     std::size_t backlog() const { return under_way_.size(); }
+    std::size_t backlog_changes() const { return under_way_changes_; }
 
     // Why commits fail at the moment; empty while they do not.
     const std::string& trouble() const { return trouble_; }
@@ -89,6 +90,7 @@ class Committer {
     std::vector<std::size_t> sizes_;  // Of the changes of gathering_, as far as they are measured.
     Serial last_serial_ = 0;
     std::deque<Batched> under_way_;
+    std::size_t under_way_changes_ = 0;
     std::size_t sent_ = 0;  // Commits whose answer is awaited.
     bool stalled_ = false;  // A commit failed: all answers are awaited, then it is sent again.
     std::uint64_t sequence_ = 0;

@@ -147,7 +147,8 @@ void Node::Take(Item& item) {
                       role_ == Role::kLoading ? "this scheduler is taking over; try again shortly"
                                               : "this scheduler does not lead; ask the leader");
     }
-    if (committer_->backlog() > config_.backlog_max) {
+    if (committer_->backlog() > config_.backlog_max &&
+        committer_->backlog_changes() > config_.backlog_changes_max) {
         return Refuse(item, ErrorCode::kUnavailable,
                       committer_->trouble().empty()
                           ? "the store is slower than what is asked of it; try again shortly"

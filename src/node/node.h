@@ -34,8 +34,10 @@ struct NodeConfig {
     Text version;
     // Requests that may wait in the inbox. Beyond, they are refused: memory is finite.
     std::size_t inbox_max = 200'000;
-    // Batches that may wait for the store before new requests are refused.
+    // New requests are refused when so many batches wait for the store, and so many changes in
+    // them: where batches are small, many of them are soon written.
     std::size_t backlog_max = 64;
+    std::size_t backlog_changes_max = 50'000;
     Duration stop_deadline{5'000};  // How long a stop waits for the store.
     // A wall clock may jump at any time, and timers run on the steady one: looked at this often.
     Duration look_again{1'000};
