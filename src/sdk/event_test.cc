@@ -84,7 +84,8 @@ TEST_F(EventTest, BlockedCallbackLosesTheOldestEventsAndNothingElse) {
 
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(scheduler_->SubmitTask({.type = "t"}));
 
-    EXPECT_GE(scheduler_->events_dropped(), 7u);
+    // The answer to a call may be a moment ahead of the event that tells of it.
+    EXPECT_TRUE(Eventually([&] { return scheduler_->events_dropped() == 7; }));
     go.Set();
     EXPECT_TRUE(Eventually([&] { return told == 4; }));
 }
