@@ -99,6 +99,11 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
     if (!parts.config.prometheus) {
         std::erase_if(routes, [](const Route& route) { return route.path == "/metrics"; });
     }
+    for (Route& route : routes) {
+        // Routes that take lines take many tasks.
+        route.body_bytes_max =
+            route.takes_lines ? parts.config.bulk_bytes_max : parts.config.body_bytes_max;
+    }
     auto services = std::shared_ptr<Services>(new Services{
         .node = parts.node,
         .store = parts.store,
@@ -156,7 +161,7 @@ void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
         }
         return;
     }
-    // Routes that take lines take many tasks. Others than the leader pass them on as they are.
+    // Others than the leader pass lines on as they are.
     if (match.route->takes_lines && services_->node.status().role == Role::kLeader &&
         !CheckType(*match.route, request)) {
         ReadAsItComes(request, verdict);

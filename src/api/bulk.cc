@@ -139,8 +139,7 @@ void AddBulkRoutes(std::vector<Route>& routes) {
                       .takes = "Bulk",
                       .takes_lines = true,
                       .gives = "BulkAnswer",
-                      .routine = true,
-                      .body_bytes_max = ApiConfig().bulk_bytes_max});
+                      .routine = true});
 }
 
 }  // namespace takt::internal

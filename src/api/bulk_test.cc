@@ -83,6 +83,19 @@ TEST(Bulk, TenMegabytesAreRefusedWhereOneTaskBelongs) {
     EXPECT_EQ(item.json.at("items").at(0).at("status").as_int64(), 413);
 }
 
+// An operator sets other limits than ours.
+TEST(Bulk, BodiesAreLimitedByTheConfiguration) {
+    TestScheduler scheduler({.config = {.body_bytes_max = 100, .bulk_bytes_max = 1000}});
+    const auto task = [](std::size_t bytes) {
+        const std::string frame = R"({"name": "n", "payload": ""})";
+        return frame.substr(0, frame.size() - 2) + std::string(bytes - frame.size(), 'x') + "\"}";
+    };
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks", task(100)).status, 201);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks", task(101)).status, 413);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/bulk", "[" + task(998) + "]").status, 200);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/bulk", "[" + task(999) + "]").status, 413);
+}
+
 // A client's connection breaks in the middle of its file.
 TEST(Bulk, ABodyThatBreaksOffCreatesNothing) {
     TestScheduler scheduler;

@@ -89,6 +89,7 @@ void AddView(Families& to, const MetricsView& view) {
         to.Gauge("takt_queue_oldest_wait_seconds", queue.oldest_wait_seconds, labels);
     }
     to.Gauge("workers_online", double(view.workers_online));
+    to.Gauge("workers_draining", double(view.workers_draining));
     to.Gauge("workers_offline", double(view.workers_offline));
     to.Gauge("worker_utilization", view.worker_utilization);
     for (const WorkerNumbers& worker : view.workers) {

@@ -53,6 +53,8 @@ constexpr MetricDescription kTable[] = {
      "000"},
     // Workers.
     {"workers_online", kGauge, "", "Workers that are there.", "000, 001, 002"},
+    {"workers_draining", kGauge, "",
+     "Of the workers that are there: get nothing new, for a drain or maintenance.", ""},
     {"workers_offline", kGauge, "", "Workers that are not heard of.", "000"},
     {"worker_utilization", kGauge, "", "Part of the workers' capacity in use, 0 to 1.", "002"},
     {"worker_tasks_running", kGauge, "worker", "Executions that a worker has in hand.", "001"},

@@ -29,6 +29,7 @@ void GetMetrics(Call call) {
         json.Field("tasks_failed", view.tasks_failed);
         json.Field("tasks_cancelled", view.tasks_cancelled);
         json.Field("workers_online", view.workers_online);
+        json.Field("workers_draining", view.workers_draining);
         json.Field("workers_offline", view.workers_offline);
         json.Field("worker_utilization", view.worker_utilization);
         json.Field("task_throughput", call.services().meters.throughput());

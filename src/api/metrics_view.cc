@@ -75,6 +75,7 @@ MetricsView ViewOf(const Engine* engine, Time now) {
         const bool online = slot->row.status != WorkerStatus::kOffline;
         ++(online ? view.workers_online : view.workers_offline);
         if (!online) continue;
+        if (slot->row.status != WorkerStatus::kOnline) ++view.workers_draining;
         view.capacity += slot->row.capacity;
         view.busy += slot->busy();
         AddWorker(*slot, now, view);

@@ -42,6 +42,7 @@ struct MetricsView {
     std::uint64_t tasks_failed = 0;
     std::uint64_t tasks_cancelled = 0;
     std::uint64_t workers_online = 0;
+    std::uint64_t workers_draining = 0;  // Of those online: get nothing new.
     std::uint64_t workers_offline = 0;
     std::uint64_t capacity = 0;                           // Of the workers that are online.
     std::uint64_t busy = 0;                               // Of it, in use.

@@ -50,8 +50,7 @@ struct Route {
     // The daily work of programs, thousands a second: in the audit log only at level debug.
     bool routine = false;
 
-    // A MiB of payload and what is around it.
-    std::size_t body_bytes_max = (1 << 20) + (64 << 10);
+    std::size_t body_bytes_max = 0;  // Filled in from ApiConfig.
 };
 
 // What is written to the audit log: everything that needs more than a look.

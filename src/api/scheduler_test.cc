@@ -22,10 +22,33 @@ TEST(SchedulerApi, WorkersAreListedDrainedAndRemoved) {
         scheduler.Post("/api/v1/workers/w-1/drain", R"({"reason": "kernel update"})");
     EXPECT_EQ(drained.Text("status"), "draining") << drained.body;
     EXPECT_EQ(drained.Text("status_reason"), "kernel update");
+    EXPECT_EQ(scheduler.Get("/api/v1/metrics").json.at("workers_draining").as_int64(), 1);
     EXPECT_EQ(scheduler.Post("/api/v1/workers/w-1/resume").Text("status"), "online");
     EXPECT_EQ(scheduler.Post("/api/v1/workers/none/drain").status, 404);
     EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1").status, 204);
     EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1").status, 404);
+}
+
+// A fleet of thousands is read in pages.
+TEST(SchedulerApi, WorkersComeInPagesIfAskedTo) {
+    TestScheduler scheduler;
+    for (const char* id : {"c", "a", "b"}) scheduler.AttachWorker(id);
+
+    const Answered all = scheduler.Get("/api/v1/workers");
+    EXPECT_EQ(all.json.at("items").as_array().size(), 3u);
+    EXPECT_TRUE(all.json.at("next_cursor").is_null());
+    const Answered first = scheduler.Get("/api/v1/workers?limit=2");
+    ASSERT_EQ(first.json.at("items").as_array().size(), 2u) << first.body;
+    EXPECT_EQ(first.json.at("items").at(1).at("id").as_string(), "b");
+    const Answered rest =
+        scheduler.Get("/api/v1/workers?limit=2&cursor=" + first.Text("next_cursor"));
+    ASSERT_EQ(rest.json.at("items").as_array().size(), 1u) << rest.body;
+    EXPECT_EQ(rest.json.at("items").at(0).at("id").as_string(), "c");
+    EXPECT_TRUE(rest.json.at("next_cursor").is_null());
+
+    EXPECT_EQ(scheduler.Get("/api/v1/workers?limit=0").status, 400);
+    EXPECT_EQ(scheduler.Get("/api/v1/workers?limit=1000000000").status, 400);
+    EXPECT_EQ(scheduler.Get("/api/v1/workers?cursor=x").status, 400);
 }
 
 // A queue is stopped while its database is repaired, without touching the others.

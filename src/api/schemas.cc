@@ -156,8 +156,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kSchemas
 "integer"},"tasks_scheduled":{"type":"integer"},"tasks_running":{"type":"integer"},
 "tasks_retrying":{"type":"integer"},"tasks_completed":{"type":"integer"},"tasks_failed":{"type":
 "integer"},"tasks_cancelled":{"type":"integer"},"workers_online":{"type":"integer"},
-"workers_offline":{"type":"integer"},"worker_utilization":{"type":"number"},"task_throughput":{
-"type":"number"},"scheduler_uptime":{"type":"integer"}}})"},
+"workers_draining":{"type":"integer"},"workers_offline":{"type":"integer"},
+"worker_utilization":{"type":"number"},"task_throughput":{"type":"number"},"scheduler_uptime":{"type":"integer"}}})"},
     {"Alert",
      R"({"type":"object","properties":{"id":{"type":"string"},"rule":{"type":"string"},"severity":{
 "enum":["info","warning","critical"]},"state":{"enum":["pending","firing","resolved"]},"metric":{

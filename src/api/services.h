@@ -38,6 +38,8 @@ struct ApiConfig {
     bool prometheus = true;  // Whether /metrics is there.
     TaskLimits task_limits;
     TracePolicy tracing;
+    // A MiB of payload and what is around it.
+    std::size_t body_bytes_max = (1 << 20) + (64 << 10);
     // Bodies of this size take about a second to read; larger sets are better sent in parts.
     std::size_t bulk_bytes_max = 32 << 20;
     std::size_t bulk_tasks_max = 10'000;

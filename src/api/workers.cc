@@ -1,5 +1,8 @@
 // Workers: list, get, drain, resume, remove.
+#include <limits>
+
 #include "api/json_read.h"
+#include "api/query.h"
 #include "api/resources.h"
 #include "api/services.h"
 #include "api/worker_json.h"
@@ -12,17 +15,35 @@ Error NoSuchWorker(const WorkerId& id) {
 }
 
 void ListWorkers(Call call) {
+    // All of them unless a limit is given: the console wants to see every one.
+    constexpr CountRange kLimit{.standard = std::numeric_limits<std::size_t>::max()};
+    const auto limit = QueryCount(call.request(), "limit", kLimit);
+    if (!limit) return call.RefuseRequest(limit.error());
+    std::string after;
+    if (const auto cursor = call.request().Query("cursor")) {
+        auto id = ParseIdCursor(*cursor);
+        if (!id) return call.RefuseRequest(id.error());
+        after = std::move(*id);
+    }
     Node& node = call.services().node;
-    node.Look([call = std::move(call)](const Engine* engine) mutable {
+    node.Look([call = std::move(call), limit = *limit,
+               after = std::move(after)](const Engine* engine) mutable {
         if (!engine) {
             return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
         }
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const auto& [id, slot] : engine->workers()) WriteWorker(json, *slot);
-        // All of them: there are as many as connections, and the console wants to see every one.
-        json.EndArray().Key("next_cursor").Null().EndObject();
+        const auto& workers = engine->workers();
+        std::size_t written = 0;
+        std::optional<std::string> next;
+        for (auto at = workers.upper_bound(Text(after)); at != workers.end(); ++at) {
+            WriteWorker(json, *at->second);
+            if (++written < limit) continue;
+            if (std::next(at) != workers.end()) next = IdCursor(at->first.view());
+            break;
+        }
+        EndPage(json, next);
         call.Json(200, std::move(body));
     });
 }
@@ -82,6 +103,8 @@ void AddWorkerRoutes(std::vector<Route>& routes) {
          .permission = Permission::kViewer,
          .handler = ListWorkers,
          .summary = "List workers",
+         .query = {{"limit", "1 to 1000; all unless given."},
+                   {"cursor", "Where the last page ended."}},
          .gives = "WorkerList"});
     add({.method = HttpMethod::kGet,
          .path = "/api/v1/workers/{id}",

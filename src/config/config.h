@@ -36,8 +36,8 @@ struct Config {
         std::string tls_key;
         std::size_t connections_max = 20'000;
         std::size_t connections_per_address_max = 1'000;
-        std::size_t body_bytes_max = 1 << 20;
-        std::size_t bulk_bytes_max = 64 << 20;
+        std::size_t body_bytes_max = (1 << 20) + (64 << 10);  // A MiB and what is around it.
+        std::size_t bulk_bytes_max = 32 << 20;
     } server;
 
     struct Scheduler {

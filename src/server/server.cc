@@ -344,6 +344,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
                     .prometheus = p.config.metrics.enabled,
                     .task_limits = {.retry_default = p.config.engine.retry},
                     .tracing = TracePolicyOf(p.config),
+                    .body_bytes_max = p.config.server.body_bytes_max,
                     .bulk_bytes_max = p.config.server.bulk_bytes_max},
          .more_routes = std::move(more_routes),
          .pages = ConsolePage});

@@ -71,6 +71,9 @@ test('a worker is drained and put back', async () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
     await page.locator('.badge', { hasText: 'Draining' }).waitFor();
     assert.equal((await call(scheduler.address, 'GET', `workers/${id}`)).status, 'draining');
+    await page.goto(`${scheduler.address}/`);
+    await page.getByText('1 get nothing new').waitFor();
+    await page.goto(`${scheduler.address}/workers`);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.badge', { hasText: 'Online' }).waitFor();
 });

@@ -221,6 +221,7 @@ export interface Metrics {
     tasks_failed: number;
     tasks_cancelled: number;
     workers_online: number;
+    workers_draining: number;
     workers_offline: number;
     worker_utilization: number;
     task_throughput: number;

@@ -79,6 +79,8 @@ export const work = {
     'overview.nothingWaits': 'Nothing waits',
     'overview.nothingWaitsText': 'Everything that was submitted has been started.',
     'overview.offline': '{count} offline',
+    'overview.noWorkers': 'start one: takt worker',
+    'overview.draining': '{count} get nothing new',
     'overview.perSecond': 'per second',
     'overview.retrying': '{count} wait for a retry',
     'overview.runP50': 'run P50',

@@ -78,6 +78,8 @@ export const work = {
     'overview.nothingWaits': '没有等待中的执行',
     'overview.nothingWaitsText': '已提交的都已经开始运行。',
     'overview.offline': '{count} 个离线',
+    'overview.noWorkers': '请启动：takt worker',
+    'overview.draining': '{count} 个不接新任务',
     'overview.perSecond': '每秒',
     'overview.retrying': '{count} 个待重试',
     'overview.runP50': '运行 P50',

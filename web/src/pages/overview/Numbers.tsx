@@ -8,7 +8,7 @@ import { formatNumber, formatPercent } from '../../format';
 import { useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
 import type { LiveSeries } from '../../hooks/useSeries';
-import { useI18n } from '../../i18n';
+import { useI18n, type Translate } from '../../i18n';
 import type { Palette } from '../../theme';
 
 // Of the hour that the server kept, else of everything since the leader began.
@@ -25,6 +25,14 @@ function rateColour(rate: number | null, palette: Palette): string | undefined {
     if (rate === null) return undefined;
     if (rate >= 0.99) return palette.status.success;
     return rate >= 0.9 ? palette.status.retrying : palette.status.failed;
+}
+
+// What is wrong with the workers, the worst first.
+function workersDetail(metrics: Metrics, t: Translate): string {
+    if (metrics.workers_offline > 0) return t('overview.offline', { count: metrics.workers_offline });
+    if (metrics.workers_online === 0) return t('overview.noWorkers');
+    if (metrics.workers_draining > 0) return t('overview.draining', { count: metrics.workers_draining });
+    return t('overview.allOnline');
 }
 
 export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSeries }) {
@@ -67,11 +75,7 @@ export function Numbers({ metrics, series }: { metrics: Metrics; series: LiveSer
                 label={t('nav.workers')}
                 value={formatNumber(metrics.workers_online, locale)}
                 colour={metrics.workers_online === 0 ? palette.status.failed : undefined}
-                detail={
-                    metrics.workers_offline > 0
-                        ? t('overview.offline', { count: metrics.workers_offline })
-                        : t('overview.allOnline')
-                }
+                detail={workersDetail(metrics, t)}
                 to="/workers"
             />
             <Stat
