@@ -1,0 +1,132 @@
+// The first minutes: a task that fires every five seconds is seen to run, fail, be tried again and raise an
+// alert, in both languages, with nothing but the console.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { makeFolder, openBrowser, startScheduler, whenLed } from './support.mjs';
+
+let place;
+let scheduler;
+let browser;
+let page;
+// Pictures of what was seen, for whoever wants to look: SCREENS=folder.
+const screens = process.env.SCREENS;
+
+before(async () => {
+    place = makeFolder();
+    scheduler = await startScheduler(`file:${place.folder}/data`, '--with-worker', '--demo');
+    await whenLed(scheduler.address);
+    browser = await openBrowser();
+    page = browser.page;
+});
+
+after(async () => {
+    await browser?.close();
+    await scheduler?.stop();
+    place?.remove();
+});
+
+async function picture(name) {
+    if (screens) await page.screenshot({ path: `${screens}/${name}.png`, fullPage: true });
+}
+
+// `words` are those of the language: the same walk is made in each.
+async function walk(words, name) {
+    await page.goto(`${scheduler.address}/`);
+    await page.getByRole('link', { name: words.tasks }).first().click();
+    await page.getByRole('button', { name: words.newTask }).first().click();
+    await page.getByLabel(words.name, { exact: true }).fill(name);
+    await page.getByLabel(words.type, { exact: true }).fill('fail');
+    await page.getByLabel(words.cron).fill('*/5 * * * * *');
+    await page.getByText(words.more).click();
+    await page.getByLabel(words.retries).fill('1');
+    await page.getByLabel(words.retryDelay).fill('1s');
+    await picture(`${name}-1-form`);
+    await page.getByRole('button', { name: words.create }).click();
+
+    await page.getByRole('heading', { name }).waitFor();
+    await page.locator('.badge', { hasText: words.retrying }).first().waitFor();
+    await page.locator('.badge', { hasText: words.failed }).first().waitFor();
+    await picture(`${name}-2-task`);
+    await page.locator('.ant-table-row', { hasText: words.failed }).locator('a').first().click();
+    await page.locator('.page-header .badge', { hasText: words.failed }).waitFor();
+    await page.locator('.attempts').getByText(words.second).waitFor();
+    await picture(`${name}-3-execution`);
+
+    await page.getByRole('link', { name: words.alerts }).first().click();
+    await page.getByRole('button', { name: words.newRule }).first().click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel(words.name, { exact: true }).fill(`${name}_fails`);
+    await form.getByLabel(words.metric).fill('tasks_failed');
+    await page.keyboard.press('Enter');
+    await form.getByLabel(words.threshold).fill('0');
+    await form.getByLabel(words.duration).fill('0s');
+    await form.getByRole('button', { name: words.save }).click();
+    await form.waitFor({ state: 'hidden' });
+    await page
+        .locator('.ant-table-row', { hasText: `${name}_fails` })
+        .filter({ hasText: words.firing })
+        .first()
+        .waitFor();
+    await picture(`${name}-4-alert`);
+    await page.goto(`${scheduler.address}/`);
+    await page.getByRole('link', { name }).first().waitFor();
+    await picture(`${name}-5-overview`);
+}
+
+test('a failing task is created, watched and alerted about in English', () =>
+    walk(
+        {
+            tasks: 'Tasks',
+            newTask: 'New task',
+            name: 'Name',
+            type: 'Type',
+            cron: 'Cron expression',
+            more: 'Retries, limits, placement',
+            retries: 'Retries',
+            retryDelay: 'First retry after',
+            create: 'Create',
+            retrying: 'Retrying',
+            failed: 'Failed',
+            second: 'Attempt 2: Failed',
+            alerts: 'Alerts',
+            newRule: 'New rule',
+            metric: 'Metric',
+            threshold: 'Threshold',
+            duration: 'For at least',
+            save: 'Save',
+            firing: 'Firing',
+        },
+        'shaky',
+    ));
+
+test('and in Chinese', async () => {
+    await page.getByRole('button', { name: '切换到中文' }).click();
+    await walk(
+        {
+            tasks: '任务',
+            newTask: '新建任务',
+            name: '名称',
+            type: '类型',
+            cron: 'Cron 表达式',
+            more: '重试、限制与调度选项',
+            retries: '重试次数',
+            retryDelay: '首次重试间隔',
+            create: '创建',
+            retrying: '待重试',
+            failed: '失败',
+            second: '第 2 次尝试：失败',
+            alerts: '告警',
+            newRule: '新建规则',
+            metric: '指标',
+            threshold: '阈值',
+            duration: '持续时间',
+            save: '保存',
+            firing: '告警中',
+        },
+        'shaky_zh',
+    );
+});
+
+test('nothing was complained about in the browser', () => {
+    assert.deepEqual(browser.complaints, []);
+});
