@@ -26,25 +26,18 @@ std::string_view CutWord(std::string_view& text) {
 }
 
 constexpr int kSerialLowBits = 22;  // Of a serial, below its milliseconds.
+constexpr std::string_view kNoToken = "-";
 
 // Fields in one place, so that reading finds what writing wrote.
 struct Fields {
-    std::optional<std::string_view> serial, status, attempts, token, worker, ready_at, started_at,
-        finished_at, outcome, task, name, type, queue, payload, priority, version, timeout, run_at,
-        task_created_at, task_updated_at, options, origin, override_payload, created_at,
-        scheduled_at;
+    std::optional<std::string_view> serial, state, task, name, type, queue, payload, priority,
+        version, timeout, run_at, task_created_at, task_updated_at, options, origin,
+        override_payload, created_at, scheduled_at;
 
     using Member = std::optional<std::string_view> Fields::*;
     static constexpr std::pair<std::string_view, Member> kNames[] = {
         {"serial", &Fields::serial},
-        {"status", &Fields::status},
-        {"attempts", &Fields::attempts},
-        {"token", &Fields::token},
-        {"worker", &Fields::worker},
-        {"ready_at", &Fields::ready_at},
-        {"started_at", &Fields::started_at},
-        {"finished_at", &Fields::finished_at},
-        {"outcome", &Fields::outcome},
+        {"state", &Fields::state},
         {"task", &Fields::task},
         {"name", &Fields::name},
         {"type", &Fields::type},
@@ -112,8 +105,8 @@ Text TextOf(std::optional<std::string_view> text) {
 TaskPtr TakeTask(Taker& take, const Fields& from, std::string_view id, Time created_at) {
     boost::intrusive_ptr<Task> task(new Task);
     task->id = TaskId(Text(from.task.value_or(id)));
-    task->name = TextOf(from.name);
     task->type = TextOf(from.type);
+    task->name = from.name ? Text(*from.name) : task->type;
     task->queue = TextOf(from.queue);
     take.Expect(!task->queue.empty(), "queue");
     task->payload = TextOf(from.payload);
@@ -132,24 +125,25 @@ TaskPtr TakeTask(Taker& take, const Fields& from, std::string_view id, Time crea
     return task;
 }
 
-void TakeState(Taker& take, const Fields& from, Execution& row) {
-    const auto status = ParseStatus(from.status.value_or(""));
-    if (take.Expect(status.has_value(), "status")) row.status = *status;
-    if (std::string_view attempts = from.attempts.value_or("0 0 0"); !attempts.empty()) {
-        row.attempt = take.Value<std::uint32_t>("attempts", CutWord(attempts), 0);
-        row.failures = take.Value<std::uint32_t>("attempts", CutWord(attempts), 0);
-        row.losses = take.Value<std::uint32_t>("attempts", CutWord(attempts), 0);
-    }
-    if (std::string_view token = from.token.value_or(""); !token.empty()) {
-        row.epoch = take.Value<std::uint64_t>("token", CutWord(token), 0);
+void TakeState(Taker& take, std::string_view state, Execution& row) {
+    const std::size_t line = state.find('\n');
+    if (!take.Expect(line != std::string_view::npos, "state")) return;
+    std::string_view words = state.substr(0, line);
+    const auto status = ParseStatus(CutWord(words));
+    if (take.Expect(status.has_value(), "state, the status")) row.status = *status;
+    row.attempt = take.Value<std::uint32_t>("state, attempts", CutWord(words), 0);
+    row.failures = take.Value<std::uint32_t>("state, attempts", CutWord(words), 0);
+    row.losses = take.Value<std::uint32_t>("state, attempts", CutWord(words), 0);
+    row.epoch = take.Value<std::uint64_t>("state, the epoch", CutWord(words), 0);
+    if (const std::string_view token = CutWord(words); token != kNoToken) {
         const auto parsed = ParseToken(token);
-        if (take.Expect(parsed.has_value(), "token")) row.token = *parsed;
+        if (take.Expect(parsed.has_value(), "state, the token")) row.token = *parsed;
     }
-    if (!from.worker.value_or("").empty()) row.worker = WorkerId(TextOf(from.worker));
-    row.ready_at = take.At("ready_at", from.ready_at, row.created_at);
-    row.started_at = take.At("started_at", from.started_at);
-    row.finished_at = take.At("finished_at", from.finished_at);
-    if (auto outcome = DecodeOutcome(from.outcome.value_or(""))) {
+    row.ready_at = take.At("state, ready", CutWord(words));
+    row.started_at = take.At("state, started", CutWord(words));
+    row.finished_at = take.At("state, finished", CutWord(words));
+    if (!words.empty()) row.worker = WorkerId(Text(words));
+    if (auto outcome = DecodeOutcome(state.substr(line + 1))) {
         row.outcome = std::move(*outcome);
     } else {
         take.Note(outcome.error());
@@ -176,19 +170,14 @@ void MakeUndecodable(Execution& row, Serial serial, const std::string& why) {
 }  // namespace
 
 void WriteExecutionState(const Execution& row, RespWriter& to) {
-    to.Arg("status").Arg(Name(row.status));
-    to.Arg("attempts").Arg(fmt::format("{} {} {}", row.attempt, row.failures, row.losses));
-    to.Arg("token");
-    if (row.epoch == 0 && row.token == Token{}) {
-        to.Arg("");
-    } else {
-        to.Arg(fmt::format("{} {}", row.epoch, TokenText(row.token)));
-    }
-    to.Arg("worker").Arg(row.worker.view());
-    to.Arg("ready_at").Arg(Ms(row.ready_at));
-    to.Arg("started_at").Arg(Ms(row.started_at));
-    to.Arg("finished_at").Arg(Ms(row.finished_at));
-    to.Arg("outcome").Arg(EncodeOutcome(row.outcome));
+    // One field: each further one costs Redis about a microsecond, at every change.
+    fmt::memory_buffer state;
+    fmt::format_to(std::back_inserter(state), "{} {} {} {} {} {} {} {} {} {}\n", Name(row.status),
+                   row.attempt, row.failures, row.losses, row.epoch,
+                   row.token == Token{} ? std::string(kNoToken) : TokenText(row.token),
+                   Ms(row.ready_at), Ms(row.started_at), Ms(row.finished_at), row.worker.view());
+    state.append(EncodeOutcome(row.outcome));
+    to.Arg("state").Arg(std::string_view(state.data(), state.size()));
 }
 
 void WriteExecution(const Execution& row, RespWriter& to) {
@@ -196,11 +185,11 @@ void WriteExecution(const Execution& row, RespWriter& to) {
     const Task& task = *row.task;
     put("serial", row.serial);
     if (task.id.view() != row.id.view()) put("task", task.id.view());
-    put("name", task.name.view());
+    if (task.name.view() != task.type.view()) put("name", task.name.view());
     put("type", task.type.view());
     put("queue", task.queue.view());
     if (!task.payload.empty()) put("payload", task.payload.view());
-    put("priority", static_cast<unsigned>(task.priority));
+    if (task.priority != kPriorityNormal) put("priority", static_cast<unsigned>(task.priority));
     if (task.version != 1) put("version", task.version);
     if (task.timeout != Duration(0)) put("timeout", task.timeout.count());
     if (task.run_at != Time{}) put("run_at", Ms(task.run_at));
@@ -209,15 +198,9 @@ void WriteExecution(const Execution& row, RespWriter& to) {
     if (task.options) put("options", EncodeOptions(*task.options));
     if (row.origin != Origin::kOnce) put("origin", static_cast<unsigned>(row.origin));
     if (!row.payload.empty()) put("override", row.payload.view());
-    put("created_at", Ms(row.created_at));
+    if (row.created_at != TimeOf(row.serial)) put("created_at", Ms(row.created_at));
     if (row.scheduled_at != row.created_at) put("scheduled_at", Ms(row.scheduled_at));
-    // Most rows are inserted before their first attempt.
-    const bool fresh = row.attempt == 0 && row.failures == 0 && row.losses == 0 && row.epoch == 0 &&
-                       row.token == Token{} && row.worker.empty() && row.started_at == Time{} &&
-                       row.finished_at == Time{} && !row.outcome;
-    if (!fresh) return WriteExecutionState(row, to);
-    put("status", Name(row.status));
-    if (row.ready_at != row.created_at) put("ready_at", Ms(row.ready_at));
+    WriteExecutionState(row, to);
 }
 
 Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash) {
@@ -226,7 +209,7 @@ Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash) {
     Execution row;
     row.serial = take.Value<Serial>("serial", from.serial, serial);
     take.Expect(row.serial != 0, "serial");
-    row.created_at = take.At("created_at", from.created_at);
+    row.created_at = take.At("created_at", from.created_at, TimeOf(row.serial));
     row.task = TakeTask(take, from, id, row.created_at);
     // A one-off task and its execution have one id: hold it once in memory too.
     row.id = ExecutionId(row.task->id.view() == id ? row.task->id.text() : Text(id));
@@ -236,7 +219,7 @@ Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash) {
     if (take.Expect(origin <= static_cast<unsigned>(Origin::kTrigger), "origin")) {
         row.origin = static_cast<Origin>(origin);
     }
-    TakeState(take, from, row);
+    TakeState(take, from.state.value_or(""), row);
     if (hash.size() == 0) take.Note({ErrorCode::kInvalid, "its hash is gone", {}});
     if (!take.fault().empty()) MakeUndecodable(row, serial, take.fault());
     return row;

@@ -1,7 +1,7 @@
 // Rows: executions as Redis hashes, events and log chunks as stream entries.
 //
-// An execution's hash leaves out what has its usual value. Fields that an attempt can change are
-// written together, all of them, so that an update needs no knowledge of what was there before.
+// An execution's hash leaves out what has its usual value. What an attempt can change is one field,
+// `state`, written whole, so that an update needs no knowledge of what was there before.
 #pragma once
 
 #include <cstdint>

@@ -80,12 +80,14 @@ if #KEYS > 1 then table.sort(members, function(a, b) return a > b end) end
 
 local filtered = ARGV[7] ~= '' or ARGV[8] ~= '' or ARGV[9] ~= '' or ARGV[10] ~= ''
 local function fits(key)
-  local row = redis.call('HMGET', key, 'status', 'worker', 'type', 'queue')
-  if ARGV[7] ~= '' and not string.find(ARGV[7], '|' .. (row[1] or '') .. '|', 1, true) then
+  local row = redis.call('HMGET', key, 'state', 'type', 'queue')
+  -- Its first line begins with the status and ends with the worker.
+  local status, worker = string.match(row[1] or '', '^(%S+)[^\n]* ([^ \n]*)')
+  if ARGV[7] ~= '' and not string.find(ARGV[7], '|' .. (status or '') .. '|', 1, true) then
     return false
   end
-  for i = 2, 4 do
-    if ARGV[6 + i] ~= '' and ARGV[6 + i] ~= '=' .. (row[i] or '') then return false end
+  for i, value in ipairs({worker or '', row[2] or '', row[3] or ''}) do
+    if ARGV[7 + i] ~= '' and ARGV[7 + i] ~= '=' .. value then return false end
   end
   return true
 end

@@ -93,8 +93,10 @@ local function unindex(found)
 end
 
 local function look(member, id)
-  local row = call('HMGET', prefix .. 'x:' .. id, 'status', 'worker', 'task')
-  return {member = member, id = id, status = row[1], worker = row[2], task = row[3]}
+  local row = call('HMGET', prefix .. 'x:' .. id, 'state', 'task')
+  -- Its first line begins with the status and ends with the worker.
+  local status, worker = string.match(row[1] or '', '^(%S+)[^\n]* ([^ \n]*)')
+  return {member = member, id = id, status = status, worker = worker, task = row[2]}
 end
 
 local own = {}
