@@ -11,6 +11,8 @@ constexpr int kPartitionBits = 8;
 constexpr int kTimeShift = kCounterBits + kPartitionBits;
 constexpr Serial kCounterMask = (Serial{1} << kCounterBits) - 1;
 constexpr Serial kMillisecondsMax = (Serial{1} << (63 - kTimeShift)) - 1;
+constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
+constexpr std::size_t kSerialDigits = 13;
 constexpr Time kSerialEpoch = std::chrono::sys_days(std::chrono::year(2024) / 1 / 1);
 
 bool SamePartition(Serial a, Serial b) {
@@ -56,13 +58,24 @@ Serial SerialSource::Next(Time now) {
 }
 
 std::string SerialText(Serial serial) {
-    static constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
-    std::string text(13, '0');
-    for (int i = 12; i >= 0; --i) {
-        text[static_cast<std::size_t>(i)] = kDigits[serial & 31];
+    std::string text(kSerialDigits, '0');
+    for (std::size_t i = kSerialDigits; i > 0; --i) {
+        text[i - 1] = kDigits[serial & 31];
         serial >>= 5;
     }
     return text;
+}
+
+std::optional<Serial> ParseSerial(std::string_view text) {
+    // 13 digits hold 65 bits: the first one has room for four.
+    if (text.size() != kSerialDigits || text.front() > 'f') return std::nullopt;
+    Serial serial = 0;
+    for (const char c : text) {
+        const std::size_t digit = kDigits.find(c);
+        if (digit == std::string_view::npos) return std::nullopt;
+        serial = serial << 5 | digit;
+    }
+    return serial;
 }
 
 }  // namespace takt::internal

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,5 +84,8 @@ class SerialSource {
 
 // 13 characters of Crockford's base 32, lower case: a generated id, in the order of its serial.
 std::string SerialText(Serial serial);
+
+// The serial that is spelled so; nothing if it is no serial's spelling.
+std::optional<Serial> ParseSerial(std::string_view text);
 
 }  // namespace takt::internal

@@ -118,5 +118,16 @@ TEST(SerialTest, TheTextOfASerialIsAnIdInTheSameOrder) {
     EXPECT_EQ(SerialText(std::numeric_limits<Serial>::max()), "fzzzzzzzzzzzz");
 }
 
+TEST(SerialTest, ASpellingIsReadBackAndOtherTextsAreNone) {
+    for (const Serial serial :
+         {Serial{0}, Serial{31}, SerialAt(kNow) + 77, std::numeric_limits<Serial>::max()}) {
+        EXPECT_EQ(ParseSerial(SerialText(serial)), serial);
+    }
+    for (const char* text : {"", "000000000000", "00000000000000", "gzzzzzzzzzzzz", "000000000000u",
+                             "000000000000Z", "order-1234567"}) {
+        EXPECT_EQ(ParseSerial(text), std::nullopt) << text;
+    }
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -54,6 +54,21 @@ TEST_F(BoundsTest, TakingOverManyThatAreDueTakesManySmallSteps) {
     EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
 }
 
+// Thirty images wait, then a worker comes that has room for all, and dies. etcd takes 1.5 MiB.
+TEST_F(BoundsTest, AStepIsBoundedInBytesToo) {
+    constexpr std::size_t kPayload = 60'000;
+    config.bytes_per_step = 96u << 10;
+    for (int i = 0; i < 30; ++i) At(0s, Once({.payload = std::string(kPayload, 'x')}));
+    At(1s, Join({.id = "a", .capacity = 30}));
+    Until(1s);
+    ASSERT_EQ(HandOf("a"), 30u);
+    Until(32s);
+
+    EXPECT_EQ(engine().counters().lost, 30u);
+    EXPECT_EQ(engine().count(Status::kPending), 30u);
+    EXPECT_LE(bytes_in_largest_step(), config.bytes_per_step + kPayload + 4'000);
+}
+
 // --- Batches ------------------------------------------------------------------------------------
 
 // A short task: submitted, assigned, begun and finished before the store took the batch.
@@ -100,11 +115,32 @@ TEST_F(BoundsTest, LanesThatNothingUsesAreForgottenWhenThereAreMany) {
         At(0s, Once({.id = id, .labels = {{"run", std::to_string(i)}}}));
         At(0s, CancelOf(id));
     }
-    EXPECT_LE(engine().lanes().size(), 4097u);
-    EXPECT_LE(engine().FindWorker(WorkerId("a"))->lanes.size(), 4097u);
+    EXPECT_LE(engine().lanes().size(), 257u);
+    EXPECT_LE(engine().FindWorker(WorkerId("a"))->lanes.size(), 257u);
 
     At(1s, Once({.id = "last"}));
     EXPECT_EQ(StatusOf("last"), Status::kScheduled);
+}
+
+// A client makes up a queue for each customer. What an operator said of one is not forgotten.
+TEST_F(BoundsTest, QueuesThatNothingUsesAreForgottenWhenThereAreMany) {
+    At(0s, Limit("shut", {.paused = true}));
+    At(0s, Once({.id = "waits", .queue = "kept"}));
+    for (int i = 0; i < 2000; ++i) {
+        const std::string id = "x" + std::to_string(i);
+        At(0s, Once({.id = id, .queue = "customer-" + std::to_string(i)}));
+        At(0s, CancelOf(id));
+    }
+    const auto& queues = engine().lanes().queues();
+    EXPECT_LE(queues.size(), 600u);
+    ASSERT_TRUE(queues.contains(Text("shut")));
+    EXPECT_TRUE(queues.find(Text("shut"))->second->limits.paused);
+    ASSERT_TRUE(queues.contains(Text("kept")));
+    EXPECT_EQ(queues.find(Text("kept"))->second->waiting, 1u);
+    std::set<std::uint64_t> numbers;
+    for (const auto& [name, queue] : queues) {
+        EXPECT_TRUE(numbers.insert(queue->number).second) << "two queues have one number";
+    }
 }
 
 // --- Retention ----------------------------------------------------------------------------------
@@ -124,8 +160,44 @@ TEST_F(BoundsTest, PurgingGoesAlongAboutOnceASecondWhileExecutionsFinish) {
 }
 
 TEST_F(BoundsTest, AnIdleSchedulerPurgesOnceInAWhile) {
+    config.purge_max = 100'000;
     Until(1h);
     EXPECT_EQ(store.purges.size(), std::size_t(1h / config.cleanup_interval));
+}
+
+// etcd deletes some hundred at a time while thousands finish in a second. What is deleted must not
+// fall behind, or the history outgrows its store.
+TEST_F(BoundsTest, PurgesDeleteAsManyAsFinishHoweverFewOneOfThemMay) {
+    config.purge_max = 100;
+    At(0s, Join({.id = "a", .capacity = 10}));
+    constexpr int kFinished = 5'000;
+    for (int i = 0; i < kFinished; ++i) {
+        const std::string id = "x" + std::to_string(i);
+        At(Duration(i / 5), Once({.id = id}));
+        At(Duration(i / 5), Success(id));
+    }
+    std::uint64_t deleted = 0;
+    for (const Purge& purge : store.purges) {
+        EXPECT_LE(purge.count_max, 100u);
+        deleted += purge.count_max;
+    }
+    EXPECT_GE(deleted, std::uint64_t(kFinished - 100));
+}
+
+// One commit brings more than a purge may delete: the rest follows, also when nothing else happens.
+TEST_F(BoundsTest, WhatAPurgeCouldNotDeleteIsPurgedLater) {
+    config.purge_max = 100;
+    config.worker_lease = 1h;
+    At(0s, Join({.id = "a", .capacity = 1000}));
+    for (int i = 0; i < 1000; ++i) At(0s, Once({.id = "x" + std::to_string(i)}));
+    Gather();
+    for (int i = 0; i < 1000; ++i) At(500ms, Success("x" + std::to_string(i)));
+    Commit();
+    EXPECT_EQ(store.purges.size(), 1u);
+    Until(1min);
+
+    EXPECT_GE(store.purges.size(), 9u);
+    EXPECT_LE(store.purges.size(), 12u);
 }
 
 // --- Clocks -------------------------------------------------------------------------------------

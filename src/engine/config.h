@@ -43,6 +43,11 @@ struct EngineConfig {
     // A step stops starting new work when it has made this many changes, so that batches fit the
     // narrowest store (etcd: 128 operations per transaction, up to three for one fire).
     std::size_t changes_per_step = 32;
+    // … and when they are of this size together, as SizeOf counts them. Rows carry payloads and
+    // results, so 32 of them may be far more than a store takes at once.
+    std::size_t bytes_per_step = 1u << 20;
+    // Executions that one Purge may delete: what the store can do in one commit.
+    std::uint32_t purge_max = 1'000;
 
     // For tests of the tests: each breaks one promise, and the simulator must notice.
     struct Sabotage {

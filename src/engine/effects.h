@@ -1,5 +1,6 @@
 // Effects: everything that the engine wants done. The node commits `changes` and carries the rest
-// out after that commit, never before.
+// out after that commit. Only changes that are not urgent may come later than the effects of their
+// step: nothing depends on whether they survive.
 #pragma once
 
 #include <cstdint>

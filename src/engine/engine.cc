@@ -10,10 +10,28 @@ namespace takt::internal {
 namespace {
 
 // While executions finish, what retention no longer keeps is purged about once a second, along with
-// a commit that happens anyway, and a little faster than new ones finish.
+// a commit that happens anyway, and twice as fast as new ones finish: with every commit, if a purge
+// may not delete more than finish between two of them.
 constexpr Duration kCleaningPace{1'000};
-constexpr std::uint32_t kPurgeMin = 1'000;
-constexpr std::uint32_t kPurgeIdle = 10'000;
+constexpr std::uint64_t kPurgeMin = 1'000;
+// At rest, each cleanup_interval: what finished long ago goes on growing old.
+constexpr std::uint64_t kPurgeIdle = 10'000;
+
+// What is to be purged within this time is not run again: the purge may be on its way.
+constexpr Duration kRedriveMargin{60'000};
+
+// Ids of the form that the engine gives are refused if it could come to give them within this time:
+// longer than finished ones are usually kept. Those beyond are too far away to matter, and may be
+// meant: a Unix time in milliseconds has the same form.
+constexpr Duration kOwnIds{366LL * 86'400'000};
+
+// What makes a live row impossible to go on with; null if nothing does.
+const char* Nonsense(const Execution& row) {
+    if (row.task->priority > kPriorityMax) return "its stored priority is above 9";
+    const bool working = row.status == Status::kScheduled || row.status == Status::kRunning;
+    if (working && row.worker.empty()) return "it is stored as at work, but not with whom";
+    return nullptr;
+}
 
 }  // namespace
 
@@ -40,13 +58,18 @@ void Engine::RestoreWorker(Worker worker) {
 
 void Engine::RestoreExecution(Execution execution) {
     TAKT_CHECK(!begun_);
-    // A store gives a row that it cannot read as a failed one; that is what becomes of it.
+    // A store gives a row that it cannot read as a failed one; that is what becomes of it, and of
+    // one that makes no sense.
+    if (const char* why = IsTerminal(execution.status) ? nullptr : Nonsense(execution)) {
+        execution.status = Status::kFailed;
+        execution.outcome = MakeOutcome(Reason::kUndecodable, Text(why));
+    }
     if (IsTerminal(execution.status)) return unreadable_.push_back(std::move(execution));
     if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
     Live& live = Insert(std::move(execution), Place::kLive);
+    live.forced = config_.sabotage.forget_turns_on_load;
     const auto task = tasks_.find(live.row.task->id.text());
     if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
-    live.forced = config_.sabotage.forget_turns_on_load;
     if (!config_.sabotage.forget_keys_on_load) HoldKey(live.row);
     restored_.push_back(&live);
 }
@@ -97,18 +120,19 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     now_ = now;
     effects_ = &effects;
     changes_limit_ = effects.changes.size() + config_.changes_per_step;
+    step_bytes_ = 0;
     std::visit([this](auto& known) { On(known); }, input);
     RunDue();
     effects_ = nullptr;
 }
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
-    if (!unfinished_.empty() || !unreadable_.empty()) return Duration(0);
+    if (!unfinished_.empty() || !unreadable_.empty() || !replaced_.empty()) return Duration(0);
     // Rounded up: a millisecond late is on time, a millisecond early is a wasted wake-up.
     const auto until = [&](Steady at) {
         return std::max(std::chrono::ceil<Duration>(at - now.steady), Duration(0));
     };
-    Duration next = until(cleaned_at_ + config_.cleanup_interval);
+    Duration next = until(cleaned_at_ + (MustPurge() ? kCleaningPace : config_.cleanup_interval));
     if (!due_.empty()) next = std::min(next, std::max(due_.next_at() - now.wall, Duration(0)));
     if (!overdue_.empty()) next = std::min(next, until(overdue_.next_at()));
     if (!leases_.empty()) next = std::min(next, until(leases_.next_at()));
@@ -119,11 +143,8 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
 }
 
 void Engine::RunDue() {
-    for (; !Tired() && !unreadable_.empty(); unreadable_.pop_back()) {
-        effects_->changes.emplace_back(
-            ExecutionChange{Place::kLive, Place::kHistory, unreadable_.back()});
-        effects_->urgent = true;
-    }
+    for (; !Tired() && !unreadable_.empty(); unreadable_.pop_back()) Bury(unreadable_.back());
+    EndReplaced();
     while (!Tired() && !due_.empty() && due_.next_at() <= now_.wall) OnDue(*due_.next());
     while (!Tired() && !overdue_.empty() && overdue_.next_at() <= now_.steady) {
         OnOverdue(*overdue_.next());
@@ -149,6 +170,23 @@ void Engine::RunDue() {
     Clean();
 }
 
+// Ends what nobody can run, as if it had failed now: so it is seen, and kept for its time.
+void Engine::Bury(Execution& row) {
+    row.finished_at = now_.wall;
+    const Text why = row.outcome ? row.outcome->message : Text();
+    Event event{.type = EventType::kTaskFailed,
+                .task = row.task->id,
+                .execution = row.id,
+                .worker = row.worker,
+                .attempt = row.attempt,
+                .detail = why};
+    Add(ExecutionChange{Place::kLive, Place::kHistory, std::move(row)});
+    effects_->urgent = true;
+    ++counters_.failed;
+    ++purge_owed_;
+    Emit(std::move(event));
+}
+
 void Engine::Clean() {
     if (now_.steady - gates_cleaned_at_ >= config_.cleanup_interval) {
         gates_cleaned_at_ = now_.steady;
@@ -156,22 +194,21 @@ void Engine::Clean() {
     }
     const auto since = now_.steady - cleaned_at_;
     const bool idle_turn = since >= config_.cleanup_interval;
-    if (!idle_turn && (finished_since_cleaning_ == 0 || since < kCleaningPace)) return;
-    const std::uint64_t busy_count = kPurgeMin + 2 * finished_since_cleaning_;
-    Purge purge{
-        .finished_before = now_.wall - config_.retention,
-        .events_before = now_.wall - config_.retention,
-        .count_max = std::uint32_t(std::min<std::uint64_t>(
-            idle_turn ? std::max<std::uint64_t>(busy_count, kPurgeIdle) : busy_count, UINT32_MAX))};
-    if (purge_mark_.generation == effects_->generation) {
-        effects_->Rewrite(purge_mark_.index) = purge;
-    } else {
-        purge_mark_ = {effects_->generation, std::uint32_t(effects_->changes.size())};
-        effects_->changes.emplace_back(purge);
-    }
-    effects_->urgent |= idle_turn;
+    const bool due = idle_turn || MustPurge() || (purge_owed_ > 0 && since >= kCleaningPace);
+    if (!due || Tired()) return;
     cleaned_at_ = now_.steady;
-    finished_since_cleaning_ = 0;
+    // One purge a batch: what it cannot do is owed to the next.
+    if (purge_mark_.generation == effects_->generation) return;
+    if (idle_turn) purge_owed_ = std::max(purge_owed_, kPurgeIdle);
+    const auto count =
+        std::min<std::uint64_t>(kPurgeMin + 2 * purge_owed_, std::max(config_.purge_max, 1u));
+    const Time before = now_.wall - config_.retention;
+    purge_mark_ = {effects_->generation, Add(Purge{.finished_before = before,
+                                                   .events_before = before,
+                                                   .count_max = std::uint32_t(count)})};
+    effects_->urgent |= idle_turn || MustPurge();
+    purged_before_ = std::max(purged_before_, before);
+    purge_owed_ -= std::min(purge_owed_, count);
 }
 
 // --- Questions ----------------------------------------------------------------------------------
@@ -182,6 +219,7 @@ void Engine::On(Submit& submit) {
     if (id.empty()) return CreateOnce(submit);
     const ExecutionId execution(id.text());
     if (const Live* live = FindLive(execution)) return AnswerTo(submit, live->row);
+    if (IsOwnToCome(id.view())) return ReplyWith(submit.request, TakenForOwn());
     Ask(execution, std::move(submit));
 }
 
@@ -323,6 +361,14 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
                            "execution '" + id + "' is " + std::string(Name(found->status)) +
                                "; only failed and cancelled ones can be run again"));
     }
+    const Duration margin = std::min(kRedriveMargin, config_.retention / 2);
+    if (found->finished_at < std::max(now_.wall - config_.retention, purged_before_) + margin) {
+        return ReplyWith(redrive.request,
+                         internal::Fail(ErrorCode::kConflict,
+                                        "execution '" + id +
+                                            "' is about to be deleted, its retention ends; "
+                                            "submit its task again"));
+    }
     if (found->origin == Origin::kOnce &&
         !MayClaim(*found->task, redrive.execution, redrive.request)) {
         return;
@@ -360,8 +406,13 @@ void Engine::CreateOnce(const Submit& submit) {
                                         "queue"));
     }
     Execution row;
-    row.serial = serials_.Next(now_.wall);
-    if (task.id.empty()) task.id = TaskId(Text(SerialText(row.serial)));
+    if (task.id.empty()) {
+        auto [serial, id] = FreshId();
+        row.serial = serial;
+        task.id = TaskId(std::move(id));
+    } else {
+        row.serial = serials_.Next(now_.wall);
+    }
     task.created_at = task.updated_at = now_.wall;
     row.id = ExecutionId(task.id.text());
     row.created_at = now_.wall;
@@ -376,6 +427,29 @@ void Engine::CreateOnce(const Submit& submit) {
     ReplyWith(submit.request, Answer{.execution = WaitAndSee(live), .created = true});
 }
 
+// A serial and the id spelled from it. Callers may have chosen ids of the same form long ago: those
+// that live are passed over, each once.
+std::pair<Serial, Text> Engine::FreshId() {
+    for (;;) {
+        const Serial serial = serials_.Next(now_.wall);
+        Text id(SerialText(serial));
+        if (!live_.contains(id.view())) return {serial, std::move(id)};
+    }
+}
+
+// Whether the engine itself may come to give this id.
+bool Engine::IsOwnToCome(std::string_view id) const {
+    const std::optional<Serial> serial = ParseSerial(id);
+    return serial && *serial > serials_.last() && *serial < SerialAt(now_.wall + kOwnIds);
+}
+
+std::unexpected<Error> Engine::TakenForOwn() {
+    return internal::Fail(ErrorCode::kInvalid,
+                          "ids of 13 characters like this one are given by the scheduler itself; "
+                          "choose another, or leave it out",
+                          "id");
+}
+
 void Engine::ReplyWith(RequestId request, Result<Answer> answer) {
     if (request != 0) effects_->replies.push_back({request, std::move(answer)});
 }
@@ -385,12 +459,13 @@ void Engine::ReplyWith(RequestId request, Result<Answer> answer) {
 void Engine::Write(Live& live, Place after, bool urgent) {
     effects_->urgent |= urgent;
     if (live.mark.generation == effects_->generation) {
-        auto& change = std::get<ExecutionChange>(effects_->Rewrite(live.mark.index));
-        change.after = after;
-        change.row = live.row;
+        Change& change = effects_->Rewrite(live.mark.index);
+        auto& execution = std::get<ExecutionChange>(change);
+        execution.after = after;
+        execution.row = live.row;
+        step_bytes_ += SizeOf(change);
     } else {
-        live.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
-        effects_->changes.emplace_back(ExecutionChange{live.place, after, live.row});
+        live.mark = {effects_->generation, Add(ExecutionChange{live.place, after, live.row})};
     }
     live.place = after;
 }
@@ -398,33 +473,39 @@ void Engine::Write(Live& live, Place after, bool urgent) {
 void Engine::Write(Recurring& recurring) {
     effects_->urgent = true;
     if (recurring.mark.generation == effects_->generation) {
-        effects_->Rewrite(recurring.mark.index) = TaskPut{recurring.row};
+        Rewrite(recurring.mark.index, TaskPut{recurring.row});
     } else {
-        recurring.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
-        effects_->changes.emplace_back(TaskPut{recurring.row});
+        recurring.mark = {effects_->generation, Add(TaskPut{recurring.row})};
     }
 }
 
 void Engine::Write(Slot& slot) {
     effects_->urgent = true;
     if (slot.mark.generation == effects_->generation) {
-        effects_->Rewrite(slot.mark.index) = WorkerPut{slot.row};
+        Rewrite(slot.mark.index, WorkerPut{slot.row});
     } else {
-        slot.mark = {effects_->generation, std::uint32_t(effects_->changes.size())};
-        effects_->changes.emplace_back(WorkerPut{slot.row});
+        slot.mark = {effects_->generation, Add(WorkerPut{slot.row})};
     }
 }
 
-// Settings change rarely: a search through the batch is cheaper than remembering where they are.
+// Unique keys with a window write one with every submit, so a search through the batch would be
+// quadratic.
 void Engine::Write(SettingPut setting) {
     effects_->urgent = true;
-    for (std::uint32_t i = 0; i < effects_->changes.size(); ++i) {
-        const auto* earlier = std::get_if<SettingPut>(&effects_->changes[i]);
-        if (!earlier || !(earlier->key == setting.key)) continue;
-        effects_->Rewrite(i) = std::move(setting);
-        return;
+    if (std::exchange(settings_generation_, effects_->generation) != effects_->generation) {
+        setting_marks_.clear();
     }
-    effects_->changes.emplace_back(std::move(setting));
+    const auto [mark, first] = setting_marks_.try_emplace(setting.key);
+    if (first) {
+        mark->second = Add(std::move(setting));
+    } else {
+        Rewrite(mark->second, std::move(setting));
+    }
+}
+
+void Engine::Rewrite(std::uint32_t index, Change change) {
+    step_bytes_ += SizeOf(change);
+    effects_->Rewrite(index) = std::move(change);
 }
 
 void Engine::Emit(EventType type, const Live& live, Text detail) {
@@ -444,7 +525,7 @@ void Engine::Emit(Event event) {
     event.serial = serials_.Next(now_.wall);
     event.at = now_.wall;
     if (config_.events_stored >> static_cast<unsigned>(event.type) & 1) {
-        effects_->changes.emplace_back(EventAppend{event});
+        Add(EventAppend{event});
     }
     effects_->events.push_back(std::move(event));
 }

@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -165,6 +166,9 @@ class Engine {
     Execution EndNow(Live& live, Status status, OutcomePtr outcome);
     void ReplyWith(RequestId request, Result<Answer> answer);
     void CreateOnce(const Submit& submit);
+    std::pair<Serial, Text> FreshId();
+    bool IsOwnToCome(std::string_view id) const;
+    static std::unexpected<Error> TakenForOwn();
 
     // engine_attempts.cc: one execution
     Live* FindLive(const ExecutionId& id) const;
@@ -200,6 +204,8 @@ class Engine {
     void SetPaused(Recurring& recurring, bool paused);
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);
+    void TellUnplanned(Recurring& recurring, const Error& error);
+    void EndReplaced();
     void MissOverdue(Recurring& recurring);
     Execution Fire(Recurring& recurring, const FireRequest& request);
     void Link(Live& live, Recurring& recurring);
@@ -263,8 +269,20 @@ class Engine {
 
     // engine.cc: what comes out
     void RunDue();
+    void Bury(Execution& row);
     void Clean();
-    bool Tired() const { return effects_->changes.size() >= changes_limit_; }
+    bool MustPurge() const { return 2 * purge_owed_ >= config_.purge_max; }
+    bool Tired() const {
+        return effects_->changes.size() >= changes_limit_ || step_bytes_ >= config_.bytes_per_step;
+    }
+    // Returns where the change is in the batch.
+    template <typename Kind>
+    std::uint32_t Add(Kind change) {
+        effects_->changes.emplace_back(std::move(change));
+        step_bytes_ += SizeOf(effects_->changes.back());
+        return static_cast<std::uint32_t>(effects_->changes.size() - 1);
+    }
+    void Rewrite(std::uint32_t index, Change change);
     void Write(Live& live, Place after, bool urgent);
     void Write(Slot& slot);
     void Write(Recurring& recurring);
@@ -284,7 +302,8 @@ class Engine {
     std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
     boost::unordered_flat_map<SessionId, Slot*> sessions_;
     std::uint64_t joined_ = 0;
-    std::uint32_t forgot_generation_ = 0;  // The last batch in which a worker was forgotten.
+    std::uint32_t forgot_generation_ = 0;   // The last batch in which a worker was forgotten.
+    std::uint32_t dropped_generation_ = 0;  // The last batch in which a task was deleted.
 
     TimerHeap<Live, Time> due_;        // Executions that wait for their time.
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.
@@ -293,7 +312,8 @@ class Engine {
     TimerHeap<Gate, Steady> gate_paces_;
     TimerHeap<Queue, Steady> queue_paces_;
     std::deque<Slot*> unfinished_;  // Workers with more to be done for them than one step may do.
-    std::vector<Live*> restored_;   // Between RestoreExecution and Begin.
+    std::deque<ExecutionId> replaced_;   // Runs that a newer one takes the place of.
+    std::vector<Live*> restored_;        // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.
 
     boost::unordered_flat_map<Text, std::vector<Question>, TextHash, TextEqual> questions_;
@@ -315,15 +335,19 @@ class Engine {
 
     std::array<std::size_t, kStatusCount> counts_{};
     EngineCounters counters_;
-    std::uint64_t finished_since_cleaning_ = 0;
+    std::uint64_t purge_owed_ = 0;  // Executions that purges yet to come have to make up for.
     Steady cleaned_at_{};
     Steady gates_cleaned_at_{};
     ChangeMark purge_mark_;
+    Time purged_before_{};  // What had finished by then may be gone.
+    boost::unordered_flat_map<Text, std::uint32_t, TextHash, TextEqual> setting_marks_;
+    std::uint32_t settings_generation_ = 0;  // The batch that they are of.
 
     // Of the step under way.
     Instant now_{};
     Effects* effects_ = nullptr;
     std::size_t changes_limit_ = 0;
+    std::size_t step_bytes_ = 0;  // Of the changes it made, those made twice counted twice.
 };
 
 }  // namespace takt::internal

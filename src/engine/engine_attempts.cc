@@ -70,6 +70,7 @@ void Engine::Settle(Live& live) {
     if (slot.row.status == WorkerStatus::kOffline) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
         live.doubtful = true;
+        slot.doubt_is_loss = true;
         Later(slot);
     }
     const Duration timeout = TimeoutOf(*live.row.task);
@@ -297,7 +298,7 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
             Emit(EventType::kTaskSkipped, live, detail);
             break;
     }
-    ++finished_since_cleaning_;
+    ++purge_owed_;
     ++live.lane->queue->finished;
     ReleaseKey(live.row);
     if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));

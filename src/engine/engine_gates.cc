@@ -103,8 +103,11 @@ void Engine::OpenGate(Gate& gate) {
         Live& live = *gate.waiting.front();
         gate.waiting.Remove(live);
         live.held = false;
+        const bool last = gate.waiting.empty();
         Pass(live, gate);
         MakeReady(live);
+        // One whose time is over ends at once, and a gate that nobody needs any more ends with it.
+        if (last) return;
     }
     if (!gate.waiting.empty() && gate.pace.limited() && !gate.pace.Ready(now_.steady)) {
         gate_paces_.Set(gate, gate.pace.ReadyAt(), gate.order);

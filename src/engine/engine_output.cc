@@ -54,7 +54,7 @@ void Engine::AppendLog(const Live& live, std::string_view lines) {
                    .at = now_.wall,
                    .lines = Text(lines)};
     // Output is worth keeping, not worth waiting for: it goes along with the next commit.
-    effects_->changes.emplace_back(LogAppend{chunk});
+    Add(LogAppend{chunk});
     effects_->logs.push_back(std::move(chunk));
 }
 

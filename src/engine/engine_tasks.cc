@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -10,6 +11,9 @@ namespace {
 
 // Due times beyond this many are not counted one by one when they are recorded as missed.
 constexpr std::uint64_t kMissedCountMax = 10'000;
+
+// How long until due times that cannot be found (tzdata is missing) are looked for again.
+constexpr Duration kPlanRetry{60'000};
 
 // How many of its runs may go on at once; 0 is no limit.
 std::uint32_t TurnsAtOnce(const Task& task) {
@@ -71,10 +75,14 @@ void Engine::On(PutTask& put) {
                                           ? WrongVersion(task.id, found->second->row.task->version)
                                           : NoSuchTask(task.id));
     }
+    if (!exists && IsOwnToCome(task.id.view())) return ReplyWith(put.request, TakenForOwn());
     if (auto plan = FirePlan::Make(*task.opt().recurrence, now_.wall); !plan) {
         return ReplyWith(put.request, std::unexpected(plan.error()));
     }
-    if (task.id.empty()) task.id = TaskId(Text(SerialText(serials_.Next(now_.wall))));
+    while (task.id.empty()) {
+        Text id = FreshId().second;
+        if (!tasks_.contains(id)) task.id = TaskId(std::move(id));
+    }
     task.updated_at = now_.wall;
     task.created_at = exists ? found->second->row.task->created_at : now_.wall;
     task.version = exists ? found->second->row.task->version + 1 : 1;
@@ -84,7 +92,7 @@ void Engine::On(PutTask& put) {
     if (exists && !same_times) MissOverdue(*found->second);
     TaskRow row{.task = put.task, .state = exists ? found->second->row.state : FireState{}};
     Recurring& recurring = Adopt(std::move(row));
-    if (!exists) FindMark(recurring);
+    if (!exists && dropped_generation_ == effects_->generation) FindMark(recurring);
     if (!same_times) PlanFrom(recurring, now_.wall);
     if (put.paused) SetPaused(recurring, *put.paused);
     Write(recurring);
@@ -114,23 +122,24 @@ void Engine::On(DeleteTask& remove) {
     fires_.Remove(recurring);
     const TaskDelete change{remove.task};
     if (recurring.mark.generation == effects_->generation) {
-        effects_->Rewrite(recurring.mark.index) = change;
+        Rewrite(recurring.mark.index, change);
     } else {
-        effects_->changes.emplace_back(change);
+        Add(change);
     }
     effects_->urgent = true;
+    dropped_generation_ = effects_->generation;
     if (recurring.turns) gate_paces_.Remove(*recurring.turns);
+    for (Live* live : recurring.runs) live->recurring = nullptr;
     // Whoever waited for a turn need not wait any more: there is no task left to keep in order.
-    std::vector<Live*> waiting;
-    for (Live* live : recurring.runs) {
-        live->recurring = nullptr;
-        // A forced run asked for no turn: it waits at its named gate, if anywhere.
-        if (live->held && !live->took_turn && !live->forced) waiting.push_back(live);
-    }
-    for (Live* live : waiting) {
-        recurring.turns->waiting.Remove(*live);
-        live->held = false;
-        MakeReady(*live);  // When the step is tired, no further than its lane.
+    while (recurring.turns && !recurring.turns->waiting.empty()) {
+        Live& live = *recurring.turns->waiting.front();
+        recurring.turns->waiting.Remove(live);
+        live.held = false;
+        if (Tired()) {
+            due_.Set(live, live.row.ready_at, live.row.serial);
+        } else {
+            MakeReady(live);
+        }
     }
     tasks_.erase(found);
 }
@@ -176,13 +185,21 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
     const Recurrence& recurrence = *recurring.row.task->opt().recurrence;
     FireState& state = recurring.row.state;
     const auto plan = FirePlan::Make(recurrence, recurring.row.task->created_at);
+    if (!plan) {
+        // What is stored stays: a task without a next due time would never fire again.
+        TellUnplanned(recurring, plan.error());
+        recurring.replan_after = after;
+        return Arm(recurring);
+    }
+    recurring.replan_after = {};
+    recurring.told = false;
     std::optional<Time> next;
-    if (plan && plan->after_end()) {
+    if (plan->after_end()) {
         // The first run is at once, or at its start; each later one waits for the end of the last.
         if (recurring.runs.empty()) {
             next = state.last_at == Time{} ? plan->First(after) : plan->Next(after);
         }
-    } else if (plan) {
+    } else {
         // A clock that was set back, or that of another leader, must not bring due times again.
         next = plan->Next(std::max(after, state.last_at));
     }
@@ -193,11 +210,21 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
 
 void Engine::Arm(Recurring& recurring) {
     const FireState& state = recurring.row.state;
-    if (state.paused || state.next_at == Time{}) {
+    const bool replan = recurring.replan_after != Time{};
+    if (state.paused || (state.next_at == Time{} && !replan)) {
         fires_.Remove(recurring);
     } else {
-        fires_.Set(recurring, state.next_at, recurring.order);
+        fires_.Set(recurring, replan ? now_.wall + kPlanRetry : state.next_at, recurring.order);
     }
+}
+
+// Written to the log rather than sent as an event: nothing became of an execution yet.
+void Engine::TellUnplanned(Recurring& recurring, const Error& error) {
+    if (std::exchange(recurring.told, true)) return;
+    Log(LogLevel::kError, "engine",
+        "a task's due times cannot be found; it does not fire until they can, and then by its "
+        "misfire policy",
+        {{"task", recurring.row.task->id.view()}, {"error", error.detail}});
 }
 
 // A due time has come. Each call accounts for it, and perhaps for others that came and went while
@@ -207,9 +234,22 @@ void Engine::OnFire(Recurring& recurring) {
     const TaskOptions& options = task.opt();
     FireState& state = recurring.row.state;
     const auto plan = FirePlan::Make(*options.recurrence, task.created_at);
-    Time due = state.next_at;
+    if (!plan) {
+        TellUnplanned(recurring, plan.error());
+        return fires_.Set(recurring, now_.wall + kPlanRetry, recurring.order);
+    }
+    const bool after_end = plan->after_end();
+    const Time due = state.next_at;
+    // Whoever accounted for that due time could not find the one after it.
+    const bool accounted_for = !after_end && due <= state.last_at;
+    if (recurring.replan_after != Time{} || accounted_for) {
+        const bool replan = recurring.replan_after != Time{};
+        PlanFrom(recurring, replan ? recurring.replan_after : state.last_at);
+        return Write(recurring);
+    }
+    recurring.told = false;
     std::optional<Time> following;
-    if (plan && !plan->after_end()) following = plan->Next(due);
+    if (!after_end) following = plan->Next(due);
 
     // What is too late to be fired at all.
     Time missed_until{};
@@ -230,7 +270,7 @@ void Engine::OnFire(Recurring& recurring) {
     }
     if (due <= missed_until) {
         DueTimes missed{.first = due, .last = due, .count = 1};
-        if (plan && !plan->after_end()) {
+        if (!after_end) {
             if (auto counted =
                     DueBetween(*plan, due - Duration(1), missed_until, kMissedCountMax)) {
                 missed = *counted;
@@ -238,7 +278,7 @@ void Engine::OnFire(Recurring& recurring) {
         }
         RecordMissed(recurring, missed);
         // A fixed delay has no due times of its own to go through: it begins anew.
-        PlanFrom(recurring, plan && plan->after_end() ? now_.wall : missed.last);
+        PlanFrom(recurring, after_end ? now_.wall : missed.last);
         Write(recurring);
         return;
     }
@@ -246,7 +286,7 @@ void Engine::OnFire(Recurring& recurring) {
     ++state.fires;
     ++counters_.fired;
     Fire(recurring, {.due = due});
-    PlanFrom(recurring, plan && plan->after_end() ? now_.wall : due);
+    PlanFrom(recurring, after_end ? now_.wall : due);
     if (!config_.sabotage.forget_fires) Write(recurring);
 }
 
@@ -257,6 +297,7 @@ void Engine::MissOverdue(Recurring& recurring) {
     const Task& task = *recurring.row.task;
     DueTimes missed{.first = state.next_at, .last = state.next_at, .count = 1};
     const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
+    // Without a plan the others cannot be counted; the record at least says from when on.
     if (plan && !plan->after_end()) {
         const auto counted =
             DueBetween(*plan, state.next_at - Duration(1), now_.wall, kMissedCountMax);
@@ -273,9 +314,10 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
     state.missed += due.count;
     counters_.missed += due.count;
     if (config_.sabotage.forget_missed) return;
+    auto [serial, id] = FreshId();
     Execution row;
-    row.serial = serials_.Next(now_.wall);
-    row.id = ExecutionId(Text(SerialText(row.serial)));
+    row.serial = serial;
+    row.id = ExecutionId(std::move(id));
     row.task = recurring.row.task;
     row.origin = Origin::kFire;
     row.status = Status::kSkipped;
@@ -287,10 +329,10 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
                                    : (due.more ? "more than " : "") + std::to_string(due.count) +
                                          " due times up to " + FormatTime(due.last) +
                                          " passed while nobody could fire them");
-    effects_->changes.emplace_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+    Add(ExecutionChange{Place::kNone, Place::kHistory, row});
     effects_->urgent = true;
     ++counters_.skipped;
-    ++finished_since_cleaning_;
+    ++purge_owed_;
     Emit(Event{.type = EventType::kTaskSkipped,
                .task = row.task->id,
                .execution = row.id,
@@ -301,9 +343,10 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
 Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     const TaskPtr task = recurring.row.task;
     const TaskOptions& options = task->opt();
+    auto [serial, id] = FreshId();
     Execution row;
-    row.serial = serials_.Next(now_.wall);
-    row.id = ExecutionId(Text(SerialText(row.serial)));
+    row.serial = serial;
+    row.id = ExecutionId(std::move(id));
     row.task = task;
     row.origin = request.origin;
     row.payload = request.payload;
@@ -314,24 +357,21 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
         row.ready_at += Duration(std::int64_t(random_.Below(std::uint64_t(jitter.count()) + 1)));
     }
     if (options.mode == Mode::kReplace && !request.force) {
-        const std::vector<Live*> replaced = recurring.runs;
-        for (Live* live : replaced) {
-            EndNow(*live, Status::kCancelled,
-                   MakeOutcome(Reason::kReplaced, "a newer run of the task took its place"));
-        }
+        for (const Live* live : recurring.runs) replaced_.push_back(live->row.id);
+        EndReplaced();
     }
     const bool busy = !request.force && !recurring.runs.empty();
-    // Those whose jitter is not over yet wait as well.
-    const auto backlog = std::ranges::count_if(
-        recurring.runs, [](const Live* live) { return !live->took_turn && !live->forced; });
+    // All but those that have a turn or need none; also those whose jitter is not over yet.
+    const std::size_t ahead =
+        recurring.turns ? std::size_t{recurring.turns->inside} + recurring.forced : 0;
     const bool backlog_full =
-        options.mode == Mode::kSequential && std::size_t(backlog) >= options.backlog_max;
+        options.mode == Mode::kSequential && recurring.runs.size() >= ahead + options.backlog_max;
     // Nobody waits for an answer who could try again later.
     const bool queue_full = lanes_.QueueOf(task->queue).waiting >= config_.pending_max;
     const bool skip = queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
     Live& live = Insert(std::move(row), Place::kNone);
-    Link(live, recurring);
     live.forced = request.force;
+    Link(live, recurring);
     Emit(EventType::kTaskSubmitted, live);
     if (skip) {
         Unqueue(live);
@@ -346,9 +386,22 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     return WaitAndSee(live);
 }
 
+// Ends the runs whose place a newer one takes, as many as one step may; the others in later ones.
+// By their ids: whoever ends one may feed a worker, and so end others that have expired.
+void Engine::EndReplaced() {
+    for (; !Tired() && !replaced_.empty(); replaced_.pop_front()) {
+        Live* live = FindLive(replaced_.front());
+        if (!live) continue;
+        EndNow(*live, Status::kCancelled,
+               MakeOutcome(Reason::kReplaced, "a newer run of the task took its place"));
+    }
+}
+
 void Engine::Link(Live& live, Recurring& recurring) {
     live.recurring = &recurring;
+    live.run = static_cast<std::uint32_t>(recurring.runs.size());
     recurring.runs.push_back(&live);
+    recurring.forced += live.forced ? 1 : 0;
     if (!recurring.turns) {
         recurring.turns = std::make_unique<Gate>();
         recurring.turns->order = recurring.order;
@@ -366,7 +419,11 @@ void Engine::Link(Live& live, Recurring& recurring) {
 // A run of the task is finished: the next in turn may go, and a fixed delay begins.
 void Engine::OnRunEnded(Live& live) {
     Recurring& recurring = *live.recurring;
-    std::erase(recurring.runs, &live);
+    // The last one takes its place.
+    recurring.runs.back()->run = live.run;
+    recurring.runs[live.run] = recurring.runs.back();
+    recurring.runs.pop_back();
+    recurring.forced -= live.forced ? 1 : 0;
     if (live.took_turn) LeaveGate(*recurring.turns);
     if (recurring.runs.empty()) {
         gate_paces_.Remove(*recurring.turns);

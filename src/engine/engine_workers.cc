@@ -312,9 +312,9 @@ void Engine::Forget(Slot& slot) {
     std::erase(unfinished_, &slot);
     const WorkerDelete change{slot.row.id};
     if (slot.mark.generation == effects_->generation) {
-        effects_->Rewrite(slot.mark.index) = change;
+        Rewrite(slot.mark.index, change);
     } else {
-        effects_->changes.emplace_back(change);
+        Add(change);
     }
     effects_->urgent = true;
     forgot_generation_ = effects_->generation;

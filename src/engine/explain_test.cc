@@ -249,15 +249,42 @@ TEST_F(ExplainTest, ARowThatCannotBeReadEndsInTheHistory) {
     broken.status = Status::kFailed;
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = Reason::kUndecodable;
+    outcome->message = "the stored record cannot be read";
     broken.outcome = outcome;
     Restart(1s);
     Until(1s);
 
     EXPECT_EQ(store.Find(ExecutionId(Text("x")))->place, Place::kHistory);
     EXPECT_EQ(Row("x").outcome->reason, Reason::kUndecodable);
+    EXPECT_EQ(Row("x").finished_at, kBegin + 1s) << "else retention would purge it at once";
+    EXPECT_EQ(engine().counters().failed, 1u);
+    ASSERT_EQ(EventCount(EventType::kTaskFailed), 1u);
+    EXPECT_EQ(events.back().execution, ExecutionId(Text("x")));
+    EXPECT_EQ(events.back().detail, "the stored record cannot be read");
     EXPECT_EQ(engine().live_count(), 1u);
     At(2s, Join({.id = "a", .capacity = 5}));
     EXPECT_THAT(AssignedIds(), ElementsAre("y"));
+}
+
+// Somebody edited the tables by hand. No leader must fall over it, one after the other.
+TEST_F(ExplainTest, ARowThatMakesNoSenseEndsInTheHistoryToo) {
+    At(0s, Once({.id = "x"}));
+    At(0s, Once({.id = "y"}));
+    Execution& nobodys = store.executions[ExecutionId(Text("x"))].execution;
+    nobodys.status = Status::kRunning;
+    Execution& urgent = store.executions[ExecutionId(Text("y"))].execution;
+    auto task = NewTaskPtr(new Task(*urgent.task));
+    task->priority = 12;
+    urgent.task = task;
+    Restart(1s);
+    Until(1s);
+
+    for (const char* id : {"x", "y"}) {
+        EXPECT_EQ(Row(id).status, Status::kFailed) << id;
+        EXPECT_EQ(Row(id).outcome->reason, Reason::kUndecodable) << id;
+        EXPECT_EQ(Row(id).finished_at, kBegin + 1s) << id;
+    }
+    EXPECT_EQ(engine().live_count(), 0u);
 }
 
 }  // namespace

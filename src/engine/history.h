@@ -195,6 +195,7 @@ class History : public ::testing::Test {
     Time WallAt(Duration at) const { return kBegin + wall_offset_ + at; }
     std::size_t changes_in_last_commit() const { return changes_in_last_commit_; }
     std::size_t changes_in_largest_step() const { return changes_in_largest_step_; }
+    std::size_t bytes_in_largest_step() const { return bytes_in_largest_step_; }
 
     static constexpr Time kBegin = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
 
@@ -219,6 +220,7 @@ class History : public ::testing::Test {
     std::map<std::string, SessionId> sessions_;
     std::size_t changes_in_last_commit_ = 0;
     std::size_t changes_in_largest_step_ = 0;
+    std::size_t bytes_in_largest_step_ = 0;
 };
 
 }  // namespace takt::internal

@@ -148,6 +148,11 @@ void History::Step(Duration at, Input input) {
     const std::size_t before = effects_.changes.size();
     engine_->Step(std::move(input), InstantAt(at), effects_);
     changes_in_largest_step_ = std::max(changes_in_largest_step_, effects_.changes.size() - before);
+    std::size_t bytes = 0;
+    for (std::size_t i = before; i < effects_.changes.size(); ++i) {
+        bytes += SizeOf(effects_.changes[i]);
+    }
+    bytes_in_largest_step_ = std::max(bytes_in_largest_step_, bytes);
     if (!gathering_) Release(at);
 }
 

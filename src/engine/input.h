@@ -173,7 +173,8 @@ struct LogLines {
 };
 
 // An operator takes a worker out of rotation (kDraining, kMaintenance), puts it back (kOnline) or
-// declares it dead (kOffline). Replies kNotFound if there is no such worker.
+// declares it dead (kOffline). Maintenance lasts until an operator ends it; draining ends with the
+// worker too: one that was lost comes back online. Replies kNotFound if there is no such worker.
 struct SetWorkerStatus {
     RequestId request = 0;
     WorkerId worker;

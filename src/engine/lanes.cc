@@ -53,7 +53,7 @@ Queue& Lanes::QueueOf(const Text& name) {
     if (const auto found = queues_.find(name); found != queues_.end()) return *found->second;
     auto queue = std::make_unique<Queue>();
     queue->name = name;
-    queue->number = queues_.size() + 1;
+    queue->number = ++queues_made_;
     return *queues_.emplace(name, std::move(queue)).first->second;
 }
 

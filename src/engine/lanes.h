@@ -34,7 +34,7 @@ struct Queue : Timer {
     std::uint64_t number = 0;    // In order of making.
     std::size_t waiting = 0;     // Pending and retrying, those whose time has not come included.
     std::size_t working = 0;     // Scheduled and running.
-    std::uint64_t finished = 0;  // Since this engine began.
+    std::uint64_t finished = 0;  // Since this engine began, or last forgot the queue.
     QueueLimits limits;
     Pace pace;
     std::vector<Lane*> lanes;
@@ -42,6 +42,11 @@ struct Queue : Timer {
     bool Open(Steady now) {
         return !limits.paused && (limits.working_max == 0 || working < limits.working_max) &&
                pace.Ready(now);
+    }
+    // Whether forgetting it would make no difference but to `finished`.
+    bool Idle() const {
+        return lanes.empty() && waiting == 0 && working == 0 && !armed() && !limits.paused &&
+               limits.working_max == 0 && limits.rate.count == 0;
     }
 };
 
@@ -87,11 +92,12 @@ class Lanes {
     }
     const std::map<Text, std::unique_ptr<Queue>, std::less<>>& queues() const { return queues_; }
 
-    // Forgets lanes that nothing points to when there are many, telling `forget` of each first.
-    // Labels and types come from users; without this their combinations would pile up for ever.
+    // Forgets lanes and queues that nothing points to when there are many, telling `forget` of each
+    // lane first. Their names come from users; without this they would pile up for ever. REQUIRES:
+    // nobody holds a Queue or a Lane in which nothing is.
     template <typename Forget>
     void Sweep(Forget forget) {
-        if (lanes_.size() <= sweep_above_) return;
+        if (lanes_.size() <= sweep_above_ && queues_.size() <= sweep_queues_above_) return;
         std::erase_if(lanes_, [&](auto& entry) {
             if (entry.second->live > 0) return false;
             forget(*entry.second);
@@ -99,21 +105,25 @@ class Lanes {
             return true;
         });
         last_ = nullptr;
+        std::erase_if(queues_, [](const auto& entry) { return entry.second->Idle(); });
         // If most are in use, looking at all of them again for each new one would take for ever.
-        sweep_above_ = std::max(kLanesKept, 2 * lanes_.size());
+        sweep_above_ = std::max(kKept, 2 * lanes_.size());
+        sweep_queues_above_ = std::max(kKept, 2 * queues_.size());
     }
     std::size_t size() const { return lanes_.size(); }
 
   private:
-    // An empty lane is some 400 bytes: this is a few megabytes at most.
-    static constexpr std::size_t kLanesKept = 4096;
+    // Each worker that looks for its next execution looks at all its lanes, the empty ones too.
+    static constexpr std::size_t kKept = 256;
 
     std::map<std::string, std::unique_ptr<Lane>, std::less<>> lanes_;
     std::map<Text, std::unique_ptr<Queue>, std::less<>> queues_;
     std::string key_;       // Scratch.
     Lane* last_ = nullptr;  // Bulk submits ask for one lane over and over.
     std::uint64_t made_ = 0;
-    std::size_t sweep_above_ = kLanesKept;
+    std::uint64_t queues_made_ = 0;
+    std::size_t sweep_above_ = kKept;
+    std::size_t sweep_queues_above_ = kKept;
 };
 
 }  // namespace takt::internal

@@ -25,6 +25,7 @@ struct ChangeMark {
 // Waits in the timer heap for its time (pending, retrying: by the wall clock) or for its end
 // (scheduled, running: by the steady clock).
 struct Live : Timer {
+    std::uint32_t run = 0;  // Where it is among its task's runs. Here, where it takes no room.
     Execution row;
     Lane* lane = nullptr;            // Never null once it is in the engine.
     Slot* slot = nullptr;            // The worker that has it, while scheduled or running.
@@ -37,8 +38,10 @@ struct Live : Timer {
     bool held = false;       // That list is a gate's.
     bool took_turn = false;  // Inside its task's gate, until it is finished.
     bool took_room = false;  // Inside its named gate, until its attempt is over.
-    bool forced = false;     // Passes its task's gate whatever the mode says.
-    bool doubtful = false;   // In the hand of a worker that may not have it any more.
+    // Passes its task's gate whatever the mode says. Not stored: after a takeover one that has not
+    // begun waits for its turn like the others.
+    bool forced = false;
+    bool doubtful = false;  // In the hand of a worker that may not have it any more.
 };
 
 // A list through `next` and `previous`; an execution is in one at a time.

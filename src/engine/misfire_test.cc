@@ -1,4 +1,5 @@
 // Due times that passed while nobody could fire them.
+#include "base/log.h"
 #include "engine/history.h"
 
 namespace takt::internal {
@@ -33,6 +34,31 @@ TEST_F(MisfireTest, FireOnceFiresTheLastAndRecordsTheOthersAsMissed) {
     EXPECT_EQ(Accounted(), 10u);
     Until(11s);
     EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(10'000, 11'000));
+}
+
+// The machine of the new leader has no tzdata, until somebody installs it.
+TEST_F(MisfireTest, ATaskWhoseTimeZoneCannotBeReadLosesNoDueTime) {
+    const LogCapture log;
+    At(0s, Put(EverySecond(Misfire::kFireOnce)));
+    Until(2s);
+    const TaskRow good = TaskOf("report");
+    auto broken = NewTaskPtr(new Task(*good.task));
+    auto options = std::make_unique<TaskOptions>(good.task->opt());
+    options->recurrence->timezone = "Nowhere/At_all";
+    broken->options = std::move(options);
+    store.tasks[TaskId("report")].task = broken;
+    Restart(2500ms);
+    Until(3min);
+    EXPECT_EQ(TaskOf("report").state.next_at, good.state.next_at);
+    EXPECT_EQ(Accounted(), 2u);
+    EXPECT_THAT(log.lines(), ElementsAre(HasSubstr("task=report")));
+
+    store.tasks[TaskId("report")].task = good.task;
+    Restart(3min + 500ms);
+    Until(3min + 500ms);
+
+    EXPECT_EQ(Accounted(), 180u);
+    EXPECT_EQ(TaskOf("report").state.next_at, kBegin + 3min + 1s);
 }
 
 TEST_F(MisfireTest, FireAllFiresEachAndNoMoreThanItsCap) {

@@ -168,6 +168,53 @@ TEST_F(ModeTest, ReplaceAlsoReplacesWhatWaits) {
     EXPECT_THAT(stops, IsEmpty());
 }
 
+// A parallel task with a hundred runs becomes one that replaces.
+TEST_F(ModeTest, ReplacingManyRunsTakesManySmallSteps) {
+    At(0s, Put({.every = 1s, .fires_max = 100, .options = {.mode = Mode::kParallel}}));
+    Until(100s);
+    At(101s, Put({.every = 1h, .options = {.mode = Mode::kReplace}}));
+    At(102s, TriggerOf("report"));
+    Until(102s);
+
+    EXPECT_THAT(DueOf("report", Status::kCancelled), SizeIs(100));
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(102'000));
+    EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
+}
+
+// The run that is replaced makes room for one that has expired meanwhile, and is to be replaced,
+// too.
+TEST_F(ModeTest, ReplacingARunMayEndAnotherThatHasExpired) {
+    At(0s, Join({.id = "a", .link = LinkKind::kPush}));
+    At(0s, Put({.every = 1h, .options = {.expires_after = 5s, .mode = Mode::kReplace}}));
+    At(1s, TriggerOf("report"));
+    At(1s, TriggerOf("report", "", true));
+    ASSERT_EQ(RunStatus(0), Status::kScheduled);
+    ASSERT_EQ(RunStatus(1), Status::kPending);
+    tick_between = false;
+    At(10s, TriggerOf("report"));
+
+    EXPECT_EQ(RunStatus(0), Status::kCancelled);
+    EXPECT_EQ(RunStatus(1), Status::kFailed);
+    EXPECT_EQ(RunsOf("report")[1]->outcome->reason, Reason::kExpired);
+    EXPECT_EQ(engine().live_count(), 1u);
+}
+
+// Somebody triggers by force, again and again: those runs ask for no turn, and take none away.
+TEST_F(ModeTest, ForcedRunsDoNotCountAsBacklog) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Put({.every = 1h, .options = {.backlog_max = 2}}));
+    for (int i = 0; i < 5; ++i) At(1s, TriggerOf("report", "", true));
+    for (int i = 0; i < 4; ++i) At(2s, TriggerOf("report"));
+    At(3s, Success(RunOf("report", 0)));
+    At(3s, TriggerOf("report"));
+
+    EXPECT_EQ(RunStatus(5), Status::kPending);
+    EXPECT_EQ(RunStatus(6), Status::kPending);
+    EXPECT_EQ(RunStatus(7), Status::kPending);
+    EXPECT_EQ(RunStatus(8), Status::kSkipped);
+    EXPECT_EQ(RunStatus(9), Status::kSkipped);
+}
+
 TEST_F(ModeTest, ATriggerObeysTheModeUnlessForced) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 1h}));

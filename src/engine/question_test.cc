@@ -127,6 +127,70 @@ TEST_F(QuestionTest, RedrivingTheUnknownTheLiveAndTheSuccessfulIsRefused) {
     EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
 }
 
+// Its row is about to be purged, or the purge is on its way: the store would not find it.
+TEST_F(QuestionTest, WhatIsAboutToBePurgedIsNotRunAgain) {
+    config.retention = 10min;
+    At(0s, Join({.id = "a", .capacity = 2}));
+    for (const char* id : {"x", "y"}) {
+        At(1s, Once({.id = id, .retry = RetryPolicy{.retries_max = 0}}));
+        At(1s, Failure(id));
+    }
+    At(9min, RedriveOf("x"));
+    EXPECT_TRUE(LastReply());
+    At(9min + 2s, RedriveOf("y"));
+
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(StatusOf("y"), Status::kFailed);
+}
+
+// --- Ids of the form that the engine gives ------------------------------------------------------
+
+// Somebody counts a generated id up, or guesses.
+TEST_F(QuestionTest, AnIdThatTheEngineMayGiveSoonIsRefused) {
+    const std::string soon = SerialText(SerialAt(kBegin + 1h));
+    At(0s, Once({.id = soon}));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(LastReply().error().field, "id");
+    At(0s, Put({.id = soon, .every = 1h}));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(store.executions, IsEmpty());
+    EXPECT_THAT(store.tasks, IsEmpty());
+}
+
+// A Unix time in milliseconds looks like an id of ten years from now; one of ours may be asked for
+// again.
+TEST_F(QuestionTest, IdsThatOnlyLookAlikeAreTaken) {
+    At(0s, Once({.id = "1767225600000"}));
+    EXPECT_TRUE(LastReply());
+    At(1s, Once({.payload = "p"}));
+    const std::string own = LastReply()->id.text().str();
+    At(2s, Once({.id = own, .payload = "p"}));
+    ASSERT_TRUE(LastReply());
+    EXPECT_EQ(LastReply()->id.text().str(), own);
+}
+
+// It was chosen before such ids were refused, and still waits when its time comes.
+TEST_F(QuestionTest, AGeneratedIdIsNeverThatOfALiveExecution) {
+    At(0s, Once({.id = "x", .delay = 1h}));
+    const std::string next = SerialText(SerialAt(kBegin + 10s));
+    Execution other = Row("x");
+    auto task = NewTaskPtr(new Task(*other.task));
+    task->id = TaskId(Text(next));
+    other.task = task;
+    other.id = ExecutionId(Text(next));
+    ++other.serial;
+    store.executions[other.id] = {Place::kLive, other};
+    Restart(5s);
+    At(10s, Once({}));
+
+    ASSERT_TRUE(LastReply());
+    EXPECT_NE(LastReply()->id.text().str(), next);
+    EXPECT_EQ(engine().live_count(), 3u);
+}
+
 // A cancelled attempt still runs somewhere when the operator runs the execution again.
 TEST_F(QuestionTest, AReportFromBeforeARedriveIsStale) {
     At(0s, Join({.id = "a", .capacity = 2}));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/time.h"
 #include "engine/gate.h"
 #include "engine/live.h"
 #include "engine/timer_heap.h"
@@ -17,8 +18,11 @@ namespace takt::internal {
 struct Recurring : Timer {
     TaskRow row;
     std::unique_ptr<Gate> turns;  // Sequential mode: one at a time. There while there are runs.
-    std::vector<Live*> runs;      // Its executions that are not finished.
+    std::vector<Live*> runs;      // Its executions that are not finished, in no order.
+    std::uint32_t forced = 0;     // How many of them ask for no turn.
     std::uint32_t caught_up = 0;  // Fires made late, one after the other, by kFireAll.
+    Time replan_after{};  // The next due time after this could not be found yet; 0: it is known.
+    bool told = false;    // That its due times cannot be found.
     std::uint64_t order = 0;
     ChangeMark mark;
 };

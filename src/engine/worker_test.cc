@@ -224,6 +224,9 @@ TEST_F(WorkerTest, WhatALostWorkerHadInHandIsGivenAwayByTheNextLeaderToo) {
 
     EXPECT_EQ(HandOf("b"), 100u);
     EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
+    for (int i = 1; i <= 100; ++i) {
+        EXPECT_EQ(Row("x" + std::to_string(i)).losses, 1u) << "whoever gave it away";
+    }
 }
 
 // --- Operators ----------------------------------------------------------------------------------

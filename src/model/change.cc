@@ -7,6 +7,7 @@ namespace {
 // An execution without texts takes under 200 bytes encoded, and up to as many again in keys.
 constexpr std::size_t kRowBytes = 400;
 constexpr std::size_t kItemBytes = 16;
+constexpr std::size_t kPurgedBytes = 300;
 
 std::size_t SizeOf(const Pairs& pairs) {
     std::size_t bytes = 0;
@@ -71,7 +72,8 @@ struct Sizer {
     std::size_t operator()(const LogAppend& change) const {
         return change.row.execution.text().size() + change.row.lines.size();
     }
-    std::size_t operator()(const Purge&) const { return 0; }
+    // A store that has to name what it deletes writes the keys of each execution.
+    std::size_t operator()(const Purge& change) const { return kPurgedBytes * change.count_max; }
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ struct NodeRow {
 };
 
 // All state changes that are committed in one atomic, fenced write. Holds at most one change of
-// each row, so the order of the changes does not matter.
+// each row and one Purge, which comes after all others; so their order does not matter.
 struct Batch {
     Term term;
     std::uint64_t sequence = 0;  // 1, 2, 3 … within the term.
@@ -81,8 +81,9 @@ using BatchPtr = std::shared_ptr<const Batch>;
 // What one Commit may carry. The node cuts its batches to fit.
 struct StoreLimits {
     std::size_t changes_max;
-    std::size_t bytes_max;     // Of all rows, as SizeOf counts them.
-    std::size_t pipeline_max;  // Commits that may be under way at once, in order.
+    std::size_t bytes_max;         // Of all rows, as SizeOf counts them.
+    std::size_t pipeline_max;      // Commits that may be under way at once, in order.
+    std::size_t purge_max = 1000;  // Executions that one Purge may delete.
 };
 
 // One page of what a new leader needs, in this order: settings, workers and tasks first, then live
