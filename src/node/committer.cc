@@ -24,8 +24,8 @@ Committer::~Committer() {
     runtime_.Cancel(retry_timer_);
 }
 
-// A step adds a bounded number of changes, so a batch that is half full may not have room for the
-// next one. While the store is busy it may grow that far; then it waits in line as it is.
+// A step adds a bounded number of changes and bytes, so a batch that is half full may not have room
+// for the next one. While the store is busy it may grow that far; then it waits in line as it is.
 bool Committer::full() const {
     return gathering_.changes.size() * 2 > limits_.changes_max ||
            gathering_bytes_ * 2 > limits_.bytes_max;
@@ -87,7 +87,7 @@ void Committer::Seal() {
     runtime_.Cancel(std::exchange(lazy_timer_, 0));
     Effects sealed = std::exchange(now, Effects{});
     now.generation = sealed.generation + 1;
-    gathering_bytes_ = 0;
+    const std::size_t bytes = std::exchange(gathering_bytes_, 0);
     sizes_.clear();
     auto batch = std::make_shared<Batch>();
     batch->term = term_;
@@ -96,7 +96,8 @@ void Committer::Seal() {
     batch->changes = std::move(sealed.changes);
     changes_ += batch->changes.size();
     under_way_changes_ += batch->changes.size();
-    under_way_.push_back({std::move(batch), std::move(sealed), false, false});
+    under_way_bytes_ += bytes;
+    under_way_.push_back({std::move(batch), std::move(sealed), false, false, bytes});
 }
 
 void Committer::Send() {
@@ -143,12 +144,19 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
         found->done = true;
         found->took = runtime_.Now().steady - found->tried_at;
         trouble_.clear();
+        troubled_since_.reset();
         retry_delay_ = config_.retry_delay;
     } else {
         // Applied or not, the very same batch must be next; the store knows which it has seen.
         found->sent = false;
         stalled_ = true;
+        const Steady now = runtime_.Now().steady;
+        if (!troubled_since_) troubled_since_ = now;
         trouble_ = result.error().detail;
+        if (now - *troubled_since_ >= config_.give_up_after) {
+            return events_.on_stuck("the store has taken no commit for " +
+                                    FormatDuration(config_.give_up_after) + ": " + trouble_);
+        }
     }
     const auto alive = std::weak_ptr(alive_);
     ReleaseDone();
@@ -169,6 +177,7 @@ void Committer::ReleaseDone() {
         const Batched batched = std::move(under_way_.front());
         under_way_.pop_front();
         if (batched.batch) under_way_changes_ -= batched.batch->changes.size();
+        under_way_bytes_ -= batched.bytes;
         TAKT_FAIL_POINT("node.release.before");
         if (batched.batch && events_.on_commit) {
             events_.on_commit({batched.batch->changes, batched.took});

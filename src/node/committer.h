@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct CommitterConfig {
     Duration lazy_delay{1'000};  // Changes that are not urgent wait at most this long.
     Duration retry_delay{50};    // After a commit that the store could not take.
     Duration retry_delay_max{2'000};
+    // When every commit has failed for so long, the term is given up. Who goes on deciding without
+    // being able to write it down only gathers what will be forgotten.
+    Duration give_up_after{10'000};
     bool sabotage_release_early = false;  // For tests of the tests: dispatches before the commit.
 };
 
@@ -33,6 +37,8 @@ class Committer {
         std::function<void(const Effects&)> release;
         // The term is over: the store knows a newer one, or refused a batch for good.
         std::function<void(const std::string& why)> on_fenced;
+        // The store has taken no commit for too long: the term is to be given up.
+        std::function<void(const std::string& why)> on_stuck;
         std::function<void(const Committed&)> on_commit = {};  // May be empty.
     };
 
@@ -55,6 +61,7 @@ class Committer {
     // Batches that wait for the store. When they pile up, new requests are to be refused.
     std::size_t backlog() const { return under_way_.size(); }
     std::size_t backlog_changes() const { return under_way_changes_; }
+    std::size_t backlog_bytes() const { return under_way_bytes_; }
 
     // Why commits fail at the moment; empty while they do not.
     const std::string& trouble() const { return trouble_; }
@@ -68,6 +75,7 @@ class Committer {
         Effects effects;
         bool sent = false;
         bool done = false;
+        std::size_t bytes = 0;
         Steady tried_at{};  // First.
         std::chrono::microseconds took{};
     };
@@ -91,6 +99,7 @@ class Committer {
     Serial last_serial_ = 0;
     std::deque<Batched> under_way_;
     std::size_t under_way_changes_ = 0;
+    std::size_t under_way_bytes_ = 0;
     std::size_t sent_ = 0;  // Commits whose answer is awaited.
     bool stalled_ = false;  // A commit failed: all answers are awaited, then it is sent again.
     std::uint64_t sequence_ = 0;
@@ -99,6 +108,7 @@ class Committer {
     std::uint64_t retry_timer_ = 0;
     Duration retry_delay_;
     std::string trouble_;
+    std::optional<Steady> troubled_since_;  // The first failure after the last success.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -25,7 +25,8 @@ class CommitterTest : public ::testing::Test {
                                           released.push_back(reply.request);
                                       }
                                   },
-                              .on_fenced = [this](const std::string&) { ++fenced; }});
+                              .on_fenced = [this](const std::string&) { ++fenced; },
+                              .on_stuck = [this](const std::string&) { ++stuck; }});
     }
 
     // One step of an engine: so many changes, and a reply that goes with them.
@@ -54,6 +55,7 @@ class CommitterTest : public ::testing::Test {
     std::unique_ptr<Committer> committer;
     std::vector<RequestId> released;
     int fenced = 0;
+    int stuck = 0;
 
   private:
     int keys_ = 0;
@@ -143,6 +145,38 @@ TEST_F(CommitterTest, DelaysBetweenTriesGrowUpToTheirMaximum) {
         ASSERT_EQ(store.commits.size(), 1u) << i;
         expected = std::min<Duration>(expected * 2, 2s);
     }
+}
+
+// The disk is full, and the lease is renewed elsewhere: nobody else would end this term.
+TEST_F(CommitterTest, ATermInWhichNoCommitIsTakenIsGivenUpAfterAWhile) {
+    Make();
+    Step(1, 1);
+    Gathered();
+    Answer(Fail(ErrorCode::kUnavailable, "the disk is full"));
+    const Steady begun = runtime.Now().steady;
+    while (stuck == 0) {
+        runtime.Pass(2s);
+        ASSERT_EQ(store.commits.size(), 1u);
+        Answer(Fail(ErrorCode::kUnavailable, "the disk is full"));
+        ASSERT_LT(runtime.Now().steady - begun, 1min);
+    }
+    EXPECT_GE(runtime.Now().steady - begun, 10s);
+    EXPECT_EQ(fenced, 0);
+    EXPECT_THAT(released, IsEmpty());
+}
+
+// A store that is overloaded refuses now and then, for hours.
+TEST_F(CommitterTest, ACommitThatIsTakenBeginsTheWhileAnew) {
+    Make();
+    for (RequestId i = 1; i <= 20; ++i) {
+        Step(i, 1);
+        Gathered();
+        Answer(Fail(ErrorCode::kUnavailable, "busy"));
+        runtime.Pass(2s);
+        Answer({});
+    }
+    EXPECT_EQ(stuck, 0);
+    EXPECT_EQ(released.size(), 20u);
 }
 
 // Three commits are under way, and the first of them fails.

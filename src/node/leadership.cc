@@ -48,6 +48,8 @@ void Leadership::Campaign() {
                 if (term) store_.Resign(*term, [](Result<void>) {});
                 return;
             }
+            const bool answered = term || term.error().code == ErrorCode::kConflict;
+            trouble_ = answered ? std::string() : term.error().detail;
             if (!term) {
                 AskWhoLeads();
                 return CampaignLater();
@@ -128,6 +130,13 @@ void Leadership::Watch() {
 
 void Leadership::Fenced(const std::string& why) {
     if (term_) Depose(why);
+}
+
+void Leadership::GiveUp(const std::string& why) {
+    if (!term_) return;
+    // If the store cannot be told, the term ends with its ttl.
+    store_.Resign(*term_, [](Result<void>) {});
+    Depose(why);
 }
 
 void Leadership::Depose(const std::string& why) {

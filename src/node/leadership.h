@@ -54,6 +54,9 @@ class Leadership {
     // A commit was refused: somebody else leads.
     void Fenced(const std::string& why);
 
+    // This node cannot make use of the lead: lets another one try, and campaigns again itself.
+    void GiveUp(const std::string& why);
+
     // Whether the term may still be trusted. To be asked right before acting on it.
     bool trusted() const;
 
@@ -64,6 +67,8 @@ class Leadership {
     // Who leads as far as is known: this node, or what the store last said.
     const std::optional<LeaderRow>& leader() const { return leader_; }
     std::uint64_t elections() const { return elections_; }
+    // Why the store could not be asked for the lead; empty if it could.
+    const std::string& trouble() const { return trouble_; }
 
   private:
     void Campaign();
@@ -84,6 +89,7 @@ class Leadership {
     Steady trusted_until_{};
     std::uint64_t epoch_floor_ = 0;
     std::uint64_t elections_ = 0;
+    std::string trouble_;
     std::uint64_t timer_ = 0;  // Of the next campaign or renewal.
     std::uint64_t watch_ = 0;  // Of the end of trust.
     bool stopped_ = false;

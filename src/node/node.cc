@@ -17,11 +17,13 @@ constexpr Duration kPublishInterval{1'000};
 constexpr Duration kLookupRetry{50};
 constexpr Duration kLookupRetryMax{2'000};
 
-// Ids whose answers one step takes. Each may make a row and a stored event or two, and all of them
-// must fit in half a batch of the narrowest store, 126 changes.
-constexpr std::size_t kLookupStep = 16;
-
 constexpr Duration kLoadRetry{200};
+// A leader that cannot load for so many of its ttls lets another one try.
+constexpr int kLoadTtls = 3;
+
+// Of what a batch may hold. A batch may be half full when a step begins, and a row with the largest
+// payload or result may come on top of what makes the step tired.
+constexpr std::size_t kStepShare = 8;
 
 }  // namespace
 
@@ -90,8 +92,8 @@ void Node::Push(Item item) {
     bool full = false;
     {
         const std::scoped_lock lock(inbox_mutex_);
-        // What workers say is bounded by what they were given, and must not be lost to a flood of
-        // requests; only requests are refused.
+        // What workers say must not be lost to a flood of requests, so only requests are refused.
+        // Nothing here bounds the workers: a result that is thrown away is a run for nothing.
         full = item.done && inbox_.size() >= config_.inbox_max;
         if (!full) {
             inbox_.push_back(std::move(item));
@@ -147,12 +149,13 @@ void Node::Take(Item& item) {
                       role_ == Role::kLoading ? "this scheduler is taking over; try again shortly"
                                               : "this scheduler does not lead; ask the leader");
     }
-    if (committer_->backlog() > config_.backlog_max &&
-        committer_->backlog_changes() > config_.backlog_changes_max) {
-        return Refuse(item, ErrorCode::kUnavailable,
-                      committer_->trouble().empty()
-                          ? "the store is slower than what is asked of it; try again shortly"
-                          : "the store cannot be written to: " + committer_->trouble());
+    if (std::string why = WhyNot(); !why.empty()) {
+        return Refuse(item, ErrorCode::kUnavailable, std::move(why));
+    }
+    // Who has not been answered yet may wait for the store's answer to a lookup.
+    if (asked_.size() >= config_.inbox_max) {
+        return Refuse(item, ErrorCode::kExhausted,
+                      "too many requests wait for the store; try again later");
     }
     const RequestId request = ++last_request_;
     std::visit(
@@ -162,6 +165,19 @@ void Node::Take(Item& item) {
         item.input);
     asked_.emplace(request, std::move(item.done));
     Step(std::move(item.input));
+}
+
+// Why the leader cannot take a request now; empty if it can.
+std::string Node::WhyNot() const {
+    if (!committer_->trouble().empty()) {
+        return "the store cannot be written to: " + committer_->trouble();
+    }
+    const bool behind = committer_->backlog() > config_.backlog_max &&
+                        committer_->backlog_changes() > config_.backlog_changes_max;
+    if (behind || committer_->backlog_bytes() > config_.backlog_bytes_max) {
+        return "the store is slower than what is asked of it; try again shortly";
+    }
+    return {};
 }
 
 void Node::Refuse(Item& item, ErrorCode code, std::string why) {
@@ -200,8 +216,13 @@ void Node::OnElected(const Term& term) {
     engine_.reset();
     auto seed = RandomSeed{};
     random_.Fill(seed);
-    loading_ = std::make_unique<Engine>(config_.engine, TermView{term.partition, term.epoch}, seed);
+    EngineConfig config = config_.engine;
+    const StoreLimits limits = store_.limits();
+    config.bytes_per_step = std::min(config.bytes_per_step, limits.bytes_max / kStepShare);
+    config.purge_max = static_cast<std::uint32_t>(limits.purge_max);
+    loading_ = std::make_unique<Engine>(config, TermView{term.partition, term.epoch}, seed);
     loaded_serial_ = 0;
+    loading_since_ = runtime_.Now().steady;
     SetRole(Role::kLoading);
     LoadNext({});
 }
@@ -213,6 +234,11 @@ void Node::LoadNext(std::string cursor) {
                     runtime.Post([this, cursor, number, alive, page = std::move(page)]() mutable {
                         if (!alive.lock() || number != term_number_ || !loading_) return;
                         if (page) return OnLoaded(std::move(*page));
+                        const auto since = runtime_.Now().steady - loading_since_;
+                        if (since >= kLoadTtls * config_.leadership.ttl) {
+                            return leadership_.GiveUp("what is stored cannot be loaded: " +
+                                                      page.error().detail);
+                        }
                         Log(LogLevel::kWarning, "node", "cannot load, trying again",
                             {{"error", page.error().detail}});
                         runtime_.After(kLoadRetry, [this, cursor, number, alive] {
@@ -224,6 +250,7 @@ void Node::LoadNext(std::string cursor) {
 }
 
 void Node::OnLoaded(LoadPage page) {
+    loading_since_ = runtime_.Now().steady;  // It gets on.
     for (const SettingPut& setting : page.settings) {
         loading_->RestoreSetting(setting.key, setting.value);
     }
@@ -238,10 +265,13 @@ void Node::OnLoaded(LoadPage page) {
 void Node::BeginTerm() {
     TAKT_FAIL_POINT("node.term.begin");
     engine_ = std::move(loading_);
+    CommitterConfig config = config_.committer;
+    config.give_up_after = config_.leadership.ttl;
     committer_ = std::make_unique<Committer>(
-        runtime_, store_, *leadership_.term(), config_.committer,
+        runtime_, store_, *leadership_.term(), config,
         Committer::Events{.release = [this](const Effects& effects) { Release(effects); },
                           .on_fenced = [this](const std::string& why) { leadership_.Fenced(why); },
+                          .on_stuck = [this](const std::string& why) { leadership_.GiveUp(why); },
                           .on_commit =
                               [this](const Committed& committed) {
                                   if (sink_) sink_->OnCommit(committed);
@@ -298,12 +328,12 @@ void Node::LookUp(std::vector<ExecutionId> ids, Duration retry_delay) {
                       found = std::move(found)]() mutable {
             if (!alive.lock() || number != term_number_ || !engine_) return;
             if (found) {
-                for (std::size_t from = 0; from < ids.size(); from += kLookupStep) {
-                    const std::size_t to = std::min(ids.size(), from + kLookupStep);
-                    Step(LookupDone{
-                        {ids.begin() + std::ptrdiff_t(from), ids.begin() + std::ptrdiff_t(to)},
-                        {found->begin() + std::ptrdiff_t(from),
-                         found->begin() + std::ptrdiff_t(to)}});
+                // Each answer is a step of its own: what it makes may be as large as a payload.
+                for (std::size_t i = 0; i < ids.size() && engine_; ++i) {
+                    LookupDone answer;
+                    answer.ids.push_back(std::move(ids[i]));
+                    answer.found.push_back(std::move((*found)[i]));
+                    Step(std::move(answer));
                 }
                 return Settle();
             }
@@ -332,7 +362,7 @@ void Node::Publish() {
                       .elections = leadership_.elections(),
                       .commits = committer_ ? committer_->commits() : 0,
                       .changes = committer_ ? committer_->changes() : 0,
-                      .trouble = committer_ ? committer_->trouble() : std::string(),
+                      .trouble = committer_ ? committer_->trouble() : leadership_.trouble(),
                       .started_at = started_at_};
     const std::scoped_lock lock(status_mutex_);
     status_ = std::move(status);
@@ -349,7 +379,7 @@ void Node::AnnounceLater(Duration delay) {
                           .address = config_.leadership.address,
                           .version = config_.version,
                           .started_at = started_at_};
-        // A miss is made up for by the next one: a ttl is three of them.
+        // A miss is made up for by the next one: there are at least three of them in a ttl.
         store_.Announce(row, config_.leadership.ttl, [](Result<void>) {});
         Publish();
         AnnounceLater(std::min(config_.leadership.ttl / 3, kPublishInterval));

@@ -3,8 +3,9 @@
 //   inbox → Engine.Step(input, now) → batch → store.Commit → effects
 //
 // One node of a cluster leads and has an engine; the others follow and refuse what only a leader
-// can do. Replies, dispatches and events are released after the commit that contains them. When the
-// term ends, the engine and everything it decided since the last commit are forgotten.
+// can do. Replies, dispatches and events are released after every commit that they depend on. When
+// the term ends, the engine and everything it decided since the last commit are forgotten; so it is
+// when the store takes no commit for longer than the leader's ttl.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,8 @@ struct NodeConfig {
     // them: where batches are small, many of them are soon written.
     std::size_t backlog_max = 64;
     std::size_t backlog_changes_max = 50'000;
-    Duration stop_deadline{5'000};  // How long a stop waits for the store.
+    std::size_t backlog_bytes_max = 256u << 20;  // … or so much, however few they are.
+    Duration stop_deadline{5'000};               // How long a stop waits for the store.
     // A wall clock may jump at any time, and timers run on the steady one: looked at this often.
     Duration look_again{1'000};
 };
@@ -101,6 +103,7 @@ class Node {
     void Wake();
     void Drain();
     bool Trusted();
+    std::string WhyNot() const;
     void Take(Item& item);
     void Step(Input input);
     void Settle();
@@ -137,6 +140,7 @@ class Node {
     std::unique_ptr<Engine> engine_;   // While this node leads.
     std::unique_ptr<Committer> committer_;
     Serial loaded_serial_ = 0;
+    Steady loading_since_{};
     std::uint64_t term_number_ = 0;  // Tells late callbacks of an earlier term.
     std::unordered_map<RequestId, Done<Answer>> asked_;
     RequestId last_request_ = 0;

@@ -34,11 +34,22 @@ class NodeTest : public ::testing::Test {
     void AnswerCommits() {
         while (!store.commits.empty()) {
             largest = std::max(largest, store.commits.front().first->changes.size());
+            std::size_t bytes = 0;
+            for (const Change& change : store.commits.front().first->changes) {
+                bytes += SizeOf(change);
+            }
+            largest_bytes = std::max(largest_bytes, bytes);
             Answer(store.commits, Result<void>());
         }
     }
-    void AskSubmit(const std::string& id) {
+    // Time passes, and the lease is renewed.
+    void PassRenewing(Duration time) {
+        runtime.Pass(time);
+        while (!store.renews.empty()) Answer(store.renews, Result<void>());
+    }
+    void AskSubmit(const std::string& id, std::size_t payload_bytes = 0) {
         auto task = NewTaskPtr(new Task);
+        task->payload = Text(std::string(payload_bytes, 'x'));
         if (!id.empty()) task->id = TaskId(Text(id));
         task->type = "work";
         task->queue = "default";
@@ -52,6 +63,7 @@ class NodeTest : public ::testing::Test {
     DrivenStore store;
     std::unique_ptr<Node> node;
     std::size_t largest = 0;
+    std::size_t largest_bytes = 0;
     int accepted = 0;
     std::map<ErrorCode, int> refused;
 };
@@ -89,6 +101,100 @@ TEST_F(NodeTest, ManyLookedUpAtOnceStillFitTheNarrowestStore) {
 
     EXPECT_EQ(accepted, 1000);
     EXPECT_LE(largest, 126u);
+}
+
+// The same with a large payload each.
+TEST_F(NodeTest, LargePayloadsThatWereLookedUpFitTheStoreToo) {
+    Lead();
+    for (int i = 0; i < 64; ++i) AskSubmit("x" + std::to_string(i), 100'000);
+    runtime.Run();
+    ASSERT_EQ(store.finds.size(), 1u);
+    Answer(store.finds, Result<std::vector<std::optional<Execution>>>(
+                            std::vector<std::optional<Execution>>(64)));
+    AnswerCommits();
+
+    EXPECT_EQ(accepted, 64);
+    EXPECT_LE(largest_bytes, store.limits_now.bytes_max);
+}
+
+// The store answers no lookups: those who ask with ids of their own wait, and memory is finite.
+TEST_F(NodeTest, MoreThanMayWaitForTheStoreAreRefused) {
+    NodeConfig config;
+    config.leadership.node = NodeId("a");
+    config.inbox_max = 2;
+    node = std::make_unique<Node>(runtime, store, config, SeedOf(1), nullptr);
+    Lead();
+    AnswerCommits();
+    for (const char* id : {"x", "y", "z"}) {
+        AskSubmit(id);
+        runtime.Run();
+    }
+
+    EXPECT_EQ(refused[ErrorCode::kExhausted], 1);
+}
+
+// The disk is full. Whoever asks is told so, at once, and what was promised is kept.
+TEST_F(NodeTest, WhileTheStoreCannotBeWrittenRequestsAreRefused) {
+    Lead();
+    AnswerCommits();
+    AskSubmit("");
+    runtime.Run();
+    Answer(store.commits, Result<void>(Fail(ErrorCode::kUnavailable, "the disk is full")));
+    AskSubmit("");
+    runtime.Run();
+    EXPECT_EQ(refused[ErrorCode::kUnavailable], 1);
+    runtime.Pass(50ms);
+    AnswerCommits();
+    EXPECT_EQ(accepted, 1);
+    AskSubmit("");
+    runtime.Run();
+    AnswerCommits();
+
+    EXPECT_EQ(accepted, 2);
+}
+
+// The disk stays full, while the lease, which is kept elsewhere, is renewed. Attempts that are
+// never sent must not run into their timeouts, and nobody must wait for an answer for ever.
+TEST_F(NodeTest, ALeaderThatCannotWriteGivesUpTheLeadAndSaysWhy) {
+    Lead();
+    AnswerCommits();
+    AskSubmit("");
+    runtime.Run();
+    for (int i = 0; i < 30 && node->status().role == Role::kLeader; ++i) {
+        if (!store.commits.empty()) {
+            Answer(store.commits, Result<void>(Fail(ErrorCode::kUnavailable, "full")));
+        }
+        PassRenewing(1s);
+    }
+    EXPECT_EQ(node->status().role, Role::kFollower);
+    EXPECT_EQ(refused[ErrorCode::kUnknown], 1);
+    EXPECT_EQ(store.resigns.size(), 1u) << "another node may have more luck";
+    store.commits.clear();
+    Answer(store.acquires, Result<Term>(Fail(ErrorCode::kUnavailable, "the disk is full")));
+    runtime.Pass(1s);
+    EXPECT_EQ(node->status().trouble, "the disk is full");
+
+    Answer(store.acquires, Result<Term>(Term{0, 8, 100}));
+    Answer(store.loads, Result<LoadPage>(LoadPage{}));
+    AnswerCommits();
+    EXPECT_EQ(node->status().role, Role::kLeader);
+    runtime.Pass(1s);
+    EXPECT_EQ(node->status().trouble, "");
+}
+
+// This node can reach the store's lease, but not its tables.
+TEST_F(NodeTest, ALeaderThatCannotLoadLetsAnotherTry) {
+    node->Start();
+    runtime.Run();
+    Answer(store.acquires, Result<Term>(Term{0, 7, 99}));
+    for (int i = 0; i < 100 && store.resigns.empty(); ++i) {
+        if (!store.loads.empty()) {
+            Answer(store.loads, Result<LoadPage>(Fail(ErrorCode::kUnavailable, "no such table")));
+        }
+        PassRenewing(1s);
+    }
+    EXPECT_EQ(store.resigns.size(), 1u);
+    EXPECT_EQ(node->status().role, Role::kFollower);
 }
 
 // The laptop lid was closed. Another leads by now, and nothing here knows it yet.
