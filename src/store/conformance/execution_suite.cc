@@ -192,9 +192,14 @@ TEST_P(StoreConformance, AnUndecodableRowIsShownAndStopsNothing) {
     is_shown(*Find(bad.id));
     EXPECT_EQ(ListIds({}), (std::vector<std::string>{"last", "bad", "good"}));
 
-    // The leader ends it, as it ends whatever it cannot run.
-    Put({ExecutionChange{Place::kLive, Place::kHistory, *Find(bad.id)}});
+    // The leader ends it, as it ends whatever it cannot run, and it stays for its time.
+    Execution ended = *Find(bad.id);
+    ended.finished_at = make_.now() + Duration(1);
+    Put({ExecutionChange{Place::kLive, Place::kHistory, ended}});
     EXPECT_EQ(LoadAll().executions.size(), 2u);
+    is_shown(*Find(bad.id));
+    Put({Purge{.finished_before = make_.now(), .events_before = make_.now()}});
+    ASSERT_TRUE(Find(bad.id));
     is_shown(*Find(bad.id));
 }
 

@@ -60,12 +60,18 @@ Result<void> Applier::Apply(const Batch& batch) {
     const Result<bool> pass = PassFence(batch);
     if (!pass) return std::unexpected(pass.error());
     if (!*pass) return {};
+    // Last, so that it takes nothing away from under another change of the batch.
+    const Purge* purge = nullptr;
     for (const Change& change : batch.changes) {
+        if (const auto* found = std::get_if<Purge>(&change)) {
+            purge = found;
+            continue;
+        }
         Result<void> applied =
             std::visit([&](const auto& kind) { return Apply(batch.term.partition, kind); }, change);
         if (!applied) return applied;
     }
-    return {};
+    return purge ? Apply(batch.term.partition, *purge) : Result<void>();
 }
 
 Result<bool> Applier::PassFence(const Batch& batch) {

@@ -19,15 +19,20 @@ class EmbeddedStore final : public Store {
   public:
     // Throws SqliteError.
     EmbeddedStore(const EmbeddedOptions& options, LockFile lock)
-        : directory_(options.directory), lock_(std::move(lock)), leases_(options.clock) {
-        for (std::size_t i = 0; i < options.readers; ++i) {
+        : directory_(options.directory),
+          read_deadline_(options.read_deadline),
+          lock_(std::move(lock)),
+          leases_(options.clock) {
+        for (std::size_t i = 0; i < options.readers + 1; ++i) {
             readers_.push_back(
                 std::make_unique<Reader>(OpenReader(options), options.load_page_rows));
         }
         writer_ = std::make_unique<Writer>(OpenWriter(options), directory_);
         for (const auto& reader : readers_) {
-            threads_.emplace_back([this, reader = reader.get()] {
-                while (auto operation = reads_.Pop()) (*operation)(reader, nullptr);
+            // The first is the leader's: a list over years of history must not keep it waiting.
+            OperationQueue<Reader>& queue = reader == readers_.front() ? leader_reads_ : reads_;
+            threads_.emplace_back([&queue, reader = reader.get()] {
+                while (auto operation = queue.Pop()) (*operation)(reader, nullptr);
             });
         }
         // Leases have a thread of their own: a renewal must not wait behind a long read.
@@ -38,6 +43,7 @@ class EmbeddedStore final : public Store {
 
     ~EmbeddedStore() override {
         reads_.Close();
+        leader_reads_.Close();
         lease_calls_.Close();
         threads_.clear();
         readers_.clear();
@@ -46,7 +52,8 @@ class EmbeddedStore final : public Store {
 
     StoreLimits limits() const override {
         // Far below what SQLite can take; a larger transaction gains nothing and delays its answer.
-        return {.changes_max = 4096, .bytes_max = 16u << 20, .pipeline_max = 4};
+        // A purge can keep up with batches in which everything finishes.
+        return {.changes_max = 4096, .bytes_max = 16u << 20, .pipeline_max = 4, .purge_max = 8192};
     }
 
     std::string Describe() const override { return "embedded " + directory_; }
@@ -88,14 +95,15 @@ class EmbeddedStore final : public Store {
     }
 
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
-        Read([partition, cursor](Reader& reader) { return reader.Load(partition, cursor); },
-             std::move(done));
+        ReadForLeader(
+            [partition, cursor](Reader& reader) { return reader.Load(partition, cursor); },
+            std::move(done));
     }
 
     void FindExecutions(std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
-        Read([ids = std::move(ids)](Reader& reader) { return reader.FindExecutions(ids); },
-             std::move(done));
+        ReadForLeader([ids = std::move(ids)](Reader& reader) { return reader.FindExecutions(ids); },
+                      std::move(done));
     }
 
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
@@ -133,24 +141,45 @@ class EmbeddedStore final : public Store {
 
   private:
     template <typename T, typename Work>
+    void ReadForLeader(Work work, Done<T> done) {
+        leader_reads_.Push(MakeOperation<Reader, T>(
+            [this, work = std::move(work)](Reader& reader) { return Guard<T>(work, reader); },
+            std::move(done)));
+    }
+
+    template <typename T, typename Work>
     void Read(Work work, Done<T> done) {
         reads_.Push(MakeOperation<Reader, T>(
-            [this, work = std::move(work)](Reader& reader) -> Result<T> {
-                try {
-                    return work(reader);
-                } catch (const SqliteError& error) {
-                    return Fail(ErrorCode::kUnavailable, fmt::format("reading from {} failed: {}",
-                                                                     directory_, error.what()));
-                }
+            [this, work = std::move(work)](Reader& reader) {
+                reader.SetDeadline(SteadyClock::now() + read_deadline_);
+                return Guard<T>(work, reader);
             },
             std::move(done)));
     }
 
+    template <typename T, typename Work>
+    Result<T> Guard(const Work& work, Reader& reader) {
+        try {
+            return work(reader);
+        } catch (const SqliteError& error) {
+            if (error.code() == SQLITE_INTERRUPT) {
+                return Fail(ErrorCode::kUnavailable,
+                            fmt::format("reading took longer than {}; narrow the time range or "
+                                        "the filter",
+                                        FormatDuration(read_deadline_)));
+            }
+            return Fail(ErrorCode::kUnavailable,
+                        fmt::format("reading from {} failed: {}", directory_, error.what()));
+        }
+    }
+
     const std::string directory_;
+    const Duration read_deadline_;
     LockFile lock_;  // Given back last.
     Leases leases_;
     std::vector<std::unique_ptr<Reader>> readers_;
     std::unique_ptr<Writer> writer_;
+    OperationQueue<Reader> leader_reads_;
     OperationQueue<Reader> reads_;
     OperationQueue<Leases> lease_calls_;
     std::vector<std::jthread> threads_;

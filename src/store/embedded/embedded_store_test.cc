@@ -94,6 +94,96 @@ TEST_F(EmbeddedStoreTest, AFullDiskRefusesCommitsUntilThereIsSpace) {
     EXPECT_EQ(Settings(), 2u);
 }
 
+// Whoever cannot write does not lead, also not in name only: clients would be sent there.
+TEST_F(EmbeddedStoreTest, ALeadThatCannotBeWrittenDownIsNone) {
+    const auto leader = [&] {
+        using Row = std::optional<LeaderRow>;
+        return Await<Row>([&](Done<Row> done) { store_->Leader(0, std::move(done)); });
+    };
+    ASSERT_TRUE(*leader());
+
+    vfs_write_code = SQLITE_FULL;
+    const auto term = Await<Term>(
+        [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+    ASSERT_FALSE(term);
+    EXPECT_EQ(term.error().code, ErrorCode::kUnavailable);
+
+    EXPECT_FALSE(*leader());
+}
+
+// Somebody lists all executions of a type that does not exist, over years of history. The leader's
+// questions must not wait for that, and it must come to an end.
+TEST_F(EmbeddedStoreTest, AListThatTakesTooLongIsEnded) {
+    store_.reset();
+    auto store = OpenEmbedded({.directory = directory_.path(), .read_deadline = Duration(0)});
+    ASSERT_TRUE(store) << store.error().detail;
+    store_ = std::move(*store);
+    term_ = *Await<Term>(
+        [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+    RowMaker make;
+    std::vector<Change> changes;
+    for (int i = 0; i < 4000; ++i) {
+        changes.push_back(ExecutionChange{Place::kNone, Place::kHistory,
+                                          Finished(make.OneOff("e-" + std::to_string(i)))});
+    }
+    ASSERT_TRUE(Commit(1, std::move(changes)));
+
+    using Rows = std::vector<Execution>;
+    const auto list = Await<Rows>([&](Done<Rows> done) {
+        store_->ListExecutions({.type = Text("nosuch")}, std::move(done));
+    });
+    ASSERT_FALSE(list);
+    EXPECT_EQ(list.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(list.error().detail, HasSubstr("narrow"));
+    using Found = std::vector<std::optional<Execution>>;
+    const auto found = Await<Found>([&](Done<Found> done) {
+        store_->FindExecutions(std::vector(4000, ExecutionId("e-7")), std::move(done));
+    });
+    EXPECT_TRUE(found) << "what the leader asks for has its time";
+}
+
+// A batch runs again what its own purge would delete.
+TEST_F(EmbeddedStoreTest, APurgeTakesNothingFromUnderItsOwnBatch) {
+    RowMaker make;
+    const Execution dead = Finished(make.OneOff("e-1"), Status::kFailed);
+    ASSERT_TRUE(Commit(1, {ExecutionChange{Place::kNone, Place::kHistory, dead}}));
+    make.Pass(Duration(60'000));
+
+    const Result<void> both =
+        Commit(2, {Purge{.finished_before = make.now(), .events_before = make.now()},
+                   ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(dead)}});
+
+    EXPECT_TRUE(both) << both.error().detail;
+    const auto page =
+        Await<LoadPage>([&](Done<LoadPage> done) { store_->Load(0, "", std::move(done)); });
+    EXPECT_EQ(page->executions.size(), 1u);
+}
+
+// An operator edited a row by hand. It must not bring down whoever loads it.
+TEST_F(EmbeddedStoreTest, ARowOutOfBoundsIsUndecodable) {
+    RowMaker make;
+    ASSERT_TRUE(Commit(1, {ExecutionChange{Place::kNone, Place::kLive, make.OneOff("e-1")},
+                           ExecutionChange{Place::kNone, Place::kLive, make.OneOff("e-2")},
+                           ExecutionChange{Place::kNone, Place::kLive, make.OneOff("e-3")}}));
+    {
+        Connection tool(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+        tool.Run("UPDATE live SET priority = 12 WHERE id = 'e-1'");
+        tool.Run("UPDATE live SET status = 'scheduled', worker = NULL WHERE id = 'e-2'");
+        tool.Run("UPDATE live SET queue = '' WHERE id = 'e-3'");
+    }
+
+    const auto page =
+        Await<LoadPage>([&](Done<LoadPage> done) { store_->Load(0, "", std::move(done)); });
+
+    ASSERT_TRUE(page) << page.error().detail;
+    ASSERT_EQ(page->executions.size(), 3u);
+    for (const Execution& row : page->executions) {
+        EXPECT_EQ(row.status, Status::kFailed) << row.id.view();
+        ASSERT_TRUE(row.outcome);
+        EXPECT_EQ(row.outcome->reason, Reason::kUndecodable) << row.id.view();
+    }
+}
+
 // The disk fails to sync. What it has cannot be known, and a later success would mean nothing.
 TEST_F(EmbeddedStoreTest, AfterAFailedSyncNothingIsWrittenUntilARestart) {
     ASSERT_TRUE(Commit(1, {SettingPut{"a", "1"}}));

@@ -39,9 +39,17 @@ Result<Term> Leases::Acquire(Writer& writer, const Candidate& candidate) {
             last.Reset();
             return next;
         });
-    if (!epoch) return std::unexpected(epoch.error());
-    term.epoch = *epoch;
     const std::lock_guard lock(mutex_);
+    if (!epoch) {
+        // Whoever cannot write a new term down cannot write under the old one either, and must not
+        // be taken for the leader.
+        const auto held = leases_.find(candidate.partition);
+        if (held != leases_.end() && held->second.leader.node == candidate.node) {
+            leases_.erase(held);
+        }
+        return std::unexpected(epoch.error());
+    }
+    term.epoch = *epoch;
     leases_.insert_or_assign(
         candidate.partition,
         Lease{term, {candidate.node, candidate.address, term.epoch}, clock_() + candidate.ttl});

@@ -9,6 +9,9 @@
 namespace takt::internal::embedded {
 namespace {
 
+// Instructions of SQLite's virtual machine between two looks at the clock: less than a millisecond.
+constexpr int kInstructionsPerLook = 10'000;
+
 std::string SelectExecutions(std::string_view rest) {
     return "SELECT " + std::string(sql::kExecutionColumns) + " FROM " + std::string(rest);
 }
@@ -52,7 +55,14 @@ Reader::Reader(Connection connection, std::size_t load_page_rows)
       read_log_(connection_.Prepare("SELECT chunk, attempt, at_ms, lines FROM logs "
                                     "WHERE execution = ? AND chunk > ? ORDER BY chunk LIMIT ?")),
       read_events_(connection_.Prepare(
-          "SELECT serial, record FROM events WHERE serial > ? ORDER BY serial LIMIT ?")) {}
+          "SELECT serial, record FROM events WHERE serial > ? ORDER BY serial LIMIT ?")) {
+    sqlite3_progress_handler(
+        connection_.get(), kInstructionsPerLook,
+        [](void* reader) {
+            return SteadyClock::now() > static_cast<Reader*>(reader)->deadline_ ? 1 : 0;
+        },
+        this);
+}
 
 Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
     const Snapshot snapshot(connection_);

@@ -15,6 +15,11 @@ class Reader {
   public:
     // `load_page_rows`: rows in one page of Load.
     Reader(Connection connection, std::size_t load_page_rows);
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+    // What is read from now on ends with SQLITE_INTERRUPT soon after this moment.
+    void SetDeadline(Steady deadline) { deadline_ = deadline; }
 
     // All throw SqliteError.
     Result<LoadPage> Load(Partition partition, const std::string& cursor);
@@ -37,6 +42,7 @@ class Reader {
 
     Connection connection_;
     const std::size_t load_page_rows_;
+    Steady deadline_ = Steady::max();
     Statement last_serial_, load_executions_, load_tasks_, load_workers_, load_settings_;
     Statement find_live_, find_history_, find_task_, list_tasks_, list_workers_, list_settings_;
     Statement read_log_, read_events_;

@@ -1,5 +1,5 @@
 // FaultyStore: any store, with the faults of a plan in front of it: delays, refusals, lost requests
-// and lost answers. For the simulator, chaos tests and tests of the node.
+// and lost answers. For tests of what stands on a store. (The simulator has a network of its own.)
 //
 // It keeps the contract of store.h: what it does to an operation a real network could do too. Only
 // the order of commits can suffer when the plan delays one of them for longer than the next.

@@ -84,9 +84,15 @@ Result<void> MemoryDatabase::Commit(const Batch& batch) {
     if (Result<void> checked = Check(rows, batch); !checked) return checked;
     row.sequence = batch.sequence;
     row.last_serial = std::max(row.last_serial, batch.last_serial);
+    const Purge* purge = nullptr;
     for (const Change& change : batch.changes) {
-        std::visit([&](const auto& kind) { Apply(rows, kind); }, change);
+        if (const auto* found = std::get_if<Purge>(&change)) {
+            purge = found;
+        } else {
+            std::visit([&](const auto& kind) { Apply(rows, kind); }, change);
+        }
     }
+    if (purge) Apply(rows, *purge);
     return {};
 }
 
@@ -141,6 +147,7 @@ void MemoryDatabase::Apply(PartitionRows& rows, const ExecutionChange& change) {
     if (change.before == Place::kLive) rows.live.erase(row.serial);
     if (change.before == Place::kHistory) history_.erase(row.serial);
     (change.after == Place::kLive ? rows.live : history_).insert_or_assign(row.serial, row);
+    if (change.after == Place::kHistory) oldest_ = std::min(oldest_, row.finished_at);
     serials_.insert_or_assign(row.id.text(), row.serial);
 }
 
@@ -177,27 +184,39 @@ void MemoryDatabase::Apply(PartitionRows&, const LogAppend& change) {
 }
 
 void MemoryDatabase::Apply(PartitionRows& rows, const Purge& change) {
-    std::vector<std::pair<Time, Serial>> old;
-    for (const auto& [serial, row] : history_) {
-        if (PartitionOf(serial) == rows.partition && row.finished_at < change.finished_before) {
-            old.emplace_back(row.finished_at, serial);
-        }
-    }
-    std::ranges::sort(old);
-    if (old.size() > change.count_max) old.resize(change.count_max);
-    for (const auto& [finished_at, serial] : old) {
-        const auto found = history_.find(serial);
-        const ExecutionId id = found->second.id;
-        logs_.erase(logs_.lower_bound({id, 0}), logs_.upper_bound({id, UINT64_MAX}));
-        serials_.erase(id.text());
-        history_.erase(found);
-    }
+    PurgeExecutions(rows.partition, change);
     const Serial bound = SerialAt(change.events_before);
     std::uint32_t count = 0;
     for (auto it = events_.begin();
          it != events_.end() && it->first < bound && count < change.count_max;) {
         const bool own = PartitionOf(it->first) == rows.partition;
         it = own ? (++count, events_.erase(it)) : std::next(it);
+    }
+}
+
+void MemoryDatabase::PurgeExecutions(Partition partition, const Purge& change) {
+    // A purge comes with many a commit, and mostly finds nothing.
+    if (oldest_ >= change.finished_before) return;
+    oldest_ = Time::max();
+    std::vector<std::pair<Time, Serial>> old;
+    for (const auto& [serial, row] : history_) {
+        if (PartitionOf(serial) == partition && row.finished_at < change.finished_before) {
+            old.emplace_back(row.finished_at, serial);
+        } else {
+            oldest_ = std::min(oldest_, row.finished_at);
+        }
+    }
+    std::ranges::sort(old);
+    if (old.size() > change.count_max) {
+        oldest_ = std::min(oldest_, old[change.count_max].first);
+        old.resize(change.count_max);
+    }
+    for (const auto& [finished_at, serial] : old) {
+        const auto found = history_.find(serial);
+        const ExecutionId id = found->second.id;
+        logs_.erase(logs_.lower_bound({id, 0}), logs_.upper_bound({id, UINT64_MAX}));
+        serials_.erase(id.text());
+        history_.erase(found);
     }
 }
 

@@ -81,12 +81,14 @@ class MemoryDatabase {
     void Apply(PartitionRows& rows, const EventAppend& change);
     void Apply(PartitionRows& rows, const LogAppend& change);
     void Apply(PartitionRows& rows, const Purge& change);
+    void PurgeExecutions(Partition partition, const Purge& change);
     const Execution* Find(const ExecutionId& id) const;
 
     const Options options_;
     std::mutex mutex_;
     std::map<Partition, PartitionRows> partitions_;
     Rows history_;
+    Time oldest_ = Time::max();  // Nothing in history_ has finished before.
     std::unordered_map<Text, Serial, TextHash, TextEqual> serials_;  // By execution id.
     std::map<std::pair<ExecutionId, Serial>, LogChunk> logs_;
     std::map<Serial, Event> events_;

@@ -17,7 +17,7 @@ MemoryStore::~MemoryStore() {
 }
 
 StoreLimits MemoryStore::limits() const {
-    return {.changes_max = 4096, .bytes_max = 16u << 20, .pipeline_max = 4};
+    return {.changes_max = 4096, .bytes_max = 16u << 20, .pipeline_max = 4, .purge_max = 8192};
 }
 
 template <typename T, typename Work>

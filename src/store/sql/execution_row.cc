@@ -14,6 +14,12 @@ Result<void> ExecutionReader::MakeTask(const TaskColumns& columns, bool recurrin
         row.task = last_task_;
         return {};
     }
+    // A row that an operator edited must not lead outside what the engine keeps by priority.
+    if (columns.priority < 0 || columns.priority > kPriorityMax) {
+        return Fail(ErrorCode::kInvalid,
+                    "priority " + std::to_string(columns.priority) + " is not one of 0 to 9");
+    }
+    if (columns.queue.empty()) return Fail(ErrorCode::kInvalid, "it names no queue");
     boost::intrusive_ptr<Task> task(new Task);
     if (!columns.options.empty()) {
         auto options = DecodeOptions(columns.options);
@@ -69,6 +75,13 @@ Result<void> ReadOutcome(std::string_view bytes, Execution& row) {
     if (!outcome) return std::unexpected(outcome.error());
     row.outcome = std::move(*outcome);
     return {};
+}
+
+Result<void> CheckState(const Execution& row) {
+    const bool working = row.status == Status::kScheduled || row.status == Status::kRunning;
+    if (!working || !row.worker.empty()) return {};
+    return Fail(ErrorCode::kInvalid,
+                "it is " + std::string(Name(row.status)) + " and names no worker");
 }
 
 void MakeUndecodable(Execution& row, const Error& error) {

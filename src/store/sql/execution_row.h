@@ -126,6 +126,8 @@ Result<void> ReadStatus(std::string_view name, Execution& row);
 Result<void> ReadOrigin(std::string_view name, Execution& row);
 Result<void> ReadToken(std::string_view bytes, Execution& row);
 Result<void> ReadOutcome(std::string_view bytes, Execution& row);
+// Whether its columns make sense together.
+Result<void> CheckState(const Execution& row);
 void MakeUndecodable(Execution& row, const Error& error);
 
 template <typename Reader>
@@ -164,6 +166,7 @@ Execution ExecutionReader::Read(const Reader& from) {
     if (read) read = ReadToken(from.Bytes(20), row);
     if (read) read = ReadOutcome(from.Bytes(25), row);
     if (read) read = MakeTask(columns, recurring, row);
+    if (read) read = CheckState(row);
     if (!read) MakeUndecodable(row, read.error());
     if (!row.task) {
         boost::intrusive_ptr<Task> task(new Task);
