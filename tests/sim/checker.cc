@@ -71,6 +71,8 @@ void Checker::OnCommit(const Batch& batch, Time wall_latest, const EngineConfig&
     for (const Change& change : batch.changes) {
         if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
             OnChange(*execution, batch, wall_latest, config);
+        } else if (const auto* purge = std::get_if<Purge>(&change)) {
+            purged_before_ = std::max(purged_before_, purge->finished_before);
         }
     }
     CheckCapacity();
@@ -225,7 +227,9 @@ bool Checker::AllFinished() const {
 void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
     for (const ExecutionId& id : submitted_) {
         const auto found = database.FindExecutions({id});
-        if (!found || !found->front()) {
+        const Execution& row = rows_.at(id);
+        const bool purged = IsTerminal(row.status) && row.finished_at < purged_before_;
+        if (!found || (!found->front() && !purged)) {
             Fail(id.text().str() + " was accepted and is lost");
         }
     }

@@ -75,6 +75,7 @@ class Checker {
     std::uint64_t epoch_ = 0;
     std::size_t commits_ = 0;
     std::size_t losses_ = 0;
+    Time purged_before_{};  // What had finished by then may be gone.
     std::map<ExecutionId, Execution> rows_;
     std::vector<RowMove> moves_;     // Of the batch under way.
     std::map<Key, Token> attempts_;  // Committed.

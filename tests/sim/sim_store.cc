@@ -112,6 +112,12 @@ void SimStore::Commit(BatchPtr batch, Done<void> done) {
         database_.checker.Fail("a batch of " + std::to_string(batch->changes.size()) +
                                " changes is larger than the store takes");
     }
+    std::size_t bytes = 0;
+    for (const Change& change : batch->changes) bytes += SizeOf(change);
+    if (bytes > 2 * database_.limits.bytes_max) {
+        database_.checker.Fail("a batch of " + std::to_string(bytes) +
+                               " bytes is larger than the store takes");
+    }
     const auto work = [&database = database_, batch, &config = config_,
                        wall = runtime_.wall_latest()] {
         return database.Commit(*batch, wall, config);

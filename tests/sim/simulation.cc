@@ -65,6 +65,9 @@ class Simulation {
         } else {
             database_.limits.pipeline_max = 1 + world_.Below(3);
             if (world_.Chance(0.5)) cluster_.config.engine.pending_max = kPendingMax;
+            if (world_.Chance(0.5)) {
+                cluster_.config.engine.retention = Duration(4'000 + world_.Below(20'000));
+            }
             cluster_.handler_fails = 0.2;
             cluster_.handler_hangs = 0.03;
         }
