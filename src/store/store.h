@@ -83,6 +83,7 @@ struct StoreLimits {
     std::size_t changes_max;
     std::size_t bytes_max;     // Of all rows, as SizeOf counts them.
     std::size_t pipeline_max;  // Commits that may be under way at once, in order.
+    std::size_t purge_max = 1000;  // Executions that one Purge may delete.
 };
 
 // One page of what a new leader needs, in this order: settings, workers and tasks first, then live

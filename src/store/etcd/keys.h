@@ -11,6 +11,9 @@
 //   {prefix}/{p}/live/{newest}/{id}           an execution that is not finished
 //   {prefix}/{p}/history/{newest}/{id}        pointer to a finished one in its pack
 //   {prefix}/{p}/payloads/{newest}/{id}       a large payload, apart from its row
+//   {prefix}/{p}/payloads/{newest}/{id}/override  the parameters of a trigger beside it
+//   {prefix}/{p}/task_payloads/{id}/{epoch}-{sequence}  a recurring task's, by the commit that
+//                                             wrote it; the task's row names that
 //   {prefix}/{p}/packs/{epoch}-{sequence}     the executions that one commit finished
 //   {prefix}/{p}/events/{serial}              the events of one commit, by the last one's serial
 //   {prefix}/{p}/tasks/{id}, workers/{id}, settings/{key}
@@ -76,6 +79,9 @@ class Keys {
     std::string Live(Serial serial, std::string_view id) const;
     std::string History(Serial serial, std::string_view id) const;
     std::string Payload(Serial serial, std::string_view id) const;
+    std::string Override(Serial serial, std::string_view id) const {
+        return Payload(serial, id) + "/override";
+    }
     // Serials in [from, below); below of 0 is open.
     KeyRange LiveRange(Partition p, Serial from, Serial below) const;
     KeyRange HistoryRange(Partition p, Serial from, Serial below) const;
@@ -87,6 +93,7 @@ class Keys {
     KeyRange EventsAfter(Partition p, Serial after) const;
     std::string Task(Partition p, std::string_view id) const;
     KeyRange Tasks(Partition p) const { return WithPrefix(In(p, "tasks/")); }
+    std::string TaskPayload(Partition p, std::string_view task, PackName name) const;
     std::string Worker(Partition p, std::string_view id) const;
     KeyRange Workers(Partition p) const { return WithPrefix(In(p, "workers/")); }
     std::string Setting(Partition p, std::string_view key) const;
@@ -103,6 +110,10 @@ class Keys {
 std::string_view LastPart(std::string_view key);
 // Of a key of Live or History.
 std::optional<ExecutionKey> ParseExecutionKey(std::string_view key);
+// "{epoch}-{sequence}", as in the key of a pack.
+constexpr std::size_t kPackTextBytes = 33;
+std::string PackText(PackName name);
+std::optional<PackName> ParsePackText(std::string_view text);
 // Of a key of Pack.
 std::optional<PackName> ParsePackKey(std::string_view key);
 
