@@ -192,11 +192,12 @@ TEST_F(EtcdSizeTest, APurgeStopsWhereItsTransactionIsFull) {
     const Keys keys("/takt");
     Client client(*ParseEtcdUrl(server_->url("")), {});
     const auto planned = [&](Purger::Room room) {
-        std::promise<Result<Ops>> promise;
-        [](Purger purger, std::promise<Result<Ops>>& to) -> Detached {
-            to.set_value(co_await purger.Plan());
-        }(Purger(client, keys, batch, room), promise);
-        return promise.get_future().get();
+        const auto answer = std::make_shared<std::promise<Result<Ops>>>();
+        auto plan = answer->get_future();
+        [](Purger purger, std::shared_ptr<std::promise<Result<Ops>>> to) -> Detached {
+            to->set_value(co_await purger.Plan());
+        }(Purger(client, keys, batch, room), answer);
+        return plan.get();
     };
 
     const Result<Ops> few = planned({.ops = 60, .bytes = 1 << 20});
@@ -209,6 +210,28 @@ TEST_F(EtcdSizeTest, APurgeStopsWhereItsTransactionIsFull) {
     EXPECT_GT(short_of_bytes->size(), 0u);
     EXPECT_LE(short_of_bytes->bytes(), 8u << 10);
     EXPECT_EQ(all->size(), 301u) << "pointer, id and log of each, and the pack";
+}
+
+// After a week without a leader there is much to clean away. One transaction must not hold etcd up
+// for all of it.
+TEST_F(EtcdSizeTest, APurgeDeletesNoMoreThanTheStoreSays) {
+    const StoreLimits limits = store_->limits();
+    const std::size_t many = limits.purge_max + 5;
+    std::uint64_t sequence = 0;
+    Time last{};
+    for (std::size_t done = 0; done < many;) {
+        std::vector<Change> changes;
+        for (; done < many && changes.size() < limits.changes_max; ++done) {
+            const Execution row = conformance::Finished(make_.OneOff("e-" + std::to_string(done)));
+            changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+            last = row.finished_at;
+        }
+        ASSERT_TRUE(Commit(term_, ++sequence, std::move(changes)));
+    }
+
+    ASSERT_TRUE(Commit(term_, ++sequence, {Purge{last + Duration(1), {}, 1'000'000}}));
+
+    EXPECT_EQ(List({.limit = 1000})->size(), 5u);
 }
 
 // A month of history goes in portions; nothing of it stays behind.

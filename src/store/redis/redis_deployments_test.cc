@@ -67,6 +67,43 @@ TEST(RedisTls, CertificatesAreCheckedBothWays) {
     EXPECT_EQ(file.error().code, ErrorCode::kInvalid);
 }
 
+// A server behind TLS stalls in the middle of large commits. Each is given up in its time, while its
+// bytes are still on their way; the sanitizers watch who holds them.
+TEST(RedisTls, ACommitThatIsGivenUpKeepsItsBytesUntilTheWriteEnds) {
+    const Certificates files;
+    const auto server =
+        StartServer({"--port", "0", "--tls-port", "{port}", "--tls-cert-file",
+                     files.File("server.pem"), "--tls-key-file", files.File("server.key"),
+                     "--tls-ca-cert-file", files.File("ca.pem"), "--tls-auth-clients", "no"});
+    const auto store =
+        OpenStoreAt("rediss://127.0.0.1:" + std::to_string(server->port()) +
+                    "?timeout=300ms&connect_timeout=200ms&ca=" + files.File("ca.pem"));
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    std::vector<Change> changes;
+    for (int i = 0; i < 7; ++i) {
+        Execution row = make.Fire("t-1", "e-" + std::to_string(i));
+        row.payload = Text(std::string(1 << 20, 'x'));
+        changes.push_back(ExecutionChange{Place::kNone, Place::kLive, row});
+    }
+
+    server->process().Pause();
+    for (int i = 0; i < 3; ++i) {
+        const auto stalled = Commit(*store, *term, 1, changes);
+        ASSERT_FALSE(stalled);
+        EXPECT_NE(stalled.error().code, ErrorCode::kFenced) << stalled.error().detail;
+    }
+    server->process().Continue();
+
+    Result<void> done;
+    for (int i = 0; i < 100 && !(done = Commit(*store, *term, 1, changes)); ++i) {
+        ASSERT_NE(done.error().code, ErrorCode::kFenced) << done.error().detail;
+    }
+    EXPECT_TRUE(done) << done.error().detail;
+    EXPECT_EQ(List(*store)->size(), 7u);
+}
+
 // The primary dies, Sentinel promotes its replica, and the store finds it by itself.
 TEST(RedisSentinel, AFailoverIsFollowed) {
     const auto primary = StartServer();

@@ -48,7 +48,10 @@ RedisStore::RedisStore(std::unique_ptr<redis::Client> client)
 RedisStore::~RedisStore() = default;
 
 StoreLimits RedisStore::limits() const {
-    return {.changes_max = kChangesMax, .bytes_max = kBytesMax, .pipeline_max = kPipelineMax};
+    return {.changes_max = kChangesMax,
+            .bytes_max = kBytesMax,
+            .pipeline_max = kPipelineMax,
+            .purge_max = redis::kPurgeMax};
 }
 
 std::string RedisStore::Describe() const {

@@ -198,6 +198,32 @@ TEST(RedisStoreFaults, AStalledServerIsGivenUpInTime) {
     EXPECT_EQ(List(*store)->size(), 1u);
 }
 
+// After a week without a leader there is much to clean away. One script must not hold Redis up for
+// all of it.
+TEST(RedisStoreFaults, APurgeDeletesNoMoreThanTheStoreSays) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    RowMaker make;
+    std::uint64_t sequence = 0;
+    Time last{};
+    for (const std::size_t many : {store->limits().purge_max, std::size_t{5}}) {
+        std::vector<Change> changes;
+        for (std::size_t i = 0; i < many; ++i) {
+            const Execution row = conformance::Finished(
+                make.OneOff("e-" + std::to_string(sequence) + "-" + std::to_string(i)));
+            changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+            last = row.finished_at;
+        }
+        ASSERT_TRUE(Commit(*store, *term, ++sequence, std::move(changes)));
+    }
+
+    ASSERT_TRUE(Commit(*store, *term, ++sequence, {Purge{last + Duration(1), {}, 1'000'000}}));
+
+    EXPECT_EQ(List(*store)->size(), 5u);
+}
+
 // A failover went to a replica that had missed the last commits. The leader believes in rows that
 // are gone: it must step down and load, not go on.
 TEST(RedisStoreFaults, ATermWhoseWritesWereLostIsFenced) {
