@@ -165,17 +165,6 @@ Result<void> Leases::Resign(const Term& term) {
     });
 }
 
-Result<std::optional<LeaderRow>> Leases::Leader(Partition partition) {
-    return session_.Retry([&](Connection& connection) -> Result<std::optional<LeaderRow>> {
-        Rows row = connection.Query(
-            fmt::format("SELECT node, address, epoch FROM {}leases WHERE partition_id = {} AND "
-                        "nonce <> 0 AND expires > UTC_TIMESTAMP(3)",
-                        options_.prefix, partition));
-        if (!row.Next()) return std::nullopt;
-        return LeaderRow{NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), row.Unsigned(2)};
-    });
-}
-
 Result<void> Leases::Announce(const NodeRow& node, Duration ttl) {
     return session_.Retry([&](Connection& connection) -> Result<void> {
         std::string values = TextLiteral(node.node.view());
@@ -194,21 +183,6 @@ Result<void> Leases::Announce(const NodeRow& node, Duration ttl) {
             "started_at_ms = VALUES(started_at_ms), expires = VALUES(expires)",
             options_.prefix, values));
         return {};
-    });
-}
-
-Result<std::vector<NodeRow>> Leases::Nodes() {
-    return session_.Retry([&](Connection& connection) -> Result<std::vector<NodeRow>> {
-        std::vector<NodeRow> nodes;
-        Rows row = connection.Query(
-            fmt::format("SELECT node, address, version, started_at_ms FROM {}nodes WHERE "
-                        "expires > UTC_TIMESTAMP(3) ORDER BY node",
-                        options_.prefix));
-        while (row.Next()) {
-            nodes.push_back({NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), Text(row.Bytes(2)),
-                             Time(Duration(row.Int(3)))});
-        }
-        return nodes;
     });
 }
 

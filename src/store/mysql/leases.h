@@ -1,4 +1,5 @@
-// Leases: who leads each partition and which schedulers are there.
+// Leases: taking, keeping and giving up the lead of a partition, and being there as a scheduler. Who
+// only wants to know asks a Reader.
 //
 // Two things tell. The table `leases` says until when a term holds, by the server's clock, and
 // `terms` is the fence; both change in one transaction, and they are the truth. Beside them the
@@ -29,9 +30,7 @@ class Leases {
     Result<Term> Acquire(const Candidate& candidate);
     Result<void> Renew(const Term& term, Duration ttl);
     Result<void> Resign(const Term& term);
-    Result<std::optional<LeaderRow>> Leader(Partition partition);
     Result<void> Announce(const NodeRow& node, Duration ttl);
-    Result<std::vector<NodeRow>> Nodes();
 
   private:
     // A term that began here, and the session that then held the lock; 0 if another session did.

@@ -107,6 +107,33 @@ TEST_F(MysqlLeaseTest, ASlowCommitDoesNotDelayARenewal) {
     EXPECT_TRUE(answer.get());
 }
 
+// The console asks who leads, over and over, while an election waits behind somebody's lock. The
+// questions have connections of their own.
+TEST_F(MysqlLeaseTest, WhoLeadsIsAnsweredWhileTheLeaseSessionIsBusy) {
+    const auto leader = Open();
+    const auto store = Open();
+    ASSERT_TRUE(Acquire(*leader, "node-a"));
+    Expire();
+    Connection other = database_.Root();
+    other.Run("START TRANSACTION;SELECT * FROM takt_terms FOR UPDATE");
+    const auto elected = std::make_shared<std::promise<Result<Term>>>();
+    auto election = elected->get_future();
+    store->Acquire({.node = NodeId("node-b"), .address = "http://node", .ttl = kLong},
+                   [elected](Result<Term> term) { elected->set_value(std::move(term)); });
+    WaitingSession();
+
+    const auto who = Await<std::optional<LeaderRow>>(
+        [&](Done<std::optional<LeaderRow>> done) { store->Leader(0, std::move(done)); });
+    const auto nodes = Await<std::vector<NodeRow>>(
+        [&](Done<std::vector<NodeRow>> done) { store->Nodes(std::move(done)); });
+
+    EXPECT_TRUE(who) << who.error().detail;
+    EXPECT_TRUE(nodes) << nodes.error().detail;
+    EXPECT_EQ(election.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+    other.Run("ROLLBACK");
+    EXPECT_TRUE(election.get());
+}
+
 // Three schedulers start at the same moment against an empty database.
 TEST_F(MysqlLeaseTest, OfManyCandidatesAtOnceOneLeads) {
     constexpr int kCandidates = 6;
