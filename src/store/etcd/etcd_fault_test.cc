@@ -95,6 +95,27 @@ TEST_F(EtcdFaultTest, ADeletedLeaderKeyEndsTheTerm) {
     EXPECT_EQ(CodeOf(Commit(*term, 1, {})), ErrorCode::kFenced);
 }
 
+// etcd hangs for a moment. One renewal is lost, and there is time left for another.
+TEST_F(EtcdFaultTest, OneUnansweredRenewalDoesNotCostTheLead) {
+    constexpr Duration kTtl{8'000};
+    StartServer();
+    OpenStore();
+    const Result<Term> term = Acquire("node-a", kTtl);
+    ASSERT_TRUE(term);
+    ASSERT_TRUE(Renew(*term, kTtl));
+    server_->process().Pause();
+
+    const auto begin = steady_clock::now();
+    const Result<void> lost = Renew(*term, kTtl);
+    const auto took = steady_clock::now() - begin;
+    server_->process().Continue();
+
+    EXPECT_FALSE(lost);
+    EXPECT_LT(took, kTtl / 2) << "there must be time left to ask again";
+    const Result<void> renewed = Renew(*term, kTtl);
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+}
+
 // etcd hangs: a stalled disk, a paused machine. Its connections stay open and nothing comes.
 TEST_F(EtcdFaultTest, AStalledServerIsGivenUpAtTheDeadline) {
     StartServer();

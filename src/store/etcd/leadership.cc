@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "store/etcd/leader_value.h"
 #include "store/etcd/ops.h"
+#include "store/renewal.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -141,10 +142,10 @@ Async<Result<Term>> Leadership::Campaign(Candidate candidate, Standing standing)
 }
 
 // The leader key of the term, or kFenced.
-Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term) {
+Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term, Steady latest) {
     pb::RangeRequest get;
     get.set_key(keys_.Leader(term.partition));
-    const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get));
+    const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get), latest);
     if (!found) co_return std::unexpected(found.error());
     if (found->kvs_size() == 0 || found->kvs(0).create_revision() != RevisionOf(term)) {
         co_return Fail(ErrorCode::kFenced, "the term is over");
@@ -153,29 +154,31 @@ Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term) {
 }
 
 Async<Result<void>> Leadership::Renew(Term term, Duration ttl) {
+    const Steady latest = SteadyClock::now() + RenewalTime(ttl);
     std::optional<Lease> lease = this->lease(term);
     if (!lease || lease->ttl != ttl) {
-        Result<pb::KeyValue> leader = co_await LeaderOf(term);
+        Result<pb::KeyValue> leader = co_await LeaderOf(term, latest);
         if (!leader) co_return std::unexpected(leader.error());
-        co_return co_await MoveToNewLease(term, std::move(*leader), ttl);
+        co_return co_await MoveToNewLease(term, std::move(*leader), ttl, latest);
     }
-    const auto kept = co_await client_.LeaseKeepAlive(lease->id);
+    const auto kept = co_await client_.LeaseKeepAlive(lease->id, latest);
     if (!kept) co_return std::unexpected(kept.error());
     if (kept->ttl() <= 0) co_return Fail(ErrorCode::kFenced, "the lease of the term is gone");
     // etcd may say yes to a lease that was just revoked (fixed in 3.4.38 and 3.5.23), and operators
     // may delete the key: only the key itself proves the term.
-    const Result<pb::KeyValue> leader = co_await LeaderOf(term);
+    const Result<pb::KeyValue> leader = co_await LeaderOf(term, latest);
     if (!leader) co_return std::unexpected(leader.error());
     co_return {};
 }
 
-Async<Result<void>> Leadership::MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl) {
-    const Result<pb::LeaseGrantResponse> lease = co_await client_.LeaseGrant(ttl);
+Async<Result<void>> Leadership::MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl,
+                                                     Steady latest) {
+    const Result<pb::LeaseGrantResponse> lease = co_await client_.LeaseGrant(ttl, latest);
     if (!lease) co_return std::unexpected(lease.error());
     pb::TxnRequest request;
     *request.add_compare() = CreatedAt(keys_.Leader(term.partition), RevisionOf(term));
     *request.add_success() = PutOp(keys_.Leader(term.partition), leader.value(), lease->id());
-    const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable);
+    const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable, latest);
     if (!done) co_return std::unexpected(done.error());
     if (!done->succeeded()) {
         co_await Forget(lease->id());

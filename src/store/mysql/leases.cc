@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "store/mysql/values.h"
+#include "store/renewal.h"
 #include "store/sql/execution_row.h"
 
 namespace takt::internal::mysql {
@@ -35,7 +36,19 @@ constexpr std::string_view kSetup = "SET SESSION innodb_lock_wait_timeout = 2";
 Leases::Leases(const MysqlOptions& options)
     : options_(options), session_(options, std::string(kSetup)), random_(NewRandomSeed()) {}
 
+// The library counts whole seconds.
+void Leases::LimitTime(Duration ttl) {
+    const auto limit = std::clamp(std::chrono::floor<std::chrono::seconds>(RenewalTime(ttl)),
+                                  std::chrono::seconds(1), options_.timeout);
+    if (limit == session_.timeout()) return;
+    session_.set_timeout(limit);
+    // A connection keeps the limit that it was made with. One that holds a lock is not given up for
+    // that.
+    if (held_.empty()) session_.Drop();
+}
+
 Result<Term> Leases::Acquire(const Candidate& candidate) {
+    LimitTime(candidate.ttl);
     // Asking twice does no harm: the later term replaces the one whose answer was lost.
     return session_.Retry([&](Connection& connection) {
         try {
@@ -127,21 +140,12 @@ Result<void> Leases::Renew(const Term& term, Duration ttl) {
     return session_.Retry([&](Connection& connection) -> Result<void> {
         const auto held = held_.find(term.partition);
         const bool ours = held != held_.end() && held->second.term == term;
-        bool locked = false;
-        if (ours && held->second.session != 0) {
-            // A proxy that hands sessions around would take the lock away without a word.
-            Rows row = connection.Query(
-                fmt::format("SELECT IS_USED_LOCK({}) = CONNECTION_ID()", LockName(term.partition)));
-            locked = HoldsLock(term.partition) && row.Next() && row.Int(0) == 1;
-            if (!locked) {
-                held_.erase(held);
-                return Fail(ErrorCode::kFenced,
-                            "the session that held the leader's lock has ended");
-            }
-        } else if (ours) {
-            locked = TakeLock(connection, term.partition);
-            if (locked) held->second.session = session_.generation();
-        }
+        // The lock is gone if its session has ended, or if a proxy hands sessions around. Then the
+        // row says so, and others wait for the ttl again; it also tells whether somebody was
+        // quicker.
+        const bool locked = ours && (StillLocked(connection, term.partition) ||
+                                     TakeLock(connection, term.partition));
+        if (ours) held->second.session = locked ? session_.generation() : 0;
         connection.Run(
             fmt::format("UPDATE {}leases SET expires = {}, locked = {} WHERE {} AND "
                         "expires > UTC_TIMESTAMP(3)",
@@ -189,6 +193,13 @@ Result<void> Leases::Announce(const NodeRow& node, Duration ttl) {
 bool Leases::HoldsLock(Partition partition) const {
     const auto held = held_.find(partition);
     return held != held_.end() && held->second.session == session_.generation();
+}
+
+bool Leases::StillLocked(Connection& connection, Partition partition) const {
+    if (!HoldsLock(partition)) return false;
+    Rows row = connection.Query(
+        fmt::format("SELECT IS_USED_LOCK({}) = CONNECTION_ID()", LockName(partition)));
+    return row.Next() && row.Int(0) == 1;
 }
 
 bool Leases::TakeLock(Connection& connection, Partition partition) {

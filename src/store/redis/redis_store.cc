@@ -7,6 +7,7 @@
 
 #include "store/redis/batch_commands.h"
 #include "store/redis/scripts.h"
+#include "store/renewal.h"
 
 namespace takt::internal {
 
@@ -108,7 +109,7 @@ void RedisStore::TakeTerm(const Candidate& candidate, Done<Term> done) {
 void RedisStore::Renew(const Term& term, Duration ttl, Done<void> done) {
     client_->Post([this, term, ttl, done = std::move(done)]() mutable {
         Call call = LeaseCall(KeysOf(term.partition), redis::kRenew, true);
-        call.timeout_max = std::max(ttl, Duration(1));  // Later, the answer is worth nothing.
+        call.timeout_max = RenewalTime(ttl);
         call.args.Arg(term.epoch).Arg(term.nonce).Arg(std::max<Duration::rep>(ttl.count(), 1));
         client_->Send(std::move(call), [done = std::move(done)](Result<Replies> replies) mutable {
             if (!replies) return done(std::unexpected(replies.error()));

@@ -198,6 +198,29 @@ TEST(RedisStoreFaults, AStalledServerIsGivenUpInTime) {
     EXPECT_EQ(List(*store)->size(), 1u);
 }
 
+// The server stalls for a moment. One renewal is lost, and there is time left for another.
+TEST(RedisStoreFaults, OneUnansweredRenewalDoesNotCostTheLead) {
+    constexpr Duration kTtl{8'000};
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    const auto term = Acquire(*store, "node-a", 0, kTtl);
+    ASSERT_TRUE(term);
+    const auto renew = [&] {
+        return Await<void>([&](Done<void> done) { store->Renew(*term, kTtl, std::move(done)); });
+    };
+    ASSERT_TRUE(renew());
+    server->process().Pause();
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<void> lost = renew();
+    const auto time = std::chrono::steady_clock::now() - begin;
+    server->process().Continue();
+
+    EXPECT_FALSE(lost);
+    EXPECT_LT(time, kTtl / 2) << "there must be time left to ask again";
+    const Result<void> renewed = renew();
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+}
+
 // After a week without a leader there is much to clean away. One script must not hold Redis up for
 // all of it.
 TEST(RedisStoreFaults, APurgeDeletesNoMoreThanTheStoreSays) {
