@@ -45,7 +45,8 @@ TEST(MysqlOptionsTest, WhatIsWrongIsNamedWithoutThePassword) {
           "mysql://u:secret@h/d?pool=999", "mysql://u:secret@h/d?timeout=-1",
           "mysql://u:secret@h/d?prefix=a%60b", "mysql://u:secret@h/d?tls=yes",
           "mysql://u:secret@h/d?ca=/x", "mysql://u:secret@h/d?tls=1&cert=/x",
-          "mysql://u:secret@h/d?password=secret"}) {
+          "mysql://u:secret@h/d?password=secret", "mysql://u:1/secret@h", "mysql://u:1/secret@h/d",
+          "mysql://u:se/secret@h/d", "mysql://u:12?secret=1@h/d"}) {
         const auto options = ParseMysqlUrl(url);
         ASSERT_FALSE(options) << url;
         EXPECT_EQ(options.error().code, ErrorCode::kInvalid) << url;
