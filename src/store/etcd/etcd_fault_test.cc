@@ -95,6 +95,24 @@ TEST_F(EtcdFaultTest, ADeletedLeaderKeyEndsTheTerm) {
     EXPECT_EQ(CodeOf(Commit(*term, 1, {})), ErrorCode::kFenced);
 }
 
+// An upgrade was taken back. What the newer version wrote must not be led, nor written over.
+TEST_F(EtcdFaultTest, DataOfANewerLayoutIsNotLed) {
+    StartServer();
+    OpenStore();
+    ASSERT_TRUE(Acquire());
+    const Result<std::string> stamp = server_->Ctl({"get", "--print-value-only", "/takt/layout"});
+    ASSERT_TRUE(stamp) << stamp.error().detail;
+    EXPECT_TRUE(stamp->starts_with("1")) << *stamp;
+    ASSERT_TRUE(Acquire()) << "what is stamped is led on";
+
+    ASSERT_TRUE(server_->Ctl({"put", "/takt/layout", "2"}));
+    const Result<Term> term = Acquire();
+
+    ASSERT_FALSE(term);
+    EXPECT_EQ(term.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(term.error().detail.find("newer"), std::string::npos) << term.error().detail;
+}
+
 // etcd hangs for a moment. One renewal is lost, and there is time left for another.
 TEST_F(EtcdFaultTest, OneUnansweredRenewalDoesNotCostTheLead) {
     constexpr Duration kTtl{8'000};

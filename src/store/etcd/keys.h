@@ -1,5 +1,6 @@
 // Keys: where in etcd everything is. The layout is described for operators in docs/stores/etcd.md.
 //
+//   {prefix}/layout                           the number of this layout; a new leader compares it
 //   {prefix}/partitions/{p}                   which partitions there are
 //   {prefix}/nodes/{node}                     presence of schedulers, with leases
 //   {prefix}/ids/{id}                         serial of an execution whose id somebody chose
@@ -62,6 +63,7 @@ class Keys {
   public:
     explicit Keys(std::string prefix) : prefix_(std::move(prefix)) {}
 
+    std::string Layout() const { return prefix_ + "/layout"; }
     std::string PartitionMark(Partition p) const;
     KeyRange PartitionMarks() const { return WithPrefix(prefix_ + "/partitions/"); }
     std::string Node(std::string_view id) const { return prefix_ + "/nodes/" + std::string(id); }
@@ -105,6 +107,9 @@ class Keys {
 
     std::string prefix_;
 };
+
+// Of this layout. A change that this version could not read gets the next number.
+constexpr std::string_view kLayout = "1";
 
 // What follows the last slash; the whole key if there is none.
 std::string_view LastPart(std::string_view key);

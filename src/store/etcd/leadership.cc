@@ -69,14 +69,22 @@ Async<Result<Leadership::Standing>> Leadership::Look(Partition partition) {
     pb::TxnRequest request;
     *request.add_success() = GetOp(keys_.Leader(partition));
     *request.add_success() = GetOp(keys_.Epoch(partition));
+    *request.add_success() = GetOp(keys_.Layout());
     const Result<pb::TxnResponse> found = co_await client_.Txn(std::move(request), Effect::kRead);
     if (!found) co_return std::unexpected(found.error());
-    co_return Standing{FirstOf(found->responses(0)), FirstOf(found->responses(1))};
+    co_return Standing{FirstOf(found->responses(0)), FirstOf(found->responses(1)),
+                       FirstOf(found->responses(2))};
 }
 
 Async<Result<Term>> Leadership::Acquire(Candidate candidate) {
     Result<Standing> standing = co_await Look(candidate.partition);
     if (!standing) co_return std::unexpected(standing.error());
+    if (standing->layout && standing->layout->value() != kLayout) {
+        co_return Fail(ErrorCode::kInvalid,
+                       "the data in etcd is of a newer Takt (layout " +
+                           standing->layout->value().substr(0, 20) + ", this one knows " +
+                           std::string(kLayout) + "); use that version, or another prefix");
+    }
     if (standing->leader) {
         const Result<LeaderRow> leader = DecodeLeader(standing->leader->value());
         if (!leader) co_return std::unexpected(leader.error());
@@ -108,6 +116,10 @@ pb::TxnRequest Leadership::Ballot(const Candidate& candidate, const Standing& st
     // The epoch must be above all before: nobody else may have raised it since we looked.
     *txn.add_compare() = standing.epoch ? ValueIs(keys_.Epoch(p), standing.epoch->value())
                                         : CreatedAt(keys_.Epoch(p), 0);
+    // A newer version may have begun to write meanwhile.
+    *txn.add_compare() = standing.layout ? ValueIs(keys_.Layout(), std::string(kLayout))
+                                         : CreatedAt(keys_.Layout(), 0);
+    if (!standing.layout) *txn.add_success() = PutOp(keys_.Layout(), std::string(kLayout));
     const LeaderRow row{candidate.node, candidate.address, epoch};
     *txn.add_success() = PutOp(keys_.Leader(p), EncodeLeader(row), lease);
     *txn.add_success() = PutOp(keys_.Epoch(p), Hex(epoch));

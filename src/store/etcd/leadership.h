@@ -31,6 +31,7 @@ class Leadership {
     struct Standing {
         std::optional<pb::KeyValue> leader;
         std::optional<pb::KeyValue> epoch;
+        std::optional<pb::KeyValue> layout;
     };
     struct Lease {
         std::int64_t id = 0;

@@ -3,27 +3,17 @@
 
 #include "store/redis/keys.h"
 #include "store/redis/redis_fixture.h"
+#include "store/testing/certificates.h"
 
 namespace takt::internal::redis {
 namespace {
 
-// An authority, a server's certificate for 127.0.0.1 and a client's.
+// For 127.0.0.1.
 class Certificates {
   public:
     Certificates() {
-        const auto run = [&](const std::string& arguments) {
-            const auto done = RunProgram(
-                {"sh", "-c", "cd " + directory_.path().string() + " && openssl " + arguments});
-            EXPECT_TRUE(done) << done.error().detail;
-        };
-        std::ofstream(directory_.File("ext")) << "subjectAltName=IP:127.0.0.1\n";
-        run("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem");
-        for (const std::string name : {"server", "client"}) {
-            run("req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + name +
-                ".key -out " + name + ".csr");
-            run("x509 -req -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 " +
-                "-extfile ext -out " + name + ".pem");
-        }
+        const Result<void> made = MakeCertificates(directory_);
+        EXPECT_TRUE(made) << made.error().detail;
     }
     std::string File(const std::string& name) const { return directory_.File(name); }
 

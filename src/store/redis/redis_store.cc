@@ -71,14 +71,21 @@ void RedisStore::Acquire(const Candidate& candidate, Done<Term> done) {
         if (candidate.epoch_floor > kEpochMax) {
             return done(Fail(ErrorCode::kInvalid, "the epoch floor is too high for Redis"));
         }
-        // Readers find partitions by this set, so it comes before the first row.
+        // Readers find partitions by this set, so it comes before the first row. And nobody leads
+        // over rows that a newer version wrote, also if that one came while this one ran.
+        const std::string meta = global_.prefix + "meta";
         Call call{.lane = Lane::kLease, .slot = global_.slot};
-        call.commands = redis::Resp("SADD", global_.prefix + "partitions", candidate.partition);
-        client_->Send(std::move(call),
-                      [this, candidate, done = std::move(done)](Result<Replies> replies) mutable {
-                          if (!replies) return done(std::unexpected(replies.error()));
-                          TakeTerm(candidate, std::move(done));
-                      });
+        call.commands = redis::Resp("HSETNX", meta, "layout", redis::kLayout) +
+                        redis::Resp("HGET", meta, "layout") +
+                        redis::Resp("SADD", global_.prefix + "partitions", candidate.partition);
+        call.replies = 3;
+        client_->Send(std::move(call), [this, candidate, done = std::move(done)](
+                                           Result<Replies> replies) mutable {
+            if (!replies) return done(std::unexpected(replies.error()));
+            const Result<void> known = redis::CheckLayout((*replies)[1].view().text());
+            if (!known) return done(std::unexpected(known.error()));
+            TakeTerm(candidate, std::move(done));
+        });
     });
 }
 

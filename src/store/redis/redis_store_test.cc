@@ -32,7 +32,7 @@ TEST(RedisStoreDoor, APasswordIsNeededAndNeverShown) {
 TEST(RedisStoreDoor, AnAclUserNeedsTheDocumentedRights) {
     const auto server = StartServer();
     ASSERT_TRUE(server->Cli({"ACL", "SETUSER", "takt", "on", ">pw", "~{takt}:*", "~{takt:*}:*",
-                             "&{takt:*}:*", "+@all", "-@dangerous", "+info"}));
+                             "&{takt:*}:*", "+@all", "-@dangerous", "+info", "+role"}));
     ASSERT_TRUE(server->Cli({"ACL", "SETUSER", "poor", "on", ">pw", "~*", "+@all", "-xadd"}));
     const std::string place = "127.0.0.1:" + std::to_string(server->port());
 
@@ -47,6 +47,24 @@ TEST(RedisStoreDoor, AnAclUserNeedsTheDocumentedRights) {
     ASSERT_TRUE(term);
     const auto done = Commit(*store, *term, 1, {EventAppend{make.MakeEvent(EventType::kAlert)}});
     EXPECT_TRUE(done) << done.error().detail;
+}
+
+// An upgrade was taken back. What the newer version wrote must not be led, nor written over.
+TEST(RedisStoreDoor, DataOfANewerLayoutIsRefused) {
+    const auto server = StartServer();
+    const auto running = OpenStoreAt(server->url());
+    ASSERT_TRUE(Acquire(*running, "node-a"));
+    EXPECT_TRUE(server->CliUntil({"HGET", "{takt}:meta", "layout"}, "1"));
+    ASSERT_TRUE(server->CliUntil({"HSET", "{takt}:meta", "layout", "2"}, "0"));
+
+    const auto opened = RedisStore::Open(server->url());
+    const auto led = Acquire(*running, "node-a");
+
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(opened.error().detail.find("newer"), std::string::npos) << opened.error().detail;
+    ASSERT_FALSE(led);
+    EXPECT_EQ(led.error().code, ErrorCode::kInvalid) << led.error().detail;
 }
 
 // Two installations share a server: by database, or by namespace.
