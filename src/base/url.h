@@ -20,9 +20,9 @@ struct UrlParts {
     std::string_view query;  // What follows the question mark.
 };
 
-// The last @ ends the credentials, so that one in a password does no harm. kInvalid, with a sentence
-// that quotes nothing, if there is no scheme, or if a / or ? is before that @: a password was not
-// encoded, or a parameter was not, and a guess could show a password as the name of a host.
+// The last @ ends the credentials, so that one in a password does no harm. kInvalid, with a
+// sentence that quotes nothing, if there is no scheme, or if a / or ? is before that @: a password
+// was not encoded, or a parameter was not, and a guess could show a password as the name of a host.
 Result<UrlParts> SplitUrl(std::string_view url);
 
 // Nothing if a % is not followed by two hexadecimal digits.

@@ -81,8 +81,8 @@ using BatchPtr = std::shared_ptr<const Batch>;
 // What one Commit may carry. The node cuts its batches to fit.
 struct StoreLimits {
     std::size_t changes_max;
-    std::size_t bytes_max;     // Of all rows, as SizeOf counts them.
-    std::size_t pipeline_max;  // Commits that may be under way at once, in order.
+    std::size_t bytes_max;         // Of all rows, as SizeOf counts them.
+    std::size_t pipeline_max;      // Commits that may be under way at once, in order.
     std::size_t purge_max = 1000;  // Executions that one Purge may delete.
 };
 

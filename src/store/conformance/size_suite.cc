@@ -102,8 +102,8 @@ TEST_P(StoreConformance, AResultOfAMegabyteGoesBesideAPurge) {
     std::vector<Change> old;
     const std::size_t many = std::min<std::size_t>(store().limits().purge_max, 300);
     for (std::size_t i = 0; i < many; ++i) {
-        const std::string id = "an-id-that-somebody-chose-to-be-as-long-as-it-may-" +
-                               std::to_string(1'000'000 + i);
+        const std::string id =
+            "an-id-that-somebody-chose-to-be-as-long-as-it-may-" + std::to_string(1'000'000 + i);
         old.push_back(ExecutionChange{Place::kNone, Place::kHistory, Finished(make_.OneOff(id))});
     }
     Put(old);

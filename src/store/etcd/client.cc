@@ -190,13 +190,13 @@ Async<Result<pb::LeaseRevokeResponse>> Client::LeaseRevoke(std::int64_t lease) {
 }
 
 Async<Result<pb::LeaseKeepAliveResponse>> Client::LeaseKeepAlive(std::int64_t lease,
-                                                                     Steady latest) {
+                                                                 Steady latest) {
     pb::LeaseKeepAliveRequest request;
     request.set_id(lease);
     pb::LeaseKeepAliveResponse response;
-    Result<void> done = co_await Invoke(
-        {"/etcdserverpb.Lease/LeaseKeepAlive", &request, &response, true}, Effect::kRepeatable,
-        latest);
+    Result<void> done =
+        co_await Invoke({"/etcdserverpb.Lease/LeaseKeepAlive", &request, &response, true},
+                        Effect::kRepeatable, latest);
     if (!done) co_return std::unexpected(std::move(done.error()));
     co_return response;
 }

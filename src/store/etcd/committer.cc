@@ -155,8 +155,8 @@ Async<Result<pb::TxnResponse>> Committer::Send(const Group& group) {
     std::vector<Ops> ahead;
     if (ops.bytes() > kRequestBytesMax) ahead = ops.TakeAhead();
     for (Ops& portion : ahead) {
-        Result<pb::TxnResponse> written = co_await client_.Txn(
-            MakeAhead(keys_, span, std::move(portion)), Effect::kRepeatable);
+        Result<pb::TxnResponse> written =
+            co_await client_.Txn(MakeAhead(keys_, span, std::move(portion)), Effect::kRepeatable);
         if (!written || !written->succeeded()) co_return written;
     }
     co_return co_await client_.Txn(MakeCommit(keys_, span, std::move(ops)), Effect::kRepeatable);

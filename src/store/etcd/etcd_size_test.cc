@@ -80,8 +80,8 @@ TEST_F(EtcdSizeTest, APayloadOfATaskIsWrittenOnceAndGoesWhenItIsReplaced) {
         ASSERT_TRUE(done) << done.error().detail;
     };
     const auto bytes = [&] {
-        const Result<std::string> keys = server_->Ctl(
-            {"get", "--prefix", "--keys-only", "/takt/0/task_payloads/"});
+        const Result<std::string> keys =
+            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/0/task_payloads/"});
         return keys ? *keys : keys.error().detail;
     };
     change(Noise(kPayloadApartMin));
@@ -125,14 +125,13 @@ TEST_F(EtcdSizeTest, ARepeatedChangeOfAPayloadLeavesNoTaskWithoutOne) {
     };
     ASSERT_TRUE(Commit(term_, 1, {TaskPut{row_with(kPayloadApartMin, 1)}}));
     for (int copy = 0; copy < 2; ++copy) {
-        const Result<void> done =
-            Commit(term_, 2, {TaskPut{row_with(kPayloadApartMin + 1, 2)}});
+        const Result<void> done = Commit(term_, 2, {TaskPut{row_with(kPayloadApartMin + 1, 2)}});
         ASSERT_TRUE(done) << done.error().detail;
     }
     ASSERT_TRUE(Commit(term_, 3, {TaskPut{row_with(kPayloadApartMin, 3)}}));
 
-    const auto found = Await<TaskRow>(
-        [&](Done<TaskRow> d) { store_->FindTask(TaskId("t-1"), std::move(d)); });
+    const auto found =
+        Await<TaskRow>([&](Done<TaskRow> d) { store_->FindTask(TaskId("t-1"), std::move(d)); });
     ASSERT_TRUE(found) << found.error().detail;
     EXPECT_EQ(found->task->payload.size(), kPayloadApartMin);
     EXPECT_EQ(KeysUnder("0/task_payloads/"), 1u);

@@ -80,10 +80,10 @@ Async<Result<Term>> Leadership::Acquire(Candidate candidate) {
     Result<Standing> standing = co_await Look(candidate.partition);
     if (!standing) co_return std::unexpected(standing.error());
     if (standing->layout && standing->layout->value() != kLayout) {
-        co_return Fail(ErrorCode::kInvalid,
-                       "the data in etcd is of a newer Takt (layout " +
-                           standing->layout->value().substr(0, 20) + ", this one knows " +
-                           std::string(kLayout) + "); use that version, or another prefix");
+        co_return Fail(ErrorCode::kInvalid, "the data in etcd is of a newer Takt (layout " +
+                                                standing->layout->value().substr(0, 20) +
+                                                ", this one knows " + std::string(kLayout) +
+                                                "); use that version, or another prefix");
     }
     if (standing->leader) {
         const Result<LeaderRow> leader = DecodeLeader(standing->leader->value());
@@ -184,7 +184,7 @@ Async<Result<void>> Leadership::Renew(Term term, Duration ttl) {
 }
 
 Async<Result<void>> Leadership::MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl,
-                                                     Steady latest) {
+                                               Steady latest) {
     const Result<pb::LeaseGrantResponse> lease = co_await client_.LeaseGrant(ttl, latest);
     if (!lease) co_return std::unexpected(lease.error());
     pb::TxnRequest request;

@@ -27,11 +27,7 @@ constexpr std::size_t kVictimBytes = kVictimOps * 256;
 }  // namespace
 
 Purger::Purger(Client& client, const Keys& keys, const Batch& batch, Room room)
-    : client_(client),
-      keys_(keys),
-      batch_(batch),
-      partition_(batch.term.partition),
-      room_(room) {
+    : client_(client), keys_(keys), batch_(batch), partition_(batch.term.partition), room_(room) {
     for (const Change& change : batch.changes) {
         if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
             touched_.insert(execution->row.id.text().str());

@@ -49,11 +49,11 @@ TEST_F(BatchSqlTest, ABatchIsOnePacketWithOneStatementForEachKind) {
 // deleted. And one purge deletes so much, whatever it is asked for.
 TEST_F(BatchSqlTest, APurgeIsBoundedAndComesLast) {
     const Execution row = conformance::Redriven(make_.OneOff("e-1"));
-    const BatchSql sql = MakeBatchSql(
-        *MakeBatch({0, 3, 77}, 5,
-                   {Purge{make_.now(), make_.now(), 1'000'000},
-                    ExecutionChange{Place::kHistory, Place::kLive, row}}),
-        "p_", 1 << 20);
+    const BatchSql sql =
+        MakeBatchSql(*MakeBatch({0, 3, 77}, 5,
+                                {Purge{make_.now(), make_.now(), 1'000'000},
+                                 ExecutionChange{Place::kHistory, Place::kLive, row}}),
+                     "p_", 1 << 20);
 
     const std::string& packet = sql.packets.at(0);
     EXPECT_EQ(CountOf("LIMIT 1000)", packet), 3u);

@@ -100,8 +100,7 @@ Connection::Connection(const MysqlOptions& options, std::chrono::seconds timeout
     std::call_once(once, [] { TAKT_CHECK(mysql_library_init(0, nullptr, nullptr) == 0); });
     handle_.reset(mysql_init(nullptr));
     TAKT_CHECK(handle_ != nullptr);
-    const auto connect_seconds =
-        static_cast<unsigned>(std::min(timeout, options.timeout).count());
+    const auto connect_seconds = static_cast<unsigned>(std::min(timeout, options.timeout).count());
     const auto seconds = static_cast<unsigned>(timeout.count());
     SetOption(handle_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &connect_seconds);
     SetOption(handle_.get(), MYSQL_OPT_READ_TIMEOUT, &seconds);

@@ -269,8 +269,8 @@ TEST_F(MysqlFaultTest, TheLargestRowFitsTheSmallestPackets) {
     row = conformance::Finished(row);
     row.outcome = outcome;
 
-    const Result<void> done = Commit(
-        *store, MakeBatch(*term, 1, {ExecutionChange{Place::kNone, Place::kHistory, row}}));
+    const Result<void> done =
+        Commit(*store, MakeBatch(*term, 1, {ExecutionChange{Place::kNone, Place::kHistory, row}}));
 
     ASSERT_TRUE(done) << done.error().detail;
     EXPECT_TRUE(conformance::Show(List(*store)->at(0)) == conformance::Show(row));
@@ -304,8 +304,8 @@ TEST_F(MysqlFaultTest, ACommitSlowerThanTheTimeoutIsDoneInTheEnd) {
     database_.Root().Run(
         "CREATE TRIGGER slow BEFORE INSERT ON takt_settings FOR EACH ROW DO SLEEP(1.5)");
 
-    const BatchPtr batch = MakeBatch(
-        *term, 1, {SettingPut{"key", "value"}, InsertLive(make_.OneOff("e-1"))});
+    const BatchPtr batch =
+        MakeBatch(*term, 1, {SettingPut{"key", "value"}, InsertLive(make_.OneOff("e-1"))});
     Result<void> done = Commit(*store, batch);
     ASSERT_FALSE(done) << "the trigger does not slow it down";
     for (int i = 0; i < 20 && !done; ++i) {

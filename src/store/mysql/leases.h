@@ -1,5 +1,5 @@
-// Leases: taking, keeping and giving up the lead of a partition, and being there as a scheduler. Who
-// only wants to know asks a Reader.
+// Leases: taking, keeping and giving up the lead of a partition, and being there as a scheduler.
+// Who only wants to know asks a Reader.
 //
 // Two things tell. The table `leases` says until when a term holds, by the server's clock, and
 // `terms` is the fence; both change in one transaction, and they are the truth. Beside them the

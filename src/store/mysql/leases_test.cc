@@ -13,8 +13,8 @@ class MysqlLeaseTest : public MysqlStoreTest {
     std::string holder() const { return LockHolder(database_.name()); }
 };
 
-// An operator, or a proxy, ends the session that holds the leader's lock. Nobody else was quicker: the
-// leader takes it again and leads on.
+// An operator, or a proxy, ends the session that holds the leader's lock. Nobody else was quicker:
+// the leader takes it again and leads on.
 TEST_F(MysqlLeaseTest, AKilledLockSessionIsReplacedByTheNextRenewal) {
     const auto store = Open();
     const auto follower = Open();

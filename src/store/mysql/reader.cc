@@ -306,10 +306,10 @@ Result<std::optional<LeaderRow>> Reader::Leader(Partition partition) {
 
 Result<std::vector<NodeRow>> Reader::Nodes() {
     std::vector<NodeRow> nodes;
-    Rows row = QueryOne(
-        fmt::format("SELECT node, address, version, started_at_ms FROM {}nodes WHERE "
-                    "expires > UTC_TIMESTAMP(3) ORDER BY node",
-                    options_.prefix));
+    Rows row =
+        QueryOne(fmt::format("SELECT node, address, version, started_at_ms FROM {}nodes WHERE "
+                             "expires > UTC_TIMESTAMP(3) ORDER BY node",
+                             options_.prefix));
     while (row.Next()) {
         nodes.push_back({NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), Text(row.Bytes(2)),
                          Time(Duration(row.Int(3)))});

@@ -49,8 +49,8 @@ TEST_F(MysqlReaderTest, PagesOfLoadAreBoundedByTheirBytes) {
     std::size_t pages = 0;
     std::string cursor;
     do {
-        const auto page = Await<LoadPage>(
-            [&](Done<LoadPage> done) { store->Load(0, cursor, std::move(done)); });
+        const auto page =
+            Await<LoadPage>([&](Done<LoadPage> done) { store->Load(0, cursor, std::move(done)); });
         ASSERT_TRUE(page) << page.error().detail;
         EXPECT_LE(page->executions.size(), 110u);
         found += page->executions.size();

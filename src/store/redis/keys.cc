@@ -41,8 +41,7 @@ Result<void> CheckLayout(std::string_view stored) {
     if (stored.empty() || stored == kLayout) return {};
     return Fail(ErrorCode::kInvalid,
                 "the data in Redis is of a newer Takt (layout " +
-                    std::string(stored.substr(0, 20)) + ", this one knows " +
-                    std::string(kLayout) +
+                    std::string(stored.substr(0, 20)) + ", this one knows " + std::string(kLayout) +
                     "); use that version, or another namespace (?namespace=…)",
                 "store");
 }

@@ -57,8 +57,8 @@ TEST(RedisTls, CertificatesAreCheckedBothWays) {
     EXPECT_EQ(file.error().code, ErrorCode::kInvalid);
 }
 
-// A server behind TLS stalls in the middle of large commits. Each is given up in its time, while its
-// bytes are still on their way; the sanitizers watch who holds them.
+// A server behind TLS stalls in the middle of large commits. Each is given up in its time, while
+// its bytes are still on their way; the sanitizers watch who holds them.
 TEST(RedisTls, ACommitThatIsGivenUpKeepsItsBytesUntilTheWriteEnds) {
     const Certificates files;
     const auto server =

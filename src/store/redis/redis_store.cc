@@ -79,8 +79,8 @@ void RedisStore::Acquire(const Candidate& candidate, Done<Term> done) {
                         redis::Resp("HGET", meta, "layout") +
                         redis::Resp("SADD", global_.prefix + "partitions", candidate.partition);
         call.replies = 3;
-        client_->Send(std::move(call), [this, candidate, done = std::move(done)](
-                                           Result<Replies> replies) mutable {
+        client_->Send(std::move(call), [this, candidate,
+                                        done = std::move(done)](Result<Replies> replies) mutable {
             if (!replies) return done(std::unexpected(replies.error()));
             const Result<void> known = redis::CheckLayout((*replies)[1].view().text());
             if (!known) return done(std::unexpected(known.error()));

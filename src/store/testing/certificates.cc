@@ -24,9 +24,8 @@ Result<std::string> MakeSigned(const TempDirectory& directory, const std::string
                  directory.File(name + ".csr")});
     if (!request) return request;
     return OpenSsl({"x509", "-req", "-days", "2", "-in", directory.File(name + ".csr"), "-CA",
-                    directory.File("ca.pem"), "-CAkey", directory.File("ca.key"),
-                    "-CAcreateserial", "-extfile", directory.File("names"), "-out",
-                    directory.File(name + ".pem")});
+                    directory.File("ca.pem"), "-CAkey", directory.File("ca.key"), "-CAcreateserial",
+                    "-extfile", directory.File("names"), "-out", directory.File(name + ".pem")});
 }
 
 }  // namespace
