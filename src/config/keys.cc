@@ -15,8 +15,7 @@ std::unexpected<Error> Bad(std::string_view what) {
     return Fail(ErrorCode::kInvalid, "must be " + std::string(what));
 }
 
-// --- How a value of each type is read and written
-// -------------------------------------------------
+// --- How a value of each type is read and written ---------------------------------------------
 
 Result<void> Read(std::string_view text, std::string& value) {
     value = text;
@@ -326,8 +325,7 @@ std::vector<ConfigKey> MakeKeys() {
             "It is tried again after this long at the latest."),
         Key("executors.allow", FIELD(executors.allow),
             "Hosts, addresses or CIDR ranges that may be called; loopback is allowed while the "
-            "server "
-            "listens on loopback."),
+            "server listens on loopback."),
 
         Key("metrics.enabled", FIELD(metrics.enabled), "Whether /metrics is served.",
             {"000 EnableMetrics", "002 EnableMonitoring"}),
@@ -339,8 +337,7 @@ std::vector<ConfigKey> MakeKeys() {
         Key("alerts.interval", FIELD(alerts.interval), "How often the rules are judged."),
         Key("alerts.rules", FIELD(alerts.rules),
             "Alert rules beside those that come with the scheduler; what an operator says by API "
-            "or "
-            "console is stronger. See docs/alerts.md.",
+            "or console is stronger. See docs/alerts.md.",
             {"002 AlertRules"}),
         Key("alerts.channels", FIELD(alerts.channels),
             "Webhooks and mail servers that alerts are told to. See docs/alerts.md."),

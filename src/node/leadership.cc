@@ -64,7 +64,7 @@ void Leadership::Campaign() {
             NoteEpoch(term->epoch);
             ++elections_;
             Watch();
-            RenewLater();
+            RenewLater(config_.renew_interval);
             events_.on_elected(*term);
         });
     });
@@ -92,9 +92,9 @@ void Leadership::AskWhoLeads() {
                   });
 }
 
-void Leadership::RenewLater() {
+void Leadership::RenewLater(Duration delay) {
     runtime_.Cancel(timer_);
-    timer_ = runtime_.After(config_.renew_interval, [this] { Renew(); });
+    timer_ = runtime_.After(delay, [this] { Renew(); });
 }
 
 void Leadership::Renew() {
@@ -112,9 +112,10 @@ void Leadership::Renew() {
                     trusted_until_ = std::max(trusted_until_, asked + config_.ttl - config_.margin);
                     Watch();
                 }
-                // Without success the end of trust comes nearer and is not moved; asking again may
-                // help.
-                RenewLater();
+                // Without success the end of trust comes nearer and is not moved; asking again
+                // soon may help.
+                RenewLater(result ? config_.renew_interval
+                                  : std::max(config_.renew_interval / 10, Duration(1)));
             });
         });
 }

@@ -74,7 +74,7 @@ class Leadership {
     void Campaign();
     void CampaignLater();
     void AskWhoLeads();
-    void RenewLater();
+    void RenewLater(Duration delay);
     void Renew();
     void Watch();
     void Depose(const std::string& why);

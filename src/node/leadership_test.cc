@@ -80,7 +80,9 @@ TEST_F(LeadershipTest, ALostRenewalIsAskedAgainWhileThereIsTrust) {
     Win();
     runtime.Pass(3s);
     Answer(store.renews, Result<void>(Fail(ErrorCode::kUnknown, "no answer")));
-    runtime.Pass(3s);
+    runtime.Pass(300ms);
+    ASSERT_EQ(store.renews.size(), 1u) << "a tenth of the interval later";
+    runtime.Pass(2'700ms);
     Answer(store.renews, Result<void>());
     runtime.Pass(2'900ms);
 

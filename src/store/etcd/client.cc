@@ -8,6 +8,8 @@ namespace {
 
 constexpr Duration kPauseMin{20};
 constexpr Duration kPauseMax{500};
+// A member that answers at all answers by then as a rule.
+constexpr Duration kAttemptMin{200};
 // A lease of etcd's is granted and renewed in whole seconds.
 constexpr Duration kSecond{1000};
 
@@ -53,11 +55,13 @@ Client::Token Client::token() {
 Duration Client::AttemptTime(Steady deadline) const {
     const auto left = std::chrono::ceil<Duration>(deadline - SteadyClock::now());
     if (channels_.size() == 1) return std::max(left, Duration(1));
-    return std::clamp(options_.timeout / 3, Duration(1), std::max(left, Duration(1)));
+    // Also if there is little time at all, as for a renewal.
+    return std::clamp(std::min(options_.timeout / 3, std::max(left / 2, kAttemptMin)), Duration(1),
+                      std::max(left, Duration(1)));
 }
 
-Async<Result<void>> Client::Invoke(Rpc rpc, Effect effect) {
-    const Steady deadline = SteadyClock::now() + options_.timeout;
+Async<Result<void>> Client::Invoke(Rpc rpc, Effect effect, Steady latest) {
+    const Steady deadline = std::min<Steady>(SteadyClock::now() + options_.timeout, latest);
     bool maybe_applied = false;
     Duration pause = kPauseMin;
     // Every turn but the first comes after a pause, and none begins after the deadline.
@@ -138,17 +142,18 @@ Async<std::optional<Verdict>> Client::Authenticate(Steady deadline) {
     co_return std::nullopt;
 }
 
-Async<Result<pb::RangeResponse>> Client::Range(pb::RangeRequest request) {
+Async<Result<pb::RangeResponse>> Client::Range(pb::RangeRequest request, Steady latest) {
     pb::RangeResponse response;
     Result<void> done =
-        co_await Invoke({"/etcdserverpb.KV/Range", &request, &response}, Effect::kRead);
+        co_await Invoke({"/etcdserverpb.KV/Range", &request, &response}, Effect::kRead, latest);
     if (!done) co_return std::unexpected(std::move(done.error()));
     co_return response;
 }
 
-Async<Result<pb::TxnResponse>> Client::Txn(pb::TxnRequest request, Effect effect) {
+Async<Result<pb::TxnResponse>> Client::Txn(pb::TxnRequest request, Effect effect, Steady latest) {
     pb::TxnResponse response;
-    Result<void> done = co_await Invoke({"/etcdserverpb.KV/Txn", &request, &response}, effect);
+    Result<void> done =
+        co_await Invoke({"/etcdserverpb.KV/Txn", &request, &response}, effect, latest);
     if (!done) co_return std::unexpected(std::move(done.error()));
     co_return response;
 }
@@ -163,13 +168,13 @@ Async<Result<pb::CompactionResponse>> Client::Compact(std::int64_t revision) {
     co_return response;
 }
 
-Async<Result<pb::LeaseGrantResponse>> Client::LeaseGrant(Duration ttl) {
+Async<Result<pb::LeaseGrantResponse>> Client::LeaseGrant(Duration ttl, Steady latest) {
     pb::LeaseGrantRequest request;
     request.set_ttl((ttl + kSecond - Duration(1)) / kSecond);
     pb::LeaseGrantResponse response;
     // Granted twice, the first lease holds no key and runs out by itself.
     Result<void> done = co_await Invoke({"/etcdserverpb.Lease/LeaseGrant", &request, &response},
-                                        Effect::kRepeatable);
+                                        Effect::kRepeatable, latest);
     if (!done) co_return std::unexpected(std::move(done.error()));
     co_return response;
 }
@@ -184,12 +189,14 @@ Async<Result<pb::LeaseRevokeResponse>> Client::LeaseRevoke(std::int64_t lease) {
     co_return response;
 }
 
-Async<Result<pb::LeaseKeepAliveResponse>> Client::LeaseKeepAlive(std::int64_t lease) {
+Async<Result<pb::LeaseKeepAliveResponse>> Client::LeaseKeepAlive(std::int64_t lease,
+                                                                 Steady latest) {
     pb::LeaseKeepAliveRequest request;
     request.set_id(lease);
     pb::LeaseKeepAliveResponse response;
-    Result<void> done = co_await Invoke(
-        {"/etcdserverpb.Lease/LeaseKeepAlive", &request, &response, true}, Effect::kRepeatable);
+    Result<void> done =
+        co_await Invoke({"/etcdserverpb.Lease/LeaseKeepAlive", &request, &response, true},
+                        Effect::kRepeatable, latest);
     if (!done) co_return std::unexpected(std::move(done.error()));
     co_return response;
 }

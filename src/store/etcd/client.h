@@ -36,13 +36,15 @@ class Client {
   public:
     Client(const EtcdOptions& options, const Security& security);
 
-    Async<Result<pb::RangeResponse>> Range(pb::RangeRequest request);
-    Async<Result<pb::TxnResponse>> Txn(pb::TxnRequest request, Effect effect);
+    // `latest`: ends before, where the options' timeout would let it go on.
+    Async<Result<pb::RangeResponse>> Range(pb::RangeRequest request, Steady latest = Steady::max());
+    Async<Result<pb::TxnResponse>> Txn(pb::TxnRequest request, Effect effect,
+                                       Steady latest = Steady::max());
     Async<Result<pb::CompactionResponse>> Compact(std::int64_t revision);
-    Async<Result<pb::LeaseGrantResponse>> LeaseGrant(Duration ttl);
+    Async<Result<pb::LeaseGrantResponse>> LeaseGrant(Duration ttl, Steady latest = Steady::max());
     Async<Result<pb::LeaseRevokeResponse>> LeaseRevoke(std::int64_t lease);
     // A ttl of 0 in the answer: there is no such lease.
-    Async<Result<pb::LeaseKeepAliveResponse>> LeaseKeepAlive(std::int64_t lease);
+    Async<Result<pb::LeaseKeepAliveResponse>> LeaseKeepAlive(std::int64_t lease, Steady latest);
     Async<Result<pb::StatusResponse>> Status();
 
   private:
@@ -52,7 +54,7 @@ class Client {
         std::uint64_t generation = 0;  // Rises with each new token.
     };
 
-    Async<Result<void>> Invoke(Rpc rpc, Effect effect);
+    Async<Result<void>> Invoke(Rpc rpc, Effect effect, Steady latest = Steady::max());
     // Gets a token newer than `old`, unless there is one already. Nothing, or why not.
     Async<std::optional<Verdict>> RefreshToken(Token old, Steady deadline);
     Async<std::optional<Verdict>> Authenticate(Steady deadline);

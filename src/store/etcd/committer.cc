@@ -1,10 +1,12 @@
 #include "store/etcd/committer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "store/etcd/etcd_limits.h"
 #include "store/etcd/purger.h"
+#include "store/etcd/snapshot.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -80,7 +82,9 @@ Detached Committer::Drain() {
 
 Async<Result<void>> Committer::Apply(Group& group) {
     for (int turn = 0; turn < kTurnsMax; ++turn) {
+        payloads_.Begin(group.front().batch->term);
         const Result<pb::TxnResponse> answer = co_await Send(group);
+        answer && answer->succeeded() ? payloads_.Keep() : payloads_.Drop();
         if (!answer) co_return std::unexpected(answer.error());
         if (answer->succeeded()) {
             applied_(answer->header().revision());
@@ -92,27 +96,69 @@ Async<Result<void>> Committer::Apply(Group& group) {
     co_return Fail(ErrorCode::kUnavailable, "etcd: the sequence of batches does not settle");
 }
 
+Async<Result<void>> Committer::LearnPayloads(const Group& group) {
+    std::vector<TaskId> unknown;
+    for (const Waiting& waiting : group) {
+        std::ranges::move(payloads_.Unknown(*waiting.batch), std::back_inserter(unknown));
+    }
+    if (unknown.empty()) co_return {};
+    std::vector<std::string> names;
+    for (const TaskId& task : unknown) {
+        names.push_back(keys_.Task(group.front().batch->term.partition, task.view()));
+    }
+    Snapshot snapshot(client_);
+    const auto rows = co_await snapshot.Get(std::move(names));
+    if (!rows) co_return std::unexpected(rows.error());
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+        const auto& row = (*rows)[i];
+        payloads_.Learn(unknown[i], row ? PayloadOfTask(row->value()) : std::nullopt);
+    }
+    co_return {};
+}
+
+Async<Result<Ops>> Committer::PlanPurge(const Batch& batch) {
+    // What the batch itself writes comes first; the deletions get the room that is left. What can
+    // go ahead is not in the way.
+    TaskPayloads scratch = payloads_;
+    Ops own;
+    AddChanges(keys_, batch, scratch, own);
+    own.TakeAhead();
+    Purger purger(client_, keys_, batch,
+                  {.ops = kOpsMax - own.size(),
+                   .bytes = kRequestBytesMax - std::min(own.bytes(), kRequestBytesMax)});
+    Result<Ops> planned = co_await purger.Plan();
+    // The snapshot that it read was compacted away under it.
+    if (!planned && planned.error().code == ErrorCode::kConflict) {
+        planned.error().code = ErrorCode::kUnavailable;
+    }
+    co_return planned;
+}
+
 Async<Result<pb::TxnResponse>> Committer::Send(const Group& group) {
     Span span{group.front().batch->term, group.front().batch->sequence,
               group.back().batch->sequence, 0};
+    if (Result<void> learnt = co_await LearnPayloads(group); !learnt) {
+        co_return std::unexpected(std::move(learnt.error()));
+    }
     Ops ops;
     if (HasPurge(*group.front().batch)) {
-        Purger purger(client_, keys_, *group.front().batch);
-        Result<Ops> planned = co_await purger.Plan();
-        if (!planned) {
-            // The snapshot that it read was compacted away under it.
-            if (planned.error().code == ErrorCode::kConflict) {
-                planned.error().code = ErrorCode::kUnavailable;
-            }
-            co_return std::unexpected(std::move(planned.error()));
-        }
+        Result<Ops> planned = co_await PlanPurge(*group.front().batch);
+        if (!planned) co_return std::unexpected(std::move(planned.error()));
         ops = std::move(*planned);
     }
     for (const Waiting& waiting : group) {
         span.last_serial = std::max(span.last_serial, waiting.batch->last_serial);
-        AddChanges(keys_, *waiting.batch, ops);
+        AddChanges(keys_, *waiting.batch, payloads_, ops);
     }
-    // Repeatable: a second copy finds that its sequence was applied.
+    // All of it is repeatable: a second copy finds that its sequence was applied, or writes the
+    // same once more.
+    std::vector<Ops> ahead;
+    if (ops.bytes() > kRequestBytesMax) ahead = ops.TakeAhead();
+    for (Ops& portion : ahead) {
+        Result<pb::TxnResponse> written =
+            co_await client_.Txn(MakeAhead(keys_, span, std::move(portion)), Effect::kRepeatable);
+        if (!written || !written->succeeded()) co_return written;
+    }
     co_return co_await client_.Txn(MakeCommit(keys_, span, std::move(ops)), Effect::kRepeatable);
 }
 

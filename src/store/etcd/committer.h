@@ -14,6 +14,7 @@
 #include "store/etcd/client.h"
 #include "store/etcd/keys.h"
 #include "store/etcd/ops.h"
+#include "store/etcd/task_payload.h"
 #include "store/etcd/tracker.h"
 #include "store/store.h"
 
@@ -45,6 +46,10 @@ class Committer {
     Group Take();
     Async<Result<void>> Apply(Group& group);
     Async<Result<pb::TxnResponse>> Send(const Group& group);
+    // Reads what is stored of the tasks that the group changes, where that is not known yet.
+    Async<Result<void>> LearnPayloads(const Group& group);
+    // What the batch of a purge deletes beside what it writes itself.
+    Async<Result<Ops>> PlanPurge(const Batch& batch);
     // What a refused transaction says about the batches of the group: those that were applied
     // before are answered and leave it.
     Result<void> Explain(const pb::TxnResponse& refusal, Group& group);
@@ -56,6 +61,7 @@ class Committer {
     std::mutex mutex_;
     std::deque<Waiting> waiting_;
     bool draining_ = false;
+    TaskPayloads payloads_;  // Of Drain alone.
 };
 
 }  // namespace takt::internal::etcd

@@ -95,6 +95,45 @@ TEST_F(EtcdFaultTest, ADeletedLeaderKeyEndsTheTerm) {
     EXPECT_EQ(CodeOf(Commit(*term, 1, {})), ErrorCode::kFenced);
 }
 
+// An upgrade was taken back. What the newer version wrote must not be led, nor written over.
+TEST_F(EtcdFaultTest, DataOfANewerLayoutIsNotLed) {
+    StartServer();
+    OpenStore();
+    ASSERT_TRUE(Acquire());
+    const Result<std::string> stamp = server_->Ctl({"get", "--print-value-only", "/takt/layout"});
+    ASSERT_TRUE(stamp) << stamp.error().detail;
+    EXPECT_TRUE(stamp->starts_with("1")) << *stamp;
+    ASSERT_TRUE(Acquire()) << "what is stamped is led on";
+
+    ASSERT_TRUE(server_->Ctl({"put", "/takt/layout", "2"}));
+    const Result<Term> term = Acquire();
+
+    ASSERT_FALSE(term);
+    EXPECT_EQ(term.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(term.error().detail.find("newer"), std::string::npos) << term.error().detail;
+}
+
+// etcd hangs for a moment. One renewal is lost, and there is time left for another.
+TEST_F(EtcdFaultTest, OneUnansweredRenewalDoesNotCostTheLead) {
+    constexpr Duration kTtl{8'000};
+    StartServer();
+    OpenStore();
+    const Result<Term> term = Acquire("node-a", kTtl);
+    ASSERT_TRUE(term);
+    ASSERT_TRUE(Renew(*term, kTtl));
+    server_->process().Pause();
+
+    const auto begin = steady_clock::now();
+    const Result<void> lost = Renew(*term, kTtl);
+    const auto took = steady_clock::now() - begin;
+    server_->process().Continue();
+
+    EXPECT_FALSE(lost);
+    EXPECT_LT(took, kTtl / 2) << "there must be time left to ask again";
+    const Result<void> renewed = Renew(*term, kTtl);
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+}
+
 // etcd hangs: a stalled disk, a paused machine. Its connections stay open and nothing comes.
 TEST_F(EtcdFaultTest, AStalledServerIsGivenUpAtTheDeadline) {
     StartServer();

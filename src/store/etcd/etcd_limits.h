@@ -5,11 +5,14 @@
 
 namespace takt::internal::etcd {
 
-// A change takes two or three writes at most; see ops.h for how they fit into 128 operations.
+// A change takes four writes at most; see ops.h for how they fit into 128 operations.
 constexpr std::size_t kChangesMax = 120;
-// etcd takes requests of 1.5 MiB (--max-request-bytes). A node closes a batch that is half full, so
-// the largest row, with a payload or a result of 1 MiB, still fits into one that is not.
-constexpr std::size_t kBytesMax = 3u << 18;  // 768 KiB
+// etcd takes requests of 1.5 MiB (--max-request-bytes); the rest is for what is around the writes.
+constexpr std::size_t kRequestBytesMax = (3u << 19) - (48u << 10);
+// A node closes a batch that is half full, the engine ends a step that has made as much, and the
+// last row of it may carry a result of 1 MiB: twice a half and that are still one request.
+// Payloads do not count: they can go ahead (ops.h).
+constexpr std::size_t kBytesMax = 3u << 17;  // 384 KiB
 // Of batches that are merged into one transaction: with more, etcd's readers wait noticeably.
 constexpr std::size_t kMergedChangesMax = 960;
 constexpr std::size_t kMergedBytesMax = 5u << 18;  // 1.25 MiB
@@ -17,6 +20,8 @@ constexpr std::size_t kMergedBytesMax = 5u << 18;  // 1.25 MiB
 // written whole with every step of its life, and with a large result it would not fit any more.
 constexpr std::size_t kPayloadApartMin = 64u << 10;
 constexpr std::size_t kPipelineMax = 8;
+// Executions that one Purge deletes. Of etcd's time for one transaction, some 30 ms.
+constexpr std::size_t kPurgeMax = 700;
 // Keys read in one transaction; below the 128 operations as well.
 constexpr std::size_t kGetsMax = 100;
 

@@ -42,6 +42,12 @@ TEST(EtcdOptions, WhatIsWrongIsNamed) {
     const std::pair<const char*, const char*> cases[] = {
         {"etcd://", "host"},
         {"redis://h", "etcd://"},
+        {"etcd", "scheme"},
+        {"etcd://u:1/secret@h", "%2F"},
+        {"etcd://u:pw?secret@h", "%3F"},
+        {"etcd://u:se/cr@secret@h:2379/team", "%2F"},
+        {"etcd://:secret", "host:port"},
+        {"etcd://h:secret", "host:port"},
         {"etcd://h:0", "host:port"},
         {"etcd://h:70000", "host:port"},
         {"etcd://h:23x", "host:port"},

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <future>
 
+#include "store/etcd/etcd_limits.h"
 #include "store/etcd/etcd_testing.h"
+#include "store/etcd/purger.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -56,9 +58,83 @@ TEST_F(EtcdSizeTest, ALargePayloadAndALargeResultFitTogether) {
     const auto list = List({});
     ASSERT_TRUE(list && list->size() == 1);
     EXPECT_EQ(conformance::Show(list->at(0)), conformance::Show(done));
-    EXPECT_EQ(KeysUnder("0/payloads/"), 1u);
+    EXPECT_EQ(KeysUnder("0/payloads/"), 2u) << "the task's and what overrides it";
     ASSERT_TRUE(Commit(term_, 3, {Purge{done.finished_at + Duration(1), {}, 10}}));
     EXPECT_EQ(KeysUnder("0/payloads/"), 0u) << "it goes with its execution";
+}
+
+// A task with a large payload fires, is changed, changed to a small one, and deleted: of all the
+// payloads that it had, etcd keeps the last.
+TEST_F(EtcdSizeTest, APayloadOfATaskIsWrittenOnceAndGoesWhenItIsReplaced) {
+    TaskRow row = make_.Recurring("t-1");
+    const auto change = [&](Text payload) {
+        NewTaskPtr task(new Task(*row.task));
+        task->payload = std::move(payload);
+        task->version = row.task->version + 1;
+        row.task = task;
+    };
+    std::uint64_t sequence = 0;
+    const auto put = [&](const Term& term) {
+        ++row.state.fires;
+        const Result<void> done = Commit(term, ++sequence, {TaskPut{row}});
+        ASSERT_TRUE(done) << done.error().detail;
+    };
+    const auto bytes = [&] {
+        const Result<std::string> keys =
+            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/0/task_payloads/"});
+        return keys ? *keys : keys.error().detail;
+    };
+    change(Noise(kPayloadApartMin));
+    put(term_);
+    const std::string first = bytes();
+    EXPECT_EQ(KeysUnder("0/task_payloads/"), 1u);
+    put(term_);
+    EXPECT_EQ(bytes(), first) << "a fire does not write it again";
+
+    change(Noise(kPayloadApartMin + 1));
+    put(term_);
+    EXPECT_EQ(KeysUnder("0/task_payloads/"), 1u);
+    EXPECT_NE(bytes(), first);
+
+    // The next leader has not seen what is stored, and replaces it all the same.
+    const Result<Term> next = Acquire();
+    ASSERT_TRUE(next) << next.error().detail;
+    sequence = 0;
+    put(*next);
+    EXPECT_EQ(KeysUnder("0/task_payloads/"), 1u);
+    change("small");
+    put(*next);
+    EXPECT_EQ(KeysUnder("0/task_payloads/"), 0u);
+    change(Noise(kPayloadApartMin));
+    put(*next);
+    EXPECT_EQ(KeysUnder("0/task_payloads/"), 1u);
+    ASSERT_TRUE(Commit(*next, ++sequence, {TaskDelete{TaskId("t-1")}}));
+    EXPECT_EQ(KeysUnder("0/task_payloads/"), 0u);
+}
+
+// The answer to a change of a payload is lost, and the node sends the same batch again. Then the
+// owner takes the change back: the payload from before is gone, and must be written again.
+TEST_F(EtcdSizeTest, ARepeatedChangeOfAPayloadLeavesNoTaskWithoutOne) {
+    const auto row_with = [&](std::size_t size, std::uint32_t version) {
+        TaskRow row = make_.Recurring("t-1");
+        NewTaskPtr task(new Task(*row.task));
+        task->payload = Noise(size);
+        task->version = version;
+        row.task = task;
+        return row;
+    };
+    ASSERT_TRUE(Commit(term_, 1, {TaskPut{row_with(kPayloadApartMin, 1)}}));
+    for (int copy = 0; copy < 2; ++copy) {
+        const Result<void> done = Commit(term_, 2, {TaskPut{row_with(kPayloadApartMin + 1, 2)}});
+        ASSERT_TRUE(done) << done.error().detail;
+    }
+    ASSERT_TRUE(Commit(term_, 3, {TaskPut{row_with(kPayloadApartMin, 3)}}));
+
+    const auto found =
+        Await<TaskRow>([&](Done<TaskRow> d) { store_->FindTask(TaskId("t-1"), std::move(d)); });
+    ASSERT_TRUE(found) << found.error().detail;
+    EXPECT_EQ(found->task->payload.size(), kPayloadApartMin);
+    EXPECT_EQ(KeysUnder("0/task_payloads/"), 1u);
 }
 
 // Under full load the node has several full batches under way. They arrive as one transaction of
@@ -98,6 +174,63 @@ TEST_F(EtcdSizeTest, FullBatchesInAPipelineAreAllApplied) {
     }
     EXPECT_EQ(found, limits.pipeline_max * limits.changes_max);
     EXPECT_EQ(KeysUnder("0/live/"), 0u);
+}
+
+// What a purge finds may be more than a transaction takes: chosen ids, payloads apart, logs, packs
+// that are empty. It stops where there is no room left, and the next one goes on.
+TEST_F(EtcdSizeTest, APurgeStopsWhereItsTransactionIsFull) {
+    std::vector<Change> changes;
+    Time last{};
+    for (std::size_t i = 0; i < 100; ++i) {
+        const Execution row = conformance::Finished(make_.OneOff("e-" + std::to_string(i)));
+        changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+        last = row.finished_at;
+    }
+    ASSERT_TRUE(Commit(term_, 1, changes));
+    const Batch batch{term_, 2, make_.last_serial(), {Purge{last + Duration(1), {}, 1000}}};
+    const Keys keys("/takt");
+    Client client(*ParseEtcdUrl(server_->url("")), {});
+    const auto planned = [&](Purger::Room room) {
+        const auto answer = std::make_shared<std::promise<Result<Ops>>>();
+        auto plan = answer->get_future();
+        [](Purger purger, std::shared_ptr<std::promise<Result<Ops>>> to) -> Detached {
+            to->set_value(co_await purger.Plan());
+        }(Purger(client, keys, batch, room), answer);
+        return plan.get();
+    };
+
+    const Result<Ops> few = planned({.ops = 60, .bytes = 1 << 20});
+    const Result<Ops> short_of_bytes = planned({.ops = kOpsMax, .bytes = 8 << 10});
+    const Result<Ops> all = planned({.ops = kOpsMax, .bytes = 1 << 20});
+
+    ASSERT_TRUE(few && short_of_bytes && all);
+    EXPECT_GT(few->size(), 0u);
+    EXPECT_LE(few->size(), 60u);
+    EXPECT_GT(short_of_bytes->size(), 0u);
+    EXPECT_LE(short_of_bytes->bytes(), 8u << 10);
+    EXPECT_EQ(all->size(), 301u) << "pointer, id and log of each, and the pack";
+}
+
+// After a week without a leader there is much to clean away. One transaction must not hold etcd up
+// for all of it.
+TEST_F(EtcdSizeTest, APurgeDeletesNoMoreThanTheStoreSays) {
+    const StoreLimits limits = store_->limits();
+    const std::size_t many = limits.purge_max + 5;
+    std::uint64_t sequence = 0;
+    Time last{};
+    for (std::size_t done = 0; done < many;) {
+        std::vector<Change> changes;
+        for (; done < many && changes.size() < limits.changes_max; ++done) {
+            const Execution row = conformance::Finished(make_.OneOff("e-" + std::to_string(done)));
+            changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+            last = row.finished_at;
+        }
+        ASSERT_TRUE(Commit(term_, ++sequence, std::move(changes)));
+    }
+
+    ASSERT_TRUE(Commit(term_, ++sequence, {Purge{last + Duration(1), {}, 1'000'000}}));
+
+    EXPECT_EQ(List({.limit = 1000})->size(), 5u);
 }
 
 // A month of history goes in portions; nothing of it stays behind.

@@ -30,7 +30,10 @@ class EtcdStore final : public Store {
     ~EtcdStore() override;
 
     StoreLimits limits() const override {
-        return {.changes_max = kChangesMax, .bytes_max = kBytesMax, .pipeline_max = kPipelineMax};
+        return {.changes_max = kChangesMax,
+                .bytes_max = kBytesMax,
+                .pipeline_max = kPipelineMax,
+                .purge_max = kPurgeMax};
     }
     std::string Describe() const override;
 

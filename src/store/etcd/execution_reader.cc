@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "store/etcd/payload.h"
-#include "store/memory/memory_database.h"
+#include "store/matches.h"
 
 namespace takt::internal::etcd {
 namespace {

@@ -105,7 +105,7 @@ KeyRange Keys::HistoryRange(Partition p, Serial from, Serial below) const {
 }
 
 std::string Keys::Pack(Partition p, PackName name) const {
-    return In(p, "packs/") + Hex(name.epoch) + "-" + Hex(name.sequence);
+    return In(p, "packs/") + PackText(name);
 }
 
 KeyRange Keys::EventsAfter(Partition p, Serial after) const {
@@ -116,6 +116,10 @@ KeyRange Keys::EventsAfter(Partition p, Serial after) const {
 
 std::string Keys::Task(Partition p, std::string_view id) const {
     return In(p, "tasks/") + std::string(id);
+}
+
+std::string Keys::TaskPayload(Partition p, std::string_view task, PackName name) const {
+    return In(p, "task_payloads/") + std::string(task) + "/" + PackText(name);
 }
 
 std::string Keys::Worker(Partition p, std::string_view id) const {
@@ -139,13 +143,20 @@ std::optional<ExecutionKey> ParseExecutionKey(std::string_view key) {
     return ExecutionKey{std::numeric_limits<Serial>::max() - *newest, id};
 }
 
-std::optional<PackName> ParsePackKey(std::string_view key) {
-    const std::string_view name = LastPart(key);
-    if (name.size() != 2 * kHexDigits + 1) return std::nullopt;
-    const auto epoch = ParseHex(name.substr(0, kHexDigits));
-    const auto sequence = ParseHex(name.substr(kHexDigits + 1));
+std::string PackText(PackName name) {
+    return Hex(name.epoch) + "-" + Hex(name.sequence);
+}
+
+std::optional<PackName> ParsePackText(std::string_view text) {
+    if (text.size() != kPackTextBytes) return std::nullopt;
+    const auto epoch = ParseHex(text.substr(0, kHexDigits));
+    const auto sequence = ParseHex(text.substr(kHexDigits + 1));
     if (!epoch || !sequence) return std::nullopt;
     return PackName{*epoch, *sequence};
+}
+
+std::optional<PackName> ParsePackKey(std::string_view key) {
+    return ParsePackText(LastPart(key));
 }
 
 }  // namespace takt::internal::etcd

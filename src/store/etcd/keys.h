@@ -1,5 +1,6 @@
 // Keys: where in etcd everything is. The layout is described for operators in docs/stores/etcd.md.
 //
+//   {prefix}/layout                           the number of this layout; a new leader compares it
 //   {prefix}/partitions/{p}                   which partitions there are
 //   {prefix}/nodes/{node}                     presence of schedulers, with leases
 //   {prefix}/ids/{id}                         serial of an execution whose id somebody chose
@@ -11,6 +12,9 @@
 //   {prefix}/{p}/live/{newest}/{id}           an execution that is not finished
 //   {prefix}/{p}/history/{newest}/{id}        pointer to a finished one in its pack
 //   {prefix}/{p}/payloads/{newest}/{id}       a large payload, apart from its row
+//   {prefix}/{p}/payloads/{newest}/{id}/override  the parameters of a trigger beside it
+//   {prefix}/{p}/task_payloads/{id}/{epoch}-{sequence}  a recurring task's, by the commit that
+//                                             wrote it; the task's row names that
 //   {prefix}/{p}/packs/{epoch}-{sequence}     the executions that one commit finished
 //   {prefix}/{p}/events/{serial}              the events of one commit, by the last one's serial
 //   {prefix}/{p}/tasks/{id}, workers/{id}, settings/{key}
@@ -59,6 +63,7 @@ class Keys {
   public:
     explicit Keys(std::string prefix) : prefix_(std::move(prefix)) {}
 
+    std::string Layout() const { return prefix_ + "/layout"; }
     std::string PartitionMark(Partition p) const;
     KeyRange PartitionMarks() const { return WithPrefix(prefix_ + "/partitions/"); }
     std::string Node(std::string_view id) const { return prefix_ + "/nodes/" + std::string(id); }
@@ -76,6 +81,9 @@ class Keys {
     std::string Live(Serial serial, std::string_view id) const;
     std::string History(Serial serial, std::string_view id) const;
     std::string Payload(Serial serial, std::string_view id) const;
+    std::string Override(Serial serial, std::string_view id) const {
+        return Payload(serial, id) + "/override";
+    }
     // Serials in [from, below); below of 0 is open.
     KeyRange LiveRange(Partition p, Serial from, Serial below) const;
     KeyRange HistoryRange(Partition p, Serial from, Serial below) const;
@@ -87,6 +95,7 @@ class Keys {
     KeyRange EventsAfter(Partition p, Serial after) const;
     std::string Task(Partition p, std::string_view id) const;
     KeyRange Tasks(Partition p) const { return WithPrefix(In(p, "tasks/")); }
+    std::string TaskPayload(Partition p, std::string_view task, PackName name) const;
     std::string Worker(Partition p, std::string_view id) const;
     KeyRange Workers(Partition p) const { return WithPrefix(In(p, "workers/")); }
     std::string Setting(Partition p, std::string_view key) const;
@@ -99,10 +108,17 @@ class Keys {
     std::string prefix_;
 };
 
+// Of this layout. A change that this version could not read gets the next number.
+constexpr std::string_view kLayout = "1";
+
 // What follows the last slash; the whole key if there is none.
 std::string_view LastPart(std::string_view key);
 // Of a key of Live or History.
 std::optional<ExecutionKey> ParseExecutionKey(std::string_view key);
+// "{epoch}-{sequence}", as in the key of a pack.
+constexpr std::size_t kPackTextBytes = 33;
+std::string PackText(PackName name);
+std::optional<PackName> ParsePackText(std::string_view text);
 // Of a key of Pack.
 std::optional<PackName> ParsePackKey(std::string_view key);
 

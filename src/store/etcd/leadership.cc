@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "store/etcd/leader_value.h"
 #include "store/etcd/ops.h"
+#include "store/renewal.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -68,14 +69,22 @@ Async<Result<Leadership::Standing>> Leadership::Look(Partition partition) {
     pb::TxnRequest request;
     *request.add_success() = GetOp(keys_.Leader(partition));
     *request.add_success() = GetOp(keys_.Epoch(partition));
+    *request.add_success() = GetOp(keys_.Layout());
     const Result<pb::TxnResponse> found = co_await client_.Txn(std::move(request), Effect::kRead);
     if (!found) co_return std::unexpected(found.error());
-    co_return Standing{FirstOf(found->responses(0)), FirstOf(found->responses(1))};
+    co_return Standing{FirstOf(found->responses(0)), FirstOf(found->responses(1)),
+                       FirstOf(found->responses(2))};
 }
 
 Async<Result<Term>> Leadership::Acquire(Candidate candidate) {
     Result<Standing> standing = co_await Look(candidate.partition);
     if (!standing) co_return std::unexpected(standing.error());
+    if (standing->layout && standing->layout->value() != kLayout) {
+        co_return Fail(ErrorCode::kInvalid, "the data in etcd is of a newer Takt (layout " +
+                                                standing->layout->value().substr(0, 20) +
+                                                ", this one knows " + std::string(kLayout) +
+                                                "); use that version, or another prefix");
+    }
     if (standing->leader) {
         const Result<LeaderRow> leader = DecodeLeader(standing->leader->value());
         if (!leader) co_return std::unexpected(leader.error());
@@ -107,6 +116,10 @@ pb::TxnRequest Leadership::Ballot(const Candidate& candidate, const Standing& st
     // The epoch must be above all before: nobody else may have raised it since we looked.
     *txn.add_compare() = standing.epoch ? ValueIs(keys_.Epoch(p), standing.epoch->value())
                                         : CreatedAt(keys_.Epoch(p), 0);
+    // A newer version may have begun to write meanwhile.
+    *txn.add_compare() = standing.layout ? ValueIs(keys_.Layout(), std::string(kLayout))
+                                         : CreatedAt(keys_.Layout(), 0);
+    if (!standing.layout) *txn.add_success() = PutOp(keys_.Layout(), std::string(kLayout));
     const LeaderRow row{candidate.node, candidate.address, epoch};
     *txn.add_success() = PutOp(keys_.Leader(p), EncodeLeader(row), lease);
     *txn.add_success() = PutOp(keys_.Epoch(p), Hex(epoch));
@@ -141,10 +154,10 @@ Async<Result<Term>> Leadership::Campaign(Candidate candidate, Standing standing)
 }
 
 // The leader key of the term, or kFenced.
-Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term) {
+Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term, Steady latest) {
     pb::RangeRequest get;
     get.set_key(keys_.Leader(term.partition));
-    const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get));
+    const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get), latest);
     if (!found) co_return std::unexpected(found.error());
     if (found->kvs_size() == 0 || found->kvs(0).create_revision() != RevisionOf(term)) {
         co_return Fail(ErrorCode::kFenced, "the term is over");
@@ -153,29 +166,31 @@ Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term) {
 }
 
 Async<Result<void>> Leadership::Renew(Term term, Duration ttl) {
+    const Steady latest = SteadyClock::now() + RenewalTime(ttl);
     std::optional<Lease> lease = this->lease(term);
     if (!lease || lease->ttl != ttl) {
-        Result<pb::KeyValue> leader = co_await LeaderOf(term);
+        Result<pb::KeyValue> leader = co_await LeaderOf(term, latest);
         if (!leader) co_return std::unexpected(leader.error());
-        co_return co_await MoveToNewLease(term, std::move(*leader), ttl);
+        co_return co_await MoveToNewLease(term, std::move(*leader), ttl, latest);
     }
-    const auto kept = co_await client_.LeaseKeepAlive(lease->id);
+    const auto kept = co_await client_.LeaseKeepAlive(lease->id, latest);
     if (!kept) co_return std::unexpected(kept.error());
     if (kept->ttl() <= 0) co_return Fail(ErrorCode::kFenced, "the lease of the term is gone");
     // etcd may say yes to a lease that was just revoked (fixed in 3.4.38 and 3.5.23), and operators
     // may delete the key: only the key itself proves the term.
-    const Result<pb::KeyValue> leader = co_await LeaderOf(term);
+    const Result<pb::KeyValue> leader = co_await LeaderOf(term, latest);
     if (!leader) co_return std::unexpected(leader.error());
     co_return {};
 }
 
-Async<Result<void>> Leadership::MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl) {
-    const Result<pb::LeaseGrantResponse> lease = co_await client_.LeaseGrant(ttl);
+Async<Result<void>> Leadership::MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl,
+                                               Steady latest) {
+    const Result<pb::LeaseGrantResponse> lease = co_await client_.LeaseGrant(ttl, latest);
     if (!lease) co_return std::unexpected(lease.error());
     pb::TxnRequest request;
     *request.add_compare() = CreatedAt(keys_.Leader(term.partition), RevisionOf(term));
     *request.add_success() = PutOp(keys_.Leader(term.partition), leader.value(), lease->id());
-    const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable);
+    const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable, latest);
     if (!done) co_return std::unexpected(done.error());
     if (!done->succeeded()) {
         co_await Forget(lease->id());

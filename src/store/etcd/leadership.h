@@ -31,6 +31,7 @@ class Leadership {
     struct Standing {
         std::optional<pb::KeyValue> leader;
         std::optional<pb::KeyValue> epoch;
+        std::optional<pb::KeyValue> layout;
     };
     struct Lease {
         std::int64_t id = 0;
@@ -43,9 +44,9 @@ class Leadership {
     Async<Result<Term>> Campaign(Candidate candidate, Standing standing);
     pb::TxnRequest Ballot(const Candidate& candidate, const Standing& standing, std::uint64_t epoch,
                           std::int64_t lease) const;
-    Async<Result<pb::KeyValue>> LeaderOf(Term term);
+    Async<Result<pb::KeyValue>> LeaderOf(Term term, Steady latest = Steady::max());
     // Puts the leader key under a new lease of another ttl.
-    Async<Result<void>> MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl);
+    Async<Result<void>> MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl, Steady latest);
     // Best effort: a lease that stays holds no key of ours and runs out by itself.
     Async<bool> Forget(std::int64_t lease);
     std::optional<Lease> lease(const Term& term);

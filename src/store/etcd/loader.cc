@@ -66,10 +66,15 @@ Async<Result<bool>> Loader::AddTasks(std::string after, LoadPage& page) {
     if (!after.empty()) range.begin = keys_.Task(partition_, after) + '\0';
     const Result<Rows> rows = co_await snapshot_.Range(std::move(range), page_rows_);
     if (!rows) co_return std::unexpected(rows.error());
+    std::vector<StoredTask> tasks;
     for (const pb::KeyValue& kv : rows->kvs) {
-        auto row = DecodeTaskOrTell(kv);
-        if (row) page.tasks.push_back(std::move(*row));
+        auto task = DecodeTaskOrTell(kv);
+        if (task) tasks.push_back(std::move(*task));
     }
+    Result<std::vector<TaskRow>> complete =
+        co_await CompleteTasks(snapshot_, keys_, partition_, std::move(tasks));
+    if (!complete) co_return std::unexpected(std::move(complete.error()));
+    page.tasks = std::move(*complete);
     if (rows->more) page.next = "t" + std::string(LastPart(rows->kvs.back().key()));
     co_return !rows->more;
 }

@@ -4,19 +4,24 @@
 
 #include "base/check.h"
 #include "model/record.h"
+#include "store/etcd/etcd_limits.h"
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
 
 namespace takt::internal::etcd {
 namespace {
 
+// Tags and lengths of a write, also as one of an inner transaction.
+constexpr std::size_t kOpBytes = 40;
+
 // Collects the changes of one batch; what is packed is written at its end.
 class Writer {
   public:
-    Writer(const Keys& keys, const Batch& batch, Ops& ops)
+    Writer(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops)
         : keys_(keys),
           partition_(batch.term.partition),
           pack_{batch.term.epoch, batch.sequence},
+          payloads_(payloads),
           ops_(ops) {}
 
     void operator()(const ExecutionChange& change) {
@@ -26,7 +31,10 @@ class Writer {
             ops_.Put(keys_.Id(id), Hex(row.serial));
         }
         if (change.before == Place::kNone && KeepsPayloadApart(row)) {
-            ops_.Put(keys_.Payload(row.serial, id), EncodePayload(row));
+            ops_.PutAhead(keys_.Payload(row.serial, id), EncodePayload(row));
+            if (!row.payload.empty()) {
+                ops_.PutAhead(keys_.Override(row.serial, id), row.payload.str());
+            }
         }
         if (change.after == Place::kLive) {
             if (change.before == Place::kHistory) ops_.Delete(keys_.History(row.serial, id));
@@ -39,10 +47,24 @@ class Writer {
         finished_.push_back(EncodeRow(row));
     }
     void operator()(const TaskPut& change) {
-        ops_.Put(keys_.Task(partition_, change.row.task->id.view()), EncodeTaskRow(change.row));
+        const Task& task = *change.row.task;
+        const TaskPayload before = payloads_.Find(task.id);
+        std::string key = keys_.Task(partition_, task.id.view());
+        if (!KeepsPayloadApart(task)) {
+            DeletePayload(task.id, before);
+            return ops_.Put(std::move(key), EncodeTaskRow(change.row));
+        }
+        const bool there = before.at && before.payload == task.payload;
+        if (!there) {
+            DeletePayload(task.id, before);
+            ops_.PutAhead(keys_.TaskPayload(partition_, task.id.view(), pack_), task.payload.str());
+            payloads_.Draft(task.id, {pack_, task.payload});
+        }
+        ops_.Put(std::move(key), EncodeTaskApart(change.row, there ? *before.at : pack_));
     }
     void operator()(const TaskDelete& change) {
         ops_.Delete(keys_.Task(partition_, change.id.view()));
+        DeletePayload(change.id, payloads_.Find(change.id));
     }
     void operator()(const WorkerPut& change) {
         ops_.Put(keys_.Worker(partition_, change.row.id.view()), EncodeWorker(change.row));
@@ -66,16 +88,25 @@ class Writer {
     void operator()(const Purge&) {}
 
     void Finish() {
-        if (!finished_.empty()) ops_.Put(keys_.Pack(partition_, pack_), EncodePack(finished_));
+        if (!finished_.empty()) {
+            ops_.PutAhead(keys_.Pack(partition_, pack_), EncodePack(finished_));
+        }
         if (!events_.empty()) {
             ops_.Put(keys_.Events(partition_, last_event_), EncodePack(events_));
         }
     }
 
   private:
+    void DeletePayload(const TaskId& task, const TaskPayload& stored) {
+        if (!stored.at) return;
+        ops_.Delete(keys_.TaskPayload(partition_, task.view(), *stored.at));
+        payloads_.Draft(task, {});
+    }
+
     const Keys& keys_;
     const Partition partition_;
     const PackName pack_;
+    TaskPayloads& payloads_;
     Ops& ops_;
     std::vector<std::string> finished_;
     std::vector<std::string> events_;
@@ -95,63 +126,114 @@ pb::RequestOp RaiseTo(const std::string& key, std::uint64_t number) {
     return op;
 }
 
+// Nothing but the conditions of a commit, and what it reads if they do not hold.
+pb::TxnRequest Fenced(const Keys& keys, const Span& span) {
+    const std::string leader = keys.Leader(span.term.partition);
+    const std::string sequence = keys.Sequence(span.term.partition);
+    pb::TxnRequest txn;
+    *txn.add_compare() = CreatedAt(leader, static_cast<std::int64_t>(span.term.nonce));
+    *txn.add_compare() = ValueIs(sequence, SequenceValue(span.term.epoch, span.first - 1));
+    *txn.add_failure() = GetOp(leader);
+    *txn.add_failure() = GetOp(sequence);
+    return txn;
+}
+
 }  // namespace
 
-pb::RequestOp& Ops::At(const std::string& key) {
-    const auto [place, fresh] = places_.try_emplace(key, ops_.size());
-    if (fresh) ops_.emplace_back();
-    return ops_[place->second];
+pb::RequestOp& Ops::At(const std::string& key, std::size_t bytes, bool ahead) {
+    const auto [place, fresh] = places_.try_emplace(key, entries_.size());
+    if (fresh) entries_.emplace_back();
+    Entry& entry = entries_[place->second];
+    bytes_ += bytes - entry.bytes;
+    entry.bytes = bytes;
+    entry.ahead = ahead;
+    return entry.op;
+}
+
+void Ops::Add(Entry entry) {
+    bytes_ += entry.bytes;
+    entries_.push_back(std::move(entry));
 }
 
 void Ops::Put(std::string key, std::string value) {
-    pb::PutRequest& put = *At(key).mutable_request_put();
+    pb::PutRequest& put =
+        *At(key, key.size() + value.size() + kOpBytes, false).mutable_request_put();
+    put.set_key(std::move(key));
+    put.set_value(std::move(value));
+}
+
+void Ops::PutAhead(std::string key, std::string value) {
+    pb::PutRequest& put =
+        *At(key, key.size() + value.size() + kOpBytes, true).mutable_request_put();
     put.set_key(std::move(key));
     put.set_value(std::move(value));
 }
 
 void Ops::Delete(std::string key) {
-    At(key).mutable_request_delete_range()->set_key(std::move(key));
+    pb::RequestOp& op = At(key, key.size() + kOpBytes, false);
+    op.mutable_request_delete_range()->set_key(std::move(key));
 }
 
 void Ops::DeleteRange(KeyRange range) {
-    pb::DeleteRangeRequest& request = *ops_.emplace_back().mutable_request_delete_range();
+    Entry entry;
+    entry.bytes = range.begin.size() + range.end.size() + kOpBytes;
+    pb::DeleteRangeRequest& request = *entry.op.mutable_request_delete_range();
     request.set_key(std::move(range.begin));
     request.set_range_end(std::move(range.end));
+    Add(std::move(entry));
+}
+
+std::vector<Ops> Ops::TakeAhead() {
+    std::vector<Ops> portions;
+    Ops rest;
+    for (Entry& entry : entries_) {
+        if (!entry.ahead) {
+            rest.Add(std::move(entry));
+            continue;
+        }
+        if (portions.empty() || portions.back().bytes() + entry.bytes > kRequestBytesMax ||
+            portions.back().size() == kOpsFlatMax) {
+            portions.emplace_back();
+        }
+        portions.back().Add(std::move(entry));
+    }
+    *this = std::move(rest);
+    return portions;
 }
 
 void Ops::MoveTo(pb::TxnRequest& txn) && {
-    TAKT_CHECK(ops_.size() <= kOpsMax);
-    if (ops_.size() <= kOpsFlatMax) {
-        for (pb::RequestOp& op : ops_) *txn.add_success() = std::move(op);
+    TAKT_CHECK(entries_.size() <= kOpsMax);
+    if (entries_.size() <= kOpsFlatMax) {
+        for (Entry& entry : entries_) *txn.add_success() = std::move(entry.op);
         return;
     }
-    for (std::size_t begin = 0; begin < ops_.size(); begin += kOpsNestedMax) {
+    for (std::size_t begin = 0; begin < entries_.size(); begin += kOpsNestedMax) {
         pb::TxnRequest& inner = *txn.add_success()->mutable_request_txn();
-        const std::size_t end = std::min(ops_.size(), begin + kOpsNestedMax);
-        for (std::size_t i = begin; i < end; ++i) *inner.add_success() = std::move(ops_[i]);
+        const std::size_t end = std::min(entries_.size(), begin + kOpsNestedMax);
+        for (std::size_t i = begin; i < end; ++i) *inner.add_success() = std::move(entries_[i].op);
     }
 }
 
-void AddChanges(const Keys& keys, const Batch& batch, Ops& ops) {
-    Writer writer(keys, batch, ops);
+void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops) {
+    Writer writer(keys, batch, payloads, ops);
     for (const Change& change : batch.changes) std::visit(writer, change);
     writer.Finish();
 }
 
+pb::TxnRequest MakeAhead(const Keys& keys, const Span& span, Ops ops) {
+    pb::TxnRequest txn = Fenced(keys, span);
+    std::move(ops).MoveTo(txn);
+    return txn;
+}
+
 pb::TxnRequest MakeCommit(const Keys& keys, const Span& span, Ops ops) {
     const Term& term = span.term;
-    const std::string leader = keys.Leader(term.partition);
-    const std::string sequence = keys.Sequence(term.partition);
-    pb::TxnRequest txn;
-    *txn.add_compare() = CreatedAt(leader, static_cast<std::int64_t>(term.nonce));
-    *txn.add_compare() = ValueIs(sequence, SequenceValue(term.epoch, span.first - 1));
+    pb::TxnRequest txn = Fenced(keys, span);
     pb::PutRequest& put = *txn.add_success()->mutable_request_put();
-    put.set_key(sequence);
+    put.set_key(keys.Sequence(term.partition));
     put.set_value(SequenceValue(term.epoch, span.last));
     *txn.add_success() = RaiseTo(keys.LastSerial(term.partition), span.last_serial);
     std::move(ops).MoveTo(txn);
-    *txn.add_failure() = GetOp(leader);
-    *txn.add_failure() = GetOp(sequence);
     return txn;
 }
 

@@ -1,4 +1,8 @@
 // Ops: the writes of one etcd transaction, at most one for each key.
+//
+// Large values that nothing leads to before the transaction (payloads, packs) are put "ahead": if
+// all together do not fit into one request, they are written in fenced transactions before it. A
+// leader that dies in between leaves values that nobody reads.
 #pragma once
 
 #include <string>
@@ -8,6 +12,7 @@
 
 #include "etcd.pb.h"
 #include "store/etcd/keys.h"
+#include "store/etcd/task_payload.h"
 #include "store/store.h"
 
 namespace takt::internal::etcd {
@@ -25,23 +30,37 @@ class Ops {
   public:
     // A later write of the same key replaces the earlier one.
     void Put(std::string key, std::string value);
+    // REQUIRES: a reader looks at the key only if another write of this transaction leads to it.
+    void PutAhead(std::string key, std::string value);
     void Delete(std::string key);
     // REQUIRES: no other write touches a key in the range; etcd refuses that.
     void DeleteRange(KeyRange range);
 
-    std::size_t size() const { return ops_.size(); }
+    std::size_t size() const { return entries_.size(); }
+    std::size_t bytes() const { return bytes_; }  // In a request, near enough.
+    // Takes out what was put ahead, in portions of one request each. Nothing may be added
+    // afterwards.
+    std::vector<Ops> TakeAhead();
     // Adds them to what `txn` does on success. REQUIRES: size() <= kOpsMax.
     void MoveTo(pb::TxnRequest& txn) &&;
 
   private:
-    pb::RequestOp& At(const std::string& key);
+    struct Entry {
+        pb::RequestOp op;
+        std::size_t bytes = 0;
+        bool ahead = false;
+    };
+    pb::RequestOp& At(const std::string& key, std::size_t bytes, bool ahead);
+    void Add(Entry entry);
 
-    std::vector<pb::RequestOp> ops_;
+    std::vector<Entry> entries_;
+    std::size_t bytes_ = 0;
     std::unordered_map<std::string, std::size_t> places_;  // By key, of single writes.
 };
 
-// What the batch's changes write, all but a Purge's, which depends on what is stored.
-void AddChanges(const Keys& keys, const Batch& batch, Ops& ops);
+// What the batch's changes write, all but a Purge's, which depends on what is stored. `payloads`
+// knows the tasks that it asked to know (TaskPayloads::Unknown), and is told of what changes.
+void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops);
 
 // Batches that follow each other and are applied in one transaction.
 struct Span {
@@ -53,6 +72,8 @@ struct Span {
 // The transaction that applies `ops` if the term stands and the batch before `first` was the last
 // to be applied, and makes `last` the last one. Else it reads the leader and sequence keys.
 pb::TxnRequest MakeCommit(const Keys& keys, const Span& span, Ops ops);
+// What goes before it: applies `ops` under the same conditions, and leaves these as they are.
+pb::TxnRequest MakeAhead(const Keys& keys, const Span& span, Ops ops);
 
 // "epoch sequence", the value of the sequence key.
 std::string SequenceValue(std::uint64_t epoch, std::uint64_t sequence);

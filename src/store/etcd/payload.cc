@@ -10,7 +10,7 @@ namespace {
 
 // Field 127 with the value 1, which readers of the record pass over.
 constexpr std::string_view kApart = "\xF8\x07\x01";
-// Of one round trip; each is a megabyte at most.
+// Rows of one round trip; each has two payloads of a megabyte at most.
 constexpr std::size_t kPayloadsAtOnce = 4;
 
 }  // namespace
@@ -35,7 +35,6 @@ std::string EncodePayload(const Execution& row) {
     first.serial = row.serial;
     first.id = row.id;
     first.task = row.task;
-    first.payload = row.payload;
     return EncodeExecution(first);
 }
 
@@ -50,17 +49,19 @@ Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys,
         std::vector<std::string> names;
         for (std::size_t i = begin; i < end; ++i) {
             names.push_back(keys.Payload(rows[i]->serial, rows[i]->id.view()));
+            names.push_back(keys.Override(rows[i]->serial, rows[i]->id.view()));
         }
         const auto values = co_await snapshot.Get(std::move(names));
         if (!values) co_return std::unexpected(values.error());
         for (std::size_t i = begin; i < end; ++i) {
-            const auto& value = (*values)[i - begin];
+            const auto& value = (*values)[2 * (i - begin)];
+            const auto& own = (*values)[2 * (i - begin) + 1];
             Result<Execution> first =
                 value ? DecodeExecution(value->value())
                       : Result<Execution>(Fail(ErrorCode::kNotFound, "no payload is kept apart"));
             if (!first) continue;
             rows[i]->task = std::move(first->task);
-            rows[i]->payload = std::move(first->payload);
+            rows[i]->payload = own ? Text(own->value()) : std::move(first->payload);
         }
     }
     co_return {};

@@ -1,5 +1,6 @@
-// Large payloads: kept under a key of their own from the execution's first commit to its purge,
-// while its row goes from live to history and back without them.
+// Large payloads: kept under keys of their own from the execution's first commit to its purge,
+// while its row goes from live to history and back without them. The task's and the one that
+// overrides it, as they came with a trigger, are a key each: both may be a megabyte.
 #pragma once
 
 #include <string>
@@ -16,7 +17,8 @@ bool KeepsPayloadApart(const Execution& row);
 
 // The row as its live key and its pack hold it: without a payload that is kept apart.
 std::string EncodeRow(const Execution& row);
-// What the payload key holds. REQUIRES: KeepsPayloadApart(row).
+// What the payload key holds: the task. The override key holds row.payload, if there is one.
+// REQUIRES: KeepsPayloadApart(row).
 std::string EncodePayload(const Execution& row);
 
 // Whether EncodeRow left the payload out. May be wrong about rows whose results end in the same

@@ -11,20 +11,23 @@
 namespace takt::internal::etcd {
 namespace {
 
-// Packs of one read. Most take some ten kilobytes, none more than a request.
+// Packs of one read. Most take some ten kilobytes. None was more than a request of 1.5 MiB when it
+// was written, so that a read is 24 MiB at the very most.
 constexpr std::int64_t kPacksPage = 16;
 // How far apart the keys of one read are: sequences, and an hour of serials.
 constexpr std::uint64_t kPackSpan = 256;
 constexpr Serial kEventSpan = Serial{3'600'000} << 22;
 // A purge is repeated soon; one that finds many dead packs leaves the rest to the next.
 constexpr int kPagesMax = 32;
-// Of etcd's time for one transaction, some 30 ms. A victim takes four writes at most.
-constexpr std::size_t kVictimsMax = 700;
+// A victim takes five writes at most, and its pack one more; their keys are a prefix, two numbers
+// and an id each.
+constexpr std::size_t kVictimOps = 6;
+constexpr std::size_t kVictimBytes = kVictimOps * 256;
 
 }  // namespace
 
-Purger::Purger(Client& client, const Keys& keys, const Batch& batch)
-    : client_(client), keys_(keys), batch_(batch), partition_(batch.term.partition) {
+Purger::Purger(Client& client, const Keys& keys, const Batch& batch, Room room)
+    : client_(client), keys_(keys), batch_(batch), partition_(batch.term.partition), room_(room) {
     for (const Change& change : batch.changes) {
         if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
             touched_.insert(execution->row.id.text().str());
@@ -32,6 +35,11 @@ Purger::Purger(Client& client, const Keys& keys, const Batch& batch)
             touched_.insert(log->row.execution.text().str());
         }
     }
+}
+
+bool Purger::full(std::size_t bytes) const {
+    return ops_.size() + kVictimOps > room_.ops ||
+           ops_.bytes() + kVictimBytes + bytes > room_.bytes;
 }
 
 Async<Result<Ops>> Purger::Plan() {
@@ -89,9 +97,9 @@ Async<Result<Rows>> Purger::Oldest(KeyRange range,
 }
 
 Async<Result<void>> Purger::PlanExecutions(Purge purge) {
-    std::size_t room = std::min<std::size_t>(purge.count_max, kVictimsMax);
+    std::size_t room = std::min<std::size_t>(purge.count_max, kPurgeMax);
     KeyRange rest = keys_.Packs(partition_);
-    for (int page = 0; page < kPagesMax && room > 0; ++page) {
+    for (int page = 0; page < kPagesMax && room > 0 && !full(); ++page) {
         Result<Rows> packs = co_await Oldest(rest, [&](std::string_view key) {
             const PackName name = ParsePackKey(key).value_or(PackName{});
             return keys_.Pack(partition_, {name.epoch, name.sequence + kPackSpan});
@@ -104,7 +112,7 @@ Async<Result<void>> Purger::PlanExecutions(Purge purge) {
             if (!residents) co_return std::unexpected(residents.error());
             const bool more =
                 DeleteOld(pack.key(), std::move(*residents), purge.finished_before, room);
-            if (!more || room == 0) co_return {};
+            if (!more || room == 0 || full()) co_return {};
         }
         if (packs->kvs.empty()) break;
         rest.begin = packs->kvs.back().key() + '\0';
@@ -160,14 +168,17 @@ bool Purger::DeleteOld(const std::string& pack_key, std::vector<Resident> reside
         const std::string_view id = row.id.view();
         // Packs are in the order in which they finished: behind one that is too new all are.
         if (row.finished_at >= before) more = false;
-        if (row.finished_at >= before || room == 0 || touched_.contains(id)) {
+        if (row.finished_at >= before || room == 0 || full() || touched_.contains(id)) {
             ++kept;
             continue;
         }
         --room;
         ops_.Delete(keys_.History(row.serial, id));
         if (id != SerialText(row.serial)) ops_.Delete(keys_.Id(id));
-        if (resident.payload_apart) ops_.Delete(keys_.Payload(row.serial, id));
+        if (resident.payload_apart) {
+            ops_.Delete(keys_.Payload(row.serial, id));
+            ops_.Delete(keys_.Override(row.serial, id));
+        }
         ops_.DeleteRange(keys_.Logs(id));
     }
     if (kept == 0) ops_.Delete(pack_key);
@@ -176,7 +187,7 @@ bool Purger::DeleteOld(const std::string& pack_key, std::vector<Resident> reside
 
 Async<Result<void>> Purger::PlanEvents(Purge purge) {
     const Serial bound = SerialAt(purge.events_before);
-    std::size_t room = purge.count_max;
+    std::size_t room = std::min<std::size_t>(purge.count_max, kPurgeMax);
     KeyRange rest = keys_.EventsAfter(partition_, 0);
     for (int page = 0; page < kPagesMax && room > 0; ++page) {
         const Result<Rows> packs = co_await Oldest(rest, [&](std::string_view key) {
@@ -184,6 +195,7 @@ Async<Result<void>> Purger::PlanEvents(Purge purge) {
         });
         if (!packs) co_return std::unexpected(packs.error());
         for (const pb::KeyValue& pack : packs->kvs) {
+            if (full()) co_return {};
             Result<std::vector<std::string>> rows = DecodePack(pack.value());
             // One that cannot be read goes once its last event is old enough.
             if (!rows) rows = std::vector<std::string>();
@@ -197,7 +209,11 @@ Async<Result<void>> Purger::PlanEvents(Purge purge) {
                     kept.push_back(std::move(row));
             }
             const auto last = ParseHex(LastPart(pack.key()));
-            if (kept.size() < rows->size() && !kept.empty()) ops_.Put(pack.key(), EncodePack(kept));
+            if (kept.size() < rows->size() && !kept.empty()) {
+                std::string rest_of_it = EncodePack(kept);
+                // A pack that does not fit beside the other writes stays whole until the next time.
+                if (!full(rest_of_it.size())) ops_.Put(pack.key(), std::move(rest_of_it));
+            }
             if (kept.empty() && last && *last < bound) ops_.Delete(pack.key());
             if (!kept.empty()) co_return {};
         }

@@ -16,9 +16,15 @@ namespace takt::internal::etcd {
 
 class Purger {
   public:
-    Purger(Client& client, const Keys& keys, const Batch& batch);
+    // What the deletions may take of the transaction.
+    struct Room {
+        std::size_t ops = 0;
+        std::size_t bytes = 0;
+    };
+    Purger(Client& client, const Keys& keys, const Batch& batch, Room room);
 
-    // The deletions of the batch's purges, as the state after the batch before it calls for.
+    // The deletions of the batch's purges, as the state after the batch before it calls for, as far
+    // as there is room; the next purge goes on.
     // Nothing if that batch is not the last one applied: the commit will be refused and say why.
     Async<Result<Ops>> Plan();
 
@@ -32,6 +38,8 @@ class Purger {
     };
 
     Async<Result<bool>> IsNext();
+    // Whether there is no room for one more victim, or for `bytes` more.
+    bool full(std::size_t bytes = 0) const;
     // The first packs of the range; `end` says, for the first key, up to where others may be read.
     Async<Result<Rows>> Oldest(KeyRange range, std::function<std::string(std::string_view)> end);
     Async<Result<void>> PlanExecutions(Purge purge);
@@ -45,6 +53,7 @@ class Purger {
     const Keys& keys_;
     const Batch& batch_;
     const Partition partition_;
+    const Room room_;
     std::set<std::string, std::less<>> touched_;  // Executions that the batch itself changes.
     std::int64_t revision_ = 0;
     Ops ops_;

@@ -35,16 +35,16 @@ void AddEvents(const pb::KeyValue& kv, Serial after, std::vector<Event>& events)
 
 }  // namespace
 
-Result<TaskRow> DecodeTask(const pb::KeyValue& kv) {
+Result<StoredTask> DecodeTask(const pb::KeyValue& kv) {
     Result<TaskRow> row = DecodeTaskRow(kv.value());
-    if (row) return row;
+    if (row) return StoredTask{std::move(*row), PayloadOfTask(kv.value())};
     return Fail(ErrorCode::kInvalid, "the stored record of task " +
                                          std::string(LastPart(kv.key())) +
                                          " cannot be read: " + row.error().detail);
 }
 
-std::optional<TaskRow> DecodeTaskOrTell(const pb::KeyValue& kv) {
-    Result<TaskRow> row = DecodeTask(kv);
+std::optional<StoredTask> DecodeTaskOrTell(const pb::KeyValue& kv) {
+    Result<StoredTask> row = DecodeTask(kv);
     if (row) return std::move(*row);
     Log(LogLevel::kError, "store",
         "a stored task cannot be read and does not fire; put it again under its id to replace it",
@@ -70,14 +70,25 @@ Async<Result<TaskRow>> RowReader::FindTask(TaskId id) {
     for (const Partition p : *partitions) keys.push_back(keys_.Task(p, id.view()));
     const auto found = co_await snapshot_.Get(std::move(keys));
     if (!found) co_return std::unexpected(found.error());
-    for (const auto& kv : *found) {
-        if (kv) co_return DecodeTask(*kv);
+    for (std::size_t i = 0; i < found->size(); ++i) {
+        const auto& kv = (*found)[i];
+        if (!kv) continue;
+        Result<StoredTask> stored = DecodeTask(*kv);
+        if (!stored) co_return std::unexpected(std::move(stored.error()));
+        std::vector<StoredTask> one;
+        one.push_back(std::move(*stored));
+        Result<std::vector<TaskRow>> row =
+            co_await CompleteTasks(snapshot_, keys_, (*partitions)[i], std::move(one));
+        if (!row) co_return std::unexpected(std::move(row.error()));
+        if (!row->empty()) co_return std::move(row->front());
+        co_return Fail(ErrorCode::kInvalid,
+                       "the payload of task " + id.text().str() + " is missing in the store");
     }
     co_return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
 }
 
 Async<Result<std::vector<TaskRow>>> RowReader::TasksOf(Partition p, TaskFilter filter) {
-    std::vector<TaskRow> list;
+    std::vector<StoredTask> list;
     KeyRange rest = keys_.Tasks(p);
     if (!filter.after.empty()) rest.begin = keys_.Task(p, filter.after) + '\0';
     // Ends: each turn but the last brings rows, of a state that does not change.
@@ -85,17 +96,17 @@ Async<Result<std::vector<TaskRow>>> RowReader::TasksOf(Partition p, TaskFilter f
         const Result<Rows> rows = co_await snapshot_.Range(rest, kTaskPageRows);
         if (!rows) co_return std::unexpected(rows.error());
         for (const pb::KeyValue& kv : rows->kvs) {
-            auto row = DecodeTaskOrTell(kv);
-            if (!row) continue;
-            const std::string_view name = row->task->name.view();
+            auto task = DecodeTaskOrTell(kv);
+            if (!task) continue;
+            const std::string_view name = task->row.task->name.view();
             if (name.find(filter.name_contains.view()) == std::string_view::npos) continue;
-            list.push_back(std::move(*row));
+            list.push_back(std::move(*task));
             if (list.size() == filter.limit) break;
         }
         more = rows->more;
         if (!rows->kvs.empty()) rest.begin = rows->kvs.back().key() + '\0';
     }
-    co_return list;
+    co_return co_await CompleteTasks(snapshot_, keys_, p, std::move(list));
 }
 
 Async<Result<std::vector<TaskRow>>> RowReader::ListTasks(TaskFilter filter) {

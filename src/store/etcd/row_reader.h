@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/etcd/snapshot.h"
+#include "store/etcd/task_payload.h"
 #include "store/store.h"
 
 namespace takt::internal::etcd {
@@ -32,9 +33,9 @@ class RowReader {
 };
 
 // A task that cannot be read is an error: leaving it out would silently stop its fires for good.
-Result<TaskRow> DecodeTask(const pb::KeyValue& kv);
+Result<StoredTask> DecodeTask(const pb::KeyValue& kv);
 // Nothing if it cannot be read: then the log says so, and the row stays as it is.
-std::optional<TaskRow> DecodeTaskOrTell(const pb::KeyValue& kv);
+std::optional<StoredTask> DecodeTaskOrTell(const pb::KeyValue& kv);
 // A worker is written anew when it attaches; until then one that cannot be read is one that is not
 // there.
 Worker DecodeWorkerOrShow(const pb::KeyValue& kv);

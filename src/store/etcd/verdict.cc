@@ -52,6 +52,8 @@ constexpr std::array kRules = {
     Rule{RpcCode::kOutOfRange, "compacted", Next::kStop, false, ErrorCode::kConflict, ""},
     Rule{RpcCode::kOutOfRange, "future revision", Next::kMoveOn, false, ErrorCode::kUnavailable,
          ""},
+    Rule{RpcCode::kInvalidArgument, "request is too large", Next::kStop, false, ErrorCode::kInvalid,
+         "; Takt needs etcd's --max-request-bytes of 1.5 MiB, which is its default"},
     Rule{RpcCode::kInvalidArgument, "", Next::kStop, false, ErrorCode::kInvalid, ""},
     Rule{RpcCode::kFailedPrecondition, "", Next::kStop, false, ErrorCode::kInvalid, ""},
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "store/matches.h"
+
 namespace takt::internal {
 namespace {
 
@@ -266,18 +268,6 @@ Result<std::vector<std::optional<Execution>>> MemoryDatabase::FindExecutions(
         found.push_back(row ? std::optional(*row) : std::nullopt);
     }
     return found;
-}
-
-bool Matches(const ExecutionFilter& filter, const Execution& row) {
-    const bool status = filter.statuses.empty() ||
-                        std::ranges::find(filter.statuses, row.status) != filter.statuses.end();
-    return status && (!filter.task || row.task->id == *filter.task) &&
-           (!filter.worker || row.worker == *filter.worker) &&
-           (!filter.type || row.task->type == *filter.type) &&
-           (!filter.queue || row.task->queue == *filter.queue) &&
-           (filter.created_from == Time{} || row.serial >= SerialAt(filter.created_from)) &&
-           (filter.created_to == Time{} || row.serial < SerialAt(filter.created_to)) &&
-           (filter.before == 0 || row.serial < filter.before);
 }
 
 Result<std::vector<Execution>> MemoryDatabase::ListExecutions(const ExecutionFilter& filter) {

@@ -96,7 +96,4 @@ class MemoryDatabase {
     std::uint64_t terms_ = 0;
 };
 
-// Whether a row passes the filter, its cursor included; the meaning that every backend gives to it.
-bool Matches(const ExecutionFilter& filter, const Execution& row);
-
 }  // namespace takt::internal

@@ -311,6 +311,7 @@ class Composer {
               &put_settings_, &append_events_, &append_logs_}) {
             statement->Flush();
         }
+        // Last: what the batch takes out of the history, it finds there.
         for (const Purge* purge : purges_) AddPurge(*purge);
     }
 
@@ -338,11 +339,12 @@ class Composer {
     // The same rows are chosen for both deletions: nobody else finishes executions of the
     // partition.
     void AddPurge(const Purge& purge) {
+        const std::uint32_t count_max = std::min(purge.count_max, kPurgeMax);
         const std::string old = fmt::format(
             "(SELECT serial, id FROM {}history FORCE INDEX (history_finished) WHERE "
             "finished_at_ms < {} AND (serial >> 14) & 255 = {} ORDER BY finished_at_ms, serial "
             "LIMIT {}) AS old",
-            prefix_, sql::Ms(purge.finished_before), partition_, purge.count_max);
+            prefix_, sql::Ms(purge.finished_before), partition_, count_max);
         packets_.Add(fmt::format(
             "DELETE gone FROM {} STRAIGHT_JOIN {}logs AS gone ON gone.execution = old.id", old,
             prefix_));
@@ -353,7 +355,7 @@ class Composer {
             "DELETE gone FROM (SELECT serial FROM {0}events WHERE serial < {1} AND "
             "(serial >> 14) & 255 = {2} ORDER BY serial LIMIT {3}) AS old STRAIGHT_JOIN "
             "{0}events AS gone ON gone.serial = old.serial",
-            prefix_, SerialAt(purge.events_before), partition_, purge.count_max));
+            prefix_, SerialAt(purge.events_before), partition_, count_max));
     }
 
     Packets& packets_;

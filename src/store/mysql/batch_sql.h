@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace takt::internal::mysql {
 constexpr unsigned kCheckFailed = 1242;
 // Where, in the first packet, the fence's check is.
 constexpr std::size_t kFenceStatement = 2;
+
+// Executions that one Purge deletes. More take so long that others, and the answer, wait for it.
+constexpr std::uint32_t kPurgeMax = 1000;
 
 struct BatchSql {
     std::vector<std::string> packets;  // At least one. Each is at most `packet_bytes_max`, unless a

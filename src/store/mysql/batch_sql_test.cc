@@ -45,6 +45,22 @@ TEST_F(BatchSqlTest, ABatchIsOnePacketWithOneStatementForEachKind) {
     EXPECT_EQ(sql.commit_statement, 9u);
 }
 
+// An execution is run again while the history is cleaned: it must be found there before it could be
+// deleted. And one purge deletes so much, whatever it is asked for.
+TEST_F(BatchSqlTest, APurgeIsBoundedAndComesLast) {
+    const Execution row = conformance::Redriven(make_.OneOff("e-1"));
+    const BatchSql sql =
+        MakeBatchSql(*MakeBatch({0, 3, 77}, 5,
+                                {Purge{make_.now(), make_.now(), 1'000'000},
+                                 ExecutionChange{Place::kHistory, Place::kLive, row}}),
+                     "p_", 1 << 20);
+
+    const std::string& packet = sql.packets.at(0);
+    EXPECT_EQ(CountOf("LIMIT 1000)", packet), 3u);
+    EXPECT_LT(packet.find("DELETE FROM p_history"), packet.find("DELETE gone"));
+    EXPECT_LT(packet.find("INSERT INTO p_live"), packet.find("DELETE gone"));
+}
+
 // More than a packet takes is sent as several, still one transaction.
 TEST_F(BatchSqlTest, ALargeBatchIsCutIntoPacketsThatApplyItWhole) {
     const auto store = Open();

@@ -10,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <mutex>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -88,13 +89,20 @@ std::uint64_t Rows::Unsigned(int column) const {
     return number;
 }
 
-Connection::Connection(const MysqlOptions& options) : timeout_(options.timeout) {
+std::size_t Rows::bytes() const {
+    const unsigned columns = mysql_num_fields(result_.get());
+    return std::accumulate(lengths_, lengths_ + columns, std::size_t{0});
+}
+
+Connection::Connection(const MysqlOptions& options, std::chrono::seconds timeout)
+    : timeout_(timeout) {
     static std::once_flag once;
     std::call_once(once, [] { TAKT_CHECK(mysql_library_init(0, nullptr, nullptr) == 0); });
     handle_.reset(mysql_init(nullptr));
     TAKT_CHECK(handle_ != nullptr);
-    const auto seconds = static_cast<unsigned>(options.timeout.count());
-    SetOption(handle_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+    const auto connect_seconds = static_cast<unsigned>(std::min(timeout, options.timeout).count());
+    const auto seconds = static_cast<unsigned>(timeout.count());
+    SetOption(handle_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &connect_seconds);
     SetOption(handle_.get(), MYSQL_OPT_READ_TIMEOUT, &seconds);
     SetOption(handle_.get(), MYSQL_OPT_WRITE_TIMEOUT, &seconds);
     SetOption(handle_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
@@ -130,13 +138,15 @@ std::vector<Rows> Connection::Run(std::string_view statements) {
         if (!result && mysql_errno(handle_.get()) != 0) Throw(statement);
         if (result) all.emplace_back(result);
         affected_ = mysql_affected_rows(handle_.get());
-        const int more = mysql_next_result(handle_.get());
-        if (more < 0) return all;
-        if (more > 0) Throw(statement + 1);
+        // What has come is not thrown away, however long it took.
+        if (!mysql_more_results(handle_.get())) return all;
         // The library's timeouts are of single reads; a server that trickles must not outlast them.
         if (SteadyClock::now() > deadline) {
             throw MysqlError(CR_SERVER_LOST, "no complete answer in time", statement + 1);
         }
+        const int more = mysql_next_result(handle_.get());
+        if (more < 0) return all;
+        if (more > 0) Throw(statement + 1);
     }
 }
 

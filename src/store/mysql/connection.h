@@ -55,6 +55,7 @@ class Rows {
     }
     std::int64_t Int(int column) const { return static_cast<std::int64_t>(Unsigned(column)); }
     std::uint64_t Unsigned(int column) const;  // 0 for null.
+    std::size_t bytes() const;                 // Of the current row.
 
   private:
     struct Free {
@@ -67,9 +68,11 @@ class Rows {
 
 class Connection {
   public:
-    // Connects, within the options' timeout. Never reconnects by itself: what belongs to a session
-    // (its locks, its transaction) must not be lost unnoticed. Throws MysqlError.
-    explicit Connection(const MysqlOptions& options);
+    // Connects. Never reconnects by itself: what belongs to a session (its locks, its transaction)
+    // must not be lost unnoticed. `timeout` is how long the answers to a packet may take. Throws
+    // MysqlError.
+    Connection(const MysqlOptions& options, std::chrono::seconds timeout);
+    explicit Connection(const MysqlOptions& options) : Connection(options, options.timeout) {}
 
     // Runs the statements of one packet, in order, up to the first that fails; returns the rows of
     // those that have some. Throws MysqlError.

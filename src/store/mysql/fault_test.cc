@@ -223,10 +223,10 @@ TEST_F(MysqlFaultTest, AStalledServerIsAnsweredForWithinTheDeadline) {
 // Payloads are full of bytes that must be escaped, and the server takes only small packets.
 TEST_F(MysqlFaultTest, ABatchOfTheLargestSizeFitsTheServersPackets) {
     Connection root = Root();
-    root.Run("SET GLOBAL max_allowed_packet = 4194304");
+    root.Run("SET GLOBAL max_allowed_packet = 8388608");
     const auto store = Open();
     const std::size_t bytes_max = store->limits().bytes_max;
-    EXPECT_LE(bytes_max, 2u << 20);
+    EXPECT_LE(bytes_max, 4u << 20);
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
     std::vector<Change> changes;
@@ -248,6 +248,73 @@ TEST_F(MysqlFaultTest, ABatchOfTheLargestSizeFitsTheServersPackets) {
     ASSERT_TRUE(done) << done.error().detail;
     EXPECT_EQ(List(*store)->size(), rows);
     EXPECT_EQ(List(*store)->at(0).payload.size(), 40'000u);
+}
+
+// The largest row there may be, all of it bytes that must be escaped, at a server that takes the
+// smallest packets that Takt accepts.
+TEST_F(MysqlFaultTest, TheLargestRowFitsTheSmallestPackets) {
+    Connection root = Root();
+    root.Run("SET GLOBAL max_allowed_packet = 8388608");
+    const auto store = Open();
+    root.Run("SET GLOBAL max_allowed_packet = 16777216");
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    Execution row = make_.Fire("t-1", "e-1");
+    NewTaskPtr task(new Task(*row.task));
+    task->payload = Text(std::string(1 << 20, '\''));
+    row.task = task;
+    row.payload = Text(std::string(1 << 20, '\\'));
+    boost::intrusive_ptr<Outcome> outcome(new Outcome);
+    outcome->data = Text(std::string((1 << 20) + (64 << 10), '"'));
+    row = conformance::Finished(row);
+    row.outcome = outcome;
+
+    const Result<void> done =
+        Commit(*store, MakeBatch(*term, 1, {ExecutionChange{Place::kNone, Place::kHistory, row}}));
+
+    ASSERT_TRUE(done) << done.error().detail;
+    EXPECT_TRUE(conformance::Show(List(*store)->at(0)) == conformance::Show(row));
+}
+
+// A row larger than the scheduler lets through. The server would end the session for it, again and
+// again; whoever wrote it must be told instead.
+TEST_F(MysqlFaultTest, AChangeBeyondTheServersPacketsIsRefusedBeforeItIsSent) {
+    const auto store = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    Execution row = make_.OneOff("e-1");
+    row.payload = Text(std::string(16 << 20, 'x'));
+
+    const Result<void> done = Commit(*store, MakeBatch(*term, 1, {InsertLive(row)}));
+
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kInvalid) << done.error().detail;
+    EXPECT_NE(done.error().detail.find("max_allowed_packet"), std::string::npos);
+    EXPECT_TRUE(Commit(*store, MakeBatch(*term, 1, {SettingPut{"key", "value"}})));
+}
+
+// The disk of the server is so slow that a commit takes longer than the timeout. Sent again and
+// again with the same time it would never be done.
+TEST_F(MysqlFaultTest, ACommitSlowerThanTheTimeoutIsDoneInTheEnd) {
+    MysqlOptions options = database_.options();
+    options.timeout = std::chrono::seconds(1);
+    const auto store = Open(options);
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    database_.Root().Run(
+        "CREATE TRIGGER slow BEFORE INSERT ON takt_settings FOR EACH ROW DO SLEEP(1.5)");
+
+    const BatchPtr batch =
+        MakeBatch(*term, 1, {SettingPut{"key", "value"}, InsertLive(make_.OneOff("e-1"))});
+    Result<void> done = Commit(*store, batch);
+    ASSERT_FALSE(done) << "the trigger does not slow it down";
+    for (int i = 0; i < 20 && !done; ++i) {
+        EXPECT_NE(done.error().code, ErrorCode::kInvalid) << done.error().detail;
+        done = Commit(*store, batch);
+    }
+
+    EXPECT_TRUE(done) << done.error().detail;
+    EXPECT_EQ(List(*store)->size(), 1u);
 }
 
 // A change that says where a row is, wrongly, is our own bug: nothing of its batch may be applied.

@@ -65,6 +65,11 @@ Error Judge(const MysqlError& error, const MysqlOptions& options) {
                 fmt::format("there is no database {0} at {1}; an administrator creates it with "
                             "CREATE DATABASE `{0}` CHARACTER SET utf8mb4",
                             options.database, where));
+        case ER_NET_PACKET_TOO_LARGE:
+            return Unavailable(fmt::format(
+                "{} does not take packets as large as it did when Takt started ({}); set "
+                "max_allowed_packet as it was",
+                where, error.what()));
         case kGroupReplicationRefuses:
             return Unavailable(fmt::format("{} cannot commit: {}", where, error.what()));
         default:

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "store/mysql/values.h"
+#include "store/renewal.h"
 #include "store/sql/execution_row.h"
 
 namespace takt::internal::mysql {
@@ -35,7 +36,19 @@ constexpr std::string_view kSetup = "SET SESSION innodb_lock_wait_timeout = 2";
 Leases::Leases(const MysqlOptions& options)
     : options_(options), session_(options, std::string(kSetup)), random_(NewRandomSeed()) {}
 
+// The library counts whole seconds.
+void Leases::LimitTime(Duration ttl) {
+    const auto limit = std::clamp(std::chrono::floor<std::chrono::seconds>(RenewalTime(ttl)),
+                                  std::chrono::seconds(1), options_.timeout);
+    if (limit == session_.timeout()) return;
+    session_.set_timeout(limit);
+    // A connection keeps the limit that it was made with. One that holds a lock is not given up for
+    // that.
+    if (held_.empty()) session_.Drop();
+}
+
 Result<Term> Leases::Acquire(const Candidate& candidate) {
+    LimitTime(candidate.ttl);
     // Asking twice does no harm: the later term replaces the one whose answer was lost.
     return session_.Retry([&](Connection& connection) {
         try {
@@ -127,21 +140,12 @@ Result<void> Leases::Renew(const Term& term, Duration ttl) {
     return session_.Retry([&](Connection& connection) -> Result<void> {
         const auto held = held_.find(term.partition);
         const bool ours = held != held_.end() && held->second.term == term;
-        bool locked = false;
-        if (ours && held->second.session != 0) {
-            // A proxy that hands sessions around would take the lock away without a word.
-            Rows row = connection.Query(
-                fmt::format("SELECT IS_USED_LOCK({}) = CONNECTION_ID()", LockName(term.partition)));
-            locked = HoldsLock(term.partition) && row.Next() && row.Int(0) == 1;
-            if (!locked) {
-                held_.erase(held);
-                return Fail(ErrorCode::kFenced,
-                            "the session that held the leader's lock has ended");
-            }
-        } else if (ours) {
-            locked = TakeLock(connection, term.partition);
-            if (locked) held->second.session = session_.generation();
-        }
+        // The lock is gone if its session has ended, or if a proxy hands sessions around. Then the
+        // row says so, and others wait for the ttl again; it also tells whether somebody was
+        // quicker.
+        const bool locked = ours && (StillLocked(connection, term.partition) ||
+                                     TakeLock(connection, term.partition));
+        if (ours) held->second.session = locked ? session_.generation() : 0;
         connection.Run(
             fmt::format("UPDATE {}leases SET expires = {}, locked = {} WHERE {} AND "
                         "expires > UTC_TIMESTAMP(3)",
@@ -162,17 +166,6 @@ Result<void> Leases::Resign(const Term& term) {
         const auto held = held_.find(term.partition);
         if (held != held_.end() && held->second.term == term) Forget(connection, term.partition);
         return {};
-    });
-}
-
-Result<std::optional<LeaderRow>> Leases::Leader(Partition partition) {
-    return session_.Retry([&](Connection& connection) -> Result<std::optional<LeaderRow>> {
-        Rows row = connection.Query(
-            fmt::format("SELECT node, address, epoch FROM {}leases WHERE partition_id = {} AND "
-                        "nonce <> 0 AND expires > UTC_TIMESTAMP(3)",
-                        options_.prefix, partition));
-        if (!row.Next()) return std::nullopt;
-        return LeaderRow{NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), row.Unsigned(2)};
     });
 }
 
@@ -197,24 +190,16 @@ Result<void> Leases::Announce(const NodeRow& node, Duration ttl) {
     });
 }
 
-Result<std::vector<NodeRow>> Leases::Nodes() {
-    return session_.Retry([&](Connection& connection) -> Result<std::vector<NodeRow>> {
-        std::vector<NodeRow> nodes;
-        Rows row = connection.Query(
-            fmt::format("SELECT node, address, version, started_at_ms FROM {}nodes WHERE "
-                        "expires > UTC_TIMESTAMP(3) ORDER BY node",
-                        options_.prefix));
-        while (row.Next()) {
-            nodes.push_back({NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), Text(row.Bytes(2)),
-                             Time(Duration(row.Int(3)))});
-        }
-        return nodes;
-    });
-}
-
 bool Leases::HoldsLock(Partition partition) const {
     const auto held = held_.find(partition);
     return held != held_.end() && held->second.session == session_.generation();
+}
+
+bool Leases::StillLocked(Connection& connection, Partition partition) const {
+    if (!HoldsLock(partition)) return false;
+    Rows row = connection.Query(
+        fmt::format("SELECT IS_USED_LOCK({}) = CONNECTION_ID()", LockName(partition)));
+    return row.Next() && row.Int(0) == 1;
 }
 
 bool Leases::TakeLock(Connection& connection, Partition partition) {

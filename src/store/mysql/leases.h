@@ -1,13 +1,16 @@
-// Leases: who leads each partition and which schedulers are there.
+// Leases: taking, keeping and giving up the lead of a partition, and being there as a scheduler.
+// Who only wants to know asks a Reader.
 //
 // Two things tell. The table `leases` says until when a term holds, by the server's clock, and
 // `terms` is the fence; both change in one transaction, and they are the truth. Beside them the
 // leader's session holds a named lock (GET_LOCK), which the server frees at once when the session
-// ends: a follower that finds it free need not wait for the ttl. A leader whose session ended must
-// therefore take its term for lost.
+// ends: a follower that finds it free, although the row says that the leader has it, need not wait
+// for the ttl. A leader whose session ended takes the lock again with its next renewal, or says in
+// the row that it has none; if a follower was quicker, the row is not its own any more.
 //
 // All of it is on one connection that is used for nothing else, by one thread, so that neither
-// commits nor reads delay a renewal.
+// commits nor reads delay a renewal. A call that is not answered ends after about a quarter of the
+// ttl, so that it can be made once more before the ttl is over.
 #pragma once
 
 #include <map>
@@ -29,9 +32,7 @@ class Leases {
     Result<Term> Acquire(const Candidate& candidate);
     Result<void> Renew(const Term& term, Duration ttl);
     Result<void> Resign(const Term& term);
-    Result<std::optional<LeaderRow>> Leader(Partition partition);
     Result<void> Announce(const NodeRow& node, Duration ttl);
-    Result<std::vector<NodeRow>> Nodes();
 
   private:
     // A term that began here, and the session that then held the lock; 0 if another session did.
@@ -49,7 +50,11 @@ class Leases {
 
     Result<Term> TryAcquire(Connection& connection, const Candidate& candidate);
     std::optional<Lease> Read(Connection& connection, Partition partition, bool for_update);
+    void LimitTime(Duration ttl);
+    // By what we know.
     bool HoldsLock(Partition partition) const;
+    // By what the server says.
+    bool StillLocked(Connection& connection, Partition partition) const;
     bool TakeLock(Connection& connection, Partition partition);
     void ReleaseLock(Connection& connection, Partition partition);
     void Forget(Connection& connection, Partition partition);

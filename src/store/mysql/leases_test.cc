@@ -13,23 +13,72 @@ class MysqlLeaseTest : public MysqlStoreTest {
     std::string holder() const { return LockHolder(database_.name()); }
 };
 
-// An operator, or a proxy, ends the session that holds the leader's lock.
-TEST_F(MysqlLeaseTest, AKilledLockSessionEndsTheTerm) {
+// An operator, or a proxy, ends the session that holds the leader's lock. Nobody else was quicker:
+// the leader takes it again and leads on.
+TEST_F(MysqlLeaseTest, AKilledLockSessionIsReplacedByTheNextRenewal) {
     const auto store = Open();
+    const auto follower = Open();
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
-    ASSERT_TRUE(Renew(*store, *term));
+    const std::int64_t session = Until(holder());
 
-    Root().Run(fmt::format("KILL {}", Until(holder())));
+    Root().Run(fmt::format("KILL {}", session));
     Until("SELECT NOT (" + holder() + ")");
     const Result<void> renewed = Renew(*store, *term);
 
+    ASSERT_TRUE(renewed) << renewed.error().detail;
+    EXPECT_NE(Until(holder()), session);
+    EXPECT_EQ(Acquire(*follower, "node-b").error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(Renew(*store, *term));
+    EXPECT_TRUE(Commit(*store, MakeBatch(*term, 1, {})));
+}
+
+// The same, and a follower is quicker.
+TEST_F(MysqlLeaseTest, AKilledLockSessionEndsTheTermIfAFollowerWasQuicker) {
+    const auto store = Open();
+    const auto follower = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+
+    Root().Run(fmt::format("KILL {}", Until(holder())));
+    Until("SELECT NOT (" + holder() + ")");
+    const Result<Term> next = Acquire(*follower, "node-b");
+    const Result<void> renewed = Renew(*store, *term);
+
+    ASSERT_TRUE(next) << next.error().detail;
     ASSERT_FALSE(renewed);
     EXPECT_EQ(renewed.error().code, ErrorCode::kFenced) << renewed.error().detail;
-    const Result<Term> again = Acquire(*store, "node-a");
-    ASSERT_TRUE(again) << again.error().detail;
-    EXPECT_GT(again->epoch, term->epoch);
-    EXPECT_TRUE(Renew(*store, *again));
+    EXPECT_TRUE(Renew(*follower, *next));
+}
+
+// The server does not answer for a while, less than a ttl. One renewal is lost, the next one saves
+// the term, although the server still keeps the session that has the lock.
+TEST_F(MysqlLeaseTest, OneUnansweredRenewalDoesNotCostTheLead) {
+    constexpr Duration kTtl{12'000};
+    const auto store = Open();
+    const auto follower = Open();
+    const Result<Term> term = Acquire(*store, "node-a", kTtl);
+    ASSERT_TRUE(term);
+    const auto renew = [&] {
+        return Await<void>([&](Done<void> done) { store->Renew(*term, kTtl, std::move(done)); });
+    };
+    ASSERT_TRUE(renew());
+    TestServer().process().Pause();
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<void> lost = renew();
+    const auto time = std::chrono::steady_clock::now() - begin;
+    TestServer().process().Continue();
+
+    EXPECT_FALSE(lost);
+    EXPECT_LT(time, kTtl * 3 / 4) << "there must be time left to ask again";
+    Result<void> renewed = renew();
+    for (int i = 0; i < 400 && !renewed; ++i) {
+        ASSERT_NE(renewed.error().code, ErrorCode::kFenced) << renewed.error().detail;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // The pause after a failure.
+        renewed = renew();
+    }
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+    EXPECT_EQ(Acquire(*follower, "node-b").error().code, ErrorCode::kConflict);
 }
 
 // The leader's process is killed; the server notices at once that its session is gone.
@@ -105,6 +154,33 @@ TEST_F(MysqlLeaseTest, ASlowCommitDoesNotDelayARenewal) {
     EXPECT_EQ(answer.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
     other.Run("ROLLBACK");
     EXPECT_TRUE(answer.get());
+}
+
+// The console asks who leads, over and over, while an election waits behind somebody's lock. The
+// questions have connections of their own.
+TEST_F(MysqlLeaseTest, WhoLeadsIsAnsweredWhileTheLeaseSessionIsBusy) {
+    const auto leader = Open();
+    const auto store = Open();
+    ASSERT_TRUE(Acquire(*leader, "node-a"));
+    Expire();
+    Connection other = database_.Root();
+    other.Run("START TRANSACTION;SELECT * FROM takt_terms FOR UPDATE");
+    const auto elected = std::make_shared<std::promise<Result<Term>>>();
+    auto election = elected->get_future();
+    store->Acquire({.node = NodeId("node-b"), .address = "http://node", .ttl = kLong},
+                   [elected](Result<Term> term) { elected->set_value(std::move(term)); });
+    WaitingSession();
+
+    const auto who = Await<std::optional<LeaderRow>>(
+        [&](Done<std::optional<LeaderRow>> done) { store->Leader(0, std::move(done)); });
+    const auto nodes = Await<std::vector<NodeRow>>(
+        [&](Done<std::vector<NodeRow>> done) { store->Nodes(std::move(done)); });
+
+    EXPECT_TRUE(who) << who.error().detail;
+    EXPECT_TRUE(nodes) << nodes.error().detail;
+    EXPECT_EQ(election.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+    other.Run("ROLLBACK");
+    EXPECT_TRUE(election.get());
 }
 
 // Three schedulers start at the same moment against an empty database.

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/url.h"
+
 namespace takt::internal {
 namespace {
 
@@ -77,6 +79,8 @@ Result<void> Set(MysqlOptions& options, std::string_view name, const std::string
 }  // namespace
 
 Result<MysqlOptions> ParseMysqlUrl(std::string_view url) {
+    // A / or ? of a password would end it, and the rest be shown as the name of a database.
+    if (const Result<UrlParts> parts = SplitUrl(url); !parts) return Bad(parts.error().detail);
     const auto parsed = boost::urls::parse_uri(url);
     // What the parser says may quote the URL, and with it the password.
     if (!parsed || parsed->scheme() != "mysql" || !parsed->has_authority()) {

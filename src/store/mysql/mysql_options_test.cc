@@ -38,14 +38,27 @@ TEST(MysqlOptionsTest, AUrlSaysWhereAndHow) {
 
 // What goes wrong in a configuration file; and the file's errors end in logs and tickets.
 TEST(MysqlOptionsTest, WhatIsWrongIsNamedWithoutThePassword) {
-    for (const char* url :
-         {"mysql:", "mysql://", "mysql://u:secret@h", "mysql://u:secret@h/",
-          "mysql://u:secret@h/a/b", "mysql://u:secret@h:0/d", "mysql://u:secret@h:70000/d",
-          "mysql://u:secret@h:x/d", "mysql://u:sec ret@h/d", "mysql://u:secret@h/d?pool=0",
-          "mysql://u:secret@h/d?pool=999", "mysql://u:secret@h/d?timeout=-1",
-          "mysql://u:secret@h/d?prefix=a%60b", "mysql://u:secret@h/d?tls=yes",
-          "mysql://u:secret@h/d?ca=/x", "mysql://u:secret@h/d?tls=1&cert=/x",
-          "mysql://u:secret@h/d?password=secret"}) {
+    for (const char* url : {"mysql:",
+                            "mysql://",
+                            "mysql://u:secret@h",
+                            "mysql://u:secret@h/",
+                            "mysql://u:secret@h/a/b",
+                            "mysql://u:secret@h:0/d",
+                            "mysql://u:secret@h:70000/d",
+                            "mysql://u:secret@h:x/d",
+                            "mysql://u:sec ret@h/d",
+                            "mysql://u:secret@h/d?pool=0",
+                            "mysql://u:secret@h/d?pool=999",
+                            "mysql://u:secret@h/d?timeout=-1",
+                            "mysql://u:secret@h/d?prefix=a%60b",
+                            "mysql://u:secret@h/d?tls=yes",
+                            "mysql://u:secret@h/d?ca=/x",
+                            "mysql://u:secret@h/d?tls=1&cert=/x",
+                            "mysql://u:secret@h/d?password=secret",
+                            "mysql://u:1/secret@h",
+                            "mysql://u:1/secret@h/d",
+                            "mysql://u:se/secret@h/d",
+                            "mysql://u:12?secret=1@h/d"}) {
         const auto options = ParseMysqlUrl(url);
         ASSERT_FALSE(options) << url;
         EXPECT_EQ(options.error().code, ErrorCode::kInvalid) << url;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/mysql/batch_sql.h"
 #include "store/mysql/judge.h"
 #include "store/mysql/leases.h"
 #include "store/mysql/reader.h"
@@ -25,7 +26,8 @@ StoreLimits LimitsOf(const Server& server) {
     // Beyond 2000 changes a transaction takes longer for each of them, and delays its answer.
     return {.changes_max = 2000,
             .bytes_max = std::min<std::size_t>(bytes, 16u << 20),
-            .pipeline_max = 2};
+            .pipeline_max = 2,
+            .purge_max = kPurgeMax};
 }
 
 class MysqlStore final : public Store {
@@ -34,7 +36,7 @@ class MysqlStore final : public Store {
         : options_(options),
           limits_(LimitsOf(server)),
           leases_(options_),
-          writer_(options_, server.packet_bytes_max - kPacketOverhead, !server.statement_binlog) {
+          writer_(options_, server, server.packet_bytes_max - kPacketOverhead) {
         for (std::size_t i = 0; i < options_.readers; ++i) {
             readers_.push_back(std::make_unique<Reader>(options_));
             threads_.emplace_back([this, reader = readers_.back().get()] {
@@ -78,7 +80,7 @@ class MysqlStore final : public Store {
 
     void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
         Run<std::optional<LeaderRow>>(
-            lease_calls_, [partition](Leases& leases) { return leases.Leader(partition); },
+            reads_, [partition](Reader& reader) { return reader.Leader(partition); },
             std::move(done));
     }
 
@@ -90,7 +92,7 @@ class MysqlStore final : public Store {
 
     void Nodes(Done<std::vector<NodeRow>> done) override {
         Run<std::vector<NodeRow>>(
-            lease_calls_, [](Leases& leases) { return leases.Nodes(); }, std::move(done));
+            reads_, [](Reader& reader) { return reader.Nodes(); }, std::move(done));
     }
 
     void Commit(BatchPtr batch, Done<void> done) override {

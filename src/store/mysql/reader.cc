@@ -21,7 +21,24 @@ constexpr std::string_view kSetup = "SET SESSION TRANSACTION ISOLATION LEVEL REP
 // MariaDB turns an IN list of 1000 into a subquery, whose plan may be a scan.
 constexpr std::size_t kIdsMax = 500;
 
+// Of a page of Load. Rows differ in size a thousandfold, so the first query asks for few.
+constexpr std::size_t kPageBytes = 4 << 20;
+constexpr std::size_t kFirstRows = 100;
+constexpr std::size_t kRowsMin = 4;
+
 }  // namespace
+
+std::size_t PageSize::next() const {
+    if (full()) return 0;
+    const std::size_t room = rows_max_ - rows_;
+    if (rows_ == 0) return std::min(kFirstRows, room);
+    const std::size_t row_bytes = std::max<std::size_t>(bytes_ / rows_, 1);
+    return std::min(std::max((kPageBytes - bytes_) / row_bytes, kRowsMin), room);
+}
+
+bool PageSize::full() const {
+    return rows_ >= rows_max_ || bytes_ >= kPageBytes;
+}
 
 std::string Render(const sql::Query& query) {
     std::string text;
@@ -76,63 +93,79 @@ Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
 }
 
 Result<LoadPage> Reader::LoadTasks(Partition partition, std::string_view after) {
-    const std::string queries[] = {
-        LastSerial(partition),
-        fmt::format(
-            "SELECT id, record FROM {}tasks WHERE id > {} AND partition_id = {} ORDER BY id "
-            "LIMIT {}",
-            options_.prefix, TextLiteral(after), partition, options_.load_page_rows + 1),
-        fmt::format("SELECT name, value FROM {}settings WHERE partition_id = {} ORDER BY name",
-                    options_.prefix, partition),
-        fmt::format("SELECT id, record FROM {}workers WHERE partition_id = {} ORDER BY id",
-                    options_.prefix, partition),
-    };
-    // Settings and workers are on the first page only.
-    std::vector<Rows> rows = Query(std::span(queries, after.empty() ? 4 : 2));
     LoadPage page;
-    if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
     page.next = "e0";
-    std::string last;
-    for (std::size_t count = 0; rows[1].Next(); ++count) {
-        if (count == options_.load_page_rows) {
-            page.next = "t" + last;
-            break;
+    PageSize size(options_.load_page_rows);
+    std::string last(after);
+    for (bool begin = true;; begin = false) {
+        const std::size_t wanted = size.next();
+        const std::string queries[] = {
+            LastSerial(partition),
+            fmt::format(
+                "SELECT id, record FROM {}tasks WHERE id > {} AND partition_id = {} ORDER BY id "
+                "LIMIT {}",
+                options_.prefix, TextLiteral(last), partition, wanted + 1),
+            fmt::format("SELECT name, value FROM {}settings WHERE partition_id = {} ORDER BY name",
+                        options_.prefix, partition),
+            fmt::format("SELECT id, record FROM {}workers WHERE partition_id = {} ORDER BY id",
+                        options_.prefix, partition),
+        };
+        // Settings and workers are on the first page only.
+        const bool first = begin && after.empty();
+        std::vector<Rows> rows = Query(std::span(queries, first ? 4 : 2));
+        if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
+        if (first) AddBeginning(rows[2], rows[3], page);
+        std::size_t count = 0;
+        while (count < wanted && rows[1].Next()) {
+            ++count;
+            size.Add(rows[1].bytes());
+            last = rows[1].Bytes(0);
+            auto task = sql::ReadTaskOrTell(last, rows[1].Bytes(1));
+            if (task) page.tasks.push_back(std::move(*task));
         }
-        last = rows[1].Bytes(0);
-        auto task = sql::ReadTaskOrTell(last, rows[1].Bytes(1));
-        if (task) page.tasks.push_back(std::move(*task));
+        if (count < wanted || !rows[1].Next()) return page;
+        if (!size.full()) continue;
+        page.next = "t" + last;
+        return page;
     }
-    if (!after.empty()) return page;
-    while (rows[2].Next()) {
-        page.settings.push_back({Text(rows[2].Bytes(0)), Text(rows[2].Bytes(1))});
+}
+
+void Reader::AddBeginning(Rows& settings, Rows& workers, LoadPage& page) {
+    while (settings.Next()) {
+        page.settings.push_back({Text(settings.Bytes(0)), Text(settings.Bytes(1))});
     }
-    while (rows[3].Next()) {
-        page.workers.push_back(sql::ReadWorker(rows[3].Bytes(0), rows[3].Bytes(1)));
+    while (workers.Next()) {
+        page.workers.push_back(sql::ReadWorker(workers.Bytes(0), workers.Bytes(1)));
     }
-    return page;
 }
 
 Result<LoadPage> Reader::LoadExecutions(Partition partition, Serial after) {
-    const std::string queries[] = {
-        LastSerial(partition),
-        fmt::format("SELECT {} FROM {}live FORCE INDEX (PRIMARY) WHERE serial > {} AND "
-                    "(serial >> 14) & 255 = {} ORDER BY serial LIMIT {}",
-                    sql::kExecutionColumns, options_.prefix, after, partition,
-                    options_.load_page_rows + 1),
-    };
-    std::vector<Rows> rows = Query(queries);
     LoadPage page;
-    if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
+    PageSize size(options_.load_page_rows);
     sql::ExecutionReader reader;
-    page.executions.reserve(options_.load_page_rows);
-    while (rows[1].Next()) {
-        if (page.executions.size() == options_.load_page_rows) {
-            page.next = "e" + std::to_string(page.executions.back().serial);
-            break;
+    // Ends: each turn but the last adds rows, up to a full page.
+    for (;;) {
+        const std::size_t wanted = size.next();
+        const std::string queries[] = {
+            LastSerial(partition),
+            fmt::format("SELECT {} FROM {}live FORCE INDEX (PRIMARY) WHERE serial > {} AND "
+                        "(serial >> 14) & 255 = {} ORDER BY serial LIMIT {}",
+                        sql::kExecutionColumns, options_.prefix, after, partition, wanted + 1),
+        };
+        std::vector<Rows> rows = Query(queries);
+        if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
+        std::size_t count = 0;
+        while (count < wanted && rows[1].Next()) {
+            ++count;
+            size.Add(rows[1].bytes());
+            page.executions.push_back(reader.Read(rows[1]));
         }
-        page.executions.push_back(reader.Read(rows[1]));
+        if (count < wanted || !rows[1].Next()) return page;
+        after = page.executions.back().serial;
+        if (!size.full()) continue;
+        page.next = "e" + std::to_string(after);
+        return page;
     }
-    return page;
 }
 
 Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
@@ -260,6 +293,28 @@ Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
     std::vector<Event> found;
     while (rows.Next()) found.push_back(sql::ReadEvent(rows.Unsigned(0), rows.Bytes(1)));
     return found;
+}
+
+Result<std::optional<LeaderRow>> Reader::Leader(Partition partition) {
+    Rows row = QueryOne(
+        fmt::format("SELECT node, address, epoch FROM {}leases WHERE partition_id = {} AND "
+                    "nonce <> 0 AND expires > UTC_TIMESTAMP(3)",
+                    options_.prefix, partition));
+    if (!row.Next()) return std::nullopt;
+    return LeaderRow{NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), row.Unsigned(2)};
+}
+
+Result<std::vector<NodeRow>> Reader::Nodes() {
+    std::vector<NodeRow> nodes;
+    Rows row =
+        QueryOne(fmt::format("SELECT node, address, version, started_at_ms FROM {}nodes WHERE "
+                             "expires > UTC_TIMESTAMP(3) ORDER BY node",
+                             options_.prefix));
+    while (row.Next()) {
+        nodes.push_back({NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), Text(row.Bytes(2)),
+                         Time(Duration(row.Int(3)))});
+    }
+    return nodes;
 }
 
 }  // namespace takt::internal::mysql

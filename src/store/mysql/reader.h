@@ -13,6 +13,22 @@
 
 namespace takt::internal::mysql {
 
+// How many rows the next query of a Load page asks for, so that a page is some megabytes however
+// large its rows are. Answers are in memory as a whole, and their time is limited.
+class PageSize {
+  public:
+    explicit PageSize(std::size_t rows_max) : rows_max_(rows_max) {}
+
+    std::size_t next() const;
+    bool full() const;
+    void Add(std::size_t row_bytes) { ++rows_, bytes_ += row_bytes; }
+
+  private:
+    const std::size_t rows_max_;
+    std::size_t rows_ = 0;
+    std::size_t bytes_ = 0;
+};
+
 // The query with its parameters as literals. Question marks stand for parameters only: all other
 // text of such a query is our own.
 std::string Render(const sql::Query& query);
@@ -33,11 +49,14 @@ class Reader {
     Result<std::vector<LogChunk>> ReadLog(const ExecutionId& execution, Serial after,
                                           std::size_t limit);
     Result<std::vector<Event>> ReadEvents(Serial after, std::size_t limit);
+    Result<std::optional<LeaderRow>> Leader(Partition partition);
+    Result<std::vector<NodeRow>> Nodes();
 
   private:
     // What the queries return, in their order, all of one state.
     std::vector<Rows> Query(std::span<const std::string> queries);
     Rows QueryOne(const std::string& query);
+    static void AddBeginning(Rows& settings, Rows& workers, LoadPage& page);
     Result<LoadPage> LoadTasks(Partition partition, std::string_view after);
     Result<LoadPage> LoadExecutions(Partition partition, Serial after);
     std::string LastSerial(Partition partition) const;

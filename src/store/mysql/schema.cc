@@ -109,8 +109,9 @@ constexpr std::array<std::string_view, 10> kVersion1 = {
     expires DATETIME(3) NOT NULL))",
 };
 
-// A payload of a megabyte, its result and its task's payload must fit, escaped.
-constexpr std::size_t kPacketBytesMin = 4 << 20;
+// The largest row has a task's payload, what overrides it and a result, of a megabyte each. Escaped
+// that may be twice as much, and the other rows of its statement are a quarter of a megabyte.
+constexpr std::size_t kPacketBytesMin = 8 << 20;
 
 constexpr unsigned kReadOnlyMode = 1836;  // Only MySQL has it.
 

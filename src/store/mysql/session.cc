@@ -22,7 +22,7 @@ Connection& Session::Get() {
     if (connection_) return *connection_;
     if (failure_ && now < retry_at_) throw *failure_;
     try {
-        connection_.emplace(options_);
+        connection_.emplace(options_, timeout_);
         if (!setup_.empty()) connection_->Run(setup_);
     } catch (const MysqlError& error) {
         Drop();

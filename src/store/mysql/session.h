@@ -2,6 +2,7 @@
 // too often.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +16,11 @@ class Session {
   public:
     // `setup` is run on each new connection.
     Session(const MysqlOptions& options, std::string setup)
-        : options_(options), setup_(std::move(setup)) {}
+        : options_(options), setup_(std::move(setup)), timeout_(options.timeout) {}
+
+    // How long the server may take, from the next connection on; at first the options' timeout.
+    void set_timeout(std::chrono::seconds timeout) { timeout_ = timeout; }
+    std::chrono::seconds timeout() const { return timeout_; }
 
     // An open connection that answered a moment ago. Throws MysqlError; shortly after a failed
     // attempt the same error again, without another attempt.
@@ -43,6 +48,7 @@ class Session {
   private:
     const MysqlOptions& options_;
     const std::string setup_;
+    std::chrono::seconds timeout_;
     std::optional<Connection> connection_;
     std::uint64_t generation_ = 0;
     Steady used_{};

@@ -1,11 +1,11 @@
 #include "store/mysql/writer.h"
 
 #include <fmt/core.h>
+#include <mysqld_error.h>
 
 #include <algorithm>
 #include <thread>
 
-#include "store/mysql/batch_sql.h"
 #include "store/mysql/judge.h"
 
 namespace takt::internal::mysql {
@@ -16,6 +16,10 @@ namespace {
 // lock waits take their own time first, which bounds the whole to a few of them.
 constexpr int kAttemptsMax = 4;
 constexpr Duration kRetryDelay{10};
+
+// What a batch that was not answered in time is given at the most: far more than the largest takes
+// on a busy server. A server that hangs is still noticed in the options' timeout, the first time.
+constexpr std::chrono::seconds kAnswerMax{60};
 
 // Of one lock: a third of the time that an operation has, so that the answer still comes in time.
 std::string Setup(const MysqlOptions& options, bool read_committed) {
@@ -31,29 +35,59 @@ std::string Setup(const MysqlOptions& options, bool read_committed) {
 
 }  // namespace
 
-Writer::Writer(const MysqlOptions& options, std::size_t packet_bytes_max, bool read_committed)
+Writer::Writer(const MysqlOptions& options, const Server& server, std::size_t packet_bytes)
     : options_(options),
-      packet_bytes_max_(packet_bytes_max),
-      session_(options, Setup(options, read_committed)) {}
+      server_bytes_max_(server.packet_bytes_max),
+      packet_bytes_(packet_bytes),
+      session_(options, Setup(options, !server.statement_binlog)) {}
 
 Result<void> Writer::Commit(const Batch& batch) {
-    const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_max_);
+    const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_);
+    for (const std::string& packet : sql.packets) {
+        // The server would end the session for it, each time.
+        if (packet.size() + 1 < server_bytes_max_) continue;
+        return Fail(ErrorCode::kInvalid,
+                    fmt::format("a change takes {} bytes as SQL, and {} takes packets of {}; set "
+                                "max_allowed_packet to more and restart Takt",
+                                packet.size(), Describe(options_), server_bytes_max_));
+    }
+    return Try(batch, sql);
+}
+
+void Writer::GrantTime(bool late) {
+    const auto longest = std::max(kAnswerMax, options_.timeout);
+    session_.set_timeout(late ? std::min(session_.timeout() * 2, longest) : options_.timeout);
+}
+
+Result<void> Writer::Try(const Batch& batch, const BatchSql& sql) {
     const Steady deadline = SteadyClock::now() + options_.timeout;
     for (int attempt = 1;; ++attempt) {
         std::size_t packet = 0;
         bool sent = false;  // Whether COMMIT was.
+        Steady begin = Steady::max();
         try {
             Connection& connection = session_.Get();
+            begin = SteadyClock::now();
             for (; packet < sql.packets.size(); ++packet) {
                 sent = packet + 1 == sql.packets.size();
                 connection.Run(sql.packets[packet]);
+            }
+            if (session_.timeout() != options_.timeout) {
+                // That was the slow one. With as much time for all, one that hangs is noticed late.
+                GrantTime(false);
+                session_.Drop();
             }
             return {};
         } catch (const MysqlError& error) {
             Error verdict = Judge(error, options_);
             if (error.lost()) {
                 session_.Drop();
-                if (sent) verdict.code = ErrorCode::kUnknown;
+                GrantTime(begin != Steady::max() &&
+                          SteadyClock::now() - begin >= session_.timeout());
+                // A packet that is too large is not even read.
+                if (sent && error.code() != ER_NET_PACKET_TOO_LARGE) {
+                    verdict.code = ErrorCode::kUnknown;
+                }
                 return std::unexpected(std::move(verdict));
             }
             Rollback();

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "store/mysql/batch_sql.h"
+#include "store/mysql/schema.h"
 #include "store/mysql/session.h"
 #include "store/store.h"
 
@@ -11,19 +13,25 @@ namespace takt::internal::mysql {
 
 class Writer {
   public:
-    Writer(const MysqlOptions& options, std::size_t packet_bytes_max, bool read_committed);
+    // `packet_bytes` is where batches are cut; one change may be larger, up to what `server` takes.
+    Writer(const MysqlOptions& options, const Server& server, std::size_t packet_bytes);
 
     // See Store::Commit. A transaction that the server gave up for the sake of another runs again,
-    // a few times.
+    // a few times. One that the server did not answer in time gets more of it the next time: what
+    // takes longer than the timeout must not be repeated for ever.
     Result<void> Commit(const Batch& batch);
 
   private:
+    Result<void> Try(const Batch& batch, const BatchSql& sql);
+    // `late`: the server got the batch, and did not answer in the time that it had.
+    void GrantTime(bool late);
     // Why the fence let the batch not pass; success if it was applied before.
     Result<void> AskTerm(const Term& term, std::uint64_t sequence);
     void Rollback();
 
     const MysqlOptions& options_;
-    const std::size_t packet_bytes_max_;
+    const std::size_t server_bytes_max_;
+    const std::size_t packet_bytes_;
     Session session_;
 };
 

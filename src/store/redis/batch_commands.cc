@@ -73,7 +73,8 @@ class BatchWriter {
     void operator()(const Purge& change) {
         const Serial end = SerialAt(change.events_before);
         first_.Own("purge", change.finished_before.time_since_epoch().count(),
-                   end == 0 ? std::string() : StreamId(end - 1), change.count_max);
+                   end == 0 ? std::string() : StreamId(end - 1),
+                   std::min(change.count_max, kPurgeMax));
     }
 
     Call Finish(const Batch& batch) {

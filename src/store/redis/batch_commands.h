@@ -1,12 +1,18 @@
 // BatchCommands: a batch as the call of the commit script.
 #pragma once
 
+#include <cstdint>
+
 #include "store/redis/client.h"
 #include "store/redis/keys.h"
 #include "store/redis/redis_options.h"
 #include "store/store.h"
 
 namespace takt::internal::redis {
+
+// Executions that one Purge deletes: as many as changes of a commit, since a script holds up
+// everybody else (30,000 would take some tenths of a second).
+constexpr std::uint32_t kPurgeMax = 1000;
 
 // Few commands per change: one HSET for an execution, and one ZADD or ZREM per index and batch,
 // however many rows it moves.

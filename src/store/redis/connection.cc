@@ -153,14 +153,15 @@ void Connection::Greet() {
     greeting_ = true;
     in_flight_.push_back(
         {replies, {}, Deadline::max(), [this](auto answer) { Greeted(std::move(answer)); }});
-    writing_ = {std::make_shared<const std::string>(std::move(text))};
-    const auto written = [this](error_code error, std::size_t) {
-        writing_.clear();
+    writing_ = std::make_shared<const std::vector<Bytes>>(
+        1, std::make_shared<const std::string>(std::move(text)));
+    const auto written = [this, held = writing_](error_code error, std::size_t) {
+        writing_.reset();
         if (error) return Fail(Failure::Kind::kNotSent, error.message());
         // The answers may be quicker than this.
         if (state_ == State::kReady) Write();
     };
-    const auto buffer = asio::buffer(*writing_.front());
+    const auto buffer = asio::buffer(*writing_->front());
     if (tls_) {
         asio::async_write(*tls_, buffer, Guard(written));
     } else {
@@ -226,7 +227,7 @@ void Connection::Reset() {
     error_code ignored;  // Whatever closing says, the socket is gone.
     socket_.close(ignored);
     tls_.reset();
-    writing_.clear();
+    writing_.reset();
 }
 
 void Connection::Pause() {
@@ -243,19 +244,21 @@ void Connection::Pause() {
 // --- Sending and receiving ---------------------------------------------------------------------
 
 void Connection::Write() {
-    if (!writing_.empty() || pending_.empty() || state_ != State::kReady) return;
+    if (writing_ || pending_.empty() || state_ != State::kReady) return;
     std::vector<asio::const_buffer> buffers;
+    std::vector<Bytes> parts;
     for (Request& request : pending_) {
         for (Bytes& part : request.parts) {
             if (part->empty()) continue;
             buffers.push_back(asio::buffer(*part));
-            writing_.push_back(std::move(part));
+            parts.push_back(std::move(part));
         }
         in_flight_.push_back({request.replies, {}, request.deadline, std::move(request.done)});
     }
     pending_.clear();
-    const auto written = [this](error_code error, std::size_t) {
-        writing_.clear();
+    writing_ = std::make_shared<const std::vector<Bytes>>(std::move(parts));
+    const auto written = [this, held = writing_](error_code error, std::size_t) {
+        writing_.reset();
         if (error) return Fail(Failure::Kind::kLost, error.message());
         Write();
     };

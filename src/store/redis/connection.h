@@ -125,7 +125,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     std::deque<Request> pending_;
     std::deque<InFlight> in_flight_;
-    std::vector<Bytes> writing_;
+    // What is being written. Also held by the write itself, which over TLS goes on for a while
+    // after Reset has forgotten it here.
+    std::shared_ptr<const std::vector<Bytes>> writing_;
     std::unique_ptr<redisReader, ReaderFree> reader_;
     std::array<char, 64 * 1024> input_;
 };

@@ -37,4 +37,13 @@ PartitionKeys::PartitionKeys(std::string_view name_space, Partition p)
 GlobalKeys::GlobalKeys(std::string_view name_space)
     : prefix(fmt::format("{{{}}}:", name_space)), slot(SlotOf(name_space)) {}
 
+Result<void> CheckLayout(std::string_view stored) {
+    if (stored.empty() || stored == kLayout) return {};
+    return Fail(ErrorCode::kInvalid,
+                "the data in Redis is of a newer Takt (layout " +
+                    std::string(stored.substr(0, 20)) + ", this one knows " + std::string(kLayout) +
+                    "); use that version, or another namespace (?namespace=…)",
+                "store");
+}
+
 }  // namespace takt::internal::redis

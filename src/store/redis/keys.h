@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/id.h"
 #include "model/status.h"
 #include "store/redis/topology.h"
@@ -41,6 +42,13 @@ struct PartitionKeys {
     const std::string prefix;
     const Slot slot;
 };
+
+// How rows are kept under these keys: the field `layout` of the hash `meta`. A change that this
+// version could not read gets the next number.
+constexpr std::string_view kLayout = "1";
+// `stored` is empty where nothing is stored yet. kInvalid, with a sentence for the operator, if it
+// is not the layout that this version knows.
+Result<void> CheckLayout(std::string_view stored);
 
 struct GlobalKeys {
     explicit GlobalKeys(std::string_view name_space);

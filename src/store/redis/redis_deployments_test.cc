@@ -3,27 +3,17 @@
 
 #include "store/redis/keys.h"
 #include "store/redis/redis_fixture.h"
+#include "store/testing/certificates.h"
 
 namespace takt::internal::redis {
 namespace {
 
-// An authority, a server's certificate for 127.0.0.1 and a client's.
+// For 127.0.0.1.
 class Certificates {
   public:
     Certificates() {
-        const auto run = [&](const std::string& arguments) {
-            const auto done = RunProgram(
-                {"sh", "-c", "cd " + directory_.path().string() + " && openssl " + arguments});
-            EXPECT_TRUE(done) << done.error().detail;
-        };
-        std::ofstream(directory_.File("ext")) << "subjectAltName=IP:127.0.0.1\n";
-        run("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem");
-        for (const std::string name : {"server", "client"}) {
-            run("req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + name +
-                ".key -out " + name + ".csr");
-            run("x509 -req -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 " +
-                "-extfile ext -out " + name + ".pem");
-        }
+        const Result<void> made = MakeCertificates(directory_);
+        EXPECT_TRUE(made) << made.error().detail;
     }
     std::string File(const std::string& name) const { return directory_.File(name); }
 
@@ -65,6 +55,43 @@ TEST(RedisTls, CertificatesAreCheckedBothWays) {
     const auto file = RedisStore::Open(place + "?ca=/no/such/file");
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().code, ErrorCode::kInvalid);
+}
+
+// A server behind TLS stalls in the middle of large commits. Each is given up in its time, while
+// its bytes are still on their way; the sanitizers watch who holds them.
+TEST(RedisTls, ACommitThatIsGivenUpKeepsItsBytesUntilTheWriteEnds) {
+    const Certificates files;
+    const auto server =
+        StartServer({"--port", "0", "--tls-port", "{port}", "--tls-cert-file",
+                     files.File("server.pem"), "--tls-key-file", files.File("server.key"),
+                     "--tls-ca-cert-file", files.File("ca.pem"), "--tls-auth-clients", "no"});
+    const auto store =
+        OpenStoreAt("rediss://127.0.0.1:" + std::to_string(server->port()) +
+                    "?timeout=300ms&connect_timeout=200ms&ca=" + files.File("ca.pem"));
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    std::vector<Change> changes;
+    for (int i = 0; i < 7; ++i) {
+        Execution row = make.Fire("t-1", "e-" + std::to_string(i));
+        row.payload = Text(std::string(1 << 20, 'x'));
+        changes.push_back(ExecutionChange{Place::kNone, Place::kLive, row});
+    }
+
+    server->process().Pause();
+    for (int i = 0; i < 3; ++i) {
+        const auto stalled = Commit(*store, *term, 1, changes);
+        ASSERT_FALSE(stalled);
+        EXPECT_NE(stalled.error().code, ErrorCode::kFenced) << stalled.error().detail;
+    }
+    server->process().Continue();
+
+    Result<void> done;
+    for (int i = 0; i < 100 && !(done = Commit(*store, *term, 1, changes)); ++i) {
+        ASSERT_NE(done.error().code, ErrorCode::kFenced) << done.error().detail;
+    }
+    EXPECT_TRUE(done) << done.error().detail;
+    EXPECT_EQ(List(*store)->size(), 7u);
 }
 
 // The primary dies, Sentinel promotes its replica, and the store finds it by itself.

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "model/record.h"
+#include "store/matches.h"
 #include "store/redis/redis_gather.h"
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
@@ -78,19 +79,6 @@ std::string UpperBound(const ExecutionFilter& filter) {
 std::string LowerBound(const ExecutionFilter& filter) {
     const Serial from = filter.created_from == Time{} ? 0 : SerialAt(filter.created_from);
     return from == 0 ? "-" : "[" + redis::SerialDigits(from);
-}
-
-// For the one row that is not found through a set.
-bool Matches(const ExecutionFilter& filter, const Execution& row) {
-    const bool status = filter.statuses.empty() ||
-                        std::ranges::find(filter.statuses, row.status) != filter.statuses.end();
-    return status && row.task->id == *filter.task &&
-           (!filter.worker || row.worker == *filter.worker) &&
-           (!filter.type || row.task->type == *filter.type) &&
-           (!filter.queue || row.task->queue == *filter.queue) &&
-           (filter.created_from == Time{} || row.serial >= SerialAt(filter.created_from)) &&
-           (filter.created_to == Time{} || row.serial < SerialAt(filter.created_to)) &&
-           (filter.before == 0 || row.serial < filter.before);
 }
 
 redis::Deadline DeadlineOf(const redis::Client& client) {

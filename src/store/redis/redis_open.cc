@@ -72,6 +72,8 @@ Result<void> RedisStore::Check() {
     if (Result<void> kept = CheckEviction(*info); !kept) return kept;
     CheckPersistence(*info);
 
+    if (Result<void> known = CheckStoredLayout(); !known) return known;
+
     const Keys& keys = KeysOf(0);
     Call call{.lane = redis::Lane::kCommit, .slot = keys.slot};
     call.script = &redis::kProbe;
@@ -91,11 +93,20 @@ Result<void> RedisStore::Check() {
     if (denied) {
         error.detail += fmt::format(
             "; the user needs the rights ~{0}* ~{{{1}:*}}:* &{{{1}:*}}:* "
-            "+@all -@dangerous +info",
+            "+@all -@dangerous +info +role",
             global_.prefix, client_->options().name_space);
         error.field = "store";
     }
     return std::unexpected(std::move(error));
+}
+
+Result<void> RedisStore::CheckStoredLayout() {
+    Call call{.lane = redis::Lane::kLease, .slot = global_.slot};
+    call.commands = redis::Resp("HGET", global_.prefix + "meta", "layout");
+    const Result<Replies> replies = Ask(std::move(call));
+    // Who may not read it is told so by the probe, with the rights that are missing.
+    if (!replies) return {};
+    return redis::CheckLayout(replies->front().view().text());
 }
 
 Result<std::string> RedisStore::Info() {

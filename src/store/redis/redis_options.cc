@@ -1,12 +1,12 @@
 #include "store/redis/redis_options.h"
 
 #include <fmt/format.h>
-#include <charconv>
 
 #include <optional>
 
 #include "base/id.h"
 #include "base/number.h"
+#include "base/url.h"
 
 namespace takt::internal::redis {
 namespace {
@@ -20,67 +20,15 @@ std::unexpected<Error> Invalid(std::string what) {
     return Fail(ErrorCode::kInvalid, "store URL: " + std::move(what), "store");
 }
 
-std::optional<std::string> Unescape(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out += text[i];
-            continue;
-        }
-        std::uint8_t byte = 0;
-        if (i + 2 >= text.size()) return std::nullopt;
-        const char* digits = text.data() + i + 1;
-        if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) return std::nullopt;
-        out += static_cast<char>(byte);
-        i += 2;
-    }
-    return out;
-}
-
-// Cuts `text` at the first `separator`: what is before is returned, `text` keeps what is after. All
-// of it if there is none.
-std::string_view Cut(std::string_view& text, char separator) {
-    const std::size_t at = text.find(separator);
-    const std::string_view first = text.substr(0, at);
-    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-    return first;
-}
-
-Result<Endpoint> ParseEndpoint(std::string_view text, std::uint16_t port_default) {
-    Endpoint endpoint{.host = {}, .port = port_default};
-    std::string_view port;
-    bool has_port = false;
-    if (text.starts_with('[')) {
-        const std::size_t end = text.find(']');
-        if (end == std::string_view::npos) return Invalid("an address in [ has no ]");
-        endpoint.host = std::string(text.substr(1, end - 1));
-        const std::string_view rest = text.substr(end + 1);
-        has_port = !rest.empty();
-        if (has_port && rest[0] != ':') return Invalid("only :port may follow ]");
-        port = has_port ? rest.substr(1) : rest;
-    } else {
-        has_port = text.find(':') != std::string_view::npos;
-        endpoint.host = std::string(Cut(text, ':'));
-        port = text;
-    }
-    if (has_port) {
-        const auto number = ParseNumber<std::uint16_t>(port);
-        if (!number || *number == 0) {
-            return Invalid(fmt::format("{} is not a port", port.substr(0, 20)));
-        }
-        endpoint.port = *number;
-    }
-    if (endpoint.host.empty()) endpoint.host = "127.0.0.1";
-    return endpoint;
-}
-
 Result<void> ParseHosts(std::string_view text, RedisOptions& options) {
     const std::uint16_t port =
         options.deployment == Deployment::kSentinel ? kSentinelPortDefault : kPortDefault;
     do {
-        Result<Endpoint> endpoint = ParseEndpoint(Cut(text, ','), port);
-        if (!endpoint) return std::unexpected(endpoint.error());
-        options.hosts.push_back(std::move(*endpoint));
+        std::optional<HostPort> place = ParseHostPort(CutAt(text, ','), port);
+        // Not quoted: what stands here by mistake may be a password.
+        if (!place) return Invalid("a host is written name:port or [::1]:port");
+        if (place->host.empty()) place->host = "127.0.0.1";
+        options.hosts.push_back({std::move(place->host), place->port});
         if (options.hosts.size() > kHostsMax) return Invalid("too many hosts");
     } while (!text.empty());
     return {};
@@ -92,8 +40,8 @@ Result<void> ParseCredentials(std::string_view text, Credentials& credentials) {
     if (text.find(':') == std::string_view::npos) {
         return Invalid("credentials are written user:password@ or :password@");
     }
-    const auto user = Unescape(Cut(text, ':'));
-    const auto password = Unescape(text);
+    const auto user = UnescapeUrl(CutAt(text, ':'));
+    const auto password = UnescapeUrl(text);
     if (!user || !password) return Invalid("a % in the credentials is not followed by two digits");
     credentials = {*user, *password};
     return {};
@@ -101,7 +49,7 @@ Result<void> ParseCredentials(std::string_view text, Credentials& credentials) {
 
 Result<void> ParsePath(std::string_view path, RedisOptions& options) {
     if (options.deployment == Deployment::kSentinel) {
-        options.master = std::string(Cut(path, '/'));
+        options.master = std::string(CutAt(path, '/'));
         if (options.master.empty()) {
             return Invalid("redis+sentinel:// needs the primary's name, as in …/mymaster");
         }
@@ -172,9 +120,9 @@ struct Parameters {
 Result<void> ParseQuery(std::string_view query, RedisOptions& options) {
     Parameters parameters(options);
     while (!query.empty()) {
-        std::string_view value = Cut(query, '&');
-        const std::string_view name = Cut(value, '=');
-        const auto text = Unescape(value);
+        std::string_view value = CutAt(query, '&');
+        const std::string_view name = CutAt(value, '=');
+        const auto text = UnescapeUrl(value);
         if (!text) return Invalid(fmt::format("{} has a % without two digits", name));
         if (Result<void> set = parameters.Set(name, *text); !set) return set;
     }
@@ -207,17 +155,14 @@ Result<void> CheckTogether(const RedisOptions& options) {
 }  // namespace
 
 std::string Show(const Endpoint& endpoint) {
-    const bool v6 = endpoint.host.find(':') != std::string::npos;
-    return v6 ? fmt::format("[{}]:{}", endpoint.host, endpoint.port)
-              : fmt::format("{}:{}", endpoint.host, endpoint.port);
+    return internal::Show(HostPort{endpoint.host, endpoint.port});
 }
 
 Result<RedisOptions> ParseRedisUrl(std::string_view url) {
     if (url.size() > kUrlBytesMax) return Invalid("too long");
-    const std::size_t colon = url.find("://");
-    if (colon == std::string_view::npos) return Invalid("no scheme");
-    std::string_view scheme = url.substr(0, colon);
-    url.remove_prefix(colon + 3);
+    const Result<UrlParts> parts = SplitUrl(url);
+    if (!parts) return Invalid(parts.error().detail);
+    const std::string_view scheme = parts->scheme;
 
     RedisOptions options;
     const std::string_view kind = scheme.substr(0, scheme.find('+'));
@@ -228,23 +173,19 @@ Result<RedisOptions> ParseRedisUrl(std::string_view url) {
     }
     options.tls.enabled = kind == "rediss";
 
-    // The last @, so that one in a password that nobody escaped does not cut it in two and show
-    // half of it as a host.
-    const std::size_t query = url.find('?');
-    std::string_view place = url.substr(0, query);
-    if (const std::size_t at = place.rfind('@'); at != std::string_view::npos) {
-        const Result<void> read = ParseCredentials(place.substr(0, at), options.credentials);
+    if (parts->credentials) {
+        const Result<void> read = ParseCredentials(*parts->credentials, options.credentials);
         if (!read) return std::unexpected(read.error());
-        place.remove_prefix(at + 1);
     }
-    const std::string_view hosts = Cut(place, '/');
-    if (Result<void> read = ParseHosts(hosts, options); !read) {
+    if (Result<void> read = ParseHosts(parts->hosts, options); !read) {
         return std::unexpected(read.error());
     }
-    if (Result<void> read = ParsePath(place, options); !read) return std::unexpected(read.error());
-    const std::string_view rest =
-        query == std::string_view::npos ? std::string_view() : url.substr(query + 1);
-    if (Result<void> read = ParseQuery(rest, options); !read) return std::unexpected(read.error());
+    if (Result<void> read = ParsePath(parts->path, options); !read) {
+        return std::unexpected(read.error());
+    }
+    if (Result<void> read = ParseQuery(parts->query, options); !read) {
+        return std::unexpected(read.error());
+    }
     if (Result<void> fit = CheckTogether(options); !fit) return std::unexpected(fit.error());
     return options;
 }

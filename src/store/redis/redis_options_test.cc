@@ -84,6 +84,13 @@ TEST(RedisUrl, WhatCannotBeMeantIsRefusedWithoutItsPassword) {
                             "redis+sentinel://u:secret@a",
                             "redis://u:secret@[::1",
                             "redis://u:secret@[::1]x",
+                            "redis://u:se/secret@a",
+                            "redis://u:1/secret@a",
+                            "redis://u:se?secret@a",
+                            "redis://u:6379?secret=1@a",
+                            "redis://:secret",
+                            "redis://a:1?sentinel_password=se@secret",
+                            "redis+sentinel://u:1/secret@a/mymaster",
                             "redis://a?wait=1&wait_timeout=9s",
                             "redis://a?events_max=0"}) {
         const auto options = ParseRedisUrl(url);

@@ -131,6 +131,9 @@ void RedisStore::ListSettings(const Text& key_prefix, Done<std::vector<SettingPu
 void RedisStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                          Done<std::vector<LogChunk>> done) {
     using Rows = std::vector<LogChunk>;
+    if (after == UINT64_MAX) {
+        return client_->Post([done = std::move(done)]() mutable { done(Rows()); });
+    }
     ReadPart<Rows> read = [this, execution, after, limit](const Keys& keys, Done<Rows> part) {
         Read<Rows>(
             *client_, keys.slot,
@@ -159,6 +162,9 @@ void RedisStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t
 
 void RedisStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) {
     using Rows = std::vector<Event>;
+    if (after == UINT64_MAX) {
+        return client_->Post([done = std::move(done)]() mutable { done(Rows()); });
+    }
     ReadPart<Rows> read = [this, after, limit](const Keys& keys, Done<Rows> part) {
         const std::string from = after == 0 ? "-" : redis::StreamId(after + 1);
         Read<Rows>(

@@ -7,6 +7,7 @@
 
 #include "store/redis/batch_commands.h"
 #include "store/redis/scripts.h"
+#include "store/renewal.h"
 
 namespace takt::internal {
 
@@ -48,7 +49,10 @@ RedisStore::RedisStore(std::unique_ptr<redis::Client> client)
 RedisStore::~RedisStore() = default;
 
 StoreLimits RedisStore::limits() const {
-    return {.changes_max = kChangesMax, .bytes_max = kBytesMax, .pipeline_max = kPipelineMax};
+    return {.changes_max = kChangesMax,
+            .bytes_max = kBytesMax,
+            .pipeline_max = kPipelineMax,
+            .purge_max = redis::kPurgeMax};
 }
 
 std::string RedisStore::Describe() const {
@@ -67,14 +71,21 @@ void RedisStore::Acquire(const Candidate& candidate, Done<Term> done) {
         if (candidate.epoch_floor > kEpochMax) {
             return done(Fail(ErrorCode::kInvalid, "the epoch floor is too high for Redis"));
         }
-        // Readers find partitions by this set, so it comes before the first row.
+        // Readers find partitions by this set, so it comes before the first row. And nobody leads
+        // over rows that a newer version wrote, also if that one came while this one ran.
+        const std::string meta = global_.prefix + "meta";
         Call call{.lane = Lane::kLease, .slot = global_.slot};
-        call.commands = redis::Resp("SADD", global_.prefix + "partitions", candidate.partition);
-        client_->Send(std::move(call),
-                      [this, candidate, done = std::move(done)](Result<Replies> replies) mutable {
-                          if (!replies) return done(std::unexpected(replies.error()));
-                          TakeTerm(candidate, std::move(done));
-                      });
+        call.commands = redis::Resp("HSETNX", meta, "layout", redis::kLayout) +
+                        redis::Resp("HGET", meta, "layout") +
+                        redis::Resp("SADD", global_.prefix + "partitions", candidate.partition);
+        call.replies = 3;
+        client_->Send(std::move(call), [this, candidate,
+                                        done = std::move(done)](Result<Replies> replies) mutable {
+            if (!replies) return done(std::unexpected(replies.error()));
+            const Result<void> known = redis::CheckLayout((*replies)[1].view().text());
+            if (!known) return done(std::unexpected(known.error()));
+            TakeTerm(candidate, std::move(done));
+        });
     });
 }
 
@@ -105,7 +116,7 @@ void RedisStore::TakeTerm(const Candidate& candidate, Done<Term> done) {
 void RedisStore::Renew(const Term& term, Duration ttl, Done<void> done) {
     client_->Post([this, term, ttl, done = std::move(done)]() mutable {
         Call call = LeaseCall(KeysOf(term.partition), redis::kRenew, true);
-        call.timeout_max = std::max(ttl, Duration(1));  // Later, the answer is worth nothing.
+        call.timeout_max = RenewalTime(ttl);
         call.args.Arg(term.epoch).Arg(term.nonce).Arg(std::max<Duration::rep>(ttl.count(), 1));
         client_->Send(std::move(call), [done = std::move(done)](Result<Replies> replies) mutable {
             if (!replies) return done(std::unexpected(replies.error()));

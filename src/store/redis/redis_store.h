@@ -70,6 +70,8 @@ class RedisStore final : public Store {
     Result<std::string> Info();
     void CheckPersistence(const std::string& info);
     Result<void> CheckEviction(const std::string& info);
+    // Of the data that is there already.
+    Result<void> CheckStoredLayout();
 
     // In the client's thread.
     const Keys& KeysOf(Partition partition);

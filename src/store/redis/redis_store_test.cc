@@ -32,7 +32,7 @@ TEST(RedisStoreDoor, APasswordIsNeededAndNeverShown) {
 TEST(RedisStoreDoor, AnAclUserNeedsTheDocumentedRights) {
     const auto server = StartServer();
     ASSERT_TRUE(server->Cli({"ACL", "SETUSER", "takt", "on", ">pw", "~{takt}:*", "~{takt:*}:*",
-                             "&{takt:*}:*", "+@all", "-@dangerous", "+info"}));
+                             "&{takt:*}:*", "+@all", "-@dangerous", "+info", "+role"}));
     ASSERT_TRUE(server->Cli({"ACL", "SETUSER", "poor", "on", ">pw", "~*", "+@all", "-xadd"}));
     const std::string place = "127.0.0.1:" + std::to_string(server->port());
 
@@ -47,6 +47,24 @@ TEST(RedisStoreDoor, AnAclUserNeedsTheDocumentedRights) {
     ASSERT_TRUE(term);
     const auto done = Commit(*store, *term, 1, {EventAppend{make.MakeEvent(EventType::kAlert)}});
     EXPECT_TRUE(done) << done.error().detail;
+}
+
+// An upgrade was taken back. What the newer version wrote must not be led, nor written over.
+TEST(RedisStoreDoor, DataOfANewerLayoutIsRefused) {
+    const auto server = StartServer();
+    const auto running = OpenStoreAt(server->url());
+    ASSERT_TRUE(Acquire(*running, "node-a"));
+    EXPECT_TRUE(server->CliUntil({"HGET", "{takt}:meta", "layout"}, "1"));
+    ASSERT_TRUE(server->CliUntil({"HSET", "{takt}:meta", "layout", "2"}, "0"));
+
+    const auto opened = RedisStore::Open(server->url());
+    const auto led = Acquire(*running, "node-a");
+
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(opened.error().detail.find("newer"), std::string::npos) << opened.error().detail;
+    ASSERT_FALSE(led);
+    EXPECT_EQ(led.error().code, ErrorCode::kInvalid) << led.error().detail;
 }
 
 // Two installations share a server: by database, or by namespace.
@@ -196,6 +214,55 @@ TEST(RedisStoreFaults, AStalledServerIsGivenUpInTime) {
     const auto again = Commit(*store, *term, 1, Insert(make.OneOff("e-1")));
     EXPECT_EQ(Code(again), "success");
     EXPECT_EQ(List(*store)->size(), 1u);
+}
+
+// The server stalls for a moment. One renewal is lost, and there is time left for another.
+TEST(RedisStoreFaults, OneUnansweredRenewalDoesNotCostTheLead) {
+    constexpr Duration kTtl{8'000};
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    const auto term = Acquire(*store, "node-a", 0, kTtl);
+    ASSERT_TRUE(term);
+    const auto renew = [&] {
+        return Await<void>([&](Done<void> done) { store->Renew(*term, kTtl, std::move(done)); });
+    };
+    ASSERT_TRUE(renew());
+    server->process().Pause();
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<void> lost = renew();
+    const auto time = std::chrono::steady_clock::now() - begin;
+    server->process().Continue();
+
+    EXPECT_FALSE(lost);
+    EXPECT_LT(time, kTtl / 2) << "there must be time left to ask again";
+    const Result<void> renewed = renew();
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+}
+
+// After a week without a leader there is much to clean away. One script must not hold Redis up for
+// all of it.
+TEST(RedisStoreFaults, APurgeDeletesNoMoreThanTheStoreSays) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    RowMaker make;
+    std::uint64_t sequence = 0;
+    Time last{};
+    for (const std::size_t many : {store->limits().purge_max, std::size_t{5}}) {
+        std::vector<Change> changes;
+        for (std::size_t i = 0; i < many; ++i) {
+            const Execution row = conformance::Finished(
+                make.OneOff("e-" + std::to_string(sequence) + "-" + std::to_string(i)));
+            changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+            last = row.finished_at;
+        }
+        ASSERT_TRUE(Commit(*store, *term, ++sequence, std::move(changes)));
+    }
+
+    ASSERT_TRUE(Commit(*store, *term, ++sequence, {Purge{last + Duration(1), {}, 1'000'000}}));
+
+    EXPECT_EQ(List(*store)->size(), 5u);
 }
 
 // A failover went to a replica that had missed the last commits. The leader believes in rows that

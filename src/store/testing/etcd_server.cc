@@ -1,9 +1,10 @@
 #include "store/testing/etcd_server.h"
 
 #include <chrono>
-#include <fstream>
 #include <thread>
 #include <utility>
+
+#include "store/testing/certificates.h"
 
 namespace takt::internal {
 namespace {
@@ -69,36 +70,11 @@ std::vector<std::string> EtcdServer::CommandOf(std::size_t member) const {
     return command;
 }
 
-Result<void> EtcdServer::MakeCertificates() {
-    std::ofstream(directory_.File("san.cnf"))
-        << "subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n";
-    const auto openssl = [&](std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), "openssl");
-        return RunProgram(arguments);
-    };
-    Result<std::string> done =
-        openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                 "-nodes", "-days", "2", "-subj", "/CN=takt test authority", "-keyout",
-                 directory_.File("ca.key"), "-out", directory_.File("ca.pem")});
-    for (const std::string name : {"server", "client"}) {
-        if (!done) break;
-        done = openssl({"req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                        "-nodes", "-subj", "/CN=" + name, "-keyout", directory_.File(name + ".key"),
-                        "-out", directory_.File(name + ".csr")});
-        if (!done) break;
-        done = openssl({"x509", "-req", "-days", "2", "-in", directory_.File(name + ".csr"), "-CA",
-                        directory_.File("ca.pem"), "-CAkey", directory_.File("ca.key"),
-                        "-CAcreateserial", "-extfile", directory_.File("san.cnf"), "-out",
-                        directory_.File(name + ".pem")});
-    }
-    if (!done) return std::unexpected(done.error());
-    return {};
-}
-
 Result<std::unique_ptr<EtcdServer>> EtcdServer::Start(Options options) {
     std::unique_ptr<EtcdServer> server(new EtcdServer(std::move(options)));
     if (server->options_.tls) {
-        if (Result<void> made = server->MakeCertificates(); !made) {
+        if (Result<void> made = MakeCertificates(server->directory_, "IP:127.0.0.1,DNS:localhost");
+            !made) {
             return std::unexpected(made.error());
         }
     }

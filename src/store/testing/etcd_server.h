@@ -44,7 +44,6 @@ class EtcdServer {
     };
 
     explicit EtcdServer(Options options) : options_(std::move(options)) {}
-    Result<void> MakeCertificates();
     std::vector<std::string> CommandOf(std::size_t member) const;
     std::string Endpoint(std::size_t member) const;
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "store/testing/certificates.h"
+
 namespace takt::internal {
 namespace {
 
@@ -30,7 +32,7 @@ Result<std::unique_ptr<MariadbServer>> MariadbServer::Start(std::vector<std::str
     std::unique_ptr<MariadbServer> server(new MariadbServer);
     const TempDirectory& directory = *server->directory_;
     server->port_ = FreePort();
-    if (Result<void> made = server->MakeCertificates(); !made) {
+    if (Result<void> made = MakeCertificates(directory); !made) {
         return std::unexpected(made.error());
     }
     // mariadbd runs as root only if it is told so.
@@ -73,33 +75,6 @@ Result<std::unique_ptr<MariadbServer>> MariadbServer::Start(std::vector<std::str
     if (!process) return std::unexpected(process.error());
     server->process_ = std::move(*process);
     return server;
-}
-
-Result<void> MariadbServer::MakeCertificates() const {
-    const TempDirectory& directory = *directory_;
-    std::ofstream(directory.File("names")) << "subjectAltName = IP:127.0.0.1\n";
-    const auto authority = [&](const std::string& name) {
-        return RunProgram({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                           "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                           "/CN=" + name, "-keyout", directory.File(name + ".key"), "-out",
-                           directory.File(name + ".pem")});
-    };
-    const auto signed_by_ca = [&](const std::string& name) -> Result<std::string> {
-        const auto request =
-            RunProgram({"openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                        "-nodes", "-subj", "/CN=" + name, "-keyout", directory.File(name + ".key"),
-                        "-out", directory.File(name + ".csr")});
-        if (!request) return request;
-        return RunProgram({"openssl", "x509", "-req", "-days", "2", "-in",
-                           directory.File(name + ".csr"), "-CA", ca(), "-CAkey",
-                           directory.File("ca.key"), "-CAcreateserial", "-extfile",
-                           directory.File("names"), "-out", directory.File(name + ".pem")});
-    };
-    for (const auto& made :
-         {authority("ca"), authority("foreign"), signed_by_ca("server"), signed_by_ca("client")}) {
-        if (!made) return std::unexpected(made.error());
-    }
-    return {};
 }
 
 }  // namespace takt::internal

@@ -36,7 +36,6 @@ class MariadbServer {
 
   private:
     MariadbServer() = default;
-    Result<void> MakeCertificates() const;
 
     std::unique_ptr<TempDirectory> directory_ = std::make_unique<TempDirectory>();
     std::uint16_t port_ = 0;

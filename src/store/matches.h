@@ -1,0 +1,23 @@
+// What a filter of executions means; the same for every backend.
+#pragma once
+
+#include <algorithm>
+
+#include "store/store.h"
+
+namespace takt::internal {
+
+// Whether a row passes the filter, its cursor included.
+inline bool Matches(const ExecutionFilter& filter, const Execution& row) {
+    const bool status = filter.statuses.empty() ||
+                        std::ranges::find(filter.statuses, row.status) != filter.statuses.end();
+    return status && (!filter.task || row.task->id == *filter.task) &&
+           (!filter.worker || row.worker == *filter.worker) &&
+           (!filter.type || row.task->type == *filter.type) &&
+           (!filter.queue || row.task->queue == *filter.queue) &&
+           (filter.created_from == Time{} || row.serial >= SerialAt(filter.created_from)) &&
+           (filter.created_to == Time{} || row.serial < SerialAt(filter.created_to)) &&
+           (filter.before == 0 || row.serial < filter.before);
+}
+
+}  // namespace takt::internal

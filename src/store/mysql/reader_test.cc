@@ -1,0 +1,64 @@
+// Pages of Load: some megabytes each, whatever is in them.
+#include "store/mysql/reader.h"
+
+#include "store/mysql/mysql_store_test.h"
+
+namespace takt::internal::mysql {
+namespace {
+
+// A page is filled by a few queries: the first looks how large rows are.
+TEST(PageSize, FollowsTheSizeOfTheRows) {
+    PageSize small(10'000);
+    EXPECT_LE(small.next(), 500u);
+    for (int i = 0; i < 100; ++i) small.Add(200);
+    EXPECT_EQ(small.next(), 9'900u) << "all the rest of a page";
+
+    PageSize large(10'000);
+    large.Add(1 << 20);
+    EXPECT_EQ(large.next(), 4u) << "few, but not one by one";
+    for (int i = 0; i < 3; ++i) large.Add(1 << 20);
+    EXPECT_TRUE(large.full());
+    EXPECT_EQ(large.next(), 0u);
+
+    PageSize tests(3);
+    EXPECT_EQ(tests.next(), 3u);
+    tests.Add(1 << 20);
+    EXPECT_EQ(tests.next(), 2u);
+}
+
+class MysqlReaderTest : public MysqlStoreTest {};
+
+// A leader takes over a thousand executions with large payloads: no page may be as large as all of
+// them.
+TEST_F(MysqlReaderTest, PagesOfLoadAreBoundedByTheirBytes) {
+    const auto store = Open();
+    const Result<Term> term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term);
+    std::uint64_t sequence = 0;
+    for (int n = 0; n < 6; ++n) {
+        std::vector<Change> changes;
+        for (int i = 0; i < 50; ++i) {
+            Execution row = make_.OneOff("e-" + std::to_string(n * 50 + i));
+            row.payload = Text(std::string(64 << 10, 'x'));
+            changes.push_back(InsertLive(row));
+        }
+        ASSERT_TRUE(Commit(*store, MakeBatch(*term, ++sequence, std::move(changes))));
+    }
+
+    std::size_t found = 0;
+    std::size_t pages = 0;
+    std::string cursor;
+    do {
+        const auto page =
+            Await<LoadPage>([&](Done<LoadPage> done) { store->Load(0, cursor, std::move(done)); });
+        ASSERT_TRUE(page) << page.error().detail;
+        EXPECT_LE(page->executions.size(), 110u);
+        found += page->executions.size();
+        cursor = page->next;
+    } while (!cursor.empty() && ++pages < 100);
+
+    EXPECT_EQ(found, 300u);
+}
+
+}  // namespace
+}  // namespace takt::internal::mysql
