@@ -123,7 +123,8 @@ asio::awaitable<bool> Connection::Handshake() {
         if (result.state == IoState::kDone) break;
         if (result.state == IoState::kClosed || result.state == IoState::kFailed) co_return false;
         const auto [error] = co_await transport_->Wait(result.state);
-        if (error) co_return false;
+        // A wait that had ended already is not cancelled by what came since.
+        if (error || expired_ || aborted_) co_return false;
     }
     Enter(Phase::kHead, core_->options().head_timeout);
     co_return true;
