@@ -107,7 +107,8 @@ void EventHub::OnRole(Role role) {
 std::uint64_t EventHub::Watch(EventFilter filter, std::optional<Serial> last,
                               std::shared_ptr<EventStream> stream) {
     const std::scoped_lock lock(mutex_);
-    if (watchers_.size() >= config_.watchers_max) return 0;
+    // The lead may have been lost since the caller looked: nobody would send this watcher away.
+    if (!leading_ || watchers_.size() >= config_.watchers_max) return 0;
     Watcher watcher{std::move(filter), std::move(stream)};
     if (last) Replay(watcher, *last);
     watchers_.emplace(++last_number_, std::move(watcher));

@@ -56,7 +56,8 @@ class EventHub final : public Sink {
     void OnRole(Role role) override;
 
     // From any thread. Writes what came after `last` (if given), then everything new, until the
-    // stream ends. The number is for Unwatch; 0 if there are too many watchers already.
+    // stream ends. The number is for Unwatch; 0 if this node does not lead or has too many watchers
+    // already.
     std::uint64_t Watch(EventFilter filter, std::optional<Serial> last,
                         std::shared_ptr<EventStream> stream);
     void Unwatch(std::uint64_t number);

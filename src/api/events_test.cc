@@ -91,6 +91,16 @@ TEST(EventHub, WatchersAreSentAwayWhenAnotherNodeLeads) {
     EXPECT_EQ(hub.watchers(), 0u);
 }
 
+// The lead was lost between the request and its stream: here nothing would ever be seen again.
+TEST(EventHub, WhoComesTooLateIsNotKept) {
+    EventHub hub;
+    EXPECT_EQ(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
+    hub.OnRole(Role::kLeader);
+    EXPECT_NE(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
+    hub.OnRole(Role::kFollower);
+    EXPECT_EQ(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
+}
+
 // The console watches what happens, through a proxy that cuts connections now and then.
 TEST(Events, StreamResumesOverHttp) {
     TestScheduler scheduler;
