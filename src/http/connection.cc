@@ -40,7 +40,7 @@ Connection::Connection(std::shared_ptr<ServerCore> core, std::shared_ptr<Transpo
 }
 
 Connection::~Connection() {
-    core_->ReleaseBody(body_held_);
+    core_->ReleaseBody(body_held_, verdict_.stranger);
     core_->Remove(this, address_key_);
 }
 
@@ -138,7 +138,7 @@ void Connection::BeginRequest() {
     if (in_.empty() && in_.capacity() > kKeptCapacity) in_ = std::string();
     scanner_ = HeadScanner();
     body_bytes_ = 0;
-    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, {}};
+    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, {}, false};
     current_ = Current();
     response_.reset();
     // The first request's time runs from the accept.
@@ -258,7 +258,7 @@ bool Connection::OnBodyPiece(std::string_view piece) {
     }
     deadline_ += std::chrono::microseconds(piece.size() * 1'000'000 / kBodyBytesPerSecond);
     if (verdict_.body_sink) return verdict_.body_sink(piece);
-    if (!core_->HoldBody(piece.size())) {
+    if (!core_->HoldBody(piece.size(), verdict_.stranger)) {
         Refuse(503, "too many request bodies at once");
         return false;
     }

@@ -115,7 +115,7 @@ class TlsTest : public ServerTest {
         std::string pattern = (std::filesystem::temp_directory_path() / "takt-tls-XXXXXX").string();
         folder_ = ::mkdtemp(pattern.data());
         WriteCertificate(File("a.pem"), File("a.key"), "first");
-        options_.tls = TlsServerFiles{File("a.pem"), File("a.key"), ""};
+        options_.tls = TlsServerFiles{File("a.pem"), File("a.key")};
     }
     ~TlsTest() override { std::filesystem::remove_all(folder_); }
 
@@ -173,21 +173,6 @@ TEST_F(TlsTest, RenewedCertificateIsTaken) {
     EXPECT_TRUE(Call("127.0.0.1", File("a.pem")));
 }
 
-// Only workers that have a certificate may come in.
-TEST_F(TlsTest, ClientCertificateCanBeRequired) {
-    WriteCertificate(File("client.pem"), File("client.key"), "worker");
-    options_.tls->client_ca_file = File("client.pem");
-    Serve();
-    EXPECT_FALSE(Call("127.0.0.1", File("a.pem")));
-    const auto client = BlockingHttpClient::Create({.tls = {.ca_file = File("a.pem"),
-                                                            .certificate_file = File("client.pem"),
-                                                            .key_file = File("client.key")}})
-                            .value();
-    const auto answer =
-        client->Send({.url = "https://127.0.0.1:" + std::to_string(server_->port()) + "/"});
-    EXPECT_TRUE(answer) << answer.error().detail;
-}
-
 // A plain client, or a port scanner, on the TLS port; one that connects and says nothing.
 TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsDropped) {
     options_.head_timeout = 100ms;
@@ -203,7 +188,7 @@ TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsDropped) {
 // The configuration names files that do not fit.
 TEST_F(TlsTest, BadFilesAreReportedAtTheStart) {
     WriteCertificate(File("b.pem"), File("b.key"), "other");
-    options_.tls = TlsServerFiles{File("a.pem"), File("b.key"), ""};
+    options_.tls = TlsServerFiles{File("a.pem"), File("b.key")};
     EXPECT_EQ(HttpServer::Listen(loop_.io(), options_, handler_).error().code, ErrorCode::kInvalid);
     EXPECT_FALSE(BlockingHttpClient::Create({.tls = {.ca_file = File("none.pem")}}));
 }
