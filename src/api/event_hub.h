@@ -81,11 +81,12 @@ class EventHub final : public Sink {
     };
 
     struct Follower {
-        std::uint64_t number;
+        Text execution;
         Notify notify;
         Steady fresh_until;  // What was written before it came may not be committed until then.
         Serial told = 0;     // Output that it was told of,
         Serial settled = 0;  // and that it has found.
+        bool news = false;   // While effects are being looked through.
     };
 
     void Replay(const Watcher& watcher, Serial last);
@@ -96,7 +97,8 @@ class EventHub final : public Sink {
     std::deque<Event> events_;
     Serial dropped_ = 0;  // The last event that is not kept any more.
     std::map<std::uint64_t, Watcher> watchers_;
-    std::multimap<Text, Follower> followers_;  // By execution.
+    std::map<std::uint64_t, Follower> followers_;       // By number.
+    std::multimap<Text, Follower*> followers_of_;       // By execution.
     std::uint64_t last_number_ = 0;
     bool leading_ = false;
 };

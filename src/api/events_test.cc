@@ -101,6 +101,33 @@ TEST(EventHub, WhoComesTooLateIsNotKept) {
     EXPECT_EQ(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
 }
 
+// Many look at logs of different executions; each is told of its own only.
+TEST(EventHub, FollowersAreToldOfTheirOwnExecution) {
+    EventHub hub;
+    hub.OnRole(Role::kLeader);
+    std::map<std::string, int> told;
+    const auto follow = [&](const std::string& id, const std::string& who) {
+        return hub.Follow(ExecutionId(Text(id)), [&told, who](bool) { ++told[who]; });
+    };
+    const std::uint64_t first = follow("a", "first");
+    const std::uint64_t second = follow("a", "second");
+    follow("b", "third");
+    Effects effects;
+    effects.logs.push_back({.execution = ExecutionId(Text("a")), .index = 7});
+    hub.Release(effects);
+    EXPECT_EQ(told["first"], 1);
+    EXPECT_EQ(told["second"], 1);
+    hub.Settle(first, 7);
+    hub.Unfollow(second);
+    told.clear();
+    hub.Release(effects);
+    EXPECT_EQ(told["first"], 1);
+    EXPECT_EQ(told.count("second"), 0u);
+    hub.OnRole(Role::kFollower);
+    EXPECT_EQ(told["first"], 2);
+    EXPECT_EQ(hub.Follow(ExecutionId(Text("a")), [](bool) {}), 0u) << "somebody else leads";
+}
+
 // The console watches what happens, through a proxy that cuts connections now and then.
 TEST(Events, StreamResumesOverHttp) {
     TestScheduler scheduler;
