@@ -1,3 +1,5 @@
+#include <map>
+
 #include "api/test_scheduler.h"
 
 namespace takt::internal {
@@ -101,8 +103,8 @@ TEST(EventHub, WhoComesTooLateIsNotKept) {
     EXPECT_EQ(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
 }
 
-// Many look at logs of different executions; each is told of its own only.
-TEST(EventHub, FollowersAreToldOfTheirOwnExecution) {
+// Two look at the log of one execution, a third at another's; one of them closes the page.
+TEST(EventHub, FollowersAreToldUntilTheyLeave) {
     EventHub hub;
     hub.OnRole(Role::kLeader);
     std::map<std::string, int> told;
