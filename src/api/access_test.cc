@@ -151,9 +151,8 @@ TEST(Access, WorkerSessionEndsWithItsTokenAlsoIfNobodyAsks) {
                          call.Send(std::move(response));
                      },
                  .summary = "A worker attaches"};
-    TestScheduler scheduler(
-        {.after = [&](Duration, auto action) { timers.Put(std::move(action)); },
-         .more_routes = {std::move(attach)}});
+    TestScheduler scheduler({.after = [&](Duration, auto action) { timers.Put(std::move(action)); },
+                             .more_routes = {std::move(attach)}});
     const HttpHeaderList admin = Bearer(MakeTokenOf(scheduler, "admin", {}));
     const Answered worker =
         scheduler.Post("/api/v1/tokens", R"({"name": "w", "role": "worker"})", admin);
@@ -186,10 +185,10 @@ TEST(Access, SessionsOfTokensThatDoNotHoldAreEnded) {
     Random random(SeedOf(3));
     const Instant now = ReadClocks();
     const NewToken made = MakeToken(AccessRole::kWorker, "w", now.wall, now.wall + 1h, random);
-    policy.EndLoad(policy.BeginLoad(),
-                   std::vector<SettingPut>{
-                       {Text("token/" + made.token.id), Text(EncodeToken(made.token))}},
-                   now.steady);
+    policy.EndLoad(
+        policy.BeginLoad(),
+        std::vector<SettingPut>{{Text("token/" + made.token.id), Text(EncodeToken(made.token))}},
+        now.steady);
     int ended = 0;
     OpenSessions sessions;
     sessions.Add(made.token.id, [&] { ++ended; });
@@ -230,9 +229,9 @@ TEST(Access, ExpiredAdminIsNoOtherAdmin) {
     const Time now = ReadClocks().wall;
     const NewToken old = MakeToken(AccessRole::kAdmin, "old", now - 2h, now - 1h, random);
     std::promise<bool> kept;
-    scheduler.node().Ask(SetSetting{.key = Text("token/" + old.token.id),
-                                    .value = Text(EncodeToken(old.token))},
-                         [&](Result<Answer> done) { kept.set_value(done.has_value()); });
+    scheduler.node().Ask(
+        SetSetting{.key = Text("token/" + old.token.id), .value = Text(EncodeToken(old.token))},
+        [&](Result<Answer> done) { kept.set_value(done.has_value()); });
     ASSERT_TRUE(kept.get_future().get());
     // Has the tokens read again.
     MakeTokenOf(scheduler, "viewer", as_admin);

@@ -39,7 +39,7 @@ struct ApiParts {
     // Runs something on the server's thread, later.
     std::function<void(std::move_only_function<void()>)> post;
     After after = {};  // Empty: open sessions are looked at only when somebody asks something.
-    Forward forward;   // See forward.h. Empty: what only the leader can answer is refused elsewhere.
+    Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.
     Forward stream = {};  // The same for event streams.
     ApiConfig config;
     std::vector<Route> more_routes = {};  // Those of other parts of the program.

@@ -97,8 +97,8 @@ class EventHub final : public Sink {
     std::deque<Event> events_;
     Serial dropped_ = 0;  // The last event that is not kept any more.
     std::map<std::uint64_t, Watcher> watchers_;
-    std::map<std::uint64_t, Follower> followers_;       // By number.
-    std::multimap<Text, Follower*> followers_of_;       // By execution.
+    std::map<std::uint64_t, Follower> followers_;  // By number.
+    std::multimap<Text, Follower*> followers_of_;  // By execution.
     std::uint64_t last_number_ = 0;
     bool leading_ = false;
 };

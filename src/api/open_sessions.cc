@@ -85,8 +85,8 @@ void EndWithToken(HttpResponse& response, const std::shared_ptr<Services>& servi
             });
             if (then) then(std::move(session));
         };
-        callbacks.on_close = [services, number,
-                              then = std::move(callbacks.on_close)](WebSocketClosed closed) mutable {
+        callbacks.on_close = [services, number, then = std::move(callbacks.on_close)](
+                                 WebSocketClosed closed) mutable {
             services->sessions.Remove(*number);
             if (then) then(std::move(closed));
         };

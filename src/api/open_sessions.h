@@ -1,5 +1,5 @@
-// OpenSessions: the event streams and WebSockets that were opened with an access token, so that they
-// end when it does. A request is judged once; what it opens may last for months.
+// OpenSessions: the event streams and WebSockets that were opened with an access token, so that
+// they end when it does. A request is judged once; what it opens may last for months.
 #pragma once
 
 #include <cstdint>

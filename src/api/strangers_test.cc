@@ -40,10 +40,10 @@ TEST(Strangers, RefusedCallbackIsWrittenDown) {
     for (const int status : {401, 409}) {
         TestScheduler scheduler({.more_routes = {CallbackRoute(status)}});
         scheduler.Post("/api/v1/callback", "{}");
-        EXPECT_THAT(log.lines(), Contains(AllOf(HasSubstr("audit: refused"),
-                                                HasSubstr("path=/api/v1/callback"),
-                                                HasSubstr("status=" + std::to_string(status)),
-                                                HasSubstr("ip=127.0.0.1"))));
+        EXPECT_THAT(log.lines(),
+                    Contains(AllOf(HasSubstr("audit: refused"), HasSubstr("path=/api/v1/callback"),
+                                   HasSubstr("status=" + std::to_string(status)),
+                                   HasSubstr("ip=127.0.0.1"))));
     }
 }
 
@@ -60,9 +60,9 @@ TEST(Strangers, ChangeThatIsPassedOnIsWrittenDownWithItsCaller) {
                   .status,
               201);
     const auto lines = log.lines();
-    EXPECT_THAT(lines, Contains(AllOf(HasSubstr("audit: passed on"), HasSubstr("to=node-a"),
-                                      HasSubstr("ip=127.0.0.1"),
-                                      HasSubstr("request_id=incident-7"))));
+    EXPECT_THAT(lines,
+                Contains(AllOf(HasSubstr("audit: passed on"), HasSubstr("to=node-a"),
+                               HasSubstr("ip=127.0.0.1"), HasSubstr("request_id=incident-7"))));
     EXPECT_THAT(lines,
                 Contains(AllOf(HasSubstr("audit: change"), HasSubstr("request_id=incident-7"))));
 }

@@ -119,8 +119,7 @@ void RevokeToken(Call call) {
     const Time now = ReadClocks().wall;
     bool other_admin = false;
     for (const auto& [other, known] : call.services().access.tokens()) {
-        other_admin |=
-            other != id && known.role == AccessRole::kAdmin && !IsExpired(known, now);
+        other_admin |= other != id && known.role == AccessRole::kAdmin && !IsExpired(known, now);
     }
     const bool others = call.services().access.tokens().size() > 1;
     if (token->role == AccessRole::kAdmin && !IsExpired(*token, now) && !other_admin && others) {

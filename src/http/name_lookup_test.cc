@@ -81,7 +81,8 @@ TEST_F(NameLookupTest, StoppingDoesNotWaitForALookup) {
     const auto slow = std::make_shared<std::latch>(1);
     {
         boost::asio::io_context io;
-        NameLookup names(io, {.find = [slow, finished](const std::string&) -> Result<HostAddresses> {
+        NameLookup names(io,
+                         {.find = [slow, finished](const std::string&) -> Result<HostAddresses> {
                              slow->wait();
                              finished->Put(true);
                              return HostAddresses{};

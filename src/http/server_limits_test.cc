@@ -86,9 +86,9 @@ TEST_F(ServerTest, StrangersLeaveRoomForOthers) {
         RawClient stranger(server_->port());
         stranger.Send(post("/callback", 1000, 900));
         // Another's is taken until the first one's is there.
-        const std::string more = post("/callback", 200, 200)
-                                     .insert(sizeof "POST /callback HTTP/1.1\r\n" - 1,
-                                             "Connection: close\r\n");
+        const std::string more =
+            post("/callback", 200, 200)
+                .insert(sizeof "POST /callback HTTP/1.1\r\n" - 1, "Connection: close\r\n");
         std::string answer = "HTTP/1.1 200 ";
         for (int i = 0; i < 10'000 && answer.starts_with("HTTP/1.1 200 "); ++i) {
             answer = Exchange(server_->port(), more);

@@ -49,9 +49,7 @@ void WriteCertificate(const std::string& certificate_file, const std::string& ke
 class TlsByHand {
   public:
     explicit TlsByHand(std::uint16_t port)
-        : raw_(port),
-          context_(SSL_CTX_new(TLS_client_method())),
-          ssl_(SSL_new(context_.get())) {
+        : raw_(port), context_(SSL_CTX_new(TLS_client_method())), ssl_(SSL_new(context_.get())) {
         SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
         SSL_set_connect_state(ssl_.get());
         bool open = true;
@@ -254,9 +252,8 @@ TEST_F(TlsTest, HalfARecordOfAFrameHoldsUpNobody) {
     worker.Send(std::string_view(record).substr(0, record.size() / 2));
     // More than its header has arrived by the time that another client's handshake is through.
     const auto client = BlockingHttpClient::Create({.tls = {.ca_file = File("a.pem")}}).value();
-    const auto answer =
-        client->Send({.url = "https://127.0.0.1:" + std::to_string(server_->port()) + "/",
-                      .timeout = 10s});
+    const auto answer = client->Send(
+        {.url = "https://127.0.0.1:" + std::to_string(server_->port()) + "/", .timeout = 10s});
     EXPECT_TRUE(answer) << answer.error().detail;
     worker.Send(std::string_view(record).substr(record.size() / 2));
     EXPECT_EQ(worker.ReadBytes(4), "\x81\x02hi");

@@ -130,9 +130,8 @@ boost::asio::awaitable<void> WebSocketCore::Run(std::string received) {
             // Even after bytes: plain sockets are waited for, which saves a read that finds none.
             // What TLS has buffered may be half a record: only a read that gave bytes is followed
             // by another at once, else a peer that stops there would keep the thread for ever.
-            want = result.state == IoState::kDone && !transport_->HasBuffered()
-                       ? IoState::kWantRead
-                       : result.state;
+            want = result.state == IoState::kDone && !transport_->HasBuffered() ? IoState::kWantRead
+                                                                                : result.state;
             if (result.state == IoState::kDone) {
                 heard_ = true;
                 pinged_ = false;

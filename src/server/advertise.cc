@@ -55,9 +55,8 @@ std::string OutwardAddress(bool ipv6) {
     if (descriptor < 0) return {};
     sockaddr_storage own{};
     socklen_t own_size = sizeof own;
-    const bool found =
-        ::connect(descriptor, reinterpret_cast<sockaddr*>(&away), size) == 0 &&
-        ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &own_size) == 0;
+    const bool found = ::connect(descriptor, reinterpret_cast<sockaddr*>(&away), size) == 0 &&
+                       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &own_size) == 0;
     ::close(descriptor);
     const address mine = found ? AddressOf(own) : address();
     return IsUseful(mine) ? mine.to_string() : std::string();

@@ -133,8 +133,8 @@ Result<void> Server::Parts::MakeClients() {
     const TlsClientOptions anybody{.ca_file = config.server.tls_ca, .system_too = true};
     auto made = MakeClient(loop, {.tls = schedulers}, client);
     if (made) {
-        made = MakeClient(loop, {.connections_per_host_max = kStreamsMax, .tls = schedulers},
-                          streams);
+        made =
+            MakeClient(loop, {.connections_per_host_max = kStreamsMax, .tls = schedulers}, streams);
     }
     if (made) {
         made = MakeClient(loop,
@@ -173,8 +173,7 @@ Result<void> Server::Parts::MakeAlerts() {
             return policy.Allows(host, address);
         };
     }
-    delivery =
-        std::make_unique<Delivery>(runtime, std::move(*channels), TellBy(*webhooks, mailer));
+    delivery = std::make_unique<Delivery>(runtime, std::move(*channels), TellBy(*webhooks, mailer));
     for (const AlertRule& rule : rules) {
         for (const std::string& channel : rule.channels) {
             if (delivery->Has(channel)) continue;
@@ -186,9 +185,8 @@ Result<void> Server::Parts::MakeAlerts() {
     }
     alerts = std::make_unique<Alerts>(
         runtime, *store, *delivery,
-        AlertsConfig{.enabled = config.alerts.enabled,
-                     .interval = config.alerts.interval,
-                     .rules = rules},
+        AlertsConfig{
+            .enabled = config.alerts.enabled, .interval = config.alerts.interval, .rules = rules},
         [meters = meters.get()](const Engine& engine, Instant now, AlertReadings& readings) {
             meters->Read(engine, now, readings);
         });
@@ -255,10 +253,9 @@ Result<void> Server::Parts::MakeLinks() {
 }
 
 void Server::Parts::MakeNode(Sink* watcher) {
-    for (Sink* sink :
-         std::initializer_list<Sink*>{stream.get(), push.get(), events.get(), meters.get(),
-                                      statistics.get(), alerts.get(), follower_watch.get(), watcher,
-                                      spans.get()}) {
+    for (Sink* sink : std::initializer_list<Sink*>{stream.get(), push.get(), events.get(),
+                                                   meters.get(), statistics.get(), alerts.get(),
+                                                   follower_watch.get(), watcher, spans.get()}) {
         if (sink) fan.Add(*sink);
     }
     node = std::make_unique<Node>(runtime, *store, NodeConfigOf(config, id, address),
@@ -281,8 +278,8 @@ void Server::Parts::MakeApi() {
          .alerts = *alerts,
          .post = [&loop = loop](auto action) { boost::asio::post(loop, std::move(action)); },
          // The node's thread is the server's.
-         .after = [&runtime = runtime](
-                      Duration delay, auto action) { runtime.After(delay, std::move(action)); },
+         .after = [&runtime = runtime](Duration delay,
+                                       auto action) { runtime.After(delay, std::move(action)); },
          .forward = ForwardOver(*client),
          .stream = StreamOver(*streams),
          .config = {.version = kVersion,
