@@ -53,6 +53,10 @@ struct AccessToken {
     Time last_used_at{};  // Not part of the record.
 };
 
+inline bool IsExpired(const AccessToken& token, Time now) {
+    return token.expires_at != Time{} && token.expires_at <= now;
+}
+
 std::string EncodeToken(const AccessToken& token);
 Result<AccessToken> DecodeToken(std::string_view id, std::string_view value);
 

@@ -46,8 +46,11 @@ Problem Forbidden(std::string detail) {
 
 }  // namespace
 
-void AccessPolicy::EndLoad(Result<std::vector<SettingPut>> settings, Steady now) {
-    loading_ = false;
+void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> settings,
+                           Steady now) {
+    if (load < load_ended_) return;
+    load_ended_ = load;
+    loading_ = load != load_begun_;
     tried_at_ = now;
     if (!settings) {
         Log(LogLevel::kWarning, "api", "cannot read the access tokens",
@@ -106,7 +109,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permissio
         return Problem{401, "unauthorized", "send a token: Authorization: Bearer takt_…"};
     }
     AccessToken* token = FindByText(text);
-    if (!token || (token->expires_at != Time{} && token->expires_at <= now.wall)) {
+    if (!token || IsExpired(*token, now.wall)) {
         if (CountFailure(request.remote_address, now.steady) > config_.failures_max) {
             return Problem{.status = 429,
                            .code = "rate_limited",
@@ -128,6 +131,11 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permissio
 const AccessToken* AccessPolicy::Find(std::string_view id) const {
     const auto found = tokens_.find(std::string(id));
     return found == tokens_.end() ? nullptr : &found->second;
+}
+
+bool AccessPolicy::Holds(std::string_view id, Time now) const {
+    const AccessToken* token = Find(id);
+    return token && !IsExpired(*token, now);
 }
 
 const AccessToken* AccessPolicy::TakeUsed() {

@@ -52,14 +52,21 @@ class AccessPolicy {
     bool should_load(Steady now) const {
         return !loading_ && now - tried_at_ >= config_.refresh_interval;
     }
-    void BeginLoad() { loading_ = true; }
-    // What the store answered. If it could not, what was known before goes on to hold.
-    void EndLoad(Result<std::vector<SettingPut>> settings, Steady now);
+    // The number is for EndLoad. Several may be under way at once.
+    std::uint64_t BeginLoad() {
+        loading_ = true;
+        return ++load_begun_;
+    }
+    // What the store answered. If it could not, what was known before goes on to hold. An answer
+    // that was overtaken by a later one counts for nothing: it may have a token that is revoked.
+    void EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> settings, Steady now);
 
     using Verdict = std::variant<Principal, Problem>;
     Verdict Decide(const HttpRequest& request, Permission permission, Instant now);
 
     const AccessToken* Find(std::string_view id) const;
+    // Whether it is there and has not expired.
+    bool Holds(std::string_view id, Time now) const;
     const std::map<std::string, AccessToken>& tokens() const { return tokens_; }
     // A token whose time of last use is worth writing down: at most once an hour for each.
     const AccessToken* TakeUsed();
@@ -77,6 +84,8 @@ class AccessPolicy {
     const AccessConfig config_;
     bool loaded_ = false;
     bool loading_ = false;
+    std::uint64_t load_begun_ = 0;
+    std::uint64_t load_ended_ = 0;
     Steady loaded_at_{};
     Steady tried_at_{};
     std::map<std::string, AccessToken> tokens_;           // By id.

@@ -1,7 +1,9 @@
 #include "api/access.h"
 
+#include "api/open_sessions.h"
 #include "api/openapi.h"
 #include "api/test_scheduler.h"
+#include "http/websocket.h"
 
 namespace takt::internal {
 namespace {
@@ -119,6 +121,124 @@ TEST(Access, RevokedTokenStopsWorkingAndTheLastAdminStays) {
     EXPECT_EQ(scheduler.Delete("/api/v1/tokens/none", as_admin).status, 404);
 }
 
+// An administrator revokes the token of a screen in the hall while the screen shows events.
+TEST(Access, StreamEndsWithItsToken) {
+    TestScheduler scheduler;
+    const HttpHeaderList admin = Bearer(MakeTokenOf(scheduler, "admin", {}));
+    const Answered screen =
+        scheduler.Post("/api/v1/tokens", R"({"name": "screen", "role": "viewer"})", admin);
+    TestStream shown(scheduler.address() + "/api/v1/events", Bearer(screen.Text("token")));
+    TestStream kept(scheduler.address() + "/api/v1/events", admin);
+    shown.AwaitHead();
+    kept.AwaitHead();
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + screen.Text("id"), admin).status, 204);
+    EXPECT_TRUE(shown.AwaitEnd());
+    scheduler.Post("/api/v1/tasks", R"({"id": "later", "name": "n", "delay": "1h"})", admin);
+    EXPECT_TRUE(kept.Await("later")) << "others go on";
+}
+
+// The same for a worker, whose session may last for months. It was revoked on another node, and
+// nobody asks this one anything.
+TEST(Access, WorkerSessionEndsWithItsTokenAlsoIfNobodyAsks) {
+    Mailbox<std::move_only_function<void()>> timers;
+    Route attach{.method = HttpMethod::kGet,
+                 .path = "/api/v1/attach",
+                 .permission = Permission::kWorker,
+                 .handler =
+                     [](Call call) {
+                         HttpResponse response;
+                         response.websocket = std::make_shared<WebSocketCallbacks>();
+                         call.Send(std::move(response));
+                     },
+                 .summary = "A worker attaches"};
+    TestScheduler scheduler({.after = [&](Duration, auto action) { timers.Put(std::move(action)); },
+                             .more_routes = {std::move(attach)}});
+    const HttpHeaderList admin = Bearer(MakeTokenOf(scheduler, "admin", {}));
+    const Answered worker =
+        scheduler.Post("/api/v1/tokens", R"({"name": "w", "role": "worker"})", admin);
+    LoopThread loop;
+    const auto client = HttpClient::Create(loop.io(), {}).value();
+    Mailbox<WebSocketClosed> closed;
+    const auto callbacks = std::make_shared<WebSocketCallbacks>();
+    callbacks->on_close = [&](WebSocketClosed how) { closed.Put(std::move(how)); };
+    client->OpenWebSocket({.url = "ws" + scheduler.address().substr(4) + "/api/v1/attach",
+                           .headers = Bearer(worker.Text("token"))},
+                          callbacks, [](Error error) { ADD_FAILURE() << error.detail; });
+    auto look = timers.Take();
+    std::promise<bool> revoked;
+    scheduler.node().Ask(SetSetting{.key = Text("token/" + worker.Text("id"))},
+                         [&](Result<Answer> done) { revoked.set_value(done.has_value()); });
+    ASSERT_TRUE(revoked.get_future().get());
+
+    scheduler.Run(std::move(look));
+
+    const WebSocketClosed how = closed.Take();
+    EXPECT_EQ(how.code, WebSocketCode::kPolicy);
+    EXPECT_EQ(how.reason, "unauthorized");
+    client->Close();
+    loop.Join();
+}
+
+// A token expires while its session is open.
+TEST(Access, SessionsOfTokensThatDoNotHoldAreEnded) {
+    AccessPolicy policy({});
+    Random random(SeedOf(3));
+    const Instant now = ReadClocks();
+    const NewToken made = MakeToken(AccessRole::kWorker, "w", now.wall, now.wall + 1h, random);
+    policy.EndLoad(
+        policy.BeginLoad(),
+        std::vector<SettingPut>{{Text("token/" + made.token.id), Text(EncodeToken(made.token))}},
+        now.steady);
+    int ended = 0;
+    OpenSessions sessions;
+    sessions.Add(made.token.id, [&] { ++ended; });
+    const std::uint64_t gone = sessions.Add(made.token.id, [&] { ended += 10; });
+    sessions.Remove(gone);
+    const auto look = [&](Time at) {
+        sessions.EndUnless([&](const std::string& token) { return policy.Holds(token, at); });
+    };
+    look(now.wall + 59min);
+    EXPECT_EQ(ended, 0);
+    look(now.wall + 1h);
+    look(now.wall + 2h);
+    EXPECT_EQ(ended, 1);
+}
+
+// Two readings of the tokens are under way; the one that began before a token was revoked comes
+// last.
+TEST(Access, OvertakenReadingDoesNotBringARevokedTokenBack) {
+    AccessPolicy policy({});
+    Random random(SeedOf(4));
+    const Instant now = ReadClocks();
+    const NewToken made = MakeToken(AccessRole::kAdmin, "a", now.wall, {}, random);
+    const std::vector<SettingPut> before = {
+        {Text("token/" + made.token.id), Text(EncodeToken(made.token))}};
+    const std::uint64_t first = policy.BeginLoad();
+    const std::uint64_t second = policy.BeginLoad();
+    policy.EndLoad(second, std::vector<SettingPut>{}, now.steady);
+    policy.EndLoad(first, before, now.steady);
+    EXPECT_FALSE(policy.Holds(made.token.id, now.wall));
+}
+
+// The second administrator left long ago: the first must not lock himself out by mistake.
+TEST(Access, ExpiredAdminIsNoOtherAdmin) {
+    TestScheduler scheduler;
+    const Answered admin = scheduler.Post("/api/v1/tokens", R"({"name": "root", "role": "admin"})");
+    const HttpHeaderList as_admin = Bearer(admin.Text("token"));
+    Random random(SeedOf(5));
+    const Time now = ReadClocks().wall;
+    const NewToken old = MakeToken(AccessRole::kAdmin, "old", now - 2h, now - 1h, random);
+    std::promise<bool> kept;
+    scheduler.node().Ask(
+        SetSetting{.key = Text("token/" + old.token.id), .value = Text(EncodeToken(old.token))},
+        [&](Result<Answer> done) { kept.set_value(done.has_value()); });
+    ASSERT_TRUE(kept.get_future().get());
+    // Has the tokens read again.
+    MakeTokenOf(scheduler, "viewer", as_admin);
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + admin.Text("id"), as_admin).status, 409);
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + old.token.id, as_admin).status, 204);
+}
+
 // Whoever tries tokens is told to slow down; whoever has the right one is not.
 TEST(Access, WrongTokensAreLimitedAndTheRightOneIsNot) {
     TestScheduler scheduler({.config = {.access = {.failures_max = 3}}});
@@ -175,14 +295,14 @@ TEST(Access, ExpiredTokenIsRefusedAndABrokenRecordDoesNotOpenTheDoor) {
     std::vector<SettingPut> settings = {
         {Text("token/" + made.token.id), Text(EncodeToken(made.token))},
         {Text("token/broken"), Text("garbage")}};
-    policy.EndLoad(settings, now.steady);
+    policy.EndLoad(policy.BeginLoad(), settings, now.steady);
     HttpRequest request;
     request.headers.Add("Authorization", "Bearer " + made.text);
     const auto expired = policy.Decide(request, Permission::kViewer, now);
     ASSERT_TRUE(std::holds_alternative<Problem>(expired));
     EXPECT_EQ(std::get<Problem>(expired).status, 401);
 
-    policy.EndLoad(std::vector<SettingPut>{settings[1]}, now.steady);
+    policy.EndLoad(policy.BeginLoad(), std::vector<SettingPut>{settings[1]}, now.steady);
     const auto closed = policy.Decide(HttpRequest(), Permission::kViewer, now);
     EXPECT_TRUE(std::holds_alternative<Problem>(closed));
 }
@@ -192,12 +312,12 @@ TEST(Access, OldTokensAreReadAgainBeforeTheyAreTrusted) {
     AccessPolicy policy({.refresh_interval = 2s, .age_max = 5s});
     const Steady start = SteadyClock::now();
     EXPECT_TRUE(policy.must_load(start));
-    policy.EndLoad(std::vector<SettingPut>{}, start);
+    policy.EndLoad(policy.BeginLoad(), std::vector<SettingPut>{}, start);
     EXPECT_FALSE(policy.must_load(start + 3s));
     EXPECT_TRUE(policy.should_load(start + 3s)) << "in the background";
     EXPECT_TRUE(policy.must_load(start + 6s));
     // The store is away: what was known goes on to hold, and is asked for now and then.
-    policy.EndLoad(Fail(ErrorCode::kUnavailable, "away"), start + 6s);
+    policy.EndLoad(policy.BeginLoad(), Fail(ErrorCode::kUnavailable, "away"), start + 6s);
     EXPECT_TRUE(policy.loaded());
     EXPECT_FALSE(policy.must_load(start + 7s));
     EXPECT_TRUE(policy.must_load(start + 8s));

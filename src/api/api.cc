@@ -14,6 +14,9 @@ namespace {
 
 // For addresses that nobody has.
 constexpr std::size_t kStrangerBytesMax = 4096;
+// For callbacks and logs whose token, if there is one, is in the body: a MiB from everybody who
+// can reach the port would be too much.
+constexpr std::size_t kTokenlessBytesMax = 64 << 10;
 
 void LogRefusal(const HttpRequest& request, const Problem& problem) {
     Log(LogLevel::kWarning, "audit", "refused",
@@ -83,11 +86,6 @@ std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request)
     return CheckType(route, request);
 }
 
-// One connection has one request at a time.
-std::string ConnectionOf(const HttpRequest& request) {
-    return request.remote_address + "/" + std::to_string(request.remote_port);
-}
-
 }  // namespace
 
 Api::Api(std::shared_ptr<Services> services)
@@ -113,10 +111,12 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .alerts = parts.alerts,
         .config = parts.config,
         .post = std::move(parts.post),
+        .after = std::move(parts.after),
         .forward = std::move(parts.forward),
         .stream = std::move(parts.stream),
         .pages = std::move(parts.pages),
         .access = AccessPolicy(parts.config.access),
+        .sessions = {},
         .texts = {},
         .random = Random(NewRandomSeed()),
         .routes = RouteTable(std::move(routes)),
@@ -128,12 +128,16 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
 }
 
 void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done) {
-    services->access.BeginLoad();
+    const std::uint64_t load = services->access.BeginLoad();
     services->store.ListSettings(
-        Text(kTokenSettingPrefix), [services, done = std::move(done)](auto settings) mutable {
+        Text(kTokenSettingPrefix), [services, load, done = std::move(done)](auto settings) mutable {
             services->post(
-                [services, done = std::move(done), settings = std::move(settings)]() mutable {
-                    services->access.EndLoad(std::move(settings), SteadyClock::now());
+                [services, load, done = std::move(done), settings = std::move(settings)]() mutable {
+                    const Instant now = ReadClocks();
+                    services->access.EndLoad(load, std::move(settings), now.steady);
+                    services->sessions.EndUnless([&](const std::string& token) {
+                        return services->access.Holds(token, now.wall);
+                    });
                     done();
                 });
         });
@@ -141,15 +145,23 @@ void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_functi
 
 void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
     const RouteTable::Match match = services_->routes.Find(request.method, request.raw_path);
+    verdict.stranger = true;
     if (!match.route) {
         verdict.body_bytes_max = kStrangerBytesMax;
         return;
     }
     verdict.body_bytes_max = match.route->body_bytes_max;
+    if (match.route->permission == Permission::kNone) {
+        // The token of an attempt is checked by the handler; who shows none has little to say.
+        if (!ParseToken(request.headers.Find("X-Takt-Token").value_or(""))) {
+            verdict.body_bytes_max = std::min(verdict.body_bytes_max, kTokenlessBytesMax);
+        }
+        return;
+    }
     // Who may not come in need not send a body first.
     const Instant now = ReadClocks();
     const bool known = services_->access.loaded() && !services_->access.must_load(now.steady);
-    if (match.route->permission == Permission::kNone || !known) return;
+    if (!known) return;
     auto decision = services_->access.Decide(request, match.route->permission, now);
     if (const auto* problem = std::get_if<Problem>(&decision)) {
         LogRefusal(request, *problem);
@@ -161,6 +173,7 @@ void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
         }
         return;
     }
+    verdict.stranger = false;
     // Others than the leader pass lines on as they are.
     if (match.route->takes_lines && services_->node.status().role == Role::kLeader &&
         !CheckType(*match.route, request)) {
@@ -168,22 +181,12 @@ void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
     }
 }
 
-void Api::ReadAsItComes(const HttpRequest& request, HttpHeadVerdict& verdict) {
+void Api::ReadAsItComes(HttpRequest& request, HttpHeadVerdict& verdict) {
     auto reader = std::make_shared<BulkReader>(*services_, request, bulk_held_);
-    std::erase_if(readers_, [](const auto& entry) { return entry.second.expired(); });
-    readers_[ConnectionOf(request)] = reader;
+    request.reader = reader;
     verdict.body_sink = [services = services_, reader = std::move(reader)](std::string_view piece) {
         return reader->Feed(piece);
     };
-}
-
-Api::BulkReaderPtr Api::TakeReader(const HttpRequest& request) {
-    if (readers_.empty()) return nullptr;
-    const auto found = readers_.find(ConnectionOf(request));
-    if (found == readers_.end()) return nullptr;
-    BulkReaderPtr reader = found->second.lock();
-    readers_.erase(found);
-    return reader;
 }
 
 void Api::Handle(HttpRequest request, HttpReply reply) {
@@ -197,9 +200,8 @@ void Api::Handle(HttpRequest request, HttpReply reply) {
     }
     request.parameters = std::move(match.parameters);
     const Route& route = *match.route;
-    // What an earlier request of the same connection left behind is not this one's.
-    BulkReaderPtr reader = TakeReader(request);
-    if (!route.takes_lines) reader.reset();
+    // Nobody but ReadAsItComes leaves anything.
+    auto reader = std::static_pointer_cast<BulkReader>(std::exchange(request.reader, nullptr));
     const bool needs_access = route.permission != Permission::kNone;
     const Steady now = SteadyClock::now();
     if (needs_access && services_->access.must_load(now)) {

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +38,7 @@ struct ApiParts {
     Alerts& alerts;
     // Runs something on the server's thread, later.
     std::function<void(std::move_only_function<void()>)> post;
+    After after = {};  // Empty: open sessions are looked at only when somebody asks something.
     Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.
     Forward stream = {};  // The same for event streams.
     ApiConfig config;
@@ -61,22 +61,20 @@ class Api final : public HttpHandler {
 
     using BulkReaderPtr = std::shared_ptr<BulkReader>;  // Null unless the body was read by one.
 
-    void ReadAsItComes(const HttpRequest& request, HttpHeadVerdict& verdict);
-    BulkReaderPtr TakeReader(const HttpRequest& request);
+    void ReadAsItComes(HttpRequest& request, HttpHeadVerdict& verdict);
     void Continue(const Route& route, HttpRequest request, HttpReply reply, BulkReaderPtr reader);
     void Dispatch(Call call, BulkReaderPtr reader);
     void NoteUse();
 
     const std::shared_ptr<Services> services_;
-    // Bodies that are arriving, by connection. Each belongs to its connection and goes with it.
-    std::map<std::string, std::weak_ptr<BulkReader>> readers_;
     const std::shared_ptr<BulkHeld> bulk_held_;
 };
 
 // The routes of this folder.
 std::vector<Route> ApiRoutes();
 
-// Reads the access tokens again, then calls `done` on the server's thread.
+// Reads the access tokens again, ends the sessions of those that do not hold any more, then calls
+// `done`. All on the server's thread.
 void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done);
 
 }  // namespace takt::internal

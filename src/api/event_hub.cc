@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace takt::internal {
 namespace {
@@ -96,7 +97,7 @@ void EventHub::OnRole(Role role) {
     const bool leads = role == Role::kLeader;
     if (leading_ && !leads) {
         for (auto& [number, watcher] : watchers_) watcher.stream->Close();
-        for (auto& [execution, follower] : followers_) follower.notify(false);
+        for (auto& [number, follower] : followers_) follower.notify(false);
         // Others lead now; what they do is not seen here, so nothing older can be gone on from.
         events_.clear();
         dropped_ = 0;
@@ -107,7 +108,8 @@ void EventHub::OnRole(Role role) {
 std::uint64_t EventHub::Watch(EventFilter filter, std::optional<Serial> last,
                               std::shared_ptr<EventStream> stream) {
     const std::scoped_lock lock(mutex_);
-    if (watchers_.size() >= config_.watchers_max) return 0;
+    // The lead may have been lost since the caller looked: nobody would send this watcher away.
+    if (!leading_ || watchers_.size() >= config_.watchers_max) return 0;
     Watcher watcher{std::move(filter), std::move(stream)};
     if (last) Replay(watcher, *last);
     watchers_.emplace(++last_number_, std::move(watcher));
@@ -148,38 +150,50 @@ std::size_t EventHub::watchers() const {
 std::uint64_t EventHub::Follow(const ExecutionId& execution, Notify notify) {
     const std::scoped_lock lock(mutex_);
     if (!leading_ || followers_.size() >= config_.watchers_max) return 0;
-    followers_.emplace(execution.text(), Follower{.number = ++last_number_,
-                                                  .notify = std::move(notify),
-                                                  .fresh_until = SteadyClock::now() + kLazyMax});
+    Follower& follower = followers_[++last_number_];
+    follower.execution = execution.text();
+    follower.notify = std::move(notify);
+    follower.fresh_until = SteadyClock::now() + kLazyMax;
+    followers_of_.emplace(follower.execution, &follower);
     return last_number_;
 }
 
 void EventHub::Settle(std::uint64_t number, Serial index) {
     const std::scoped_lock lock(mutex_);
-    for (auto& [execution, follower] : followers_) {
-        if (follower.number == number) follower.settled = index;
-    }
+    const auto found = followers_.find(number);
+    if (found != followers_.end()) found->second.settled = index;
 }
 
 void EventHub::Unfollow(std::uint64_t number) {
     const std::scoped_lock lock(mutex_);
-    std::erase_if(followers_, [&](const auto& entry) { return entry.second.number == number; });
+    const auto found = followers_.find(number);
+    if (found == followers_.end()) return;
+    auto [first, last] = followers_of_.equal_range(found->second.execution);
+    while (first != last && first->second != &found->second) ++first;
+    if (first != last) followers_of_.erase(first);
+    followers_.erase(found);
 }
 
 // Output is released before it is committed: nobody waits for it. So whoever was told of some is
 // told again with each release until it has found it. REQUIRES: mutex_ is held.
 void EventHub::NotifyFollowers(const Effects& effects) {
-    const Steady now = SteadyClock::now();
-    for (auto& [execution, follower] : followers_) {
-        bool news = now < follower.fresh_until || follower.settled < follower.told;
-        for (const LogChunk& chunk : effects.logs) {
-            if (chunk.execution.text() != execution) continue;
-            follower.told = chunk.index;
-            news = true;
+    const auto each = [&](const ExecutionId& execution, auto tell) {
+        const auto [first, last] = followers_of_.equal_range(execution.text());
+        for (auto entry = first; entry != last; ++entry) {
+            entry->second->news = true;
+            tell(*entry->second);
         }
-        news = news || std::ranges::any_of(effects.events, [&](const Event& event) {
-                   return event.execution.text() == execution;
-               });
+    };
+    for (const LogChunk& chunk : effects.logs) {
+        each(chunk.execution, [&](Follower& follower) { follower.told = chunk.index; });
+    }
+    for (const Event& event : effects.events) {
+        if (!event.execution.empty()) each(event.execution, [](Follower&) {});
+    }
+    const Steady now = SteadyClock::now();
+    for (auto& [number, follower] : followers_) {
+        const bool news = std::exchange(follower.news, false) || now < follower.fresh_until ||
+                          follower.settled < follower.told;
         if (news) follower.notify(true);
     }
 }

@@ -56,7 +56,8 @@ class EventHub final : public Sink {
     void OnRole(Role role) override;
 
     // From any thread. Writes what came after `last` (if given), then everything new, until the
-    // stream ends. The number is for Unwatch; 0 if there are too many watchers already.
+    // stream ends. The number is for Unwatch; 0 if this node does not lead or has too many watchers
+    // already.
     std::uint64_t Watch(EventFilter filter, std::optional<Serial> last,
                         std::shared_ptr<EventStream> stream);
     void Unwatch(std::uint64_t number);
@@ -80,11 +81,12 @@ class EventHub final : public Sink {
     };
 
     struct Follower {
-        std::uint64_t number;
+        Text execution;
         Notify notify;
         Steady fresh_until;  // What was written before it came may not be committed until then.
         Serial told = 0;     // Output that it was told of,
         Serial settled = 0;  // and that it has found.
+        bool news = false;   // While effects are being looked through.
     };
 
     void Replay(const Watcher& watcher, Serial last);
@@ -95,7 +97,8 @@ class EventHub final : public Sink {
     std::deque<Event> events_;
     Serial dropped_ = 0;  // The last event that is not kept any more.
     std::map<std::uint64_t, Watcher> watchers_;
-    std::multimap<Text, Follower> followers_;  // By execution.
+    std::map<std::uint64_t, Follower> followers_;  // By number.
+    std::multimap<Text, Follower*> followers_of_;  // By execution.
     std::uint64_t last_number_ = 0;
     bool leading_ = false;
 };

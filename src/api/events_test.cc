@@ -1,3 +1,5 @@
+#include <map>
+
 #include "api/test_scheduler.h"
 
 namespace takt::internal {
@@ -89,6 +91,43 @@ TEST(EventHub, WatchersAreSentAwayWhenAnotherNodeLeads) {
     EXPECT_TRUE(stream->closed);
     hub.Unwatch(number);
     EXPECT_EQ(hub.watchers(), 0u);
+}
+
+// The lead was lost between the request and its stream: here nothing would ever be seen again.
+TEST(EventHub, WhoComesTooLateIsNotKept) {
+    EventHub hub;
+    EXPECT_EQ(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
+    hub.OnRole(Role::kLeader);
+    EXPECT_NE(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
+    hub.OnRole(Role::kFollower);
+    EXPECT_EQ(hub.Watch({}, std::nullopt, std::make_shared<FakeStream>()), 0u);
+}
+
+// Two look at the log of one execution, a third at another's; one of them closes the page.
+TEST(EventHub, FollowersAreToldUntilTheyLeave) {
+    EventHub hub;
+    hub.OnRole(Role::kLeader);
+    std::map<std::string, int> told;
+    const auto follow = [&](const std::string& id, const std::string& who) {
+        return hub.Follow(ExecutionId(Text(id)), [&told, who](bool) { ++told[who]; });
+    };
+    const std::uint64_t first = follow("a", "first");
+    const std::uint64_t second = follow("a", "second");
+    follow("b", "third");
+    Effects effects;
+    effects.logs.push_back({.execution = ExecutionId(Text("a")), .index = 7});
+    hub.Release(effects);
+    EXPECT_EQ(told["first"], 1);
+    EXPECT_EQ(told["second"], 1);
+    hub.Settle(first, 7);
+    hub.Unfollow(second);
+    told.clear();
+    hub.Release(effects);
+    EXPECT_EQ(told["first"], 1);
+    EXPECT_EQ(told.count("second"), 0u);
+    hub.OnRole(Role::kFollower);
+    EXPECT_EQ(told["first"], 2);
+    EXPECT_EQ(hub.Follow(ExecutionId(Text("a")), [](bool) {}), 0u) << "somebody else leads";
 }
 
 // The console watches what happens, through a proxy that cuts connections now and then.

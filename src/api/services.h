@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "api/access_policy.h"
+#include "api/open_sessions.h"
 #include "api/problem.h"
 #include "api/route.h"
 #include "api/task_json.h"
@@ -27,6 +28,9 @@ struct Services;
 
 // Passes a request on to another node and its answer back.
 using Forward = std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
+
+// Runs something on the server's thread after a while.
+using After = std::function<void(Duration delay, std::move_only_function<void()> action)>;
 
 // What browsers are shown at an address that is no route's: the console. Nothing if it has none
 // there.
@@ -92,10 +96,12 @@ struct Services {
     const ApiConfig config;
     // Runs something on the server's thread.
     const std::function<void(std::move_only_function<void()>)> post;
+    const After after;  // May be empty.
     const Forward forward;
     const Forward stream;  // The same for answers without an end.
     const Pages pages;
     AccessPolicy access;
+    OpenSessions sessions;
     TextPool texts;
     Random random;
     const RouteTable routes;

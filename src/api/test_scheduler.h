@@ -187,6 +187,7 @@ struct TestSchedulerOptions {
     std::vector<Channel> channels = {{.name = "log"}};
     Tell tell = [](const Channel&, const Notice&, auto done) { done({}); };
     bool await_lead = true;
+    After after = {};
     std::vector<Route> more_routes = {};
 };
 
@@ -263,6 +264,10 @@ class TestScheduler {
     Statistics& statistics() { return statistics_; }
     TestSink& sink() { return sink_; }
     Api& api() { return *shell_->api; }
+    // On the server's thread.
+    void Run(std::move_only_function<void()> work) {
+        boost::asio::post(http_loop_.io(), std::move(work));
+    }
 
     Answered Send(HttpMethod method, std::string_view target, std::string body = {},
                   HttpHeaderList headers = {}) {
@@ -361,6 +366,7 @@ class TestScheduler {
                                      [this](std::move_only_function<void()> work) {
                                          boost::asio::post(http_loop_.io(), std::move(work));
                                      },
+                                 .after = options.after,
                                  .forward = ForwardOver(*forward_client_),
                                  .stream = StreamOver(*forward_client_),
                                  .config = options.config,

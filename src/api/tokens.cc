@@ -114,13 +114,15 @@ void RevokeToken(Call call) {
     if (!token) {
         return call.RefuseAnswer({ErrorCode::kNotFound, "there is no such token", "id"});
     }
-    // Without the last administrator nobody could let anybody in again.
-    std::size_t admins = 0;
+    // Without the last administrator nobody could let anybody in again. One whose token has
+    // expired cannot either.
+    const Time now = ReadClocks().wall;
+    bool other_admin = false;
     for (const auto& [other, known] : call.services().access.tokens()) {
-        admins += known.role == AccessRole::kAdmin;
+        other_admin |= other != id && known.role == AccessRole::kAdmin && !IsExpired(known, now);
     }
     const bool others = call.services().access.tokens().size() > 1;
-    if (token->role == AccessRole::kAdmin && admins == 1 && others) {
+    if (token->role == AccessRole::kAdmin && !IsExpired(*token, now) && !other_admin && others) {
         return call.RefuseAnswer(
             {ErrorCode::kConflict, "this is the last admin token; create another one first", "id"});
     }

@@ -29,11 +29,12 @@ struct Config {
 
     struct Server {
         std::string listen = "127.0.0.1:8080";
-        std::string advertise;  // Where others reach this node; empty: made from `listen`.
+        std::string advertise;  // Where others reach this node; empty: see AdvertisedUrl.
         std::string node_id;    // Empty: the host name and a random part.
         bool insecure = false;  // Listen beyond loopback without credentials.
         std::string tls_cert;
         std::string tls_key;
+        std::string tls_ca;  // Trusted when this node calls others.
         std::size_t connections_max = 20'000;
         std::size_t connections_per_address_max = 1'000;
         std::size_t body_bytes_max = (1 << 20) + (64 << 10);  // A MiB and what is around it.

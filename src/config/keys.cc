@@ -221,7 +221,8 @@ std::vector<ConfigKey> MakeKeys() {
             "Host and port for everything: REST, workers, console."),
         Key("server.advertise", FIELD(server.advertise),
             "URL at which other nodes and workers reach this one; by default made from "
-            "server.listen."),
+            "server.listen, or, if that is every address, from the one that routes outward or the "
+            "host name."),
         Key("server.node_id", FIELD(server.node_id),
             "Name of this scheduler; by default the host name and a random part.",
             {"000 NodeID", "002 SchedulerID", "003 scheduler.instance_id"}),
@@ -230,6 +231,9 @@ std::vector<ConfigKey> MakeKeys() {
         Key("server.tls_cert", FIELD(server.tls_cert),
             "PEM file with the certificate chain; turns TLS on."),
         Key("server.tls_key", FIELD(server.tls_key), "PEM file with the private key."),
+        Key("server.tls_ca", FIELD(server.tls_ca),
+            "PEM file with the authorities to trust when this node calls other schedulers, and "
+            "besides the system's when it calls executors; by default the system's."),
         Key("server.connections_max", FIELD(server.connections_max), "Open connections in all."),
         Key("server.connections_per_address_max", FIELD(server.connections_per_address_max),
             "Open connections from one address."),

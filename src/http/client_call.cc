@@ -106,7 +106,7 @@ asio::awaitable<bool> ClientCall::Acquire(bool fresh) {
     transport_ = fresh ? nullptr : core_->TakeIdle(origin_);
     reused_ = transport_ != nullptr;
     if (reused_) co_return true;
-    dial_ = std::make_shared<Dial>(core_->io());
+    dial_ = std::make_shared<Dial>(core_->io(), core_->names());
     const auto& allow =
         call_.allow_address ? std::as_const(call_).allow_address : core_->options().allow_address;
     auto connected =

@@ -29,7 +29,7 @@ bool IsQuiet(Transport& transport) {
 
 ClientCore::ClientCore(asio::io_context& io, HttpClientOptions options,
                        std::unique_ptr<TlsClientContext> tls)
-    : io_(io), options_(std::move(options)), tls_(std::move(tls)) {}
+    : io_(io), options_(std::move(options)), tls_(std::move(tls)), names_(io) {}
 
 void ClientCore::Send(HttpCall call, HttpDone done) {
     if (closed_) return done(Fail(ErrorCode::kCancelled, "the HTTP client is closed"));
@@ -159,6 +159,8 @@ void HttpClient::OpenWebSocket(WebSocketCall call, std::shared_ptr<WebSocketCall
 }
 
 void HttpClient::Close() {
+    // At once: a lookup under way must not find the io_context gone.
+    core_->names().Close();
     asio::post(core_->io(), [core = core_] { core->Close(); });
 }
 

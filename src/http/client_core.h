@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "http/client.h"
+#include "http/name_lookup.h"
 #include "http/transport.h"
 
 namespace takt::internal {
@@ -32,6 +33,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     boost::asio::io_context& io() { return io_; }
     const HttpClientOptions& options() const { return options_; }
     TlsClientContext& tls() { return *tls_; }
+    NameLookup& names() { return names_; }
     // An idle connection that the server has not closed; null when there is none.
     std::shared_ptr<Transport> TakeIdle(const std::string& origin);
     void GiveBack(const std::string& origin, std::shared_ptr<Transport> transport);
@@ -56,6 +58,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     boost::asio::io_context& io_;
     const HttpClientOptions options_;
     const std::unique_ptr<TlsClientContext> tls_;
+    NameLookup names_;
     std::map<std::string, Host> hosts_;
     std::unordered_set<ClientCall*> calls_;  // Under way; their coroutines keep them alive.
     Steady swept_{};

@@ -40,7 +40,7 @@ Connection::Connection(std::shared_ptr<ServerCore> core, std::shared_ptr<Transpo
 }
 
 Connection::~Connection() {
-    core_->ReleaseBody(body_held_);
+    core_->ReleaseBody(body_held_, verdict_.stranger);
     core_->Remove(this, address_key_);
 }
 
@@ -123,7 +123,8 @@ asio::awaitable<bool> Connection::Handshake() {
         if (result.state == IoState::kDone) break;
         if (result.state == IoState::kClosed || result.state == IoState::kFailed) co_return false;
         const auto [error] = co_await transport_->Wait(result.state);
-        if (error) co_return false;
+        // A wait that had ended already is not cancelled by what came since.
+        if (error || expired_ || aborted_) co_return false;
     }
     Enter(Phase::kHead, core_->options().head_timeout);
     co_return true;
@@ -137,7 +138,7 @@ void Connection::BeginRequest() {
     if (in_.empty() && in_.capacity() > kKeptCapacity) in_ = std::string();
     scanner_ = HeadScanner();
     body_bytes_ = 0;
-    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, {}};
+    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, {}, false};
     current_ = Current();
     response_.reset();
     // The first request's time runs from the accept.
@@ -257,7 +258,7 @@ bool Connection::OnBodyPiece(std::string_view piece) {
     }
     deadline_ += std::chrono::microseconds(piece.size() * 1'000'000 / kBodyBytesPerSecond);
     if (verdict_.body_sink) return verdict_.body_sink(piece);
-    if (!core_->HoldBody(piece.size())) {
+    if (!core_->HoldBody(piece.size(), verdict_.stranger)) {
         Refuse(503, "too many request bodies at once");
         return false;
     }

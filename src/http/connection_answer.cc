@@ -53,7 +53,7 @@ std::string_view Connection::PrepareBody(ResponseHead& head) {
 // False when the connection is of no more use.
 asio::awaitable<bool> Connection::Answer() {
     ++sequence_;
-    core_->ReleaseBody(std::exchange(body_held_, 0));
+    core_->ReleaseBody(std::exchange(body_held_, 0), verdict_.stranger);
     if (response_->websocket) {
         co_await ServeWebSocket();
         if (websocket_) co_return false;

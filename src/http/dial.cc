@@ -30,13 +30,23 @@ asio::awaitable<Result<std::vector<asio::ip::tcp::endpoint>>> Dial::Resolve(cons
         endpoints.emplace_back(literal, url.port);
         co_return endpoints;
     }
-    const auto [error, found] = co_await resolver_.async_resolve(
-        url.host, std::to_string(url.port), asio::as_tuple(asio::use_awaitable));
-    if (error || cancelled_) {
-        co_return Fail(ErrorCode::kUnavailable,
-                       fmt::format("{} cannot be resolved: {}", url.host, error.message()));
+    timer_.expires_at(asio::steady_timer::time_point::max());
+    names_.Ask(url.host, [self = weak_from_this()](const Result<HostAddresses>& found) {
+        const auto dial = self.lock();
+        if (!dial) return;
+        dial->found_ = found;
+        dial->timer_.cancel();
+    });
+    // The caller's deadline ends it, by Cancel.
+    while (!found_ && !cancelled_) {
+        co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
     }
-    for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+    if (cancelled_) {
+        co_return Fail(ErrorCode::kUnavailable,
+                       fmt::format("{} was not resolved in time", url.host));
+    }
+    if (!*found_) co_return std::unexpected(found_->error());
+    for (const auto& address : **found_) endpoints.emplace_back(address, url.port);
     co_return endpoints;
 }
 
@@ -108,7 +118,6 @@ asio::awaitable<std::string> Dial::Handshake() {
 
 void Dial::Cancel() {
     cancelled_ = true;
-    resolver_.cancel();
     timer_.cancel();
     boost::system::error_code ignored;  // Closing cannot usefully fail.
     if (socket_) socket_->close(ignored);

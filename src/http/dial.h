@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "http/address.h"
+#include "http/name_lookup.h"
 #include "http/transport.h"
 #include "http/url.h"
 
@@ -24,13 +25,13 @@ struct DialOptions {
 
 class Dial : public std::enable_shared_from_this<Dial> {
   public:
-    explicit Dial(boost::asio::io_context& io) : io_(io), resolver_(io), timer_(io) {}
+    // `names` must outlive Connect.
+    Dial(boost::asio::io_context& io, NameLookup& names) : io_(io), names_(names), timer_(io) {}
 
     // REQUIRES: a shared_ptr to this is kept until it returns.
     boost::asio::awaitable<Result<std::shared_ptr<Transport>>> Connect(const Url& url,
                                                                        DialOptions options);
-    // The io thread: makes Connect fail soon. A resolver that hangs in the system is not waited for
-    // by the caller's deadline, only by Connect.
+    // The io thread: makes Connect fail soon.
     void Cancel();
 
   private:
@@ -42,8 +43,9 @@ class Dial : public std::enable_shared_from_this<Dial> {
     void ArmTimer(std::chrono::milliseconds timeout);
 
     boost::asio::io_context& io_;
-    tcp::resolver resolver_;
+    NameLookup& names_;
     boost::asio::steady_timer timer_;
+    std::optional<Result<HostAddresses>> found_;
     std::optional<tcp::socket> socket_;  // While it is being connected.
     std::shared_ptr<Transport> transport_;
     bool cancelled_ = false;

@@ -78,6 +78,7 @@ struct HttpRequest {
     std::uint16_t remote_port = 0;
     std::string request_id;
     std::vector<std::pair<std::string, std::string>> parameters;  // Filled by Router: {id} → value.
+    std::shared_ptr<void> reader;  // What OnHead leaves for Handle, the handler's own.
 
     // The first value of a query parameter, decoded ('+' is a space); nullopt when it is absent.
     std::optional<std::string> Query(std::string_view name) const;
@@ -133,6 +134,9 @@ struct HttpHeadVerdict {
     std::size_t body_bytes_max;
     HttpBodySink body_sink;
     std::unique_ptr<HttpResponse> refusal;  // Set: answer this, read no body, do not call Handle.
+    // Nothing is known of who sends it. The bodies of all strangers together may hold a quarter of
+    // what there is, so that there is always room for others.
+    bool stranger = false;
 };
 
 class HttpHandler {

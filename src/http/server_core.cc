@@ -243,10 +243,18 @@ GzipWriter& ServerCore::gzip() {
     return *gzip_;
 }
 
-bool ServerCore::HoldBody(std::size_t bytes) {
-    if (body_bytes_ + bytes > options_.body_bytes_total_max) return false;
+bool ServerCore::HoldBody(std::size_t bytes, bool stranger) {
+    const std::size_t bytes_max = options_.body_bytes_total_max;
+    if (body_bytes_ + bytes > bytes_max) return false;
+    if (stranger && stranger_bytes_ + bytes > bytes_max / 4) return false;
     body_bytes_ += bytes;
+    if (stranger) stranger_bytes_ += bytes;
     return true;
+}
+
+void ServerCore::ReleaseBody(std::size_t bytes, bool stranger) {
+    body_bytes_ -= bytes;
+    if (stranger) stranger_bytes_ -= bytes;
 }
 
 void ServerCore::ArmSweep() {

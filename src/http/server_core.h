@@ -44,8 +44,8 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
     std::string_view date() const { return date_; }  // As the Date header has it.
     GzipWriter& gzip();
     std::string& head_scratch() { return head_scratch_; }
-    bool HoldBody(std::size_t bytes);  // False: too much is held already.
-    void ReleaseBody(std::size_t bytes) { body_bytes_ -= bytes; }
+    bool HoldBody(std::size_t bytes, bool stranger);  // False: too much is held already.
+    void ReleaseBody(std::size_t bytes, bool stranger);
     void CountRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
 
     std::uint16_t port() const { return port_; }
@@ -81,6 +81,7 @@ class ServerCore : public std::enable_shared_from_this<ServerCore> {
     std::unordered_set<Connection*> connections_;
     std::unordered_map<boost::asio::ip::address, std::size_t> per_address_;
     std::size_t body_bytes_ = 0;
+    std::size_t stranger_bytes_ = 0;  // Of those.
     std::string date_;
     std::string head_scratch_;
     Duration sweep_interval_;

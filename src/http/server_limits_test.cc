@@ -70,6 +70,41 @@ TEST_F(ServerTest, BodiesOfAllClientsTogetherAreBounded) {
     EXPECT_TRUE(first.ReadAnswer().ends_with("again"));
 }
 
+// Somebody without a token opens many uploads and finishes none. Those who have one still get in.
+TEST_F(ServerTest, StrangersLeaveRoomForOthers) {
+    options_.body_bytes_total_max = 4000;
+    handler_->on_head = [](HttpRequest& request, HttpHeadVerdict& verdict) {
+        verdict.stranger = request.path == "/callback";
+    };
+    Serve();
+    const auto post = [](std::string_view path, std::size_t length, std::size_t sent) {
+        return "POST " + std::string(path) +
+               " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" +
+               std::string(sent, 'x');
+    };
+    {
+        RawClient stranger(server_->port());
+        stranger.Send(post("/callback", 1000, 900));
+        // Another's is taken until the first one's is there.
+        const std::string more =
+            post("/callback", 200, 200)
+                .insert(sizeof "POST /callback HTTP/1.1\r\n" - 1, "Connection: close\r\n");
+        std::string answer = "HTTP/1.1 200 ";
+        for (int i = 0; i < 10'000 && answer.starts_with("HTTP/1.1 200 "); ++i) {
+            answer = Exchange(server_->port(), more);
+        }
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
+        RawClient known(server_->port());
+        known.Send(post("/tasks", 3000, 3000));
+        EXPECT_TRUE(known.ReadAnswer().starts_with("HTTP/1.1 200 "));
+        stranger.Send(std::string(100, 'x'));
+        EXPECT_TRUE(stranger.ReadAnswer().starts_with("HTTP/1.1 200 "));
+    }
+    RawClient next(server_->port());
+    next.Send(post("/callback", 1000, 1000));
+    EXPECT_TRUE(next.ReadAnswer().starts_with("HTTP/1.1 200 ")) << "what was held is free again";
+}
+
 // A cookie that grew, a chunk header that never ends.
 TEST_F(ServerTest, HeadAndChunkHeaderAreBounded) {
     Serve();

@@ -121,10 +121,9 @@ Result<std::unique_ptr<TlsServerContext>> TlsServerContext::Load(TlsServerFiles 
 
 std::string TlsServerContext::Fingerprint() const {
     std::string text;
-    for (const std::string* file :
-         {&files_.certificate_file, &files_.key_file, &files_.client_ca_file}) {
+    for (const std::string* file : {&files_.certificate_file, &files_.key_file}) {
         struct stat found{};
-        if (file->empty() || ::stat(file->c_str(), &found) != 0) continue;
+        if (::stat(file->c_str(), &found) != 0) continue;
         text += fmt::format("{}:{}:{}.{};", found.st_ino, found.st_size, found.st_mtim.tv_sec,
                             found.st_mtim.tv_nsec);
     }
@@ -147,20 +146,6 @@ Result<void> TlsServerContext::Reload() {
         !used) {
         return used;
     }
-    if (!files_.client_ca_file.empty()) {
-        if (SSL_CTX_load_verify_file(context.get(), files_.client_ca_file.c_str()) != 1) {
-            return Fail(ErrorCode::kInvalid, fmt::format("client CA {} cannot be used: {}",
-                                                         files_.client_ca_file, QueuedError()));
-        }
-        SSL_CTX_set_client_CA_list(context.get(),
-                                   SSL_load_client_CA_file(files_.client_ca_file.c_str()));
-        SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-                           nullptr);
-        constexpr std::string_view kSession = "takt";  // Required once clients are verified.
-        SSL_CTX_set_session_id_context(context.get(),
-                                       reinterpret_cast<const unsigned char*>(kSession.data()),
-                                       static_cast<unsigned>(kSession.size()));
-    }
     context_ = std::move(context);
     return {};
 }
@@ -180,15 +165,11 @@ Result<std::unique_ptr<TlsClientContext>> TlsClientContext::Load(const TlsClient
     Harden(context);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
     ERR_clear_error();
-    made->wants_system_trust_ = options.ca_file.empty();
+    made->wants_system_trust_ = options.ca_file.empty() || options.system_too;
     if (!options.ca_file.empty() &&
         SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1) {
         return Fail(ErrorCode::kInvalid,
                     fmt::format("CA file {} cannot be used: {}", options.ca_file, QueuedError()));
-    }
-    if (!options.certificate_file.empty()) {
-        const auto used = UseCertificate(context, options.certificate_file, options.key_file);
-        if (!used) return std::unexpected(used.error());
     }
     return made;
 }

@@ -26,7 +26,6 @@ std::string TlsErrorText(SSL* ssl);
 struct TlsServerFiles {
     std::string certificate_file;  // PEM, leaf first, then intermediates.
     std::string key_file;          // PEM, not encrypted.
-    std::string client_ca_file;    // Not empty: clients must show a certificate signed by these.
 };
 
 // A server's certificate, reloaded when its files change. Not for concurrent use.
@@ -53,9 +52,7 @@ class TlsServerContext {
 
 struct TlsClientOptions {
     std::string ca_file = {};  // Empty: the system's certificates.
-    // Shown to servers that ask; both or neither.
-    std::string certificate_file = {};
-    std::string key_file = {};
+    bool system_too = false;   // Those of the system beside `ca_file`.
 };
 
 class TlsClientContext {

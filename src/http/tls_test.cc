@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <filesystem>
@@ -44,13 +45,75 @@ void WriteCertificate(const std::string& certificate_file, const std::string& ke
     EVP_PKEY_free(key);
 }
 
+// A TLS client that has its records in hand before they are sent, and can send half of one.
+class TlsByHand {
+  public:
+    explicit TlsByHand(std::uint16_t port)
+        : raw_(port), context_(SSL_CTX_new(TLS_client_method())), ssl_(SSL_new(context_.get())) {
+        SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+        SSL_set_connect_state(ssl_.get());
+        bool open = true;
+        while (open && SSL_do_handshake(ssl_.get()) != 1) {
+            raw_.Send(TakeRecords());
+            open = Receive();
+        }
+        EXPECT_TRUE(open) << "the server ended the handshake";
+        raw_.Send(TakeRecords());
+    }
+
+    std::string Encrypted(std::string_view bytes) {
+        SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
+        return TakeRecords();
+    }
+    bool Send(std::string_view records) { return raw_.Send(records); }
+    // Of what the server says; less when it closes before.
+    std::string ReadBytes(std::size_t count) {
+        std::string text;
+        char byte = 0;
+        while (text.size() < count) {
+            if (SSL_read(ssl_.get(), &byte, 1) == 1) {
+                text += byte;
+            } else if (!Receive()) {
+                break;
+            }
+        }
+        return text;
+    }
+    std::string ReadUntil(std::string_view end) {
+        std::string text;
+        while (!text.ends_with(end)) {
+            const std::string more = ReadBytes(1);
+            if (more.empty()) break;
+            text += more;
+        }
+        return text;
+    }
+
+  private:
+    std::string TakeRecords() {
+        BIO* out = SSL_get_wbio(ssl_.get());
+        std::string records(BIO_ctrl_pending(out), 0);
+        if (!records.empty()) BIO_read(out, records.data(), static_cast<int>(records.size()));
+        return records;
+    }
+    bool Receive() {
+        const std::string byte = raw_.ReadBytes(1);
+        if (!byte.empty()) BIO_write(SSL_get_rbio(ssl_.get()), byte.data(), 1);
+        return !byte.empty();
+    }
+
+    RawClient raw_;
+    const std::unique_ptr<SSL_CTX, SslDelete> context_;
+    const SslPointer ssl_;
+};
+
 class TlsTest : public ServerTest {
   protected:
     TlsTest() {
         std::string pattern = (std::filesystem::temp_directory_path() / "takt-tls-XXXXXX").string();
         folder_ = ::mkdtemp(pattern.data());
         WriteCertificate(File("a.pem"), File("a.key"), "first");
-        options_.tls = TlsServerFiles{File("a.pem"), File("a.key"), ""};
+        options_.tls = TlsServerFiles{File("a.pem"), File("a.key")};
     }
     ~TlsTest() override { std::filesystem::remove_all(folder_); }
 
@@ -108,21 +171,6 @@ TEST_F(TlsTest, RenewedCertificateIsTaken) {
     EXPECT_TRUE(Call("127.0.0.1", File("a.pem")));
 }
 
-// Only workers that have a certificate may come in.
-TEST_F(TlsTest, ClientCertificateCanBeRequired) {
-    WriteCertificate(File("client.pem"), File("client.key"), "worker");
-    options_.tls->client_ca_file = File("client.pem");
-    Serve();
-    EXPECT_FALSE(Call("127.0.0.1", File("a.pem")));
-    const auto client = BlockingHttpClient::Create({.tls = {.ca_file = File("a.pem"),
-                                                            .certificate_file = File("client.pem"),
-                                                            .key_file = File("client.key")}})
-                            .value();
-    const auto answer =
-        client->Send({.url = "https://127.0.0.1:" + std::to_string(server_->port()) + "/"});
-    EXPECT_TRUE(answer) << answer.error().detail;
-}
-
 // A plain client, or a port scanner, on the TLS port; one that connects and says nothing.
 TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsDropped) {
     options_.head_timeout = 100ms;
@@ -138,7 +186,7 @@ TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsDropped) {
 // The configuration names files that do not fit.
 TEST_F(TlsTest, BadFilesAreReportedAtTheStart) {
     WriteCertificate(File("b.pem"), File("b.key"), "other");
-    options_.tls = TlsServerFiles{File("a.pem"), File("b.key"), ""};
+    options_.tls = TlsServerFiles{File("a.pem"), File("b.key")};
     EXPECT_EQ(HttpServer::Listen(loop_.io(), options_, handler_).error().code, ErrorCode::kInvalid);
     EXPECT_FALSE(BlockingHttpClient::Create({.tls = {.ca_file = File("none.pem")}}));
 }
@@ -174,6 +222,41 @@ TEST_F(TlsTest, WebSocketsWorkOverTls) {
     EXPECT_EQ(received.Take().size(), 1U << 20);
     StopAndWait(10s);
     closed.Take();
+}
+
+// A worker's machine loses its network in the middle of a TLS record. The thread that serves it
+// serves everybody else too.
+TEST_F(TlsTest, HalfARecordOfAFrameHoldsUpNobody) {
+    handler_->handle = [](HttpRequest request, HttpReply reply) {
+        if (request.path != "/session") return reply(HttpResponse::Text(200, "ok"));
+        HttpResponse response;
+        response.websocket = std::make_shared<WebSocketCallbacks>();
+        const auto session = std::make_shared<std::weak_ptr<WebSocketSession>>();
+        response.websocket->on_open = [session](std::shared_ptr<WebSocketSession> opened) {
+            *session = opened;
+        };
+        response.websocket->on_message = [session](WebSocketMessage message) {
+            session->lock()->SendText(message.bytes);
+        };
+        reply(std::move(response));
+    };
+    Serve();
+    TlsByHand worker(server_->port());
+    worker.Send(worker.Encrypted(
+        "GET /session HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"));
+    ASSERT_TRUE(worker.ReadUntil("\r\n\r\n").starts_with("HTTP/1.1 101 "));
+    // A masked text frame; the mask is zero.
+    const std::string frame("\x81\x82\0\0\0\0hi", 8);
+    const std::string record = worker.Encrypted(frame);
+    worker.Send(std::string_view(record).substr(0, record.size() / 2));
+    // More than its header has arrived by the time that another client's handshake is through.
+    const auto client = BlockingHttpClient::Create({.tls = {.ca_file = File("a.pem")}}).value();
+    const auto answer = client->Send(
+        {.url = "https://127.0.0.1:" + std::to_string(server_->port()) + "/", .timeout = 10s});
+    EXPECT_TRUE(answer) << answer.error().detail;
+    worker.Send(std::string_view(record).substr(record.size() / 2));
+    EXPECT_EQ(worker.ReadBytes(4), "\x81\x02hi");
 }
 
 }  // namespace

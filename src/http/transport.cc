@@ -56,6 +56,8 @@ IoResult Transport::TryWrite(std::string_view head, std::string_view body) {
 
 IoResult Transport::TryHandshake() {
     if (!ssl_) return {IoState::kDone};
+    // The descriptor that TLS knows may be another connection's by now.
+    if (!is_open()) return {IoState::kFailed};
     ERR_clear_error();
     return TlsOutcome(SSL_do_handshake(ssl_.get()), 0);
 }

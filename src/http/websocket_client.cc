@@ -26,7 +26,7 @@ class WebSocketOpening : public std::enable_shared_from_this<WebSocketOpening> {
           callbacks_(std::move(callbacks)),
           failed_(std::move(failed)),
           deadline_(core_->io()),
-          dial_(std::make_shared<Dial>(core_->io())) {
+          dial_(std::make_shared<Dial>(core_->io(), core_->names())) {
         out_ += fmt::format(
             "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
             "Sec-WebSocket-Key: {}\r\n\r\n",

@@ -120,15 +120,18 @@ boost::asio::awaitable<void> WebSocketCore::Run(std::string received) {
         reader_.Append(received);
         received = std::string();
         HandleFrames();
-        IoState want = IoState::kWantRead;
+        IoState want = transport_->HasBuffered() ? IoState::kDone : IoState::kWantRead;
         while (!over_) {
-            if (want != IoState::kDone && !transport_->HasBuffered()) {
+            if (want != IoState::kDone) {
                 const auto [error] = co_await transport_->Wait(want);
                 if (error) break;
             }
             const IoResult result = transport_->TryRead(ReadScratch());
             // Even after bytes: plain sockets are waited for, which saves a read that finds none.
-            want = result.state == IoState::kDone ? IoState::kWantRead : result.state;
+            // What TLS has buffered may be half a record: only a read that gave bytes is followed
+            // by another at once, else a peer that stops there would keep the thread for ever.
+            want = result.state == IoState::kDone && !transport_->HasBuffered() ? IoState::kWantRead
+                                                                                : result.state;
             if (result.state == IoState::kDone) {
                 heard_ = true;
                 pinged_ = false;

@@ -19,9 +19,14 @@ namespace takt::internal {
 constexpr std::uint32_t kWorkerProtocol = 1;
 
 // Bounds on a Hello. Generous for people, and small enough that ten thousand workers fit in memory.
-constexpr std::size_t kHelloListMax = 1'000;         // Types, queues, labels: each.
-constexpr std::size_t kHelloNameBytesMax = 256;      // Of any one text in it.
-constexpr std::uint64_t kEpochSeenMax = 1ull << 62;  // Epochs must be able to go on rising.
+constexpr std::size_t kHelloListMax = 1'000;     // Types, queues, labels: each.
+constexpr std::size_t kHelloNameBytesMax = 256;  // Of any one text in it.
+
+// The next election goes above the epochs that workers have seen, so a worker that makes one up
+// must not be able to use them up. Redis counts exactly to 2^53 - 2; half of that is never reached.
+constexpr std::uint64_t kEpochSeenMax = 1ull << 52;
+// Above the latest term that this node knows of: more elections than any node can have missed.
+constexpr std::uint64_t kEpochJumpMax = 1'000'000;
 
 // Why a frame is refused: the code that the worker gets, and a sentence for its author.
 struct FrameFault {

@@ -67,6 +67,15 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     // From here on the session is told when the role changes, so none falls between.
     greeted_ = true;
     const NodeStatus status = node.status();
+    const std::uint64_t known = std::max(status.epoch, status.leader ? status.leader->epoch : 0);
+    // Not final for the worker: a node that has just started may know of no term at all.
+    if (hello.epoch_seen() > known + kEpochJumpMax) {
+        return Refuse({"unknown_epoch",
+                       "epoch_seen is " + std::to_string(hello.epoch_seen()) +
+                           ", but the latest term known here is " + std::to_string(known) +
+                           ": the worker comes from another cluster, or the store was emptied; "
+                           "restart the worker and it forgets"});
+    }
     if (hello.epoch_seen() > status.epoch) node.NoteEpoch(hello.epoch_seen());
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
     if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();

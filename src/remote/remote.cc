@@ -9,7 +9,13 @@
 namespace takt::internal {
 namespace {
 
-ErrorCode CodeOf(int status) {
+// `problem` is the code in the body, if it has one. Of all answers of 500 and more only a
+// scheduler's own word means that nothing was done: behind a proxy's 502, or a 503 because the
+// answer took too long, the task may have been taken.
+ErrorCode CodeOf(int status, std::string_view problem) {
+    if (status == 503 && (problem == "no_leader" || problem == "unavailable")) {
+        return ErrorCode::kUnavailable;
+    }
     switch (status) {
         case 404:
             return ErrorCode::kNotFound;
@@ -20,7 +26,7 @@ ErrorCode CodeOf(int status) {
         case 429:
             return ErrorCode::kExhausted;
         default:
-            return status < 500 ? ErrorCode::kInvalid : ErrorCode::kUnavailable;
+            return status < 500 ? ErrorCode::kInvalid : ErrorCode::kUnknown;
     }
 }
 
@@ -34,12 +40,12 @@ std::string MemberText(const boost::json::value& value, std::string_view name) {
 }  // namespace
 
 Error RefusalOf(std::string_view server, int status, std::string_view body) {
-    Error error{CodeOf(status), {}, {}};
+    Error error{CodeOf(status, {}), {}, {}};
     const auto problem = ParseJson(body);
     if (problem) {
+        error.code = CodeOf(status, MemberText(*problem, "code"));
         error.detail = MemberText(*problem, "detail");
         error.field = MemberText(*problem, "field");
-        if (MemberText(*problem, "code") == "unknown") error.code = ErrorCode::kUnknown;
     }
     if (error.detail.empty()) {
         error.detail = std::string(server) + " answered " + std::to_string(status) + " " +
@@ -110,6 +116,9 @@ Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
         }
         if (answer) {
             last = RefusalOf(server, answer->status, answer->body);
+            // Who only asks may ask another, whatever went wrong here.
+            const bool asks = method == HttpMethod::kGet || method == HttpMethod::kHead;
+            if (asks && last.code == ErrorCode::kUnknown) last.code = ErrorCode::kUnavailable;
         } else {
             last = answer.error();
             if (last.code == ErrorCode::kUnavailable) {
@@ -167,6 +176,7 @@ Result<void> Remote::Stream(const std::string& path, const std::string& last_id,
                                         .sink = reading});
         if (reading->answer.status != 0 && !reading->good()) {
             last = RefusalOf(server, reading->answer.status, reading->answer.body);
+            if (last.code == ErrorCode::kUnknown) last.code = ErrorCode::kUnavailable;
         } else if (ended || ended.error().code == ErrorCode::kCancelled) {
             return {};
         } else {

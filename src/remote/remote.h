@@ -37,7 +37,8 @@ class Remote {
     static Result<Remote> Open(RemoteOptions options);
 
     // kUnavailable when no server could be reached, or none could do it now; kUnknown when one was
-    // reached, and did not answer: it may have done what was asked. A refusal is RefusalOf.
+    // reached, and did not answer, or not with a scheduler's word that nothing was done: it may
+    // have done what was asked, and nobody else is asked. A refusal is RefusalOf.
     Result<RemoteAnswer> Call(HttpMethod method, const std::string& path, const std::string& body);
 
     // Reads an answer without an end piece by piece, until the server or `sink` ends it. `last_id`
@@ -53,7 +54,8 @@ class Remote {
 };
 
 // The error that an answer other than 2xx is, in the server's own words if it has some. Those for
-// want of a right are kInvalid, because another token is needed.
+// want of a right are kInvalid, because another token is needed. kUnavailable only if the scheduler
+// says so itself; any other answer of 500 and more is kUnknown.
 Error RefusalOf(std::string_view server, int status, std::string_view body);
 
 // What to say of an answer that should have been JSON.

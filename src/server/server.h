@@ -47,8 +47,6 @@ class Server {
   private:
     struct Parts;
     explicit Server(std::unique_ptr<Parts> parts);
-    // Rules, channels and who watches; kInvalid for a configuration that cannot work.
-    static Result<void> MakeAlerts(Parts& parts, const NodeId& node, bool loopback);
     std::unique_ptr<Parts> parts_;
 };
 

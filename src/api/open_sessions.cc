@@ -1,0 +1,96 @@
+#include "api/open_sessions.h"
+
+#include <vector>
+
+#include "api/api.h"
+#include "api/services.h"
+#include "base/log.h"
+#include "http/event_stream.h"
+#include "http/websocket.h"
+
+namespace takt::internal {
+namespace {
+
+// Nobody may ask anything for hours while sessions are open. So the tokens are read again as often
+// as they would be for requests: for one that expires, or was revoked on another node.
+void LookLater(const std::shared_ptr<Services>& services) {
+    if (!services->after || !services->sessions.Arm()) return;
+    services->after(services->config.access.age_max, [weak = std::weak_ptr(services)] {
+        const auto services = weak.lock();
+        if (!services) return;
+        LoadAccess(services, [services] {
+            services->sessions.Disarm();
+            LookLater(services);
+        });
+    });
+}
+
+std::uint64_t KeepSession(const std::shared_ptr<Services>& services, const std::string& token,
+                          OpenSessions::End end) {
+    const std::uint64_t number = services->sessions.Add(token, std::move(end));
+    LookLater(services);
+    return number;
+}
+
+}  // namespace
+
+std::uint64_t OpenSessions::Add(std::string token, End end) {
+    sessions_.emplace(++last_, Session{std::move(token), std::move(end)});
+    return last_;
+}
+
+void OpenSessions::EndUnless(const std::function<bool(const std::string& token)>& holds) {
+    std::vector<Session> over;
+    for (auto entry = sessions_.begin(); entry != sessions_.end();) {
+        if (holds(entry->second.token)) {
+            ++entry;
+        } else {
+            over.push_back(std::move(entry->second));
+            entry = sessions_.erase(entry);
+        }
+    }
+    for (const Session& session : over) {
+        Log(LogLevel::kWarning, "audit", "ended a session whose token does not hold any more",
+            {{"token", session.token}});
+        session.end();
+    }
+}
+
+void EndWithToken(HttpResponse& response, const std::shared_ptr<Services>& services,
+                  const std::string& token) {
+    if (!response.event_stream && !response.websocket) return;
+    const auto number = std::make_shared<std::uint64_t>(0);
+    if (response.event_stream) {
+        EventStreamOptions& options = *response.event_stream;
+        options.on_open = [services, token, number, then = std::move(options.on_open)](
+                              std::shared_ptr<EventStream> stream) mutable {
+            *number = KeepSession(services, token, [weak = std::weak_ptr(stream)] {
+                if (const auto open = weak.lock()) open->Close();
+            });
+            if (then) then(std::move(stream));
+        };
+        options.on_close = [services, number, then = std::move(options.on_close)]() mutable {
+            services->sessions.Remove(*number);
+            if (then) then();
+        };
+    }
+    if (response.websocket) {
+        WebSocketCallbacks& callbacks = *response.websocket;
+        callbacks.on_open = [services, token, number, then = std::move(callbacks.on_open)](
+                                std::shared_ptr<WebSocketSession> session) mutable {
+            *number = KeepSession(services, token, [weak = std::weak_ptr(session)] {
+                if (const auto open = weak.lock()) {
+                    open->Close(WebSocketCode::kPolicy, "unauthorized");
+                }
+            });
+            if (then) then(std::move(session));
+        };
+        callbacks.on_close = [services, number, then = std::move(callbacks.on_close)](
+                                 WebSocketClosed closed) mutable {
+            services->sessions.Remove(*number);
+            if (then) then(std::move(closed));
+        };
+    }
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,296 @@
+#include "server/server_parts.h"
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "api/access.h"
+#include "api/forward.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "console/console.h"
+#include "server/advertise.h"
+#include "server/executor_routes.h"
+#include "store/open.h"
+#include "takt/version.h"
+
+namespace takt::internal {
+namespace {
+
+// As many as may watch events; see EventHub.
+constexpr std::size_t kStreamsMax = 10'000;
+
+NodeConfig NodeConfigOf(const Config& config, const NodeId& node, const std::string& address) {
+    return {.leadership = {.node = node,
+                           .address = Text(address),
+                           .ttl = config.scheduler.leader_ttl,
+                           .renew_interval = config.scheduler.leader_renew_interval,
+                           .acquire_interval = config.scheduler.leader_acquire_interval,
+                           .margin = config.scheduler.leader_ttl / 10},
+            .engine = config.engine,
+            .version = kVersion,
+            .inbox_max = config.scheduler.inbox_max,
+            .stop_deadline = config.scheduler.stop_deadline,
+            .look_again = config.scheduler.scan_interval};
+}
+
+HttpLog ToLog() {
+    return [](HttpLogLevel level, std::string_view message) {
+        Log(level == HttpLogLevel::kInfo      ? LogLevel::kInfo
+            : level == HttpLogLevel::kWarning ? LogLevel::kWarning
+                                              : LogLevel::kError,
+            "http", message);
+    };
+}
+
+void LogAccess(const HttpAccess& access) {
+    Log(LogLevel::kDebug, "access", Name(access.method),
+        {{"target", access.target},
+         {"status", access.status},
+         {"bytes", access.body_bytes},
+         {"took", access.took},
+         {"from", access.remote_address},
+         {"request_id", access.request_id}});
+}
+
+TracePolicy TracePolicyOf(const Config& config) {
+    return {.enabled = config.tracing.enabled, .sample_ratio = config.tracing.sample_ratio};
+}
+
+PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address) {
+    const Config::Executors& executors = config.executors;
+    return {.callback_base = address,
+            .health_check = executors.health_check,
+            .health_interval = executors.health_interval,
+            .health_timeout = executors.health_timeout,
+            .failure_threshold = executors.failure_threshold,
+            .recovery_threshold = executors.recovery_threshold,
+            .concurrency_max = executors.concurrency_max,
+            .timeout = executors.timeout,
+            .attempt_timeout = config.engine.timeout,
+            .lease = config.engine.worker_lease,
+            .forgotten = config.engine.worker_forgotten,
+            .breaker = {.failures_max = executors.circuit_failures,
+                        .open_min = executors.circuit_open,
+                        .open_max = executors.circuit_open_max},
+            .tracing = TracePolicyOf(config)};
+}
+
+HttpSend SendBy(HttpClient& client) {
+    return
+        [&client](HttpCall call, HttpDone done) { client.Send(std::move(call), std::move(done)); };
+}
+
+Result<bool> HasTokens(Store& store) {
+    std::promise<Result<std::vector<SettingPut>>> answer;
+    store.ListSettings("token/", [&](auto settings) { answer.set_value(std::move(settings)); });
+    auto settings = answer.get_future().get();
+    if (!settings) return std::unexpected(settings.error());
+    return !settings->empty();
+}
+
+// Whether schedulers on other machines may use the same store.
+bool IsShared(std::string_view store_url) {
+    return !store_url.starts_with("file:") && !store_url.starts_with("memory:");
+}
+
+Result<void> MakeClient(boost::asio::io_context& loop, HttpClientOptions options,
+                        std::unique_ptr<HttpClient>& client) {
+    auto made = HttpClient::Create(loop, std::move(options));
+    // Only the file of authorities can be wrong.
+    if (!made) return Fail(made.error().code, made.error().detail, "server.tls_ca");
+    client = std::move(*made);
+    return {};
+}
+
+}  // namespace
+
+bool Server::Parts::loopback() const {
+    return IsLoopback(listen.host);
+}
+
+Result<void> Server::Parts::OpenTheStore() {
+    auto opened = OpenStore(config.store.url);
+    if (!opened) return std::unexpected(opened.error());
+    store = std::move(*opened);
+    store_name = store->Describe();
+    if (loopback() || config.server.insecure) return {};
+    const auto tokens = HasTokens(*store);
+    if (!tokens) return std::unexpected(tokens.error());
+    if (*tokens) return {};
+    return Fail(ErrorCode::kInvalid,
+                "refusing to listen on " + config.server.listen +
+                    " without access tokens: anybody who reaches it could run work. Make one with "
+                    "'takt token create --role admin --store …', or say --insecure",
+                "server.listen");
+}
+
+Result<void> Server::Parts::MakeClients() {
+    const TlsClientOptions schedulers{.ca_file = config.server.tls_ca};
+    // Executors may be anywhere, also where the system's authorities vouch for them.
+    const TlsClientOptions anybody{.ca_file = config.server.tls_ca, .system_too = true};
+    auto made = MakeClient(loop, {.tls = schedulers}, client);
+    if (made) {
+        made =
+            MakeClient(loop, {.connections_per_host_max = kStreamsMax, .tls = schedulers}, streams);
+    }
+    if (made) {
+        made = MakeClient(loop,
+                          {.connections_per_host_max = config.executors.concurrency_max,
+                           .tls = anybody,
+                           .log = ToLog()},
+                          executors);
+    }
+    if (made) made = MakeClient(loop, {.tls = anybody, .log = ToLog()}, health);
+    if (made) {
+        made = MakeClient(loop, {.connections_per_host_max = 4, .log = ToLog()}, webhooks);
+    }
+    return made;
+}
+
+Result<void> Server::Parts::MakeAlerts() {
+    std::vector<AlertRule> rules;
+    for (const auto& fields : config.alerts.rules) {
+        auto rule = RuleOf(fields);
+        if (!rule) {
+            return Fail(ErrorCode::kInvalid, "alerts.rules: " + rule.error().detail,
+                        "alerts.rules");
+        }
+        rules.push_back(std::move(*rule));
+    }
+    auto channels = ChannelsOf(config.alerts.channels);
+    if (!channels) return std::unexpected(channels.error());
+    for (Channel& channel : *channels) {
+        if (channel.kind == ChannelKind::kLog) continue;
+        // Who wrote the host into the configuration has allowed it, but not whatever the owner of
+        // the name points it at: link-local addresses and this machine need to be meant.
+        auto policy = ExecutorPolicy::Make({channel.host()}, loopback());
+        if (!policy) return std::unexpected(policy.error());
+        channel.allow_address = [policy = std::move(*policy),
+                                 host = channel.host()](const IpAddress& address) {
+            return policy.Allows(host, address);
+        };
+    }
+    delivery = std::make_unique<Delivery>(runtime, std::move(*channels), TellBy(*webhooks, mailer));
+    for (const AlertRule& rule : rules) {
+        for (const std::string& channel : rule.channels) {
+            if (delivery->Has(channel)) continue;
+            return Fail(ErrorCode::kInvalid,
+                        "alerts.rules: rule '" + rule.name + "' names the channel '" + channel +
+                            "', which alerts.channels does not have",
+                        "alerts.rules");
+        }
+    }
+    alerts = std::make_unique<Alerts>(
+        runtime, *store, *delivery,
+        AlertsConfig{
+            .enabled = config.alerts.enabled, .interval = config.alerts.interval, .rules = rules},
+        [meters = meters.get()](const Engine& engine, Instant now, AlertReadings& readings) {
+            meters->Read(engine, now, readings);
+        });
+    follower_watch = std::make_unique<FollowerWatch>(
+        runtime, *store, *delivery,
+        FollowerWatchConfig{.enabled = config.alerts.enabled,
+                            .node = id,
+                            .grace = 3 * config.scheduler.leader_ttl,
+                            .rules = std::move(rules)});
+    return {};
+}
+
+Result<void> Server::Parts::Listen(std::shared_ptr<HandlerRelay> relay) {
+    HttpServerOptions options{
+        .host = listen.host,
+        .port = listen.port,
+        .body_bytes_max = config.server.body_bytes_max,
+        .connections_max = config.server.connections_max,
+        .connections_per_address_max = config.server.connections_per_address_max,
+        .log = ToLog(),
+        .access_log = LogAccess};
+    const bool tls = !config.server.tls_cert.empty();
+    if (tls) {
+        options.tls = TlsServerFiles{.certificate_file = config.server.tls_cert,
+                                     .key_file = config.server.tls_key};
+    }
+    auto server = HttpServer::Listen(loop, std::move(options), std::move(relay));
+    if (!server) return std::unexpected(server.error());
+    http = std::move(*server);
+    listen.port = http->port();
+    url = (tls ? "https://" : "http://") + Joined(listen.host, listen.port);
+    auto told = AdvertisedUrl({.advertise = config.server.advertise,
+                               .listen = listen,
+                               .tls = tls,
+                               .shared = IsShared(config.store.url)},
+                              SystemNames());
+    if (!told) return std::unexpected(told.error());
+    address = std::move(*told);
+    Log(LogLevel::kInfo, "server", "listening", {{"url", url}, {"advertised", address}});
+    return {};
+}
+
+Result<void> Server::Parts::MakeLinks() {
+    stream = std::make_unique<StreamLink>(
+        runtime, StreamLinkConfig{.node = id,
+                                  .heartbeat = config.scheduler.heartbeat_interval,
+                                  .lease = config.engine.worker_lease,
+                                  .tracing = TracePolicyOf(config)});
+    auto policy = ExecutorPolicy::Make(config.executors.allow, loopback());
+    if (!policy) return std::unexpected(policy.error());
+    push = std::make_unique<PushLink>(runtime, *store, PushLinkConfigOf(config, address),
+                                      std::move(*policy), SendBy(*executors), SendBy(*health));
+    if (!config.tracing.enabled) return {};
+    auto started = SpanExporter::Start({.endpoint = config.tracing.endpoint,
+                                        .service = "takt-scheduler",
+                                        .instance = id.text().str()});
+    if (!started) return std::unexpected(started.error());
+    exporter = std::move(*started);
+    spans = std::make_unique<SchedulerSpans>(
+        TracePolicyOf(config), *exporter,
+        [push = push.get()](SessionId session) { return push->Has(session); });
+    meters->WatchSpans(*exporter);
+    return {};
+}
+
+void Server::Parts::MakeNode(Sink* watcher) {
+    for (Sink* sink : std::initializer_list<Sink*>{stream.get(), push.get(), events.get(),
+                                                   meters.get(), statistics.get(), alerts.get(),
+                                                   follower_watch.get(), watcher, spans.get()}) {
+        if (sink) fan.Add(*sink);
+    }
+    node = std::make_unique<Node>(runtime, *store, NodeConfigOf(config, id, address),
+                                  NewRandomSeed(), &fan);
+    stream->Bind(*node);
+    push->Bind(*node);
+    statistics->Bind(*node);
+    alerts->Bind(*node);
+}
+
+void Server::Parts::MakeApi() {
+    std::vector<Route> more_routes = ExecutorRoutes(*push);
+    more_routes.push_back(AttachRoute(*stream));
+    api = Api::Make(
+        {.node = *node,
+         .store = *store,
+         .events = *events,
+         .meters = *meters,
+         .statistics = *statistics,
+         .alerts = *alerts,
+         .post = [&loop = loop](auto action) { boost::asio::post(loop, std::move(action)); },
+         // The node's thread is the server's.
+         .after = [&runtime = runtime](Duration delay,
+                                       auto action) { runtime.After(delay, std::move(action)); },
+         .forward = ForwardOver(*client),
+         .stream = StreamOver(*streams),
+         .config = {.version = kVersion,
+                    .access = {.loopback_only = loopback(), .insecure = config.server.insecure},
+                    .prometheus = config.metrics.enabled,
+                    .task_limits = {.retry_default = config.engine.retry},
+                    .tracing = TracePolicyOf(config),
+                    .body_bytes_max = config.server.body_bytes_max,
+                    .bulk_bytes_max = config.server.bulk_bytes_max},
+         .more_routes = std::move(more_routes),
+         .pages = ConsolePage});
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,79 @@
+// The parts of a Server, in the order of their needs, and how each is made.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "alerts/alerts.h"
+#include "alerts/follower_watch.h"
+#include "api/api.h"
+#include "api/event_hub.h"
+#include "api/meters.h"
+#include "http/client.h"
+#include "http/server.h"
+#include "links/push_link.h"
+#include "links/scheduler_spans.h"
+#include "links/stream_link.h"
+#include "node/asio_runtime.h"
+#include "server/listen_address.h"
+#include "server/routes.h"
+#include "server/server.h"
+#include "server/sink_fan.h"
+
+namespace takt::internal {
+
+struct Server::Parts {
+    Config config;
+    ListenAddress listen;
+    NodeId id;
+    std::string url;
+    std::string address;
+    std::string store_name;
+    // In the order of their needs: each uses only what stands above it.
+    boost::asio::io_context loop{1};
+    std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
+    AsioRuntime runtime{loop};
+    std::unique_ptr<Store> store;
+    std::unique_ptr<HttpClient> client;   // To other schedulers.
+    std::unique_ptr<HttpClient> streams;  // The same, for what lasts.
+    std::unique_ptr<EventHub> events;
+    std::unique_ptr<SpanExporter> exporter;  // Null unless traces are on.
+    std::unique_ptr<Meters> meters;
+    std::unique_ptr<Statistics> statistics;
+    std::unique_ptr<HttpClient> webhooks;
+    Mailer mailer;
+    std::unique_ptr<Delivery> delivery;
+    std::unique_ptr<Alerts> alerts;
+    std::unique_ptr<FollowerWatch> follower_watch;
+    std::unique_ptr<StreamLink> stream;
+    std::unique_ptr<HttpClient> executors;  // To executors,
+    std::unique_ptr<HttpClient> health;     // and for their health.
+    std::unique_ptr<PushLink> push;
+    std::unique_ptr<SchedulerSpans> spans;  // Null unless traces are on.
+    SinkFan fan;
+    std::unique_ptr<Node> node;
+    std::shared_ptr<Api> api;
+    std::unique_ptr<HttpServer> http;
+    std::thread thread;
+    bool stopped = false;
+
+    // Each needs those before it. kInvalid for a configuration that cannot work.
+    Result<void> OpenTheStore();
+    Result<void> MakeClients();
+    Result<void> MakeAlerts();
+    // The port is bound before the node is made, so that the address that the node tells is known
+    // even if the system chose it.
+    Result<void> Listen(std::shared_ptr<HandlerRelay> relay);
+    Result<void> MakeLinks();
+    void MakeNode(Sink* watcher);
+    void MakeApi();
+
+  private:
+    bool loopback() const;
+};
+
+}  // namespace takt::internal
