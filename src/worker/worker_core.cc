@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "wire/frame_codec.h"
 #include "wire/zstd.h"
 
@@ -19,6 +20,9 @@ constexpr Duration kByeWait{1'000};
 
 // Of a payload once unpacked. The scheduler's own bound is far below.
 constexpr std::size_t kPayloadBytesMax = 64 << 20;
+
+// Longer messages are cut. The scheduler would do it too, but refuses a frame that is too large.
+constexpr std::size_t kResultMessageBytesMax = 4 << 10;
 
 std::string NewInstance() {
     Random random(NewRandomSeed());
@@ -181,11 +185,14 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     // What went out on the session before may not have arrived.
     started_due_.clear();
     results_due_.clear();
+    suspects_due_.clear();
+    suspect_.reset();
     for (const auto& [key, held] : held_) {
+        held->result_sent = false;
         held->started_due = held->phase == Held::Phase::kRunning;
         held->result_due = held->phase == Held::Phase::kEnded;
         if (held->started_due) started_due_.push_back(held);
-        if (held->result_due) results_due_.push_back(held);
+        if (held->result_due) (held->refusals > 0 ? suspects_due_ : results_due_).push_back(held);
     }
     Log(LogLevel::kInfo, "worker", "attached",
         {{"node", welcome.node_id()}, {"epoch", epoch_seen_}, {"in_hand", held_.size()}});
@@ -196,6 +203,8 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
 void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
     const std::string why = refused.code() + ": " + refused.message();
     Log(LogLevel::kError, "worker", "refused by the scheduler", {{"why", why}});
+    const bool frame_at_fault = refused.code() == "malformed" || refused.code() == "too_large";
+    if (welcomed_ && frame_at_fault) BlameResults(why);
     // These stay as they are however often it is tried.
     const bool final = refused.code() == "protocol" || refused.code() == "invalid_hello" ||
                        refused.code() == "replaced";
@@ -204,6 +213,30 @@ void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
     connector_.Drop(why);
     StopAll(SteadyClock::now());
     Finish();
+}
+
+// One of the results that are under way may be what the scheduler does not take. Said again with the
+// same words it would end every session, and none of the others would arrive either. So they are
+// said one by one; see suspects_due_.
+void WorkerCore::BlameResults(const std::string& why) {
+    std::vector<HeldPtr> sent;
+    for (const auto& [key, held] : held_) {
+        if (held->result_sent) sent.push_back(held);
+    }
+    for (const HeldPtr& held : sent) {
+        if (++held->refusals == 1) continue;
+        Log(LogLevel::kError, "worker", "dropped a result that the scheduler does not take",
+            {{"execution", held->task.execution_id}, {"attempt", held->task.attempt}});
+        if (held->refusals == 2) {
+            held->result = TaskResult::FinalFailure(
+                "the scheduler did not take the result: " +
+                std::string(CutUtf8(why, kResultMessageBytesMax / 2)));
+            continue;
+        }
+        // Not even that. Without it in hand, the scheduler gives the execution to others.
+        --unacknowledged_;
+        Forget(*held);
+    }
 }
 
 void WorkerCore::Beat() {
@@ -309,13 +342,14 @@ void WorkerCore::OnAck(const worker::v1::Ack& ack) {
     const HeldPtr held = Find(ack.attempt());
     if (!held || held->phase != Held::Phase::kEnded) return;
     if (!ack.accepted()) ++counters_.refused_stale;
+    if (suspect_ == held) suspect_.reset();
     --unacknowledged_;
     Forget(*held);
     FeedPool();
 }
 
-void WorkerCore::Forget(const Held& held) {
-    SetDue(const_cast<Held&>(held), std::nullopt);
+void WorkerCore::Forget(Held& held) {
+    SetDue(held, std::nullopt);
     held_.erase(KeyOf(held.task.execution_id, held.task.attempt));
     counters_.in_hand = static_cast<std::uint32_t>(held_.size());
     if (held_.empty()) idle_since_ = SteadyClock::now();
@@ -330,7 +364,10 @@ void WorkerCore::OnMail() {
         started_due_.push_back(std::move(held));
     }
     mail_.started.clear();
-    std::ranges::move(mail_.news, std::back_inserter(news_due_));
+    for (HeldPtr& held : mail_.news) {
+        held->news_due = true;
+        news_due_.push_back(std::move(held));
+    }
     mail_.news.clear();
     for (auto& [held, result] : mail_.finished) OnFinished(held, std::move(result));
     mail_.finished.clear();
@@ -357,13 +394,15 @@ void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {
 void WorkerCore::End(const HeldPtr& held, TaskResult result, std::optional<StopReason> by) {
     SetDue(*held, std::nullopt);
     held->phase = Held::Phase::kEnded;
+    // What is not UTF-8 grows when it is replaced.
+    if (result.data.size() <= options_.result_bytes_max) MakeUtf8(result.data);
     if (result.data.size() > options_.result_bytes_max) {
         result = TaskResult::FinalFailure("the result has " + std::to_string(result.data.size()) +
                                           " bytes, which is more than the limit of " +
                                           std::to_string(options_.result_bytes_max));
     }
+    result.message = CutUtf8(result.message, kResultMessageBytesMax);
     MakeUtf8(result.message);
-    MakeUtf8(result.data);
     ++(result.success() ? counters_.succeeded : counters_.failed);
     held->result = std::move(result);
     held->ended_by = by;

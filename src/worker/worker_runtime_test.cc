@@ -469,6 +469,18 @@ TEST_F(WorkerRuntimeTest, AResultThatIsTooLargeFailsWithAReason) {
     EXPECT_THAT(row.outcome->message.str(), HasSubstr("more than the limit"));
 }
 
+// A stack trace, an HTML page, a whole log: handlers put anything into a message. The scheduler
+// refuses frames of more than 4 MiB.
+TEST_F(WorkerRuntimeTest, AMessageOfAnySizeIsCutAndArrives) {
+    On("loud", [](TaskContext&) {
+        return TaskResult::FinalFailure("because " + std::string(5 << 20, 'x'));
+    });
+    Start();
+    const Execution row = AwaitEnd(stack_->Submit({.type = "loud"}), EventType::kTaskFailed);
+    EXPECT_THAT(row.outcome->message.str(), HasSubstr("because xxx"));
+    EXPECT_EQ(worker_->status().reconnects, 0u);
+}
+
 TEST_F(WorkerRuntimeTest, ManyTasksRunAtOnceAndNoneIsLost) {
     std::atomic<int> calls = 0;
     On("noop", [&](TaskContext&) {
