@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -304,6 +306,47 @@ TEST(ShellExecutorTest, TheEnvironmentTellsWhichAttemptItIs) {
     Attempt attempt(R"({"command": "echo $TAKT_EXECUTION_ID $TAKT_ATTEMPT $TAKT_EPOCH"})");
     attempt.Run(*Shell());
     EXPECT_THAT(attempt.lines, ElementsAre("e-1 2 7"));
+}
+
+// Whoever may submit a shell task reads what the worker's operator put into its environment: the
+// token, the store's password, the cloud's keys.
+TEST(ShellExecutorTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesses) {
+    setenv("TAKT_WORKER_TOKEN", "secret", 1);
+    setenv("LC_SHOWN", "c", 1);
+    setenv("SHOWN_BY_NAME", "d", 1);
+    const auto shell = *ShellExecutor::Create({.allow_shell = true, .env = {"SHOWN_BY_NAME"}});
+    Attempt attempt(
+        R"({"command": "echo $TAKT_WORKER_TOKEN:$LC_SHOWN:$SHOWN_BY_NAME:$TAKT_ATTEMPT; ls /"})");
+    EXPECT_TRUE(attempt.Run(*shell).success()) << "PATH is needed";
+    EXPECT_EQ(attempt.lines.at(0), ":c:d:2");
+    unsetenv("TAKT_WORKER_TOKEN");
+    unsetenv("LC_SHOWN");
+    unsetenv("SHOWN_BY_NAME");
+    EXPECT_EQ(ShellExecutor::Create({.allow_shell = true, .env = {"A=b"}}).error().field, "env");
+}
+
+// A worker with many connections runs out of descriptors, at any of the places that need one. The
+// attempt may be tried again, and no process is left behind.
+TEST(ShellExecutorTest, WithoutADescriptorToSpareTheAttemptFailsAndMayBeRetried) {
+    const auto shell = Shell();
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const int lowest = dup(STDIN_FILENO);
+    ASSERT_GE(lowest, 0);
+    close(lowest);
+    int failures = 0;
+    TaskResult result;
+    for (int spare = 0; spare < 100 && (spare == 0 || !result.success()); ++spare) {
+        const rlimit tight{static_cast<rlim_t>(lowest + spare), before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+        result = Attempt(R"({"argv": ["true"]})").Run(*shell);
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+        failures += result.success() ? 0 : 1;
+        EXPECT_FALSE(result.final) << result.message;
+    }
+    EXPECT_TRUE(result.success()) << result.message;
+    EXPECT_GE(failures, 6) << "two pipes, an eventfd and a pidfd";
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
 }
 
 TEST(ShellExecutorTest, PayloadsThatNameNoProgramAreRejected) {
