@@ -313,12 +313,7 @@ void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushV
     json.Field("capacity", worker.capacity).Field("weight", worker.weight);
     json.Field("running", slot.busy());
     json.Key("labels").BeginObject();
-    for (const auto& [name, value] : worker.labels) {
-        // Keys of users may need escaping, which JsonWriter does not do for keys.
-        std::string key;
-        AppendJsonString(key, name);
-        json.Key(std::string_view(key).substr(1, key.size() - 2)).Value(value.view());
-    }
+    for (const auto& [name, value] : worker.labels) json.UserKey(name).Value(value.view());
     json.EndObject();
     if (view) {
         json.Field("circuit", Name(view->circuit));
