@@ -16,6 +16,7 @@
 #include "executor.grpc.pb.h"
 #include "http/server.h"
 #include "worker/demo.h"
+#include "worker/executors/configured.h"
 #include "worker/executors/grpc_executor.h"
 #include "worker/executors/http_executor.h"
 #include "worker/executors/shell_executor.h"
@@ -78,10 +79,17 @@ class HttpExecutorTest : public testing::Test, public HttpHandler {
         loop_.stop();
         thread_.join();
         held_ = nullptr;
+        all_held_.clear();
         server_.reset();
     }
     void Handle(HttpRequest request, HttpReply reply) override {
         request_ = std::move(request);
+        if (hold_ > 0) {
+            all_held_.push_back(std::move(reply));
+            if (all_held_.size() < hold_) return;
+            for (HttpReply& held : all_held_) held(HttpResponse::Json(status_, body_));
+            return all_held_.clear();
+        }
         if (status_ == 0) {
             held_ = std::move(reply);
             return called_.set_value();
@@ -101,6 +109,8 @@ class HttpExecutorTest : public testing::Test, public HttpHandler {
     HttpRequest request_;
     HttpReply held_;
     std::promise<void> called_;
+    std::size_t hold_ = 0;  // So many calls must be there before any is answered.
+    std::vector<HttpReply> all_held_;
     int status_ = 200;
     std::string body_ = R"({"ok":true})";
 };
@@ -139,6 +149,54 @@ TEST_F(HttpExecutorTest, StatusCodesAreSuccessRetryOrFailure) {
         EXPECT_EQ(result.final, final) << status;
         EXPECT_EQ(result.code, success ? 0 : status);
     }
+}
+
+// A worker with a capacity in the hundreds and one slow service behind it: a call that waited for a
+// connection would fail at its deadline without having been made.
+TEST_F(HttpExecutorTest, AsManyCallsAreMadeAtOnceAsThereAreAttempts) {
+    hold_ = 80;
+    const auto executor = Make();
+    std::vector<std::future<TaskResult>> results;
+    for (std::size_t i = 0; i < hold_; ++i) {
+        results.push_back(
+            std::async(std::launch::async, [&] { return Attempt().Run(*executor, 10s); }));
+    }
+    for (auto& result : results) {
+        const TaskResult ended = result.get();
+        EXPECT_TRUE(ended.success()) << ended.message;
+    }
+}
+
+// `takt worker` with worker.executors, or --http and --grpc.
+TEST_F(HttpExecutorTest, AnExecutorIsMadeFromWhatTheConfigurationSays) {
+    const std::string url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/run";
+    auto http = MakeConfiguredExecutor({{"type", "t"}, {"protocol", "http"}, {"url", url}});
+    ASSERT_TRUE(http) << http.error().detail;
+    EXPECT_EQ((*http)->Type(), "t");
+    EXPECT_TRUE(Attempt().Run(**http).success());
+    auto grpc = MakeConfiguredExecutor(
+        {{"type", "*"}, {"protocol", "grpc"}, {"url", "a:1"}, {"timeout", "1m"}});
+    ASSERT_TRUE(grpc) << grpc.error().detail;
+    EXPECT_EQ((*grpc)->Protocol(), "grpc");
+
+    const auto field = [](ExecutorFields more) {
+        ExecutorFields fields{{"type", "t"}, {"protocol", "http"}, {"url", "https://a/run"}};
+        for (auto& [name, value] : more) fields[name] = value;
+        const auto made = MakeConfiguredExecutor(fields);
+        return made ? "" : made.error().field;
+    };
+    EXPECT_EQ(field({}), "");
+    EXPECT_EQ(field({{"token", "secret"}}), "");
+    EXPECT_EQ(field({{"token", "secret"}, {"url", "http://a/run"}}), "token");
+    EXPECT_EQ(field({{"token", "secret"}, {"protocol", "grpc"}}), "token");
+    EXPECT_EQ(field({{"protocol", "ftp"}}), "protocol");
+    EXPECT_EQ(field({{"protocol", ""}}), "protocol");
+    EXPECT_EQ(field({{"type", ""}}), "type");
+    EXPECT_EQ(field({{"url", ""}}), "url");
+    EXPECT_EQ(field({{"url", "billing"}}), "url");
+    EXPECT_EQ(field({{"timeout", "soon"}}), "timeout");
+    EXPECT_EQ(field({{"tls", "true"}}), "tls");
+    EXPECT_EQ(field({{"headers", "x"}}), "headers");
 }
 
 TEST_F(HttpExecutorTest, AnAnswerThatIsTooLargeIsAFailure) {
