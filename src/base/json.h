@@ -45,8 +45,8 @@ void AppendJson(std::string& out, const boost::json::value& value);
 //   json.Key("labels").BeginArray().Value("gpu").EndArray();
 //   json.EndObject();
 //
-// Keys come from our own code and are written as they are; others go through UserKey. REQUIRES: keys
-// need no escaping; each value in an object follows a key; every Begin has its End.
+// Keys come from our own code and are written as they are; others go through UserKey. REQUIRES:
+// keys need no escaping; each value in an object follows a key; every Begin has its End.
 class JsonWriter {
   public:
     explicit JsonWriter(std::string& out) : out_(out) {}

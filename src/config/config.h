@@ -100,7 +100,7 @@ struct Config {
         std::uint32_t weight = 1;
         Duration heartbeat_interval{0};  // 0: as the scheduler says.
         Duration timeout{0};             // Of an attempt for which the scheduler names none.
-        Duration stop_grace{3'000};  // Below the scheduler's timeout_grace: see its key.
+        Duration stop_grace{3'000};      // Below the scheduler's timeout_grace: see its key.
         Duration drain_timeout{60'000};
         Duration idle_timeout{0};
         std::size_t buffer_size = 1'000;

@@ -59,7 +59,8 @@ TEST_F(ConfigTest, ListsAndMapsAreWrittenAsYamlOrAsFlags) {
     EXPECT_EQ(config.worker.labels.size(), 1u);
 }
 
-// A worker that gives its handlers longer than the scheduler waits never gets to say how they ended.
+// A worker that gives its handlers longer than the scheduler waits never gets to say how they
+// ended.
 TEST_F(ConfigTest, AWorkersGraceEndsBeforeTheSchedulers) {
     EXPECT_LT(config.worker.stop_grace, config.engine.timeout_grace);
 }

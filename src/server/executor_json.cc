@@ -63,8 +63,8 @@ Result<void> Keep(Result<T> value, Store store) {
 // worker that takes it for its group or id, now or later, would run what any executor may bring.
 void AddLinkLabel(Pairs& labels) {
     std::erase_if(labels, [](const auto& label) { return label.first.view() == kLinkLabel; });
-    const auto at = std::ranges::lower_bound(
-        labels, kLinkLabel, {}, [](const auto& label) { return label.first.view(); });
+    const auto at = std::ranges::lower_bound(labels, kLinkLabel, {},
+                                             [](const auto& label) { return label.first.view(); });
     labels.emplace(at, Text(kLinkLabel), Text(Name(LinkKind::kPush)));
 }
 

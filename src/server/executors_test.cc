@@ -127,8 +127,8 @@ TEST_F(ExecutorsTest, RegisteringBringsTasksAndRegisteringAgainUpdatesThem) {
               std::string::npos);
 }
 
-// Somebody has an executor's token and would like more: the name that a worker with a shell goes by,
-// or the place of a task that an operator made.
+// Somebody has an executor's token and would like more: the name that a worker with a shell goes
+// by, or the place of a task that an operator made.
 TEST_F(ExecutorsTest, ARegistrationTakesNeitherAWorkersNameNorAnOperatorsTask) {
     testing_support::RawWorker worker(server_->url());
     auto hello = testing_support::RawWorker::Hello("w-1");
@@ -159,10 +159,10 @@ TEST_F(ExecutorsTest, ARegistrationTakesNeitherAWorkersNameNorAnOperatorsTask) {
 
 // The name was free when the executor took it; the worker that has it for its group came later.
 TEST_F(ExecutorsTest, ATaskThatAnExecutorBroughtNeverRunsOnAStreamWorker) {
-    ASSERT_EQ(Register(Registration(
-                           R"(,"tasks":[{"task_name":"rm","type":"shell","cron":"@yearly"}])"))
-                  .status,
-              200);
+    ASSERT_EQ(
+        Register(Registration(R"(,"tasks":[{"task_name":"rm","type":"shell","cron":"@yearly"}])"))
+            .status,
+        200);
     ASSERT_EQ(Send(HttpMethod::kDelete, "/api/v1/executors/r-1").status, 204);
     testing_support::RawWorker worker(server_->url());
     auto hello = testing_support::RawWorker::Hello("w-1", 10);

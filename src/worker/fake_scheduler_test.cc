@@ -252,7 +252,8 @@ TEST_F(FakeSchedulerTest, AChattyHandlerDoesNotHoldBackTheResultsOfOthers) {
     std::size_t lines = 0;
     const auto result_of = [&](const std::string& id) {
         return Await([&, id](const WorkerFrame& frame) {
-            for (const auto& log : frame.logs()) lines += static_cast<std::size_t>(log.lines_size());
+            for (const auto& log : frame.logs())
+                lines += static_cast<std::size_t>(log.lines_size());
             return frame.results_size() > 0 && frame.results(0).attempt().execution_id() == id;
         });
     };
@@ -263,7 +264,8 @@ TEST_F(FakeSchedulerTest, AChattyHandlerDoesNotHoldBackTheResultsOfOthers) {
     EXPECT_EQ(lines, kLines);
 }
 
-// A result that grows over the limit on its way: bytes that are no text take three times their size.
+// A result that grows over the limit on its way: bytes that are no text take three times their
+// size.
 TEST_F(FakeSchedulerTest, AResultThatIsTooLargeAsTextIsAFailure) {
     ExecutorRegistry executors;
     ASSERT_TRUE(executors.AddFunction(

@@ -175,9 +175,9 @@ void WorkerCore::End(const HeldPtr& held, TaskResult result, std::optional<StopR
     results_due_.push_back(held);
 }
 
-// One of the results that are under way may be what the scheduler does not take. Said again with the
-// same words it would end every session, and none of the others would arrive either. So they are
-// said one by one; see suspects_due_.
+// One of the results that are under way may be what the scheduler does not take. Said again with
+// the same words it would end every session, and none of the others would arrive either. So they
+// are said one by one; see suspects_due_.
 void WorkerCore::BlameResults(const std::string& why) {
     std::vector<HeldPtr> sent;
     for (const auto& [key, held] : held_) {
@@ -188,9 +188,9 @@ void WorkerCore::BlameResults(const std::string& why) {
         Log(LogLevel::kError, "worker", "dropped a result that the scheduler does not take",
             {{"execution", held->task.execution_id}, {"attempt", held->task.attempt}});
         if (held->refusals == 2) {
-            held->result = TaskResult::FinalFailure(
-                "the scheduler did not take the result: " +
-                std::string(CutUtf8(why, kResultMessageBytesMax / 2)));
+            held->result =
+                TaskResult::FinalFailure("the scheduler did not take the result: " +
+                                         std::string(CutUtf8(why, kResultMessageBytesMax / 2)));
             continue;
         }
         // Not even that. Without it in hand, the scheduler gives the execution to others.

@@ -11,8 +11,8 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<std::string_view, 7> kExecutorFields = {
-    "type", "protocol", "url", "token", "ca_file", "timeout", "tls"};
+constexpr std::array<std::string_view, 7> kExecutorFields = {"type",    "protocol", "url", "token",
+                                                             "ca_file", "timeout",  "tls"};
 
 std::unexpected<Error> BadExecutor(std::string_view field, std::string_view why) {
     return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::string(why),
@@ -45,8 +45,9 @@ Result<std::shared_ptr<Executor>> MakeGrpc(GrpcExecutorOptions options) {
 Result<std::shared_ptr<Executor>> MakeConfiguredExecutor(const ExecutorFields& fields) {
     for (const auto& [name, value] : fields) {
         if (std::ranges::find(kExecutorFields, name) != kExecutorFields.end()) continue;
-        return BadExecutor(name, "is no field of an executor: type, protocol, url, token, ca_file, "
-                                 "timeout, tls");
+        return BadExecutor(name,
+                           "is no field of an executor: type, protocol, url, token, ca_file, "
+                           "timeout, tls");
     }
     const std::string type = FieldOf(fields, "type");
     const std::string protocol = FieldOf(fields, "protocol");

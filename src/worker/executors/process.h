@@ -49,7 +49,8 @@ class Process {
     Descriptor watch;   // Readable once the process has ended.
 
     void Signal(int signal) const;  // To the whole group.
-    // Waits for the end, if `watch` is not readable yet. The exit status, or 128 plus the signal that ended it.
+    // Waits for the end, if `watch` is not readable yet. The exit status, or 128 plus the signal
+    // that ended it.
     int Wait();
 
   private:
