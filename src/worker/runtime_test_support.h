@@ -17,7 +17,7 @@
 namespace takt::internal::testing_support {
 
 // Opens once, for handlers and tests to wait on.
-class Gate {
+class Latch {
   public:
     void Open() {
         const std::scoped_lock lock(mutex_);

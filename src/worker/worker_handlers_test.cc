@@ -74,7 +74,7 @@ TEST_F(WorkerRuntimeTest, ATypeWithoutAnExecutorIsRejected) {
 // A handler that obeys: it ends when its time is over, and says so.
 TEST_F(WorkerRuntimeTest, AHandlerIsAskedToStopAtItsTimeout) {
     On("slow", [](TaskContext& context) {
-        Gate stopped;
+        Latch stopped;
         const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
         EXPECT_TRUE(stopped.Await());
         EXPECT_EQ(context.stop_reason(), StopReason::kTimeout);
@@ -89,8 +89,8 @@ TEST_F(WorkerRuntimeTest, AHandlerIsAskedToStopAtItsTimeout) {
 
 // A handler that hangs: its thread is lost, its slot is not.
 TEST_F(WorkerRuntimeTest, AHandlerThatDoesNotStopIsAbandonedAndItsPlaceUsedAgain) {
-    const auto gate = std::make_shared<Gate>();
-    const auto ended = std::make_shared<Gate>();
+    const auto gate = std::make_shared<Latch>();
+    const auto ended = std::make_shared<Latch>();
     On("stuck", [gate, ended](TaskContext&) {
         gate->Await();
         ended->Open();
@@ -120,7 +120,7 @@ TEST_F(WorkerRuntimeTest, AHandlerThatDoesNotStopIsAbandonedAndItsPlaceUsedAgain
 // Blocking user code, even in a stop callback, must not silence the worker.
 TEST_F(WorkerRuntimeTest, HeartbeatsGoOnWhileHandlersAndTheirStopCallbacksBlock) {
     Begin({.link = {.heartbeat = Duration(20)}, .engine = {.worker_lease = Duration(400)}});
-    const auto gate = std::make_shared<Gate>();
+    const auto gate = std::make_shared<Latch>();
     On("block", [gate](TaskContext& context) {
         const std::stop_callback callback(context.stop_token(), [&] { gate->Await(); });
         gate->Await();
@@ -143,7 +143,7 @@ TEST_F(WorkerRuntimeTest, HeartbeatsGoOnWhileHandlersAndTheirStopCallbacksBlock)
 
 TEST_F(WorkerRuntimeTest, ACancelStopsTheHandlerAndFreesItsPlace) {
     On("wait", [](TaskContext& context) {
-        Gate stopped;
+        Latch stopped;
         const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
         stopped.Await();
         EXPECT_EQ(context.stop_reason(), StopReason::kCancelled);

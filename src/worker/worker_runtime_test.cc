@@ -12,9 +12,9 @@ using namespace testing_support;
 
 // The network breaks while work runs: it goes on, and its result is delivered afterwards.
 TEST_F(WorkerRuntimeTest, WorkSurvivesALostConnectionAndItsResultIsDelivered) {
-    Gate began;
-    Gate may_end;
-    Gate ended;
+    Latch began;
+    Latch may_end;
+    Latch ended;
     On("long", [&](TaskContext&) {
         began.Open();
         EXPECT_TRUE(may_end.Await());
@@ -105,8 +105,8 @@ TEST_F(WorkerRuntimeTest, ALeaderChangeDoesNotDisturbWhatRuns) {
     const auto database = std::make_shared<MemoryDatabase>();
     Begin({.database = database, .node = "first"});
     Stack second({.database = database, .node = "second"});
-    Gate began;
-    Gate may_end;
+    Latch began;
+    Latch may_end;
     On("long", [&](TaskContext&) {
         began.Open();
         EXPECT_TRUE(may_end.Await());
@@ -125,8 +125,8 @@ TEST_F(WorkerRuntimeTest, ALeaderChangeDoesNotDisturbWhatRuns) {
 }
 
 TEST_F(WorkerRuntimeTest, StopFinishesWhatRunsAndSaysBye) {
-    Gate began;
-    Gate may_end;
+    Latch began;
+    Latch may_end;
     On("long", [&](TaskContext&) {
         began.Open();
         EXPECT_TRUE(may_end.Await());
@@ -147,7 +147,7 @@ TEST_F(WorkerRuntimeTest, StopFinishesWhatRunsAndSaysBye) {
 // failure.
 TEST_F(WorkerRuntimeTest, WorkThatOutlastsTheDrainIsGivenToOthersWithoutCountingAsAFailure) {
     On("long", [](TaskContext& context) {
-        Gate stopped;
+        Latch stopped;
         const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
         EXPECT_TRUE(stopped.Await());
         EXPECT_EQ(context.stop_reason(), StopReason::kShutdown);
@@ -169,8 +169,8 @@ TEST_F(WorkerRuntimeTest, WorkThatOutlastsTheDrainIsGivenToOthersWithoutCounting
 
 // Somebody presses Ctrl-C twice.
 TEST_F(WorkerRuntimeTest, ASecondStopQuitsAtOnce) {
-    const auto gate = std::make_shared<Gate>();
-    const auto ended = std::make_shared<Gate>();
+    const auto gate = std::make_shared<Latch>();
+    const auto ended = std::make_shared<Latch>();
     On("stuck", [gate, ended](TaskContext&) {
         gate->Await();
         ended->Open();
