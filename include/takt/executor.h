@@ -168,6 +168,9 @@ struct ShellExecutorOptions {
     // Program and arguments; the payload goes to its standard input. Empty: the payload names them,
     // {"argv": ["ls", "-l"]} or, for a shell to read, {"command": "ls | wc -l"}.
     std::vector<std::string> argv = {};
+    // Names of variables that it gets from this process's environment, beside PATH, HOME, USER,
+    // LANG, LC_*, TZ and TMPDIR.
+    std::vector<std::string> env = {};
 };
 TAKT_EXPORT Result<std::shared_ptr<Executor>> MakeShellExecutor(ShellExecutorOptions options);
 

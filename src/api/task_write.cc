@@ -30,13 +30,7 @@ void WriteIfSet(JsonWriter& json, std::string_view key, Time time) {
 
 void WritePairs(JsonWriter& json, std::string_view key, const Pairs& pairs) {
     json.Key(key).BeginObject();
-    std::string name;
-    for (const auto& [first, second] : pairs) {
-        // Keys of users may need escaping, which JsonWriter does not do for keys.
-        name.clear();
-        AppendJsonString(name, first);
-        json.Key(std::string_view(name).substr(1, name.size() - 2)).Value(second.view());
-    }
+    for (const auto& [first, second] : pairs) json.UserKey(first).Value(second.view());
     json.EndObject();
 }
 

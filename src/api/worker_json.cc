@@ -11,12 +11,7 @@ void WriteNames(JsonWriter& json, std::string_view key, const std::vector<Text>&
 
 void WriteLabels(JsonWriter& json, const Pairs& labels) {
     json.Key("labels").BeginObject();
-    std::string key;
-    for (const auto& [name, value] : labels) {
-        key.clear();
-        AppendJsonString(key, name);
-        json.Key(std::string_view(key).substr(1, key.size() - 2)).Value(value.view());
-    }
+    for (const auto& [name, value] : labels) json.UserKey(name).Value(value.view());
     json.EndObject();
 }
 

@@ -45,8 +45,8 @@ void AppendJson(std::string& out, const boost::json::value& value);
 //   json.Key("labels").BeginArray().Value("gpu").EndArray();
 //   json.EndObject();
 //
-// Keys come from our own code and are written as they are. REQUIRES: keys need no escaping; each
-// value in an object follows a key; every Begin has its End.
+// Keys come from our own code and are written as they are; others go through UserKey. REQUIRES:
+// keys need no escaping; each value in an object follows a key; every Begin has its End.
 class JsonWriter {
   public:
     explicit JsonWriter(std::string& out) : out_(out) {}
@@ -56,6 +56,7 @@ class JsonWriter {
     JsonWriter& BeginArray() { return Open('['); }
     JsonWriter& EndArray() { return Close(']'); }
     JsonWriter& Key(std::string_view key);
+    JsonWriter& UserKey(std::string_view key);  // Of somebody's choice; escaped as it needs.
 
     JsonWriter& Value(std::string_view text);
     JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }

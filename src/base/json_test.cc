@@ -189,6 +189,15 @@ TEST(JsonWriterTest, CommasAreWhereTheyBelong) {
     EXPECT_TRUE(CheckJson(out));
 }
 
+// Labels and metadata have the names that their users chose.
+TEST(JsonWriterTest, KeysOfUsersAreEscaped) {
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject().UserKey("a \"b\"\n").Value(1).UserKey("\xff").BeginArray().EndArray();
+    json.Field("c", 2).EndObject();
+    EXPECT_EQ(out, R"({"a \"b\"\n":1,"\ufffd":[],"c":2})");
+}
+
 // A log line or message is cut to its bound, in the middle of a Chinese word if need be.
 TEST(Utf8Test, ACutDoesNotBreakACharacter) {
     const std::string_view text = "a\xe4\xbb\xbb\xe5\x8a\xa1";

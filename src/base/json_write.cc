@@ -176,6 +176,14 @@ JsonWriter& JsonWriter::Key(std::string_view key) {
     return *this;
 }
 
+JsonWriter& JsonWriter::UserKey(std::string_view key) {
+    Separate();
+    AppendJsonString(out_, key);
+    out_ += ':';
+    comma_ = false;
+    return *this;
+}
+
 JsonWriter& JsonWriter::Value(std::string_view text) {
     Separate();
     AppendJsonString(out_, text);

@@ -1,4 +1,4 @@
-// takt worker: runs tasks with the demonstration handlers or as processes.
+// takt worker: runs tasks by calling services, as processes or with the demonstration handlers.
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -17,7 +17,26 @@ struct WorkerFlags {
     bool demo = false;
     bool allow_shell = false;
     std::string store;
+    std::vector<std::string> http;  // TYPE=URL
+    std::vector<std::string> grpc;  // TYPE=HOST:PORT
 };
+
+// Executors that flags name, beside those of the configuration.
+Result<void> AddExecutors(const std::vector<std::string>& flags, const std::string& protocol,
+                          Config::Worker& worker) {
+    for (const std::string& flag : flags) {
+        const std::size_t equals = flag.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            return Fail(ErrorCode::kInvalid, "--" + protocol + " must be TYPE=" +
+                                                 (protocol == "http" ? "URL" : "HOST:PORT") +
+                                                 ", but is '" + flag + "'");
+        }
+        worker.executors.push_back({{"type", flag.substr(0, equals)},
+                                    {"protocol", protocol},
+                                    {"url", flag.substr(equals + 1)}});
+    }
+    return {};
+}
 
 int Work(const WorkerFlags& options) {
     auto config = options.config.Load();
@@ -26,6 +45,13 @@ int Work(const WorkerFlags& options) {
         return kUsage;
     }
     config->worker.allow_shell |= options.allow_shell;
+    for (const auto& [flags, protocol] :
+         {std::pair{options.http, "http"}, {options.grpc, "grpc"}}) {
+        if (auto added = AddExecutors(flags, protocol, config->worker); !added) {
+            PrintError(added.error());
+            return kUsage;
+        }
+    }
     FindServers find;
     if (!options.store.empty()) {
         auto found = FindSchedulers(options.store);
@@ -97,10 +123,19 @@ void AddWorker(CLI::App& app, Context& context) {
     worker->add_flag("--demo", options->demo, "Handlers noop, echo, sleep, fail and log");
     worker->add_flag("--allow-shell", options->allow_shell,
                      "Run tasks of the type shell as processes");
+    config
+        .AddShort(*worker, "--shell-env", "worker.shell_env",
+                  "Environment variable that shell tasks get; repeatable, or parted by commas")
+        ->join(',');
+    worker->add_option("--http", options->http, "POST tasks of a type to a URL; repeatable")
+        ->type_name("TYPE=URL");
+    worker->add_option("--grpc", options->grpc, "Call a gRPC service for a type; repeatable")
+        ->type_name("TYPE=HOST:PORT");
     worker->footer(
         "examples:\n"
         "  takt worker --demo\n"
-        "  takt worker --server http://10.0.0.5:8080 --capacity 50 --demo\n");
+        "  takt worker --server http://10.0.0.5:8080 --capacity 50 --demo\n"
+        "  takt worker --http bill=https://billing/run --grpc resize=images:9000\n");
     worker->callback([options, &context] { context.exit = Work(*options); });
 }
 

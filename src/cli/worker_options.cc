@@ -4,6 +4,7 @@
 
 #include "takt/version.h"
 #include "worker/demo.h"
+#include "worker/executors/configured.h"
 #include "worker/executors/shell_executor.h"
 
 namespace takt::internal::cli {
@@ -16,15 +17,24 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& all, bool demo,
         if (auto added = AddDemoHandlers(executors); !added) return std::unexpected(added.error());
     }
     if (config.allow_shell) {
-        auto shell = ShellExecutor::Create({.allow_shell = true});
+        auto shell = ShellExecutor::Create({.allow_shell = true, .env = config.shell_env});
         if (!shell) return std::unexpected(shell.error());
         if (auto added = executors.Add(*shell); !added) return std::unexpected(added.error());
     }
+    for (std::size_t i = 0; i < config.executors.size(); ++i) {
+        auto made = MakeConfiguredExecutor(config.executors[i]);
+        const Result<void> added =
+            made ? executors.Add(std::move(*made)) : std::unexpected(made.error());
+        if (added) continue;
+        const std::string prefix = "worker.executors[" + std::to_string(i) + "].";
+        return Fail(ErrorCode::kInvalid, prefix + added.error().detail,
+                    prefix + added.error().field);
+    }
     if (executors.empty()) {
-        return Fail(
-            ErrorCode::kInvalid,
-            "this worker has nothing to run tasks with: give it --demo or --allow-shell, or "
-            "write one with the C++ SDK or docs/worker_protocol.md");
+        return Fail(ErrorCode::kInvalid,
+                    "this worker has nothing to run tasks with: give it --http TYPE=URL, --grpc "
+                    "TYPE=HOST:PORT, --allow-shell or --demo, or write one with the C++ SDK or "
+                    "docs/worker_protocol.md");
     }
     WorkerOptions options{.servers = config.servers,
                           .find_servers = std::move(find_servers),

@@ -101,13 +101,17 @@ struct Config {
         std::uint32_t weight = 1;
         Duration heartbeat_interval{0};  // 0: as the scheduler says.
         Duration timeout{0};             // Of an attempt for which the scheduler names none.
-        Duration stop_grace{10'000};
+        Duration stop_grace{3'000};      // Below the scheduler's timeout_grace: see its key.
         Duration drain_timeout{60'000};
         Duration idle_timeout{0};
         std::size_t buffer_size = 1'000;
         bool compression = true;
         std::string health_listen;
         bool allow_shell = false;
+        std::vector<std::string> shell_env;  // Names of variables that shell tasks get too.
+        // Services that tasks are handed to, each a map of its fields; see
+        // worker/executors/configured.h.
+        std::vector<std::map<std::string, std::string>> executors;
         std::string token;
         std::string ca_file;
     } worker;

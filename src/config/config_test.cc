@@ -59,6 +59,24 @@ TEST_F(ConfigTest, ListsAndMapsAreWrittenAsYamlOrAsFlags) {
     EXPECT_EQ(config.worker.labels.size(), 1u);
 }
 
+// A worker that gives its handlers longer than the scheduler waits never gets to say how they
+// ended.
+TEST_F(ConfigTest, AWorkersGraceEndsBeforeTheSchedulers) {
+    EXPECT_LT(config.worker.stop_grace, config.engine.timeout_grace);
+}
+
+// What `takt worker` hands tasks to.
+TEST_F(ConfigTest, ExecutorsOfAWorkerAreAListOfMaps) {
+    ASSERT_TRUE(
+        Load("worker:\n  shell_env: [AWS_REGION]\n  executors:\n"
+             "    - {type: bill, protocol: http, url: https://billing/run, timeout: 1m}\n"
+             "    - {type: resize, protocol: grpc, url: 'images:9000', tls: true}\n"));
+    EXPECT_THAT(config.worker.shell_env, ::testing::ElementsAre("AWS_REGION"));
+    ASSERT_EQ(config.worker.executors.size(), 2u);
+    EXPECT_EQ(config.worker.executors[0]["url"], "https://billing/run");
+    EXPECT_EQ(config.worker.executors[1]["tls"], "true");
+}
+
 // Rules and channels are lists of maps, in a file, in the environment and as a flag.
 TEST_F(ConfigTest, ListsOfMapsAreWrittenAsYamlOrOnOneLine) {
     ASSERT_TRUE(

@@ -380,7 +380,8 @@ std::vector<ConfigKey> MakeKeys() {
             "Timeout of an attempt for which the scheduler names none; 0s is none.",
             {"000 worker TaskTimeout"}),
         Key("worker.stop_grace", FIELD(worker.stop_grace),
-            "How long a handler that was asked to stop may go on before it is abandoned."),
+            "How long a handler that was asked to stop may go on before it is abandoned. Less than "
+            "scheduler.timeout_grace, or the scheduler gives the attempt up first."),
         Key("worker.drain_timeout", FIELD(worker.drain_timeout),
             "How long a stopping worker waits for what it runs."),
         Key("worker.idle_timeout", FIELD(worker.idle_timeout),
@@ -394,6 +395,12 @@ std::vector<ConfigKey> MakeKeys() {
             "Host and port for its own /healthz and /readyz; empty is none.",
             {"000 EnableHealthCheck"}),
         Key("worker.allow_shell", FIELD(worker.allow_shell), "Whether it runs shell tasks."),
+        Key("worker.shell_env", FIELD(worker.shell_env),
+            "Names of environment variables that shell tasks get, beside PATH, HOME, USER, LANG, "
+            "LC_*, TZ and TMPDIR."),
+        Key("worker.executors", FIELD(worker.executors),
+            "Services that it hands tasks to: [{type: bill, protocol: http, url: "
+            "'https://billing/run'}], or protocol grpc with host:port. See docs/cli.md."),
         Key("worker.token", FIELD(worker.token), "Access token with the role worker."),
         Key("worker.ca_file", FIELD(worker.ca_file),
             "PEM file with the authorities that it trusts for TLS."),

@@ -12,16 +12,10 @@ namespace {
 namespace json = boost::json;
 
 boost::intrusive_ptr<Outcome> Failure(Reason reason, std::int32_t code, std::string_view message) {
-    if (message.size() > kErrorBytesMax) {
-        std::size_t end = kErrorBytesMax;
-        // Not in the middle of a character.
-        while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end;
-        message = message.substr(0, end);
-    }
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = reason;
     outcome->code = code;
-    outcome->message = Text(message);
+    outcome->message = Text(CutUtf8(message, kErrorBytesMax));
     return outcome;
 }
 

@@ -19,13 +19,7 @@ void WriteInput(JsonWriter& json, std::string_view input) {
 
 void WriteMetadata(JsonWriter& json, const Pairs& metadata) {
     json.Key("metadata").BeginObject();
-    std::string key;
-    for (const auto& [name, value] : metadata) {
-        // Keys of users may need escaping, which JsonWriter does not do for keys.
-        key.clear();
-        AppendJsonString(key, name);
-        json.Key(std::string_view(key).substr(1, key.size() - 2)).Value(value.view());
-    }
+    for (const auto& [name, value] : metadata) json.UserKey(name).Value(value.view());
     json.EndObject();
 }
 

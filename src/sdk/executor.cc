@@ -170,7 +170,8 @@ Result<std::shared_ptr<Executor>> MakeGrpcExecutor(GrpcExecutorOptions options) 
 Result<std::shared_ptr<Executor>> MakeShellExecutor(ShellExecutorOptions options) {
     return Wrap(internal::ShellExecutor::Create({.allow_shell = options.allow_shell,
                                                  .type = std::move(options.type),
-                                                 .argv = std::move(options.argv)}));
+                                                 .argv = std::move(options.argv),
+                                                 .env = std::move(options.env)}));
 }
 
 const std::string& TaskContext::execution_id() const {

@@ -50,10 +50,7 @@ void Put(JsonWriter& json, std::string_view key, const std::map<std::string, std
     if (pairs.empty()) return;
     json.Key(key).BeginObject();
     for (const auto& [name, value] : pairs) {
-        std::string escaped;
-        internal::AppendJsonString(escaped, name);
-        json.Key(std::string_view(escaped).substr(1, escaped.size() - 2));
-        json.Value(std::string_view(value));
+        json.UserKey(name).Value(std::string_view(value));
     }
     json.EndObject();
 }

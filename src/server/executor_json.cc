@@ -15,6 +15,7 @@ constexpr std::size_t kUrlBytesMax = 2'000;
 constexpr std::size_t kTasksMax = 1'000;
 constexpr std::size_t kSmallBodyBytesMax = 64 << 10;
 constexpr PairLimits kLabelLimits = {32, 64, 256};
+constexpr std::string_view kLinkLabel = "takt.link";
 
 std::unexpected<Error> Inside(std::string_view prefix, Error error) {
     error.field = std::string(prefix) + error.field;
@@ -58,6 +59,15 @@ Result<void> Keep(Result<T> value, Store store) {
     return {};
 }
 
+// Executors carry this label and the tasks they bring ask for it. A name is not enough: a stream
+// worker that takes it for its group or id, now or later, would run what any executor may bring.
+void AddLinkLabel(Pairs& labels) {
+    std::erase_if(labels, [](const auto& label) { return label.first.view() == kLinkLabel; });
+    const auto at = std::ranges::lower_bound(labels, kLinkLabel, {},
+                                             [](const auto& label) { return label.first.view(); });
+    labels.emplace(at, Text(kLinkLabel), Text(Name(LinkKind::kPush)));
+}
+
 // Reads one entry of `tasks`: a task as POST /tasks takes it, with `task_name` for its name.
 class TaskEntry {
   public:
@@ -84,6 +94,7 @@ class TaskEntry {
         task.id = ExecutorTaskId(executor, task.name);
         auto options = std::make_unique<TaskOptions>(task.opt());
         options->executor = executor;
+        AddLinkLabel(options->labels);
         task.options = std::move(options);
         registration_.tasks.push_back(std::move(*request));
         return {};
@@ -204,6 +215,7 @@ Result<Registration> ReadRegistration(const JsonView& object, const Registration
     if (worker.id.empty()) return BadField("instance_id", "is missing");
     if (worker.address.empty()) return BadField("base_url", "is missing");
     worker.name = worker.id.text();
+    AddLinkLabel(worker.labels);
     if (auto same = CheckOrigins(worker); !same) return std::unexpected(same.error());
     if (tasks && !tasks->is_null()) {
         auto read = ReadTasks(*tasks, registration, rules);
@@ -301,12 +313,7 @@ void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushV
     json.Field("capacity", worker.capacity).Field("weight", worker.weight);
     json.Field("running", slot.busy());
     json.Key("labels").BeginObject();
-    for (const auto& [name, value] : worker.labels) {
-        // Keys of users may need escaping, which JsonWriter does not do for keys.
-        std::string key;
-        AppendJsonString(key, name);
-        json.Key(std::string_view(key).substr(1, key.size() - 2)).Value(value.view());
-    }
+    for (const auto& [name, value] : worker.labels) json.UserKey(name).Value(value.view());
     json.EndObject();
     if (view) {
         json.Field("circuit", Name(view->circuit));

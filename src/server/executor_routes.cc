@@ -97,6 +97,48 @@ struct Registering {
     }
 };
 
+// What the registration would take from others: a name that stream workers go by, or a task that is
+// not its service's. The role executor brings tasks, and decides about nobody else's.
+std::optional<Error> ConflictOf(const Engine& engine, const Registration& registration) {
+    const Text& name = registration.worker.group;
+    for (const auto& [id, slot] : engine.workers()) {
+        if (slot->row.link == LinkKind::kPush) continue;
+        if (slot->row.group != name && slot->row.id.text() != name) continue;
+        return Error{ErrorCode::kConflict,
+                     "'" + name.str() + "' is the id or the group of the worker '" +
+                         slot->row.id.text().str() +
+                         "', which is no executor; register under another name",
+                     "name"};
+    }
+    for (const TaskRequest& request : registration.tasks) {
+        const Recurring* known = engine.FindTask(request.task->id);
+        if (!known || known->row.task->opt().executor == name) continue;
+        return Error{ErrorCode::kConflict,
+                     "there is a task '" + request.task->id.text().str() +
+                         "' that is not this executor's; delete it or choose another task_name",
+                     "tasks"};
+    }
+    return std::nullopt;
+}
+
+void PutTasks(const std::shared_ptr<Registering>& self) {
+    Node& node = self->call.services().node;
+    for (TaskRequest& request : std::exchange(self->registration.tasks, {})) {
+        self->brought.emplace_back(request.task->name, request.task->id.text());
+        ++self->waiting;
+        PutTask put{.task = std::move(request.task)};
+        if (request.enabled) put.paused = !*request.enabled;
+        node.Ask(std::move(put), [self](const Result<Answer>& answer) {
+            if (!answer) {
+                const std::scoped_lock lock(self->mutex);
+                if (!self->failed) self->failed = answer.error();
+            }
+            Registering::Done(self);
+        });
+    }
+    Registering::Done(self);
+}
+
 void Register(PushLink& link, Call call) {
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
     if (!object) return call.RefuseRequest(object.error());
@@ -106,23 +148,14 @@ void Register(PushLink& link, Call call) {
                                                    .texts = services.texts,
                                                    .now = ReadClocks().wall});
     if (!registration) return call.RefuseRequest(registration.error());
-    auto tasks = std::move(registration->tasks);
     auto self = std::make_shared<Registering>(link, std::move(call), std::move(*registration));
-    for (TaskRequest& request : tasks) {
-        const TaskId id = request.task->id;
-        self->brought.emplace_back(request.task->name, id.text());
-        ++self->waiting;
-        PutTask put{.task = std::move(request.task)};
-        if (request.enabled) put.paused = !*request.enabled;
-        services.node.Ask(std::move(put), [self](const Result<Answer>& answer) {
-            if (!answer) {
-                const std::scoped_lock lock(self->mutex);
-                if (!self->failed) self->failed = answer.error();
-            }
-            Registering::Done(self);
-        });
-    }
-    Registering::Done(self);
+    services.node.Look([self](const Engine* engine) {
+        if (!engine) return self->call.RefuseAnswer(kLeaderChanged);
+        if (auto conflict = ConflictOf(*engine, self->registration)) {
+            return self->call.RefuseAnswer(*conflict);
+        }
+        PutTasks(self);
+    });
 }
 
 // --- Changing -----------------------------------------------------------------------------------

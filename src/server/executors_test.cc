@@ -10,6 +10,7 @@
 #include "http/client.h"
 #include "server/executor_json.h"
 #include "server/server.h"
+#include "tests/support/stack.h"
 
 namespace takt::internal {
 namespace {
@@ -124,6 +125,61 @@ TEST_F(ExecutorsTest, RegisteringBringsTasksAndRegisteringAgainUpdatesThem) {
     EXPECT_EQ(Field(Get("/api/v1/tasks/reports.daily"), "cron_expression"), "0 0 3 * * *");
     EXPECT_NE(Get("/api/v1/tasks/reports.daily").body.find(R"("enabled":false)"),
               std::string::npos);
+}
+
+// Somebody has an executor's token and would like more: the name that a worker with a shell goes
+// by, or the place of a task that an operator made.
+TEST_F(ExecutorsTest, ARegistrationTakesNeitherAWorkersNameNorAnOperatorsTask) {
+    testing_support::RawWorker worker(server_->url());
+    auto hello = testing_support::RawWorker::Hello("w-1");
+    hello.mutable_hello()->set_group("gpu");
+    worker.Send(hello);
+    ASSERT_TRUE(worker.Next().has_welcome());
+    for (const std::string name : {"w-1", "gpu"}) {
+        const HttpAnswer refused =
+            Register(R"({"name":")" + name +
+                     R"(","instance_id":"r-1","base_url":"http://127.0.0.1:9",)"
+                     R"("tasks":[{"task_name":"a","type":"shell","cron":"@daily"}]})");
+        EXPECT_EQ(refused.status, 409) << refused.body;
+        EXPECT_EQ(Field(refused, "field"), "name");
+    }
+    EXPECT_EQ(Get("/api/v1/tasks").body, R"({"items":[],"next_cursor":null})");
+
+    ASSERT_EQ(Send(HttpMethod::kPost, "/api/v1/tasks",
+                   R"({"id":"reports.daily","name":"mine","cron_expression":"@daily"})")
+                  .status,
+              201);
+    const HttpAnswer refused =
+        Register(Registration(R"(,"tasks":[{"task_name":"daily","cron":"0 0 2 * * *"}])"));
+    EXPECT_EQ(refused.status, 409) << refused.body;
+    EXPECT_EQ(Field(refused, "field"), "tasks");
+    EXPECT_EQ(Field(Get("/api/v1/tasks/reports.daily"), "name"), "mine");
+    EXPECT_EQ(Get("/api/v1/executors/r-1").status, 404);
+}
+
+// The name was free when the executor took it; the worker that has it for its group came later.
+TEST_F(ExecutorsTest, ATaskThatAnExecutorBroughtNeverRunsOnAStreamWorker) {
+    ASSERT_EQ(
+        Register(Registration(R"(,"tasks":[{"task_name":"rm","type":"shell","cron":"@yearly"}])"))
+            .status,
+        200);
+    ASSERT_EQ(Send(HttpMethod::kDelete, "/api/v1/executors/r-1").status, 204);
+    testing_support::RawWorker worker(server_->url());
+    auto hello = testing_support::RawWorker::Hello("w-1", 10);
+    hello.mutable_hello()->set_group("reports");
+    worker.Send(hello);
+    ASSERT_TRUE(worker.Next().has_welcome());
+    const HttpAnswer run = Send(HttpMethod::kPost, "/api/v1/tasks/reports.rm/trigger", "{}");
+    ASSERT_LT(run.status, 300) << run.body;
+    // Younger, so it would come second.
+    ASSERT_EQ(Send(HttpMethod::kPost, "/api/v1/tasks",
+                   R"({"id":"operators","name":"x","executor":"reports"})")
+                  .status,
+              201);
+    worker::v1::SchedulerFrame frame;
+    for (int i = 0; i < 100 && frame.assigns_size() == 0; ++i) frame = worker.Next();
+    ASSERT_EQ(frame.assigns_size(), 1);
+    EXPECT_EQ(frame.assigns(0).attempt().execution_id(), "operators");
 }
 
 // An operator's day: look, set aside, bring back, remove.

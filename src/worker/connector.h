@@ -1,9 +1,8 @@
 // Connector: keeps one WebSocket to the leading scheduler, wherever that is.
 //
-// Tries the given servers in turn, goes where Moved points, asks where they are if all seem to be
-// gone, and waits between tries with full
-// jitter: random in [0, d), d doubling from backoff_min to backoff_max, so that a thousand workers
-// do not come back in step after a scheduler died.
+// Tries the given servers in turn, goes where Moved points, and asks where they are if all seem to
+// be gone. Between tries it waits with full jitter: random in [0, d), d doubling from backoff_min
+// to backoff_max, so that a thousand workers do not come back in step after a scheduler died.
 //
 // On the thread of its loop only.
 #pragma once

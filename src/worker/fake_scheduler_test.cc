@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+
 #include "tests/support/stack.h"
 #include "worker/worker_runtime.h"
 
@@ -207,6 +210,112 @@ TEST_F(FakeSchedulerTest, NothingIsSaidTwiceAndLogsComeBeforeTheResult) {
     });
     EXPECT_TRUE(logged);
     EXPECT_EQ(frame.started_size(), 0);
+}
+
+// One handler talks without end. What the others have done must be known all the same, and its own
+// result only after everything that it said.
+TEST_F(FakeSchedulerTest, AChattyHandlerDoesNotHoldBackTheResultsOfOthers) {
+    constexpr std::size_t kLines = 300;
+    constexpr std::size_t kLineBytes = 10'000;
+    std::promise<void> may_talk;
+    std::promise<void> may_end;
+    const auto talking = may_talk.get_future().share();
+    const auto ending = may_end.get_future().share();
+    std::atomic<bool> said = false;
+    ExecutorRegistry executors;
+    ASSERT_TRUE(executors.AddFunction("noop", [&](TaskContext& context) {
+        talking.wait();
+        if (context.task().execution_id == "quiet") return TaskResult::Success();
+        for (std::size_t i = 0; i < kLines; ++i) context.Log(std::string(kLineBytes, 'x'));
+        said = true;
+        ending.wait();
+        return TaskResult::Success();
+    }));
+    Start(std::move(executors));
+    AwaitHello();
+    Welcome(1);
+    Send(Assign("chatty", 1));
+    Send(Assign("quiet", 1));
+    Await([](const WorkerFrame& frame) { return frame.started_size() > 0; });
+    // All of it piles up while the worker looks for the leader.
+    SchedulerFrame moved;
+    moved.mutable_moved();
+    Send(moved);
+    AwaitHello();
+    may_talk.set_value();
+    const Steady until = SteadyClock::now() + kPatience;
+    while (!(said && worker_->status().succeeded == 1) && SteadyClock::now() < until) {
+        std::this_thread::yield();
+    }
+    Welcome(1);
+
+    std::size_t lines = 0;
+    const auto result_of = [&](const std::string& id) {
+        return Await([&, id](const WorkerFrame& frame) {
+            for (const auto& log : frame.logs())
+                lines += static_cast<std::size_t>(log.lines_size());
+            return frame.results_size() > 0 && frame.results(0).attempt().execution_id() == id;
+        });
+    };
+    result_of("quiet");
+    EXPECT_LT(lines, kLines);
+    may_end.set_value();
+    result_of("chatty");
+    EXPECT_EQ(lines, kLines);
+}
+
+// A result that grows over the limit on its way: bytes that are no text take three times their
+// size.
+TEST_F(FakeSchedulerTest, AResultThatIsTooLargeAsTextIsAFailure) {
+    ExecutorRegistry executors;
+    ASSERT_TRUE(executors.AddFunction(
+        "noop", [](TaskContext&) { return TaskResult::Success(std::string(600 << 10, '\xff')); }));
+    Start(std::move(executors));
+    AwaitHello();
+    Welcome(1);
+    Send(Assign("e", 1));
+    const WorkerFrame frame = Await([](const WorkerFrame& f) { return f.results_size() > 0; });
+    EXPECT_FALSE(frame.results(0).success());
+    EXPECT_TRUE(frame.results(0).final());
+}
+
+// A scheduler that is stricter than this worker knows refuses one of two results, whole session and
+// all. The other one must arrive, and the one at fault must not end session after session.
+TEST_F(FakeSchedulerTest, AResultThatIsRefusedTwiceIsGivenUpAndTheOthersArrive) {
+    Start(Noop());
+    AwaitHello();
+    Welcome(1);
+    Send(Assign("a", 1));
+    Send(Assign("b", 1));
+    int results = 0;
+    Await([&](const WorkerFrame& frame) { return (results += frame.results_size()) == 2; });
+    SchedulerFrame refused;
+    refused.mutable_refused()->set_code("too_large");
+    refused.mutable_refused()->set_message("too much");
+    Send(refused);
+    AwaitHello();
+    Welcome(1);
+    const auto has_result = [](const WorkerFrame& frame) { return frame.results_size() > 0; };
+    const WorkerFrame alone = Await(has_result);
+    ASSERT_EQ(alone.results_size(), 1);
+    EXPECT_TRUE(alone.results(0).success());
+    const std::string at_fault = alone.results(0).attempt().execution_id();
+    Send(refused);
+    AwaitHello();
+    Welcome(1);
+    for (int i = 0; i < 2; ++i) {
+        const WorkerFrame frame = Await(has_result);
+        ASSERT_EQ(frame.results_size(), 1);
+        const auto& result = frame.results(0);
+        EXPECT_EQ(result.success(), result.attempt().execution_id() != at_fault);
+        if (!result.success()) EXPECT_THAT(result.message(), testing::HasSubstr("too much"));
+        SchedulerFrame ack;
+        *ack.add_acks()->mutable_attempt() = result.attempt();
+        ack.mutable_acks(0)->set_accepted(true);
+        Send(ack);
+    }
+    worker_->Stop();
+    Await([](const WorkerFrame& said) { return said.has_bye(); });
 }
 
 TEST_F(FakeSchedulerTest, AnUnreadablePayloadIsRejected) {

@@ -50,7 +50,10 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
     std::optional<StopReason> ended_by;  // It was stopped, rather than ended by itself.
     bool started_due = false;            // To be told to the scheduler.
     bool result_due = false;
-    std::optional<Steady> due;  // In the list of deadlines: its timeout or the end of its grace.
+    bool news_due = false;       // Its result waits for them: it is the last that is said of it.
+    bool result_sent = false;    // On this session, and not acknowledged.
+    std::uint32_t refusals = 0;  // Sessions that were refused while its result was under way.
+    std::optional<Steady> due;   // In the list of deadlines: its timeout or the end of its grace.
 
     void OnProgress(double fraction, std::string_view message) override;
     void OnLog(std::string_view line) override;

@@ -12,6 +12,13 @@ namespace {
 constexpr std::size_t kLineBytesMax = 16 << 10;
 constexpr std::size_t kMessageBytesMax = 4 << 10;
 
+// A handler that was abandoned, or a thread that it left, may talk for ever; its result waits for
+// what it said before.
+bool IsOver(const Held& held) {
+    const Held::Phase phase = held.phase;
+    return phase == Held::Phase::kEnded || phase == Held::Phase::kWithdrawn;
+}
+
 }  // namespace
 
 void Held::OnProgress(double fraction, std::string_view message) {
@@ -58,7 +65,7 @@ void Mailbox::Progress(Held& held, double fraction, std::string_view message) {
     std::string text(CutUtf8(message, kMessageBytesMax));
     MakeUtf8(text);
     const std::scoped_lock lock(mutex_);
-    if (closed_) return;
+    if (closed_ || IsOver(held)) return;
     held.news.progressed = true;
     // Also turns what is not a number into 0.
     held.news.fraction = fraction > 0 ? std::min(fraction, 1.0) : 0;
@@ -71,7 +78,7 @@ void Mailbox::Log(Held& held, std::string_view line) {
     std::string text(CutUtf8(line, kLineBytesMax));
     MakeUtf8(text);
     const std::scoped_lock lock(mutex_);
-    if (closed_) return;
+    if (closed_ || IsOver(held)) return;
     if (log_bytes_ + text.size() > log_bytes_max_) {
         ++held.news.lines_dropped;
     } else {

@@ -1,3 +1,4 @@
+// The connection: what a scheduler says, and what follows from it for the session.
 #include "worker/worker_core.h"
 
 #include <algorithm>
@@ -7,26 +8,15 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "wire/frame_codec.h"
-#include "wire/zstd.h"
 
 namespace takt::internal {
 namespace {
 
 constexpr std::uint32_t kProtocol = 1;
 
-// As long as a Bye may take to leave.
-constexpr Duration kByeWait{1'000};
-
-// Of a payload once unpacked. The scheduler's own bound is far below.
-constexpr std::size_t kPayloadBytesMax = 64 << 20;
-
 std::string NewInstance() {
     Random random(NewRandomSeed());
     return std::to_string(random.Next());
-}
-
-std::string KeyOf(std::string_view execution, std::uint32_t attempt) {
-    return std::string(execution) + '/' + std::to_string(attempt);
 }
 
 // Runs on the pool's threads, and after the worker is gone if the handler is abandoned: touches
@@ -181,11 +171,14 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     // What went out on the session before may not have arrived.
     started_due_.clear();
     results_due_.clear();
+    suspects_due_.clear();
+    suspect_.reset();
     for (const auto& [key, held] : held_) {
+        held->result_sent = false;
         held->started_due = held->phase == Held::Phase::kRunning;
         held->result_due = held->phase == Held::Phase::kEnded;
         if (held->started_due) started_due_.push_back(held);
-        if (held->result_due) results_due_.push_back(held);
+        if (held->result_due) (held->refusals > 0 ? suspects_due_ : results_due_).push_back(held);
     }
     Log(LogLevel::kInfo, "worker", "attached",
         {{"node", welcome.node_id()}, {"epoch", epoch_seen_}, {"in_hand", held_.size()}});
@@ -196,6 +189,8 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
 void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
     const std::string why = refused.code() + ": " + refused.message();
     Log(LogLevel::kError, "worker", "refused by the scheduler", {{"why", why}});
+    const bool frame_at_fault = refused.code() == "malformed" || refused.code() == "too_large";
+    if (welcomed_ && frame_at_fault) BlameResults(why);
     // These stay as they are however often it is tried.
     const bool final = refused.code() == "protocol" || refused.code() == "invalid_hello" ||
                        refused.code() == "replaced";
@@ -222,295 +217,6 @@ void WorkerCore::Beat() {
     beat_at_ = now + heartbeat_;
     SendFrame();
     ArmNext();
-}
-
-// --- Attempts -----------------------------------------------------------------------------------
-
-HeldPtr WorkerCore::Find(const worker::v1::Attempt& attempt) const {
-    const auto found = held_.find(KeyOf(attempt.execution_id(), attempt.attempt()));
-    return found != held_.end() && found->second->token == attempt.token() ? found->second
-                                                                           : nullptr;
-}
-
-void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
-    // From a leader that a later one has followed: whoever leads now decides anew.
-    if (assign.epoch() < epoch_seen_) {
-        Log(LogLevel::kWarning, "worker", "ignored an assignment of an older term",
-            {{"execution", assign.attempt().execution_id()}, {"epoch", assign.epoch()}});
-        return;
-    }
-    epoch_seen_ = assign.epoch();
-    std::string key = KeyOf(assign.attempt().execution_id(), assign.attempt().attempt());
-    if (held_.contains(key)) return;
-    auto held = std::make_shared<Held>();
-    AssignedTask& task = held->task;
-    task.execution_id = assign.attempt().execution_id();
-    task.task_id = assign.task_id();
-    task.task_name = assign.task_name();
-    task.type = assign.type();
-    task.queue = assign.queue();
-    task.priority = assign.priority();
-    task.attempt = assign.attempt().attempt();
-    task.failures = assign.failures();
-    task.epoch = assign.epoch();
-    task.metadata.insert(assign.metadata().begin(), assign.metadata().end());
-    task.scheduled_at = Time(Duration(static_cast<Duration::rep>(assign.scheduled_at_ms())));
-    task.traceparent = assign.traceparent();
-    task.tracestate = assign.tracestate();
-    held->token = assign.attempt().token();
-    held->timeout =
-        assign.timeout_ms() > 0
-            ? std::min(kDurationMax, Duration(static_cast<Duration::rep>(assign.timeout_ms())))
-            : options_.task_timeout;
-    held->mailbox = mailbox_;
-    held_.emplace(std::move(key), held);
-    counters_.in_hand = static_cast<std::uint32_t>(held_.size());
-    ++counters_.assigned;
-    if (assign.payload_zstd().empty()) {
-        task.payload = assign.payload();
-    } else if (auto payload = Unzstd(assign.payload_zstd(), kPayloadBytesMax)) {
-        task.payload = std::move(*payload);
-    } else {
-        return End(held, TaskResult::Rejected("the payload is " + payload.error().detail), {});
-    }
-    waiting_.push_back(std::move(held));
-    FeedPool();
-}
-
-// Gives attempts to the pool, unless too many results wait to be acknowledged.
-void WorkerCore::FeedPool() {
-    while (!waiting_.empty() && unacknowledged_ < options_.buffer_size) {
-        HeldPtr held = std::move(waiting_.front());
-        waiting_.pop_front();
-        if (held->phase == Held::Phase::kWaiting) pool_.Push(std::move(held));
-    }
-}
-
-void WorkerCore::OnCancel(const worker::v1::Cancel& cancel) {
-    const HeldPtr held = Find(cancel.attempt());
-    if (!held) return;
-    StopHeld(held, cancel.reason() == "timeout" ? StopReason::kTimeout : StopReason::kCancelled);
-}
-
-void WorkerCore::StopHeld(const HeldPtr& held, StopReason reason) {
-    auto waiting = Held::Phase::kWaiting;
-    if (held->phase.compare_exchange_strong(waiting, Held::Phase::kWithdrawn)) {
-        if (reason == StopReason::kShutdown) return Forget(*held);
-        return End(held, TaskResult::Failure("stopped before it began"), reason);
-    }
-    if (held->phase != Held::Phase::kRunning) return;
-    auto none = StopReason::kNone;
-    if (!held->reason.compare_exchange_strong(none, reason)) return;
-    SetDue(*held, SteadyClock::now() + options_.stop_grace);
-    pool_.RequestStop(held);
-}
-
-void WorkerCore::OnAck(const worker::v1::Ack& ack) {
-    const HeldPtr held = Find(ack.attempt());
-    if (!held || held->phase != Held::Phase::kEnded) return;
-    if (!ack.accepted()) ++counters_.refused_stale;
-    --unacknowledged_;
-    Forget(*held);
-    FeedPool();
-}
-
-void WorkerCore::Forget(const Held& held) {
-    SetDue(const_cast<Held&>(held), std::nullopt);
-    held_.erase(KeyOf(held.task.execution_id, held.task.attempt));
-    counters_.in_hand = static_cast<std::uint32_t>(held_.size());
-    if (held_.empty()) idle_since_ = SteadyClock::now();
-}
-
-void WorkerCore::OnMail() {
-    mailbox_->Take(mail_);
-    for (HeldPtr& held : mail_.started) {
-        if (held->phase != Held::Phase::kRunning) continue;
-        if (held->deadline && held->reason == StopReason::kNone) SetDue(*held, held->deadline);
-        held->started_due = true;
-        started_due_.push_back(std::move(held));
-    }
-    mail_.started.clear();
-    std::ranges::move(mail_.news, std::back_inserter(news_due_));
-    mail_.news.clear();
-    for (auto& [held, result] : mail_.finished) OnFinished(held, std::move(result));
-    mail_.finished.clear();
-    counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned());
-    Flush();
-    CheckDrained();
-}
-
-void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {
-    // Abandoned before: how it ended has been told.
-    if (held->phase != Held::Phase::kRunning) return;
-    const StopReason reason = held->reason;
-    if (result.success() || reason == StopReason::kNone) {
-        return End(held, std::move(result), std::nullopt);
-    }
-    // Stopped because the worker goes: nobody's failure. Bye gives it to others.
-    if (reason == StopReason::kShutdown) {
-        held->phase = Held::Phase::kWithdrawn;
-        return Forget(*held);
-    }
-    End(held, std::move(result), reason);
-}
-
-void WorkerCore::End(const HeldPtr& held, TaskResult result, std::optional<StopReason> by) {
-    SetDue(*held, std::nullopt);
-    held->phase = Held::Phase::kEnded;
-    if (result.data.size() > options_.result_bytes_max) {
-        result = TaskResult::FinalFailure("the result has " + std::to_string(result.data.size()) +
-                                          " bytes, which is more than the limit of " +
-                                          std::to_string(options_.result_bytes_max));
-    }
-    MakeUtf8(result.message);
-    MakeUtf8(result.data);
-    ++(result.success() ? counters_.succeeded : counters_.failed);
-    held->result = std::move(result);
-    held->ended_by = by;
-    held->result_due = true;
-    ++unacknowledged_;
-    results_due_.push_back(held);
-}
-
-// --- Time and stages ----------------------------------------------------------------------------
-
-void WorkerCore::SetDue(Held& held, std::optional<Steady> due) {
-    if (held.due) deadlines_.erase({*held.due, &held});
-    held.due = due;
-    if (!due) return;
-    deadlines_.emplace(*due, &held);
-    Arm(*due);
-}
-
-// Its timeout has passed, or its grace after being asked to stop.
-void WorkerCore::OnDue(const HeldPtr& held, Steady) {
-    if (held->phase != Held::Phase::kRunning) return;
-    if (held->reason == StopReason::kNone) return StopHeld(held, StopReason::kTimeout);
-    const StopReason reason = held->reason;
-    if (!pool_.Abandon(*held)) {
-        Log(LogLevel::kError, "worker",
-            "a handler does not stop, and too many were abandoned already; its place stays taken",
-            {{"execution", held->task.execution_id}, {"type", held->task.type}});
-        return;
-    }
-    counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned());
-    Log(LogLevel::kWarning, "worker", "abandoned a handler that does not stop",
-        {{"execution", held->task.execution_id},
-         {"type", held->task.type},
-         {"reason", Name(reason)}});
-    if (reason == StopReason::kShutdown) {
-        held->phase = Held::Phase::kWithdrawn;
-        return Forget(*held);
-    }
-    End(held, TaskResult::Failure("did not stop when asked to, and was abandoned"), reason);
-}
-
-void WorkerCore::Arm(Steady at) {
-    if (stage_ == Stage::kStopped || (armed_ && *armed_ <= at)) return;
-    armed_ = at;
-    timer_.expires_after(std::max(SteadyClock::duration(0), at - SteadyClock::now()));
-    timer_.async_wait(
-        [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-            if (error || alive.expired()) return;
-            armed_.reset();
-            OnTimer();
-        });
-}
-
-void WorkerCore::ArmNext() {
-    if (connector_.open()) Arm(heard_at_ + lease_);
-    if (welcomed_) Arm(beat_at_);
-    if (!deadlines_.empty()) Arm(deadlines_.begin()->first);
-    if (stage_ != Stage::kServing) {
-        Arm(stage_until_);
-    } else if (options_.idle_timeout > Duration(0) && held_.empty()) {
-        Arm(idle_since_ + options_.idle_timeout);
-    }
-}
-
-void WorkerCore::OnTimer() {
-    const Steady now = SteadyClock::now();
-    if (stage_ == Stage::kFinishing && now >= stage_until_) return Done();
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-        const HeldPtr held = deadlines_.begin()->second->shared_from_this();
-        SetDue(*held, std::nullopt);
-        OnDue(held, now);
-    }
-    if (connector_.open() && now - heard_at_ >= lease_) {
-        connector_.Drop("nothing was heard from the scheduler for longer than the lease");
-    }
-    if (welcomed_ && now >= beat_at_) Beat();
-    if (stage_ == Stage::kServing && options_.idle_timeout > Duration(0) && held_.empty() &&
-        now - idle_since_ >= options_.idle_timeout) {
-        Drain("no work for longer than the idle timeout");
-    }
-    if (stage_ == Stage::kDraining && now >= stage_until_) StopAll(now);
-    if (stage_ == Stage::kStopping && now >= stage_until_) return Finish();
-    Flush();
-    CheckDrained();
-    ArmNext();
-}
-
-void WorkerCore::Stop() {
-    if (stage_ == Stage::kServing) return Drain("asked to stop");
-    if (stage_ == Stage::kFinishing || stage_ == Stage::kStopped) return;
-    StopAll(SteadyClock::now());
-    Finish();
-}
-
-void WorkerCore::Drain(const std::string& why) {
-    stage_ = Stage::kDraining;
-    stage_until_ = SteadyClock::now() + options_.drain_timeout;
-    counters_.draining = true;
-    Log(LogLevel::kInfo, "worker", "draining", {{"why", why}, {"in_hand", held_.size()}});
-    Tell(WorkerEvent::kDraining, why);
-    if (welcomed_) Beat();  // Says that nothing new is wanted.
-    ArmNext();
-    CheckDrained();
-}
-
-void WorkerCore::StopAll(Steady now) {
-    stage_ = Stage::kStopping;
-    // A handler that stops at the last moment still has its result sent.
-    stage_until_ = now + options_.stop_grace + kByeWait;
-    std::vector<HeldPtr> all;
-    all.reserve(held_.size());
-    for (const auto& [key, held] : held_) all.push_back(held);
-    for (const HeldPtr& held : all) StopHeld(held, StopReason::kShutdown);
-}
-
-void WorkerCore::CheckDrained() {
-    const bool waiting = stage_ == Stage::kDraining || stage_ == Stage::kStopping;
-    if (waiting && held_.empty()) Finish();
-}
-
-void WorkerCore::Finish() {
-    if (stage_ == Stage::kFinishing || stage_ == Stage::kStopped) return;
-    Flush();
-    stage_ = Stage::kFinishing;
-    stage_until_ = SteadyClock::now() + kByeWait;
-    if (welcomed_) {
-        frame_.Clear();
-        frame_.mutable_bye()->set_reason("stopped");
-        SendFrame();
-    }
-    ArmNext();
-    connector_.Finish([this, alive = std::weak_ptr(alive_)] {
-        boost::asio::post(loop_, [this, alive] {
-            if (!alive.expired()) Done();
-        });
-    });
-}
-
-void WorkerCore::Done() {
-    if (std::exchange(stage_, Stage::kStopped) == Stage::kStopped) return;
-    timer_.cancel();
-    flush_timer_.cancel();
-    counters_.attached = false;
-    mailbox_->Close();
-    Tell(WorkerEvent::kStopped, failure_ ? failure_->detail : "");
-    if (failure_) return stopped_(std::unexpected(*failure_));
-    stopped_({});
 }
 
 }  // namespace takt::internal

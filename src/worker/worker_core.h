@@ -73,6 +73,7 @@ class WorkerCore {
     void OnCancel(const worker::v1::Cancel& cancel);
     void OnAck(const worker::v1::Ack& ack);
     void OnRefused(const worker::v1::Refused& refused);
+    void BlameResults(const std::string& why);
     void Beat();
 
     // Attempts.
@@ -81,7 +82,7 @@ class WorkerCore {
     void OnDue(const HeldPtr& held, Steady now);
     void StopHeld(const HeldPtr& held, StopReason reason);
     void End(const HeldPtr& held, TaskResult result, std::optional<StopReason> by);
-    void Forget(const Held& held);
+    void Forget(Held& held);
     void SetDue(Held& held, std::optional<Steady> due);
     void FeedPool();
     HeldPtr Find(const worker::v1::Attempt& attempt) const;
@@ -91,6 +92,7 @@ class WorkerCore {
     void FillNews(std::size_t& bytes);
     void FillStarted(std::size_t& bytes);
     void FillResults(std::size_t& bytes);
+    void AddResult(Held& held, std::size_t& bytes);
     bool SendFrame();
 
     // Time and stages.
@@ -121,9 +123,13 @@ class WorkerCore {
     std::size_t unacknowledged_ = 0;                 // Of held_, those that ended.
     std::set<std::pair<Steady, Held*>> deadlines_;
 
-    std::vector<HeldPtr> started_due_;
+    std::deque<HeldPtr> started_due_;
     std::deque<HeldPtr> results_due_;
     std::deque<HeldPtr> news_due_;
+    // Results that may be why a session was refused go first and one by one, each alone until it is
+    // acknowledged: only so it shows which one it is.
+    std::deque<HeldPtr> suspects_due_;
+    HeldPtr suspect_;  // The one that is under way.
     Mailbox::Mail mail_;
     worker::v1::WorkerFrame frame_;
     worker::v1::SchedulerFrame received_;

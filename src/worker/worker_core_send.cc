@@ -23,6 +23,9 @@ void Fill(worker::v1::Attempt& out, const Held& held) {
 // What an attempt's name takes in a frame, about.
 constexpr std::size_t kAttemptBytes = 100;
 
+// Of one attempt's log before the next attempt has its turn.
+constexpr std::size_t kNewsTurnBytes = 64 << 10;
+
 }  // namespace
 
 bool WorkerCore::SendFrame() {
@@ -35,7 +38,11 @@ bool WorkerCore::SendFrame() {
 }
 
 void WorkerCore::Flush() {
-    while (welcomed_ && !(started_due_.empty() && results_due_.empty() && news_due_.empty())) {
+    const auto due = [this] {
+        return !started_due_.empty() || !results_due_.empty() || !suspects_due_.empty() ||
+               !news_due_.empty();
+    };
+    while (welcomed_ && due()) {
         if (connector_.queued_bytes() > kBusyBytes) {
             if (std::exchange(flush_waits_, true)) return;
             flush_timer_.expires_after(kBusyWait);
@@ -48,19 +55,23 @@ void WorkerCore::Flush() {
         }
         frame_.Clear();
         std::size_t bytes = 0;
-        // A result is the last that is said of an attempt: its news go first.
         FillNews(bytes);
         FillStarted(bytes);
-        if (news_due_.empty()) FillResults(bytes);
-        if (frame_.ByteSizeLong() > 0 && !SendFrame()) return;
+        FillResults(bytes);
+        // What is left waits for an acknowledgement.
+        if (frame_.ByteSizeLong() == 0 || !SendFrame()) return;
     }
 }
 
+// At most half of a frame: however much handlers say, results go out beside it.
 void WorkerCore::FillNews(std::size_t& bytes) {
+    const std::size_t bytes_max = std::max<std::size_t>(1, options_.frame_bytes_max / 2);
     Held::News news;
-    while (!news_due_.empty() && bytes < options_.frame_bytes_max) {
-        Held& held = *news_due_.front();
-        const bool all = mailbox_->TakeNews(held, options_.frame_bytes_max - bytes, news);
+    while (!news_due_.empty() && bytes < bytes_max) {
+        HeldPtr due = std::move(news_due_.front());
+        news_due_.pop_front();
+        Held& held = *due;
+        held.news_due = !mailbox_->TakeNews(held, kNewsTurnBytes, news);
         if (news.progressed) {
             worker::v1::Progress& out = *frame_.add_progress();
             Fill(*out.mutable_attempt(), held);
@@ -77,47 +88,65 @@ void WorkerCore::FillNews(std::size_t& bytes) {
             }
             bytes += kAttemptBytes;
         }
-        if (all) news_due_.pop_front();
+        if (held.news_due) news_due_.push_back(std::move(due));
     }
 }
 
 void WorkerCore::FillStarted(std::size_t& bytes) {
-    for (const HeldPtr& held : started_due_) {
+    while (!started_due_.empty() && bytes < options_.frame_bytes_max) {
+        const HeldPtr held = std::move(started_due_.front());
+        started_due_.pop_front();
         // The result says it as well.
         if (!std::exchange(held->started_due, false)) continue;
         if (held->phase != Held::Phase::kRunning) continue;
         Fill(*frame_.add_started()->mutable_attempt(), *held);
         bytes += kAttemptBytes;
     }
-    started_due_.clear();
 }
 
 void WorkerCore::FillResults(std::size_t& bytes) {
-    while (!results_due_.empty() && bytes < options_.frame_bytes_max) {
-        const HeldPtr held = std::move(results_due_.front());
-        results_due_.pop_front();
-        if (!std::exchange(held->result_due, false)) continue;
-        const TaskResult& result = held->result;
-        worker::v1::Result& out = *frame_.add_results();
-        Fill(*out.mutable_attempt(), *held);
-        out.set_success(result.success());
-        out.set_final(result.final);
-        out.set_code(result.code);
-        out.set_message(result.message);
-        if (held->ended_by == StopReason::kTimeout) {
-            out.set_reason("timeout");
-        } else if (held->ended_by) {
-            out.set_reason("cancelled");
-        } else if (result.rejected) {
-            out.set_reason("rejected");
-        }
-        if (options_.compress_bytes_min > 0 && result.data.size() >= options_.compress_bytes_min) {
-            AppendZstd(*out.mutable_data_zstd(), result.data);
-        } else {
-            out.set_data(result.data);
-        }
-        bytes += kAttemptBytes + result.message.size() + result.data.size();
+    if (suspect_) return;
+    if (!suspects_due_.empty()) {
+        suspect_ = std::move(suspects_due_.front());
+        suspects_due_.pop_front();
+        return AddResult(*suspect_, bytes);
     }
+    // Each is looked at once. A result is the last that is said of an attempt: its news go first.
+    for (std::size_t left = results_due_.size(); left > 0 && bytes < options_.frame_bytes_max;
+         --left) {
+        HeldPtr held = std::move(results_due_.front());
+        results_due_.pop_front();
+        if (held->news_due) {
+            results_due_.push_back(std::move(held));
+        } else if (held->result_due) {
+            AddResult(*held, bytes);
+        }
+    }
+}
+
+void WorkerCore::AddResult(Held& held, std::size_t& bytes) {
+    held.result_due = false;
+    held.result_sent = true;
+    const TaskResult& result = held.result;
+    worker::v1::Result& out = *frame_.add_results();
+    Fill(*out.mutable_attempt(), held);
+    out.set_success(result.success());
+    out.set_final(result.final);
+    out.set_code(result.code);
+    out.set_message(result.message);
+    if (held.ended_by == StopReason::kTimeout) {
+        out.set_reason("timeout");
+    } else if (held.ended_by) {
+        out.set_reason("cancelled");
+    } else if (result.rejected) {
+        out.set_reason("rejected");
+    }
+    if (options_.compress_bytes_min > 0 && result.data.size() >= options_.compress_bytes_min) {
+        AppendZstd(*out.mutable_data_zstd(), result.data);
+    } else {
+        out.set_data(result.data);
+    }
+    bytes += kAttemptBytes + result.message.size() + result.data.size();
 }
 
 }  // namespace takt::internal

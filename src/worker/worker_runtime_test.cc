@@ -1,14 +1,8 @@
-// The worker runtime against a whole scheduler in the same process, over real sockets.
-#include "worker/worker_runtime.h"
-
+// The life of a worker: its sessions, the schedulers it finds, its end.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <latch>
-#include <semaphore>
 
 #include "tests/support/proxy.h"
-#include "tests/support/stack.h"
+#include "worker/runtime_test_support.h"
 
 namespace takt::internal {
 namespace {
@@ -16,236 +10,11 @@ namespace {
 using testing::HasSubstr;
 using namespace testing_support;
 
-// Opens once, for handlers and tests to wait on.
-class Gate {
-  public:
-    void Open() {
-        const std::scoped_lock lock(mutex_);
-        open_ = true;
-        changed_.notify_all();
-    }
-    bool Await() {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, kPatience, [&] { return open_; });
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool open_ = false;
-};
-
-class WorkerRuntimeTest : public testing::Test {
-  protected:
-    WorkerRuntimeTest() { Begin({}); }
-    ~WorkerRuntimeTest() override { worker_.reset(); }
-
-    void Begin(StackOptions options) {
-        stack_.reset();
-        stack_ = std::make_unique<Stack>(std::move(options));
-        EXPECT_TRUE(stack_->watcher.AwaitRole(Role::kLeader));
-    }
-    void On(std::string type, TaskFunction function) {
-        ASSERT_TRUE(executors_.AddFunction(std::move(type), std::move(function)));
-    }
-    static WorkerOptions Quick() {
-        WorkerOptions options;
-        options.id = "w-1";
-        options.backoff_min = Duration(5);
-        options.backoff_max = Duration(50);
-        options.stop_grace = Duration(100);
-        return options;
-    }
-    void Start(WorkerOptions options = Quick()) {
-        if (options.servers.empty()) options.servers = {stack_->url()};
-        options.on_event = [this](WorkerEvent event, std::string_view detail) {
-            const std::scoped_lock lock(mutex_);
-            events_.emplace_back(event, detail);
-            changed_.notify_all();
-        };
-        auto worker = WorkerRuntime::Create(std::move(options), executors_);
-        ASSERT_TRUE(worker) << worker.error().detail;
-        worker_ = std::move(*worker);
-        ASSERT_TRUE(worker_->Start());
-    }
-    bool AwaitEvents(WorkerEvent event, std::size_t count = 1) {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, kPatience, [&] {
-            return std::ranges::count(events_, event, [](const auto& e) { return e.first; }) >=
-                   static_cast<std::ptrdiff_t>(count);
-        });
-    }
-    Execution AwaitEnd(const ExecutionId& id, EventType type) {
-        EXPECT_TRUE(stack_->watcher.AwaitEvent(type, id));
-        return stack_->Read(id);
-    }
-
-    std::unique_ptr<Stack> stack_;
-    ExecutorRegistry executors_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::vector<std::pair<WorkerEvent, std::string>> events_;
-    std::unique_ptr<WorkerRuntime> worker_;
-};
-
-// What the README promises: a function, a submit, a result.
-TEST_F(WorkerRuntimeTest, AHandlerRunsAndItsResultIsStored) {
-    On("greet", [](TaskContext& context) {
-        EXPECT_EQ(context.task().attempt, 1u);
-        EXPECT_EQ(context.task().metadata.at("customer"), "42");
-        EXPECT_GT(context.fencing_token().epoch, 0u);
-        EXPECT_FALSE(context.stop_token().stop_requested());
-        EXPECT_LE(context.Remaining(Duration(0)), Duration(9'000));
-        EXPECT_GT(context.Remaining(Duration(0)), Duration(0));
-        context.Log("first\nsecond");
-        context.Progress(0.5, "half");
-        return TaskResult::Success("{\"greeting\":" + context.payload() + "}");
-    });
-    Start();
-    const ExecutionId id =
-        stack_->Submit({.type = "greet", .payload = R"("hello")", .timeout = 9s});
-    const Execution row = AwaitEnd(id, EventType::kTaskCompleted);
-    EXPECT_EQ(row.outcome->data, R"({"greeting":"hello"})");
-    EXPECT_EQ(row.worker.view(), "w-1");
-    EXPECT_TRUE(stack_->watcher.AwaitLog("first\nsecond\n"));
-    EXPECT_EQ(worker_->status().succeeded, 1u);
-}
-
-TEST_F(WorkerRuntimeTest, AHandlerThatThrowsFailsAndIsRetried) {
-    std::atomic<int> calls = 0;
-    On("flaky", [&](TaskContext& context) -> TaskResult {
-        if (++calls == 1) throw std::runtime_error("caf\xe9 is closed");
-        if (calls == 2) throw 42;
-        EXPECT_EQ(context.task().failures, 2u);
-        return TaskResult::Success();
-    });
-    Start();
-    const ExecutionId id = stack_->Submit({.type = "flaky", .retries_max = 2});
-    EXPECT_EQ(AwaitEnd(id, EventType::kTaskCompleted).attempt, 3u);
-    const ExecutionId other = stack_->Submit({.type = "unknown"});
-    worker_->Stop();
-    EXPECT_TRUE(worker_->Wait());
-    EXPECT_EQ(stack_->Read(other).status, Status::kPending);
-}
-
-TEST_F(WorkerRuntimeTest, AFinalFailureIsNotRetried) {
-    On("bad", [](TaskContext&) { return TaskResult::FinalFailure("no such customer", 404); });
-    Start();
-    const ExecutionId id = stack_->Submit({.type = "bad", .retries_max = 5});
-    const Execution row = AwaitEnd(id, EventType::kTaskFailed);
-    EXPECT_EQ(row.attempt, 1u);
-    EXPECT_EQ(row.outcome->code, 404);
-    EXPECT_EQ(row.outcome->message, "no such customer");
-}
-
-// Announced a type that it has no code for: a mistake in its configuration.
-TEST_F(WorkerRuntimeTest, ATypeWithoutAnExecutorIsRejected) {
-    On("known", [](TaskContext&) { return TaskResult::Success(); });
-    WorkerOptions options = Quick();
-    options.types = {"known", "other"};
-    Start(options);
-    const ExecutionId id = stack_->Submit({.type = "other"});
-    const Execution row = AwaitEnd(id, EventType::kTaskFailed);
-    EXPECT_EQ(row.outcome->reason, Reason::kRejected);
-    EXPECT_THAT(row.outcome->message.str(), HasSubstr("other"));
-}
-
-// A handler that obeys: it ends when its time is over, and says so.
-TEST_F(WorkerRuntimeTest, AHandlerIsAskedToStopAtItsTimeout) {
-    On("slow", [](TaskContext& context) {
-        Gate stopped;
-        const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
-        EXPECT_TRUE(stopped.Await());
-        EXPECT_EQ(context.stop_reason(), StopReason::kTimeout);
-        return TaskResult::Failure("stopped in time");
-    });
-    Start();
-    const ExecutionId id = stack_->Submit({.type = "slow", .timeout = 30ms});
-    const Execution row = AwaitEnd(id, EventType::kTaskFailed);
-    EXPECT_EQ(row.outcome->reason, Reason::kTimeout);
-    EXPECT_EQ(row.outcome->message, "stopped in time");
-}
-
-// A handler that hangs: its thread is lost, its slot is not.
-TEST_F(WorkerRuntimeTest, AHandlerThatDoesNotStopIsAbandonedAndItsPlaceUsedAgain) {
-    const auto gate = std::make_shared<Gate>();
-    const auto ended = std::make_shared<Gate>();
-    On("stuck", [gate, ended](TaskContext&) {
-        gate->Await();
-        ended->Open();
-        return TaskResult::Success();
-    });
-    On("noop", [](TaskContext&) { return TaskResult::Success(); });
-    WorkerOptions options = Quick();
-    options.capacity = 1;
-    options.stop_grace = Duration(20);
-    Start(options);
-    const ExecutionId stuck = stack_->Submit({.type = "stuck", .timeout = 20ms});
-    const ExecutionId next = stack_->Submit({.type = "noop"});
-    const Execution row = AwaitEnd(stuck, EventType::kTaskFailed);
-    EXPECT_EQ(row.outcome->reason, Reason::kTimeout);
-    EXPECT_THAT(row.outcome->message.str(), HasSubstr("abandoned"));
-    AwaitEnd(next, EventType::kTaskCompleted);
-    EXPECT_EQ(worker_->status().abandoned, 1u);
-    // What it returns in the end is nobody's business any more.
-    gate->Open();
-    EXPECT_TRUE(ended->Await());
-    const ExecutionId last = stack_->Submit({.type = "noop"});
-    AwaitEnd(last, EventType::kTaskCompleted);
-    EXPECT_EQ(stack_->Read(stuck).status, Status::kFailed);
-    EXPECT_EQ(worker_->status().succeeded, 2u);
-}
-
-// Blocking user code, even in a stop callback, must not silence the worker.
-TEST_F(WorkerRuntimeTest, HeartbeatsGoOnWhileHandlersAndTheirStopCallbacksBlock) {
-    Begin({.link = {.heartbeat = Duration(20)}, .engine = {.worker_lease = Duration(400)}});
-    const auto gate = std::make_shared<Gate>();
-    On("block", [gate](TaskContext& context) {
-        const std::stop_callback callback(context.stop_token(), [&] { gate->Await(); });
-        gate->Await();
-        return TaskResult::Success();
-    });
-    On("noop", [](TaskContext&) { return TaskResult::Success(); });
-    Start();
-    const ExecutionId id = stack_->Submit({.type = "block"});
-    ASSERT_TRUE(stack_->watcher.AwaitEvent(EventType::kTaskStarted, id));
-    ASSERT_TRUE(stack_->Ask(Cancel{.execution = id}));
-    // Abandoned after its grace: its result comes, and is refused.
-    ASSERT_TRUE(stack_->watcher.AwaitVerdict(false));
-    EXPECT_EQ(worker_->status().abandoned, 1u);
-    // Longer than the lease after that, the worker is still there and takes work.
-    const ExecutionId later = stack_->Submit({.type = "noop", .delay = 600ms});
-    AwaitEnd(later, EventType::kTaskCompleted);
-    EXPECT_EQ(stack_->watcher.Count(EventType::kWorkerOffline), 0u);
-    gate->Open();
-}
-
-TEST_F(WorkerRuntimeTest, ACancelStopsTheHandlerAndFreesItsPlace) {
-    On("wait", [](TaskContext& context) {
-        Gate stopped;
-        const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
-        stopped.Await();
-        EXPECT_EQ(context.stop_reason(), StopReason::kCancelled);
-        return TaskResult::Failure("cancelled");
-    });
-    On("noop", [](TaskContext&) { return TaskResult::Success(); });
-    WorkerOptions options = Quick();
-    options.capacity = 1;
-    Start(options);
-    const ExecutionId id = stack_->Submit({.type = "wait"});
-    ASSERT_TRUE(stack_->watcher.AwaitEvent(EventType::kTaskStarted, id));
-    ASSERT_TRUE(stack_->Ask(Cancel{.execution = id}));
-    const ExecutionId next = stack_->Submit({.type = "noop"});
-    AwaitEnd(next, EventType::kTaskCompleted);
-    EXPECT_EQ(stack_->Read(id).status, Status::kCancelled);
-    EXPECT_TRUE(stack_->watcher.AwaitVerdict(false));
-}
-
 // The network breaks while work runs: it goes on, and its result is delivered afterwards.
 TEST_F(WorkerRuntimeTest, WorkSurvivesALostConnectionAndItsResultIsDelivered) {
-    Gate began;
-    Gate may_end;
-    Gate ended;
+    Latch began;
+    Latch may_end;
+    Latch ended;
     On("long", [&](TaskContext&) {
         began.Open();
         EXPECT_TRUE(may_end.Await());
@@ -336,8 +105,8 @@ TEST_F(WorkerRuntimeTest, ALeaderChangeDoesNotDisturbWhatRuns) {
     const auto database = std::make_shared<MemoryDatabase>();
     Begin({.database = database, .node = "first"});
     Stack second({.database = database, .node = "second"});
-    Gate began;
-    Gate may_end;
+    Latch began;
+    Latch may_end;
     On("long", [&](TaskContext&) {
         began.Open();
         EXPECT_TRUE(may_end.Await());
@@ -356,8 +125,8 @@ TEST_F(WorkerRuntimeTest, ALeaderChangeDoesNotDisturbWhatRuns) {
 }
 
 TEST_F(WorkerRuntimeTest, StopFinishesWhatRunsAndSaysBye) {
-    Gate began;
-    Gate may_end;
+    Latch began;
+    Latch may_end;
     On("long", [&](TaskContext&) {
         began.Open();
         EXPECT_TRUE(may_end.Await());
@@ -378,7 +147,7 @@ TEST_F(WorkerRuntimeTest, StopFinishesWhatRunsAndSaysBye) {
 // failure.
 TEST_F(WorkerRuntimeTest, WorkThatOutlastsTheDrainIsGivenToOthersWithoutCountingAsAFailure) {
     On("long", [](TaskContext& context) {
-        Gate stopped;
+        Latch stopped;
         const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
         EXPECT_TRUE(stopped.Await());
         EXPECT_EQ(context.stop_reason(), StopReason::kShutdown);
@@ -400,8 +169,8 @@ TEST_F(WorkerRuntimeTest, WorkThatOutlastsTheDrainIsGivenToOthersWithoutCounting
 
 // Somebody presses Ctrl-C twice.
 TEST_F(WorkerRuntimeTest, ASecondStopQuitsAtOnce) {
-    const auto gate = std::make_shared<Gate>();
-    const auto ended = std::make_shared<Gate>();
+    const auto gate = std::make_shared<Latch>();
+    const auto ended = std::make_shared<Latch>();
     On("stuck", [gate, ended](TaskContext&) {
         gate->Await();
         ended->Open();
@@ -450,39 +219,6 @@ TEST_F(WorkerRuntimeTest, AWorkerWhoseIdIsTakenOverStops) {
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().code, ErrorCode::kConflict);
     EXPECT_THAT(outcome.error().detail, HasSubstr("replaced"));
-}
-
-TEST_F(WorkerRuntimeTest, LargePayloadsAndResultsGoBothWays) {
-    const std::string large = '"' + std::string(300'000, 'z') + '"';
-    On("echo", [](TaskContext& context) { return TaskResult::Success(context.payload()); });
-    Start();
-    const ExecutionId id = stack_->Submit({.type = "echo", .payload = large});
-    EXPECT_EQ(AwaitEnd(id, EventType::kTaskCompleted).outcome->data, large);
-}
-
-TEST_F(WorkerRuntimeTest, AResultThatIsTooLargeFailsWithAReason) {
-    On("huge", [](TaskContext&) { return TaskResult::Success(std::string(2 << 20, '1')); });
-    Start();
-    const ExecutionId id = stack_->Submit({.type = "huge", .retries_max = 3});
-    const Execution row = AwaitEnd(id, EventType::kTaskFailed);
-    EXPECT_EQ(row.attempt, 1u);
-    EXPECT_THAT(row.outcome->message.str(), HasSubstr("more than the limit"));
-}
-
-TEST_F(WorkerRuntimeTest, ManyTasksRunAtOnceAndNoneIsLost) {
-    std::atomic<int> calls = 0;
-    On("noop", [&](TaskContext&) {
-        ++calls;
-        return TaskResult::Success();
-    });
-    WorkerOptions options = Quick();
-    options.capacity = 16;
-    options.buffer_size = 4;  // Also with results waiting to be acknowledged.
-    Start(options);
-    constexpr int kCount = 500;
-    for (int i = 0; i < kCount; ++i) stack_->Submit({});
-    EXPECT_TRUE(stack_->watcher.AwaitEvents(EventType::kTaskCompleted, kCount));
-    EXPECT_EQ(calls, kCount);
 }
 
 TEST_F(WorkerRuntimeTest, HealthTellsWhetherItIsAttached) {

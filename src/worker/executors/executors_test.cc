@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -14,6 +16,7 @@
 #include "executor.grpc.pb.h"
 #include "http/server.h"
 #include "worker/demo.h"
+#include "worker/executors/configured.h"
 #include "worker/executors/grpc_executor.h"
 #include "worker/executors/http_executor.h"
 #include "worker/executors/shell_executor.h"
@@ -76,10 +79,17 @@ class HttpExecutorTest : public testing::Test, public HttpHandler {
         loop_.stop();
         thread_.join();
         held_ = nullptr;
+        all_held_.clear();
         server_.reset();
     }
     void Handle(HttpRequest request, HttpReply reply) override {
         request_ = std::move(request);
+        if (hold_ > 0) {
+            all_held_.push_back(std::move(reply));
+            if (all_held_.size() < hold_) return;
+            for (HttpReply& held : all_held_) held(HttpResponse::Json(status_, body_));
+            return all_held_.clear();
+        }
         if (status_ == 0) {
             held_ = std::move(reply);
             return called_.set_value();
@@ -99,6 +109,8 @@ class HttpExecutorTest : public testing::Test, public HttpHandler {
     HttpRequest request_;
     HttpReply held_;
     std::promise<void> called_;
+    std::size_t hold_ = 0;  // So many calls must be there before any is answered.
+    std::vector<HttpReply> all_held_;
     int status_ = 200;
     std::string body_ = R"({"ok":true})";
 };
@@ -137,6 +149,54 @@ TEST_F(HttpExecutorTest, StatusCodesAreSuccessRetryOrFailure) {
         EXPECT_EQ(result.final, final) << status;
         EXPECT_EQ(result.code, success ? 0 : status);
     }
+}
+
+// A worker with a capacity in the hundreds and one slow service behind it: a call that waited for a
+// connection would fail at its deadline without having been made.
+TEST_F(HttpExecutorTest, AsManyCallsAreMadeAtOnceAsThereAreAttempts) {
+    hold_ = 80;
+    const auto executor = Make();
+    std::vector<std::future<TaskResult>> results;
+    for (std::size_t i = 0; i < hold_; ++i) {
+        results.push_back(
+            std::async(std::launch::async, [&] { return Attempt().Run(*executor, 10s); }));
+    }
+    for (auto& result : results) {
+        const TaskResult ended = result.get();
+        EXPECT_TRUE(ended.success()) << ended.message;
+    }
+}
+
+// `takt worker` with worker.executors, or --http and --grpc.
+TEST_F(HttpExecutorTest, AnExecutorIsMadeFromWhatTheConfigurationSays) {
+    const std::string url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/run";
+    auto http = MakeConfiguredExecutor({{"type", "t"}, {"protocol", "http"}, {"url", url}});
+    ASSERT_TRUE(http) << http.error().detail;
+    EXPECT_EQ((*http)->Type(), "t");
+    EXPECT_TRUE(Attempt().Run(**http).success());
+    auto grpc = MakeConfiguredExecutor(
+        {{"type", "*"}, {"protocol", "grpc"}, {"url", "a:1"}, {"timeout", "1m"}});
+    ASSERT_TRUE(grpc) << grpc.error().detail;
+    EXPECT_EQ((*grpc)->Protocol(), "grpc");
+
+    const auto field = [](ExecutorFields more) {
+        ExecutorFields fields{{"type", "t"}, {"protocol", "http"}, {"url", "https://a/run"}};
+        for (auto& [name, value] : more) fields[name] = value;
+        const auto made = MakeConfiguredExecutor(fields);
+        return made ? "" : made.error().field;
+    };
+    EXPECT_EQ(field({}), "");
+    EXPECT_EQ(field({{"token", "secret"}}), "");
+    EXPECT_EQ(field({{"token", "secret"}, {"url", "http://a/run"}}), "token");
+    EXPECT_EQ(field({{"token", "secret"}, {"protocol", "grpc"}}), "token");
+    EXPECT_EQ(field({{"protocol", "ftp"}}), "protocol");
+    EXPECT_EQ(field({{"protocol", ""}}), "protocol");
+    EXPECT_EQ(field({{"type", ""}}), "type");
+    EXPECT_EQ(field({{"url", ""}}), "url");
+    EXPECT_EQ(field({{"url", "billing"}}), "url");
+    EXPECT_EQ(field({{"timeout", "soon"}}), "timeout");
+    EXPECT_EQ(field({{"tls", "true"}}), "tls");
+    EXPECT_EQ(field({{"headers", "x"}}), "headers");
 }
 
 TEST_F(HttpExecutorTest, AnAnswerThatIsTooLargeIsAFailure) {
@@ -304,6 +364,47 @@ TEST(ShellExecutorTest, TheEnvironmentTellsWhichAttemptItIs) {
     Attempt attempt(R"({"command": "echo $TAKT_EXECUTION_ID $TAKT_ATTEMPT $TAKT_EPOCH"})");
     attempt.Run(*Shell());
     EXPECT_THAT(attempt.lines, ElementsAre("e-1 2 7"));
+}
+
+// Whoever may submit a shell task reads what the worker's operator put into its environment: the
+// token, the store's password, the cloud's keys.
+TEST(ShellExecutorTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesses) {
+    setenv("TAKT_WORKER_TOKEN", "secret", 1);
+    setenv("LC_SHOWN", "c", 1);
+    setenv("SHOWN_BY_NAME", "d", 1);
+    const auto shell = *ShellExecutor::Create({.allow_shell = true, .env = {"SHOWN_BY_NAME"}});
+    Attempt attempt(
+        R"({"command": "echo $TAKT_WORKER_TOKEN:$LC_SHOWN:$SHOWN_BY_NAME:$TAKT_ATTEMPT; ls /"})");
+    EXPECT_TRUE(attempt.Run(*shell).success()) << "PATH is needed";
+    EXPECT_EQ(attempt.lines.at(0), ":c:d:2");
+    unsetenv("TAKT_WORKER_TOKEN");
+    unsetenv("LC_SHOWN");
+    unsetenv("SHOWN_BY_NAME");
+    EXPECT_EQ(ShellExecutor::Create({.allow_shell = true, .env = {"A=b"}}).error().field, "env");
+}
+
+// A worker with many connections runs out of descriptors, at any of the places that need one. The
+// attempt may be tried again, and no process is left behind.
+TEST(ShellExecutorTest, WithoutADescriptorToSpareTheAttemptFailsAndMayBeRetried) {
+    const auto shell = Shell();
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const int lowest = dup(STDIN_FILENO);
+    ASSERT_GE(lowest, 0);
+    close(lowest);
+    int failures = 0;
+    TaskResult result;
+    for (int spare = 0; spare < 100 && (spare == 0 || !result.success()); ++spare) {
+        const rlimit tight{static_cast<rlim_t>(lowest + spare), before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+        result = Attempt(R"({"argv": ["true"]})").Run(*shell);
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+        failures += result.success() ? 0 : 1;
+        EXPECT_FALSE(result.final) << result.message;
+    }
+    EXPECT_TRUE(result.success()) << result.message;
+    EXPECT_GE(failures, 6) << "two pipes, an eventfd and a pidfd";
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
 }
 
 TEST(ShellExecutorTest, PayloadsThatNameNoProgramAreRejected) {

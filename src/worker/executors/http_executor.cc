@@ -35,12 +35,7 @@ std::string BodyOf(const AssignedTask& task) {
         json.Value(task.payload);
     }
     json.Key("metadata").BeginObject();
-    for (const auto& [key, value] : task.metadata) {
-        // Keys of the submitter's choice need escaping, which JsonWriter's do not do.
-        std::string quoted;
-        AppendJsonString(quoted, key);
-        json.Key(std::string_view(quoted).substr(1, quoted.size() - 2)).Value(value);
-    }
+    for (const auto& [key, value] : task.metadata) json.UserKey(key).Value(value);
     json.EndObject().EndObject();
     return body;
 }

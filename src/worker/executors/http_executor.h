@@ -20,7 +20,9 @@ struct HttpExecutorOptions {
     HttpHeaderList headers;                    // Sent along: authorization, for example.
     Duration timeout{30'000};                  // Of attempts without a deadline of their own.
     std::size_t response_bytes_max = 1 << 20;  // A larger answer is a failure.
-    HttpClientOptions client;
+    // Attempts wait for their place at the worker, whose capacity is their bound (100,000 at most),
+    // and never for a connection while their time runs.
+    HttpClientOptions client = {.connections_per_host_max = 100'000, .idle_per_host_max = 64};
 };
 
 // 2xx is success, with the body as the result; 408, 425, 429 and 5xx are failures that may be

@@ -11,10 +11,6 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/check.h"
-
-extern char** environ;
-
 namespace takt::internal {
 namespace {
 
@@ -26,7 +22,8 @@ struct Pipe {
 Result<Pipe> MakePipe() {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-        return Fail(ErrorCode::kUnavailable, std::string("cannot make a pipe: ") + strerror(errno));
+        return Fail(ErrorCode::kUnavailable,
+                    std::string("cannot make a pipe: ") + std::strerror(errno));
     }
     return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -40,6 +37,11 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
     for (std::string& text : texts) pointers.push_back(text.data());
     pointers.push_back(nullptr);
     return pointers;
+}
+
+// Of the machine at the moment rather than of the program.
+bool MayPass(int error) {
+    return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
 // Attributes and actions of posix_spawn, freed however it ends.
@@ -86,22 +88,28 @@ Result<Process> Process::Start(const ProcessStart& start) {
     posix_spawn_file_actions_adddup2(&spawn.actions, out->write.get(), STDERR_FILENO);
 
     std::vector<std::string> argv = start.argv;
-    std::vector<std::string> environment;
-    for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
-    environment.insert(environment.end(), start.environment.begin(), start.environment.end());
+    std::vector<std::string> environment = start.environment;
     Process process;
     const int failed =
         posix_spawnp(&process.pid_, argv[0].c_str(), &spawn.actions, &spawn.attributes,
                      Pointers(argv).data(), Pointers(environment).data());
     if (failed != 0) {
-        return Fail(ErrorCode::kInvalid, "cannot run '" + argv[0] + "': " + std::strerror(failed));
+        return Fail(MayPass(failed) ? ErrorCode::kUnavailable : ErrorCode::kInvalid,
+                    "cannot run '" + argv[0] + "': " + std::strerror(failed));
+    }
+    process.watch = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process.pid_, 0)));
+    if (!process.watch.open()) {
+        const int error = errno;
+        // Nobody could tell when it ends.
+        process.Signal(SIGKILL);
+        process.Wait();
+        return Fail(ErrorCode::kUnavailable,
+                    "cannot watch '" + argv[0] + "': " + std::strerror(error));
     }
     process.input = std::move(in->write);
     process.output = std::move(out->read);
     SetNonBlocking(process.input.get());
     SetNonBlocking(process.output.get());
-    process.watch = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process.pid_, 0)));
-    TAKT_CHECK(process.watch.open());
     return process;
 }
 

@@ -31,12 +31,13 @@ class Descriptor {
 
 struct ProcessStart {
     std::vector<std::string> argv;         // Not empty; the first is looked up in PATH.
-    std::vector<std::string> environment;  // NAME=value, added to ours.
+    std::vector<std::string> environment;  // NAME=value; all that it gets.
 };
 
 class Process {
   public:
-    // kInvalid when the program cannot be run.
+    // kInvalid when the program cannot be run; kUnavailable when the machine has no process, memory
+    // or descriptor to spare just now. On an error there is no process.
     static Result<Process> Start(const ProcessStart& start);
 
     Process(Process&&) = default;
@@ -48,7 +49,8 @@ class Process {
     Descriptor watch;   // Readable once the process has ended.
 
     void Signal(int signal) const;  // To the whole group.
-    // REQUIRES: `watch` is readable. The exit status, or 128 plus the signal that ended it.
+    // Waits for the end, if `watch` is not readable yet. The exit status, or 128 plus the signal
+    // that ended it.
     int Wait();
 
   private:

@@ -9,10 +9,12 @@
 #include <boost/json/value.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
-#include "base/check.h"
 #include "base/json.h"
 #include "worker/executors/process.h"
+
+extern char** environ;
 
 namespace takt::internal {
 namespace {
@@ -45,18 +47,39 @@ Result<std::vector<std::string>> ReadCommand(std::string_view payload) {
     return argv;
 }
 
+// What programs need to find their files and to speak the user's language, and nothing secret.
+constexpr std::array<std::string_view, 6> kInheritedNames = {"PATH", "HOME", "USER",
+                                                             "LANG", "TZ",   "TMPDIR"};
+
+std::vector<std::string> InheritedEnvironment(const std::vector<std::string>& more) {
+    const auto has = [](const auto& names, std::string_view name) {
+        return std::ranges::find(names, name) != names.end();
+    };
+    std::vector<std::string> inherited;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view variable(*entry);
+        const std::string_view name = variable.substr(0, variable.find('='));
+        if (name.starts_with("LC_") || has(kInheritedNames, name) || has(more, name)) {
+            inherited.emplace_back(variable);
+        }
+    }
+    return inherited;
+}
+
 // Runs one process to its end, on the calling thread.
 class Run {
   public:
-    Run(TaskContext& context, const ShellExecutorOptions& options, Process process,
-        std::string_view input)
+    struct Parts {
+        Process process;
+        Descriptor wake;  // An eventfd.
+        std::string_view input;
+    };
+    Run(TaskContext& context, const ShellExecutorOptions& options, Parts parts)
         : context_(context),
           options_(options),
-          process_(std::move(process)),
-          input_(input),
-          wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-        TAKT_CHECK(wake_.open());
-    }
+          process_(std::move(parts.process)),
+          input_(parts.input),
+          wake_(std::move(parts.wake)) {}
 
     int ToEnd() {
         const std::stop_callback on_stop(context_.stop_token(), [this] {
@@ -168,10 +191,18 @@ void IgnoreBrokenPipes() {
 
 }  // namespace
 
+ShellExecutor::ShellExecutor(ShellExecutorOptions options)
+    : options_(std::move(options)), inherited_(InheritedEnvironment(options_.env)) {}
+
 Result<std::shared_ptr<ShellExecutor>> ShellExecutor::Create(ShellExecutorOptions options) {
     if (!options.allow_shell) {
         return Fail(ErrorCode::kInvalid,
                     "running programs must be allowed explicitly (--allow-shell)", "allow_shell");
+    }
+    for (const std::string& name : options.env) {
+        if (!name.empty() && !name.contains('=') && !name.contains('\0')) continue;
+        return Fail(ErrorCode::kInvalid, "'" + name + "' is no name of an environment variable",
+                    "env");
     }
     IgnoreBrokenPipes();
     return std::shared_ptr<ShellExecutor>(new ShellExecutor(std::move(options)));
@@ -179,12 +210,13 @@ Result<std::shared_ptr<ShellExecutor>> ShellExecutor::Create(ShellExecutorOption
 
 TaskResult ShellExecutor::Execute(TaskContext& context) {
     const AssignedTask& task = context.task();
-    ProcessStart start{
-        .argv = options_.argv,
-        .environment = {"TAKT_EXECUTION_ID=" + task.execution_id, "TAKT_TASK_ID=" + task.task_id,
-                        "TAKT_TYPE=" + task.type, "TAKT_ATTEMPT=" + std::to_string(task.attempt),
-                        "TAKT_EPOCH=" + std::to_string(task.epoch),
-                        "TRACEPARENT=" + task.traceparent, "TRACESTATE=" + task.tracestate}};
+    ProcessStart start{.argv = options_.argv, .environment = inherited_};
+    start.environment.insert(
+        start.environment.end(),
+        {"TAKT_EXECUTION_ID=" + task.execution_id, "TAKT_TASK_ID=" + task.task_id,
+         "TAKT_TYPE=" + task.type, "TAKT_ATTEMPT=" + std::to_string(task.attempt),
+         "TAKT_EPOCH=" + std::to_string(task.epoch), "TRACEPARENT=" + task.traceparent,
+         "TRACESTATE=" + task.tracestate});
     std::string_view input;
     if (start.argv.empty()) {
         auto argv = ReadCommand(task.payload);
@@ -193,13 +225,20 @@ TaskResult ShellExecutor::Execute(TaskContext& context) {
     } else {
         input = task.payload;
     }
+    // Before there is a process that nobody could be woken for.
+    Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake.open()) {
+        return TaskResult::Failure(std::string("cannot make an eventfd: ") + std::strerror(errno));
+    }
     auto process = Process::Start(start);
     if (!process) {
         return process.error().code == ErrorCode::kInvalid
                    ? TaskResult::FinalFailure(process.error().detail, 127)
                    : TaskResult::Failure(process.error().detail);
     }
-    const int code = Run(context, options_, std::move(*process), input).ToEnd();
+    Run run(context, options_,
+            {.process = std::move(*process), .wake = std::move(wake), .input = input});
+    const int code = run.ToEnd();
     if (code == 0) return TaskResult::Success();
     return TaskResult::Failure("exit status " + std::to_string(code), code);
 }

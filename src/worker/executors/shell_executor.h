@@ -17,17 +17,22 @@ struct ShellExecutorOptions {
     // The program and its arguments; the payload goes to its standard input. Empty: the payload
     // names them, {"argv": ["ls", "-l"]} or, for a shell to read, {"command": "ls | wc -l"}.
     std::vector<std::string> argv;
+    // Names of variables that its processes get from this one's environment, beside PATH, HOME,
+    // USER, LANG, LC_*, TZ and TMPDIR. Not all: a worker's has its token, and often other secrets.
+    std::vector<std::string> env;
     Duration kill_grace{2'000};              // From SIGTERM to SIGKILL.
     std::size_t output_bytes_max = 1 << 20;  // Of the log; the rest is read and dropped.
 };
 
 // Exit status 0 is success, any other a failure with that code, a signal's death one with 128 plus
 // its number. Both outputs go to the execution's log. The process has a group of its own, which is
-// killed when the attempt is to stop. In its environment: TAKT_EXECUTION_ID, TAKT_TASK_ID,
-// TAKT_TYPE, TAKT_ATTEMPT, TAKT_EPOCH, TRACEPARENT, TRACESTATE.
+// killed when the attempt is to stop. In its environment, beside what `env` says:
+// TAKT_EXECUTION_ID, TAKT_TASK_ID, TAKT_TYPE, TAKT_ATTEMPT, TAKT_EPOCH, TRACEPARENT, TRACESTATE.
+// A machine that has no process or descriptor to spare fails the attempt, which may be retried.
 class ShellExecutor final : public Executor {
   public:
-    // kInvalid unless allow_shell is set.
+    // kInvalid unless allow_shell is set, and for what cannot be a variable's name. The environment
+    // is read once, here.
     static Result<std::shared_ptr<ShellExecutor>> Create(ShellExecutorOptions options);
 
     TaskResult Execute(TaskContext& context) override;
@@ -35,9 +40,10 @@ class ShellExecutor final : public Executor {
     std::string_view Protocol() const override { return "shell"; }
 
   private:
-    explicit ShellExecutor(ShellExecutorOptions options) : options_(std::move(options)) {}
+    explicit ShellExecutor(ShellExecutorOptions options);
 
     const ShellExecutorOptions options_;
+    const std::vector<std::string> inherited_;  // NAME=value
 };
 
 }  // namespace takt::internal
