@@ -19,6 +19,10 @@ double NumberOf(const boost::json::object& object, std::string_view key) {
     const auto* value = object.if_contains(key);
     return value && value->is_number() ? value->to_number<double>() : 0;
 }
+bool FlagOf(const boost::json::object& object, std::string_view key) {
+    const auto* value = object.if_contains(key);
+    return value && value->is_bool() && value->as_bool();
+}
 Time TimeOf(const boost::json::object& object, std::string_view key) {
     return ParseTime(TextOf(object, key)).value_or(Time{});
 }
@@ -74,7 +78,7 @@ std::string EncodeAlert(const Alert& alert) {
     JsonWriter json(out);
     json.BeginObject();
     WriteAlertFields(json, alert);
-    json.Field("occasion", alert.occasion);
+    json.Field("occasion", alert.occasion).Field("settled", alert.settled);
     json.Field("told", alert.told ? Name(*alert.told) : std::string_view()).EndObject();
     return out;
 }
@@ -105,6 +109,7 @@ Result<Alert> DecodeAlert(std::string_view id, std::string_view value) {
                 .firing_at = TimeOf(object, "firing_at"),
                 .resolved_at = TimeOf(object, "resolved_at"),
                 .occasion = TimeOf(object, "occasion"),
+                .settled = FlagOf(object, "settled"),
                 .told = ParseAlertState(TextOf(object, "told"))};
     const auto* acknowledged = object.if_contains("acknowledged");
     if (acknowledged && acknowledged->is_object()) {

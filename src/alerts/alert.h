@@ -40,12 +40,14 @@ struct Alert {
     std::string message;
     AlertState state = AlertState::kPending;
     Time pending_at{};
-    Time firing_at{};    // 0: it never fired.
-    Time resolved_at{};  // 0: it is not over.
-    Time occasion{};     // See AlertReading.
+    Time firing_at{};      // 0: it never fired.
+    Time resolved_at{};    // 0: it is not over.
+    Time occasion{};       // See AlertReading.
+    bool settled = false;  // See AlertReading.
     std::optional<Acknowledgement> acknowledged;
     // The last state that the channels were told; an alert that a leader could not tell of is told
-    // by the next one.
+    // by the next one. One that began and ended while nobody was to be told is kResolved here too:
+    // nothing is left to tell.
     std::optional<AlertState> told;
 };
 

@@ -41,7 +41,7 @@ Alerts::~Alerts() {
 void Alerts::OnCommit(const Committed& committed) {
     for (const Change& change : committed.changes) {
         const auto* execution = std::get_if<ExecutionChange>(&change);
-        if (execution && execution->row.origin == Origin::kFire) late_.Note(execution->row);
+        if (execution && execution->row.origin != Origin::kOnce) late_.Note(execution->row);
     }
 }
 
@@ -97,7 +97,7 @@ void Alerts::OnLoaded(const std::vector<SettingPut>& rows) {
         Log(LogLevel::kError, "alerts", "a stored row is passed over",
             {{"key", row.key.view()}, {"error", error.detail}});
     };
-    std::vector<Alert> untold;
+    const Time now = runtime_.Now().wall;
     for (const SettingPut& row : rows) {
         const std::string_view key = row.key;
         if (!key.starts_with(kAlertPrefix)) {
@@ -112,17 +112,16 @@ void Alerts::OnLoaded(const std::vector<SettingPut>& rows) {
         if (alert->state == AlertState::kResolved) {
             over_.push_back(*alert);
         } else {
-            evaluator_.Restore(*alert);
-            if (alert->metric == kLatenessMetric) late_.Adopt(alert->subject, alert->occasion);
-        }
-        if (alert->state != AlertState::kPending && alert->told != alert->state) {
-            untold.push_back(*alert);
+            evaluator_.Restore(*alert, now);
+            if (alert->metric != kLatenessMetric) continue;
+            const Duration late(alert->settled ? std::llround(alert->value * 1'000) : 0);
+            late_.Adopt(alert->subject, alert->occasion, late);
         }
     }
     std::ranges::sort(over_, std::ranges::greater{}, &Alert::resolved_at);
     evaluator_.SetRules(book_.rules());
     loaded_ = true;
-    TellAbout(untold);
+    TellOwed();
     LookLater();
 }
 
@@ -162,16 +161,24 @@ void Alerts::Judge(const Engine& engine) {
     }
     // First what the store did not take at the last look, and only then what is newer.
     for (const auto& [id, alert] : std::exchange(unkept_, {})) Post(alert);
-    const std::vector<Alert> changed = evaluator_.Step(now.wall, readings);
-    for (const Alert& alert : changed) {
+    std::vector<Alert> changed = evaluator_.Step(now.wall, readings);
+    for (Alert& alert : changed) {
         if (alert.state == AlertState::kResolved && !NeverFired(alert)) Bury(alert);
         Post(alert);
     }
-    TellAbout(changed);
+    for (const Alert* alert : evaluator_.TakeResettled()) Keep(*alert);
+    TellOwed();
+    ForgetOldest();
 }
 
-void Alerts::Bury(const Alert& alert) {
+void Alerts::Bury(Alert& alert) {
+    const bool heard = alert.told || telling_.contains({alert.id, AlertState::kFiring});
+    // A silence hid all of it: who did not hear that it fires need not hear that it is over.
+    if (!heard) alert.told = AlertState::kResolved;
     over_.push_front(alert);
+}
+
+void Alerts::ForgetOldest() {
     for (; over_.size() > config_.resolved_max; over_.pop_back()) {
         node_->Tell(SetSetting{.key = KeyOf(over_.back())});
     }
@@ -195,43 +202,60 @@ void Alerts::Post(const Alert& alert) {
 
 // --- Telling ------------------------------------------------------------------------------------
 
-void Alerts::TellAbout(const std::vector<Alert>& changed) {
+bool Alerts::IsOwed(const Alert& alert, Time now) const {
+    return alert.state != AlertState::kPending && alert.told != alert.state &&
+           !telling_.contains({alert.id, alert.state}) && book_.silenced_until(alert.rule) <= now;
+}
+
+// What channels were not told and are not being told.
+std::vector<const Alert*> Alerts::Owed() const {
     const Time now = runtime_.Now().wall;
+    std::vector<const Alert*> owed;
+    for (const auto& [key, entry] : evaluator_.active()) {
+        // What a silence hid, and what does not hold just now, may well be over.
+        if (entry.well_since == Time{} && IsOwed(entry.alert, now)) owed.push_back(&entry.alert);
+    }
+    for (const Alert& alert : over_) {
+        if (IsOwed(alert, now)) owed.push_back(&alert);
+    }
+    return owed;
+}
+
+void Alerts::TellOwed() {
     std::map<std::pair<std::string, AlertState>, std::vector<const Alert*>> groups;
-    for (const Alert& alert : changed) {
-        if (alert.state == AlertState::kPending || NeverFired(alert)) continue;
-        if (book_.silenced_until(alert.rule) > now) {
+    for (const Alert* alert : Owed()) groups[{alert->rule, alert->state}].push_back(alert);
+    for (const auto& [key, alerts] : groups) TellGroup(alerts);
+}
+
+// Alerts of one rule that came to one state.
+void Alerts::TellGroup(const std::vector<const Alert*>& alerts) {
+    const AlertRule* rule = book_.Find(alerts[0]->rule);
+    for (std::size_t i = 0; i < alerts.size(); ++i) {
+        const Alert& alert = *alerts[i];
+        if (i >= kToldMax) {
             OnTold(alert.id, alert.state);
             continue;
         }
-        groups[{alert.rule, alert.state}].push_back(&alert);
-    }
-    for (const auto& [key, alerts] : groups) {
-        const AlertRule* rule = book_.Find(key.first);
-        for (std::size_t i = 0; i < alerts.size(); ++i) {
-            const Alert& alert = *alerts[i];
-            if (i >= kToldMax) {
-                OnTold(alert.id, alert.state);
-                continue;
-            }
-            const bool last = i + 1 == kToldMax;
-            const Notice notice{.alert = alert,
-                                .rule_description = rule ? rule->description : "",
-                                .more = last ? alerts.size() - kToldMax : 0};
-            delivery_.Send(notice, rule ? rule->channels : std::vector<std::string>{},
-                           [this, id = alert.id, state = alert.state, term = term_,
-                            alive = std::weak_ptr(alive_)] {
-                               if (alive.lock() && term == term_) OnTold(id, state);
-                           });
-        }
+        const bool last = i + 1 == kToldMax;
+        const Notice notice{.alert = alert,
+                            .rule_description = rule ? rule->description : "",
+                            .more = last ? alerts.size() - kToldMax : 0};
+        // Until all channels are done with it, however long a slow one takes, it is not owed.
+        telling_.emplace(alert.id, alert.state);
+        delivery_.Send(notice, rule ? rule->channels : std::vector<std::string>{},
+                       [this, id = alert.id, state = alert.state, alive = std::weak_ptr(alive_)] {
+                           if (!alive.lock()) return;
+                           telling_.erase({id, state});
+                           OnTold(id, state);
+                       });
     }
 }
 
 // Remembered, so that the next leader does not tell it again. Not worth an event.
 void Alerts::OnTold(const std::string& id, AlertState state) {
     Alert* alert = FindAny(id);
-    // It may have gone on to the next state meanwhile; that one is told by itself.
-    if (!alert) return;
+    // It may be gone, or gone on to the next state, which is told by itself, meanwhile.
+    if (!alert || (alert->told && *alert->told >= state)) return;
     alert->told = state;
     Keep(*alert);
 }

@@ -1,5 +1,9 @@
 // Alerts: watches the numbers, remembers what is wrong, and has it told.
 //
+// Each alert is told once when it fires and once when it is over, never again in between. While its
+// rule is silenced nothing is told; what still fires when the silence ends is told then, and who
+// was not told that something fires is not told that it is over.
+//
 // The leader reads all metrics every few seconds and steps the evaluator. Each transition is one
 // batch: the alert's row and an event. So a new leader takes over exactly the alerts that were told
 // of. Channels are told after that batch, and at least once: if a leader dies in between, the next
@@ -18,6 +22,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "alerts/delivery.h"
@@ -85,10 +90,14 @@ class Alerts final : public Sink {
     void LookLater();
     void Judge(const Engine& engine);
     void Post(const Alert& alert);
-    void TellAbout(const std::vector<Alert>& changed);
+    void Bury(Alert& alert);
+    void ForgetOldest();
+    std::vector<const Alert*> Owed() const;
+    bool IsOwed(const Alert& alert, Time now) const;
+    void TellOwed();
+    void TellGroup(const std::vector<const Alert*>& alerts);
     void OnTold(const std::string& id, AlertState state);
     void Keep(const Alert& alert);
-    void Bury(const Alert& alert);
     void Settle(SettingPut row, Done<void> done);
     Alert* FindAny(std::string_view id);
 
@@ -98,11 +107,13 @@ class Alerts final : public Sink {
     const AlertsConfig config_;
     const ReadMetrics read_;
     Node* node_ = nullptr;
-    AlertEvaluator evaluator_;
+    AlertEvaluator evaluator_{config_.interval};
     LateRuns late_;
     RuleBook book_;
     std::deque<Alert> over_;               // Newest first.
     std::map<std::string, Alert> unkept_;  // The store did not take them yet.
+    // What channels are being told. Outlives a term: what waits for a slow channel still goes out.
+    std::set<std::pair<std::string, AlertState>> telling_;
     std::map<std::string, double>
         values_;  // By rule: the last one seen, the worst of its subjects.
     bool leading_ = false;

@@ -76,8 +76,9 @@ struct WebhookRequest {
 //   feishu       timestamp and sign in the body, as its bots check them
 WebhookRequest WebhookOf(const Channel& channel, const Notice& notice, Time now);
 
-// Whether a robot that answers 200 says in its body that it refused. Empty: it did not.
-std::string RefusalIn(std::string_view body);
+// Whether a robot of DingTalk or Feishu that answers 200 says in its body that it refused. Empty:
+// it did not. What others write into their answers is theirs: with them only the status counts.
+std::string RefusalIn(WebhookFormat format, std::string_view body);
 
 // An RFC 5322 message with CRLF line ends.
 std::string MailOf(const Channel& channel, const Notice& notice, Time now);

@@ -183,22 +183,20 @@ WebhookRequest WebhookOf(const Channel& channel, const Notice& notice, Time now)
     return request;
 }
 
-std::string RefusalIn(std::string_view body) {
+std::string RefusalIn(WebhookFormat format, std::string_view body) {
+    const bool ding_talk = format == WebhookFormat::kDingTalk;
+    if (!ding_talk && format != WebhookFormat::kFeishu) return {};
     const auto parsed = ParseJson(body);
     if (!parsed || !parsed->is_object()) return {};
-    for (const std::string_view key : {"errcode", "code"}) {
-        const auto* code = parsed->as_object().if_contains(key);
-        if (!code || !code->is_int64() || code->get_int64() == 0) continue;
-        std::string why = std::string(key) + " " + std::to_string(code->get_int64());
-        for (const std::string_view text : {"errmsg", "msg"}) {
-            const auto* message = parsed->as_object().if_contains(text);
-            if (message && message->is_string()) {
-                why += ": " + std::string(message->get_string()).substr(0, 200);
-            }
-        }
-        return why;
+    const std::string_view key = ding_talk ? "errcode" : "code";
+    const auto* code = parsed->as_object().if_contains(key);
+    if (!code || !code->is_int64() || code->get_int64() == 0) return {};
+    std::string why = std::string(key) + " " + std::to_string(code->get_int64());
+    const auto* message = parsed->as_object().if_contains(ding_talk ? "errmsg" : "msg");
+    if (message && message->is_string()) {
+        why += ": " + std::string(message->get_string()).substr(0, 200);
     }
-    return {};
+    return why;
 }
 
 std::string MailOf(const Channel& channel, const Notice& notice, Time now) {

@@ -33,7 +33,7 @@ Result<void> Judge(const Channel& channel, const Result<HttpAnswer>& answer) {
     if (!answer) return std::unexpected(answer.error());
     const std::string who = channel.target();
     if (answer->status >= 200 && answer->status < 300) {
-        const std::string refusal = RefusalIn(answer->body);
+        const std::string refusal = RefusalIn(channel.format, answer->body);
         if (refusal.empty()) return {};
         return Fail(ErrorCode::kUnavailable, who + " refused it: " + refusal);
     }

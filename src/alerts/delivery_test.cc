@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "http/client.h"
+#include "http/test_support.h"
 #include "node/driven.h"
 
 namespace takt::internal {
@@ -123,6 +125,47 @@ TEST_F(DeliveryTest, ATestSaysWhatHappened) {
     EXPECT_EQ(result.error().detail, "away");
     delivery.Test("nobody", [&](Result<void> answer) { result = std::move(answer); });
     EXPECT_EQ(result.error().code, ErrorCode::kNotFound);
+}
+
+// Webhooks over a connection, to a server that answers as the test says.
+class WebhookAnswerTest : public ServerTest {
+  protected:
+    Result<void> Answered(WebhookFormat format, int status, const std::string& body) {
+        handler_->handle = [status, body](HttpRequest, HttpReply reply) {
+            reply(HttpResponse::Json(status, body));
+        };
+        if (!server_) Serve();
+        const auto client = HttpClient::Create(loop_.io(), {}).value();
+        Mailer mailer;
+        const Channel channel{.name = "ops",
+                              .kind = ChannelKind::kWebhook,
+                              .url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/x",
+                              .format = format};
+        std::promise<Result<void>> told;
+        TellBy(*client, mailer)(channel, NoticeOf("a"),
+                                [&](Result<void> result) { told.set_value(std::move(result)); });
+        return told.get_future().get();
+    }
+};
+
+// A gateway of the company's own wraps every answer: {"code": 200} is its way to say that all is
+// well. Taken as a refusal it would be told five times more, and hold up all others for 12 minutes.
+TEST_F(WebhookAnswerTest, WhatAGatewayWritesIntoItsAnswerIsNoRefusal) {
+    const std::string wrapped = R"({"code":200,"msg":"ok"})";
+    EXPECT_TRUE(Answered(WebhookFormat::kJson, 200, wrapped));
+    EXPECT_TRUE(Answered(WebhookFormat::kSlack, 200, wrapped));
+    EXPECT_TRUE(Answered(WebhookFormat::kJson, 200, R"({"errcode":1,"errmsg":"mine"})"));
+    EXPECT_FALSE(Answered(WebhookFormat::kJson, 500, wrapped)) << "its status counts";
+    EXPECT_FALSE(Answered(WebhookFormat::kSlack, 404, "no_service"));
+}
+
+TEST_F(WebhookAnswerTest, ARobotIsJudgedByItsBody) {
+    const auto refused =
+        Answered(WebhookFormat::kFeishu, 200, R"({"code":19021,"msg":"sign match fail"})");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().detail.find("sign match fail"), std::string::npos);
+    EXPECT_FALSE(Answered(WebhookFormat::kDingTalk, 200, R"({"errcode":310000})"));
+    EXPECT_TRUE(Answered(WebhookFormat::kDingTalk, 200, R"({"errcode":0,"errmsg":"ok"})"));
 }
 
 }  // namespace

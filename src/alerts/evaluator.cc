@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace takt::internal {
 
@@ -26,9 +27,18 @@ void AlertEvaluator::SetRules(std::vector<AlertRule> rules) {
     }
 }
 
-void AlertEvaluator::Restore(const Alert& alert) {
+void AlertEvaluator::Restore(const Alert& alert, Time now) {
     if (alert.state == AlertState::kResolved) return;
-    active_.insert_or_assign({alert.rule, alert.subject}, Entry{alert});
+    active_.insert_or_assign({alert.rule, alert.subject},
+                             Entry{.alert = alert, .restored_at = now});
+}
+
+Duration AlertEvaluator::HoldOff(const AlertRule& rule) const {
+    return std::max(std::min(rule.duration / 2, kHoldOffMax), 3 * interval_);
+}
+
+bool AlertEvaluator::IsYoung(const Entry& entry, Duration window, Time now) {
+    return entry.restored_at != Time{} && now - entry.restored_at < window;
 }
 
 Alert* AlertEvaluator::Find(std::string_view id) {
@@ -53,8 +63,15 @@ void AlertEvaluator::Take(const AlertRule& rule, const AlertReading& reading, Ti
     auto found = active_.find(key);
     if (!rule.Holds(reading.value)) {
         if (found == active_.end()) return;
-        found->second.alert.value = reading.value;
-        Resolve(found->second, now, {}, changed);
+        Entry& entry = found->second;
+        entry.seen = true;
+        const AlertMetric* metric = FindAlertMetric(rule.metric);
+        const Duration window = std::max(metric ? metric->window : Duration(0), reading.window);
+        if (IsYoung(entry, window, now)) return;
+        entry.missing_since = {};
+        entry.alert.value = reading.value;
+        if (!IsWell(rule, entry, now)) return;
+        Resolve(entry, now, {}, changed);
         active_.erase(found);
         return;
     }
@@ -70,12 +87,13 @@ void AlertEvaluator::Take(const AlertRule& rule, const AlertReading& reading, Ti
                     .subject = reading.subject,
                     .pending_at = now,
                     .occasion = occasion};
-        found = active_.emplace(key, Entry{std::move(alert)}).first;
+        found = active_.emplace(key, Entry{.alert = std::move(alert)}).first;
     }
     Entry& entry = found->second;
     Alert& alert = entry.alert;
     entry.seen = true;
     entry.missing_since = {};
+    entry.well_since = {};
     // The rule may have been changed meanwhile: what it says now counts.
     alert.severity = rule.severity;
     alert.metric = rule.metric;
@@ -83,6 +101,7 @@ void AlertEvaluator::Take(const AlertRule& rule, const AlertReading& reading, Ti
     alert.threshold = rule.threshold;
     alert.value = reading.value;
     alert.message = AlertMessage(rule, reading);
+    const bool resettled = std::exchange(alert.settled, reading.settled) != reading.settled;
     // A wall clock that was set back must not make an alert wait for the time to come again.
     alert.pending_at = std::min(alert.pending_at, now);
     if (alert.state == AlertState::kPending && now - alert.pending_at >= rule.duration) {
@@ -91,7 +110,17 @@ void AlertEvaluator::Take(const AlertRule& rule, const AlertReading& reading, Ti
         changed.push_back(alert);
     } else if (fresh) {
         changed.push_back(alert);
+    } else {
+        entry.resettled |= resettled;
     }
+}
+
+// The condition does not hold at this step. Whether that is the end of it.
+bool AlertEvaluator::IsWell(const AlertRule& rule, Entry& entry, Time now) const {
+    if (entry.alert.state == AlertState::kPending) return true;
+    // A wall clock that was set back must not make it wait for the time to come again.
+    if (entry.well_since == Time{} || entry.well_since > now) entry.well_since = now;
+    return now - entry.well_since >= HoldOff(rule);
 }
 
 // Nothing was read of it in this step. Whether that is the end of it.
@@ -103,12 +132,14 @@ bool AlertEvaluator::IsOver(const std::string& name, Entry& entry, Time now,
         return true;
     }
     const AlertMetric* metric = FindAlertMetric(rule->second.metric);
+    if (metric && IsYoung(entry, metric->window, now)) return false;
     const bool absent_is_well = metric && metric->subject != AlertSubject::kAll;
     if (absent_is_well || entry.alert.state == AlertState::kPending) {
+        if (!IsWell(rule->second, entry, now)) return false;
         Resolve(entry, now, {}, changed);
         return true;
     }
-    if (entry.missing_since == Time{}) entry.missing_since = now;
+    if (entry.missing_since == Time{} || entry.missing_since > now) entry.missing_since = now;
     if (now - entry.missing_since < std::max(rule->second.duration, kMissingMin)) return false;
     Resolve(entry, now, rule->second.metric + " has no value any more", changed);
     return true;
@@ -116,7 +147,11 @@ bool AlertEvaluator::IsOver(const std::string& name, Entry& entry, Time now,
 
 std::vector<Alert> AlertEvaluator::Step(Time now, const AlertReadings& readings) {
     std::vector<Alert> changed;
-    for (auto& [key, entry] : active_) entry.seen = false;
+    for (auto& [key, entry] : active_) {
+        entry.seen = false;
+        // A wall clock that was set back must not make the term young again.
+        entry.restored_at = std::min(entry.restored_at, now);
+    }
     for (const auto& [name, rule] : rules_) {
         if (!rule.enabled) continue;
         for (const AlertReading& reading : readings) {
@@ -129,6 +164,14 @@ std::vector<Alert> AlertEvaluator::Step(Time now, const AlertReadings& readings)
         item = over ? active_.erase(item) : std::next(item);
     }
     return changed;
+}
+
+std::vector<const Alert*> AlertEvaluator::TakeResettled() {
+    std::vector<const Alert*> taken;
+    for (auto& [key, entry] : active_) {
+        if (std::exchange(entry.resettled, false)) taken.push_back(&entry.alert);
+    }
+    return taken;
 }
 
 }  // namespace takt::internal

@@ -8,6 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const Time kBegin = *ParseTime("2026-11-15T02:00:00Z");
+constexpr Duration kLookInterval = 5s;
 
 // Lets the clock run in steps of five seconds, as a leader looks, with one value throughout.
 class Evaluation : public ::testing::Test {
@@ -21,14 +22,22 @@ class Evaluation : public ::testing::Test {
     }
     // Until the moment, which is not looked at itself.
     void Hold(Duration time, const AlertReadings& readings) {
-        for (const Time until = now + time; now < until; now += 5s) Look(readings);
+        for (const Time until = now + time; now < until; now += kLookInterval) Look(readings);
     }
     static AlertReadings Value(std::string_view metric, double value, Text subject = {},
                                Time occasion = {}) {
         return {{.metric = metric, .value = value, .subject = subject, .occasion = occasion}};
     }
 
-    AlertEvaluator evaluator;
+    // One that takes over now, with what is stored of the alert.
+    AlertEvaluator NextLeader(const Alert& alert) const {
+        AlertEvaluator next(kLookInterval);
+        next.SetRules(BuiltinRules());
+        next.Restore(*DecodeAlert(alert.id, EncodeAlert(alert)), now);
+        return next;
+    }
+
+    AlertEvaluator evaluator{kLookInterval};
     Time now = kBegin;
     std::vector<Alert> history;
 };
@@ -51,9 +60,16 @@ TEST_F(Evaluation, FailureRateFiresAfterFiveMinutesAndNotASecondBefore) {
     now += 1s;
     EXPECT_TRUE(Look(half).empty()) << "after: it is not repeated";
     now += 1s;
-    changed = Look(Value("task_failure_rate", 0.1));
-    ASSERT_EQ(changed.size(), 1u) << "0.1 is not above 0.1";
+    const auto tenth = Value("task_failure_rate", 0.1);
+    EXPECT_TRUE(Look(tenth).empty()) << "0.1 is not above 0.1, but it is early to say so";
+    now += 150s - 1ms;
+    EXPECT_TRUE(Look(tenth).empty()) << "half of the five minutes, less a moment";
+    now += 1ms;
+    changed = Look(tenth);
+    ASSERT_EQ(changed.size(), 1u);
     EXPECT_EQ(changed[0].state, AlertState::kResolved);
+    EXPECT_EQ(changed[0].resolved_at, now);
+    EXPECT_EQ(changed[0].value, 0.1);
     EXPECT_TRUE(evaluator.active().empty());
 }
 
@@ -69,8 +85,11 @@ TEST_F(Evaluation, NoWorkersFiresAfterAMinute) {
     EXPECT_EQ(history[1].severity, Severity::kCritical);
     EXPECT_EQ(history[1].message, "workers_online is 0, below 1 for 1m");
     now += 5s;
-    Look(Value("workers_online", 1));
-    EXPECT_EQ(history.back().state, AlertState::kResolved);
+    const Time well = now;
+    Hold(31s, Value("workers_online", 1));
+    ASSERT_EQ(history.size(), 3u);
+    EXPECT_EQ(history[2].state, AlertState::kResolved);
+    EXPECT_EQ(history[2].resolved_at, well + 30s) << "half of the minute";
 }
 
 // A nightly run is due, and nothing happens: the rule has no duration of its own, the threshold is
@@ -91,8 +110,10 @@ TEST_F(Evaluation, ALateRunFiresOnceItIsLaterThanAllowed) {
         << "a follower that sees the same calls it the same";
     Hold(10min, late(700));
     EXPECT_EQ(history.size(), 1u);
-    Look({});
+    const Time well = now;
+    Hold(16s, {});
     ASSERT_EQ(history.size(), 2u) << "a task of which nothing is said is well";
+    EXPECT_EQ(history[1].resolved_at, well + 15s) << "three looks after the first";
     EXPECT_EQ(history[1].state, AlertState::kResolved);
     EXPECT_EQ(history[1].id, history[0].id);
 }
@@ -106,6 +127,35 @@ TEST_F(Evaluation, FlappingNeverFires) {
     for (const Alert& alert : history) EXPECT_NE(alert.state, AlertState::kFiring);
     EXPECT_EQ(history.size(), 200u) << "pending and over again, each time";
     EXPECT_EQ(history[1].firing_at, Time{});
+}
+
+// The last worker restarts over and over: it is one incident, and one message.
+TEST_F(Evaluation, AnAlertThatFlapsIsOneAlert) {
+    const auto none = Value("workers_online", 0);
+    const auto one = Value("workers_online", 1);
+    Hold(61s, none);
+    ASSERT_EQ(history.back().state, AlertState::kFiring);
+    const std::size_t told = history.size();
+    for (int i = 0; i < 100; ++i) {
+        Hold(5s, one);
+        Hold(5s, none);
+        Hold(25s, one);
+        Hold(5s, none);
+    }
+    EXPECT_EQ(history.size(), told) << "each time it came back before the half minute was over";
+    Hold(31s, one);
+    ASSERT_EQ(history.size(), told + 1);
+    EXPECT_EQ(history.back().state, AlertState::kResolved);
+    EXPECT_EQ(history.back().id, history[0].id);
+}
+
+// Rules of all lengths: nobody wants to hear at once that it is over, or only after half a week.
+TEST_F(Evaluation, TheHoldOffIsHalfTheDurationWithinBounds) {
+    EXPECT_EQ(evaluator.HoldOff({.duration = 0s}), 15s) << "three looks";
+    EXPECT_EQ(evaluator.HoldOff({.duration = 1min}), 30s);
+    EXPECT_EQ(evaluator.HoldOff({.duration = 10min}), 5min);
+    EXPECT_EQ(evaluator.HoldOff({.duration = 24h * 7}), 5min);
+    EXPECT_EQ(AlertEvaluator(10min).HoldOff({.duration = 1min}), 30min);
 }
 
 // Nothing ran for a while, so there is no rate to be told.
@@ -136,27 +186,112 @@ TEST_F(Evaluation, ANewLeaderNeitherRepeatsNorForgets) {
     const auto none = Value("workers_online", 0);
     Hold(30s, none);
     const Alert pending = history.back();
-    AlertEvaluator second;
-    second.SetRules(BuiltinRules());
-    second.Restore(*DecodeAlert(pending.id, EncodeAlert(pending)));
+    AlertEvaluator second = NextLeader(pending);
     now = kBegin + 1min;
     const auto fired = second.Step(now, none);
     ASSERT_EQ(fired.size(), 1u) << "the half minute under the first leader counts";
     EXPECT_EQ(fired[0].state, AlertState::kFiring);
     EXPECT_EQ(fired[0].id, pending.id);
 
-    AlertEvaluator third;
-    third.SetRules(BuiltinRules());
-    third.Restore(*DecodeAlert(fired[0].id, EncodeAlert(fired[0])));
+    AlertEvaluator third = NextLeader(fired[0]);
     now += 10s;
     EXPECT_TRUE(third.Step(now, none).empty()) << "not again";
     EXPECT_EQ(third.active().size(), 1u);
     now += 5s;
+    EXPECT_TRUE(third.Step(now, Value("workers_online", 2)).empty());
+    now += 30s;
     const auto over = third.Step(now, Value("workers_online", 2));
-    ASSERT_EQ(over.size(), 1u);
+    ASSERT_EQ(over.size(), 1u) << "how many workers there are is known at once";
     EXPECT_EQ(over[0].state, AlertState::kResolved);
     EXPECT_EQ(over[0].id, pending.id);
     EXPECT_EQ(over[0].firing_at, kBegin + 1min);
+}
+
+// The leader dies in the middle of an incident. Its successor has seen nothing of the last five
+// minutes: what it counts first says nothing about them.
+TEST_F(Evaluation, ANewLeadersFirstMinutesResolveNothing) {
+    Hold(5min + 5s, Value("task_failure_rate", 0.5));
+    ASSERT_EQ(history.back().state, AlertState::kFiring);
+    const Alert fired = history.back();
+    AlertEvaluator second = NextLeader(fired);
+    const Time elected = now;
+    const auto none = Value("task_failure_rate", 0);
+    for (; now < elected + 2min; now += kLookInterval) EXPECT_TRUE(second.Step(now, {}).empty());
+    for (; now < elected + 5min; now += kLookInterval) EXPECT_TRUE(second.Step(now, none).empty());
+    EXPECT_EQ(second.active().size(), 1u);
+    // From here on it knows as much as the old one did.
+    for (; now < elected + 5min + 150s; now += kLookInterval) {
+        EXPECT_TRUE(second.Step(now, none).empty());
+    }
+    const auto over = second.Step(now, none);
+    ASSERT_EQ(over.size(), 1u);
+    EXPECT_EQ(over[0].state, AlertState::kResolved);
+    EXPECT_EQ(over[0].id, fired.id);
+}
+
+// The same with a rule that waits a minute only, and a metric that has a window of its own.
+TEST_F(Evaluation, ANewLeadersFirstLooksEndNoShortRuleEither) {
+    const AlertRule rate{.name = "rate", .metric = "task_failure_rate", .threshold = 0.1};
+    const AlertRule slow{.name = "slow",
+                         .metric = "task_throughput",
+                         .comparison = Comparison::kAbove,
+                         .threshold = 100};
+    evaluator.SetRules({rate, slow});
+    const auto throughput = [](double value) {
+        return AlertReading{.metric = "task_throughput", .value = value, .window = 2min};
+    };
+    Look({{.metric = "task_failure_rate", .value = 0.5}, throughput(200)});
+    ASSERT_EQ(history.size(), 2u);
+    AlertEvaluator second(kLookInterval);
+    second.SetRules({rate, slow});
+    for (const Alert& alert : history) second.Restore(alert, now);
+    const Time elected = now;
+    std::vector<Alert> over;
+    for (; now < elected + 5min; now += kLookInterval) {
+        for (const Alert& alert : second.Step(now, {throughput(1)})) over.push_back(alert);
+    }
+    ASSERT_EQ(over.size(), 1u) << "the rate has no value for five minutes, and stays";
+    EXPECT_EQ(over[0].rule, "slow");
+    EXPECT_EQ(over[0].resolved_at, elected + 2min + 15s);
+}
+
+// It was pending for three of its five minutes when the leader died.
+TEST_F(Evaluation, ANewLeadersFirstMinutesDoNotEndWhatIsPending) {
+    const auto half = Value("task_failure_rate", 0.5);
+    Hold(3min, half);
+    const Alert pending = history.back();
+    ASSERT_EQ(pending.state, AlertState::kPending);
+    AlertEvaluator second = NextLeader(pending);
+    EXPECT_TRUE(second.Step(now, {}).empty());
+    now += kLookInterval;
+    EXPECT_TRUE(second.Step(now, Value("task_failure_rate", 0)).empty());
+    now = kBegin + 5min;
+    const auto fired = second.Step(now, half);
+    ASSERT_EQ(fired.size(), 1u);
+    EXPECT_EQ(fired[0].state, AlertState::kFiring);
+    EXPECT_EQ(fired[0].id, pending.id);
+    EXPECT_EQ(fired[0].pending_at, kBegin);
+
+    AlertEvaluator third = NextLeader(pending);
+    now += 5min;
+    const auto over = third.Step(now, {});
+    ASSERT_EQ(over.size(), 1u) << "later a missing value ends it as ever";
+    EXPECT_EQ(over[0].state, AlertState::kResolved);
+}
+
+// A run that had not begun begins: the next leader must be able to say so.
+TEST_F(Evaluation, WhatSettlesIsToBeKeptAgain) {
+    AlertReadings late = Value(kLatenessMetric, 65, Text("nightly"), kBegin);
+    Look(late);
+    EXPECT_TRUE(evaluator.TakeResettled().empty()) << "it is kept because it fires";
+    now += kLookInterval;
+    late[0].settled = true;
+    Look(late);
+    const auto settled = evaluator.TakeResettled();
+    ASSERT_EQ(settled.size(), 1u);
+    EXPECT_TRUE(DecodeAlert(settled[0]->id, EncodeAlert(*settled[0]))->settled);
+    Look(late);
+    EXPECT_TRUE(evaluator.TakeResettled().empty());
 }
 
 // Somebody sets the clock back by an hour while an alert is pending.

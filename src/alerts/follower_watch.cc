@@ -40,7 +40,7 @@ void FollowerWatch::OnRole(Role role) {
     if (follows == following_) return;
     following_ = follows;
     runtime_.Cancel(std::exchange(timer_, 0));
-    evaluator_.Clear();
+    Forget();
     if (follows) LookLater();
 }
 
@@ -88,7 +88,7 @@ void FollowerWatch::ReadLeader(std::shared_ptr<View> view) {
                       view->leader = std::move(leader);
                       // One that is not to tell begins anew when its turn comes.
                       if (IsMine(*view)) return ReadTasks(view);
-                      evaluator_.Clear();
+                      Forget();
                   }));
 }
 
@@ -121,18 +121,47 @@ void FollowerWatch::Judge(const View& view) {
     AlertReadings readings;
     LateRuns::ReadRows(view.tasks, now, config_.grace, readings);
     for (const Alert& alert : evaluator_.Step(now, readings)) {
-        const bool fired = alert.firing_at != Time{} && alert.state != AlertState::kPending;
-        // A leader has it, and tells it.
-        const bool known = std::ranges::any_of(view.settings, [&](const SettingPut& row) {
-            return row.key.view() == std::string(kAlertPrefix) + alert.id;
-        });
-        if (!fired || known || book_.silenced_until(alert.rule) > now) continue;
-        const AlertRule* rule = book_.Find(alert.rule);
-        delivery_.Send({.alert = alert,
-                        .rule_description = rule ? rule->description : "",
-                        .observer = config_.node.text().str()},
-                       rule ? rule->channels : std::vector<std::string>{}, [] {});
+        const auto told = told_.find(alert.id);
+        if (alert.state == AlertState::kResolved && told != told_.end()) told->second = alert;
     }
+    for (const auto& [key, entry] : evaluator_.active()) {
+        const Alert& alert = entry.alert;
+        const bool fires = alert.state == AlertState::kFiring && entry.well_since == Time{};
+        if (!fires || told_.contains(alert.id) || !MayTell(view, alert)) continue;
+        Send(alert);
+        told_.emplace(alert.id, alert);
+    }
+    for (auto item = told_.begin(); item != told_.end();) {
+        const Alert& alert = item->second;
+        const bool over = alert.state == AlertState::kResolved;
+        const bool mine = over && MayTell(view, alert);
+        if (mine) Send(alert);
+        item = mine || (over && IsKnown(view, alert)) ? told_.erase(item) : std::next(item);
+    }
+}
+
+void FollowerWatch::Forget() {
+    evaluator_.Clear();
+    told_.clear();
+}
+
+// A leader has it, and tells it.
+bool FollowerWatch::IsKnown(const View& view, const Alert& alert) {
+    return std::ranges::any_of(view.settings, [&](const SettingPut& row) {
+        return row.key.view() == std::string(kAlertPrefix) + alert.id;
+    });
+}
+
+bool FollowerWatch::MayTell(const View& view, const Alert& alert) const {
+    return !IsKnown(view, alert) && book_.silenced_until(alert.rule) <= runtime_.Now().wall;
+}
+
+void FollowerWatch::Send(const Alert& alert) {
+    const AlertRule* rule = book_.Find(alert.rule);
+    delivery_.Send({.alert = alert,
+                    .rule_description = rule ? rule->description : "",
+                    .observer = config_.node.text().str()},
+                   rule ? rule->channels : std::vector<std::string>{}, [] {});
 }
 
 }  // namespace takt::internal

@@ -6,11 +6,17 @@
 // alive) tells the channels itself, marked with its name. The alert's id is made from rule, task
 // and due time: whoever tells it again, the next leader for one, tells the same alert.
 //
+// A silence counts as it does for the leader: what still fires when it ends is told then, and only
+// who was told that it fires is told that it is over.
+//
 // A follower writes nothing to the store, so its alerts are in no list. On the node's thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "alerts/delivery.h"
@@ -54,6 +60,10 @@ class FollowerWatch final : public Sink {
     void ReadLeader(std::shared_ptr<View> view);
     void ReadTasks(std::shared_ptr<View> view);
     void Judge(const View& view);
+    static bool IsKnown(const View& view, const Alert& alert);
+    bool MayTell(const View& view, const Alert& alert) const;
+    void Send(const Alert& alert);
+    void Forget();
     bool IsMine(const View& view) const;
     // Goes on with `then` on the node's thread, if the store answered and this node still follows.
     template <typename T, typename Then>
@@ -63,8 +73,10 @@ class FollowerWatch final : public Sink {
     Store& store_;
     Delivery& delivery_;
     const FollowerWatchConfig config_;
-    AlertEvaluator evaluator_;
+    AlertEvaluator evaluator_{config_.interval};
     RuleBook book_;
+    // By id: what channels were told that it fires, and not yet that it is over.
+    std::map<std::string, Alert> told_;
     bool following_ = false;
     std::uint64_t turn_ = 0;  // Tells late answers of an earlier time as a follower.
     std::uint64_t timer_ = 0;

@@ -21,8 +21,17 @@ AlertReading ReadingOf(const Task& task, Time due, Duration late, std::string_vi
 }  // namespace
 
 void LateRuns::Note(const Execution& row) {
-    if (row.origin != Origin::kFire) return;
+    if (row.origin == Origin::kOnce) return;
     const Text& task = row.task->id.text();
+    if (row.origin == Origin::kTrigger) {
+        // Whoever runs by hand what did not happen, or happened late, has looked after it. One that
+        // goes on since before the due time makes up for nothing.
+        const auto made_up = row.started_at == Time{} ? slips_.end() : slips_.find(task);
+        if (made_up != slips_.end() && made_up->second.due < row.scheduled_at) {
+            slips_.erase(made_up);
+        }
+        return;
+    }
     if (row.status == Status::kSkipped) {
         const bool missed = row.outcome && row.outcome->reason == Reason::kMissed;
         if (missed && slips_.size() < kSlipsMax) slips_[task] = {row.scheduled_at, Duration(0)};
@@ -41,21 +50,25 @@ void LateRuns::Note(const Execution& row) {
     }
 }
 
-void LateRuns::Adopt(const Text& task, Time due) {
-    if (slips_.size() < kSlipsMax) slips_.try_emplace(task, Slip{due, Duration(0)});
+void LateRuns::Adopt(const Text& task, Time due, Duration late) {
+    if (slips_.size() < kSlipsMax) slips_.try_emplace(task, Slip{due, late});
 }
 
 void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
     std::erase_if(slips_, [&](const auto& item) { return !engine.FindTask(TaskId(item.first)); });
     for (const auto& [id, recurring] : engine.tasks()) {
         const TaskRow& row = recurring->row;
+        const FireState& state = row.state;
+        if (state.paused) {
+            slips_.erase(id);
+            continue;
+        }
         AlertReading worst;
         const auto consider = [&](Time due, Duration late, std::string_view what) {
             if (late < kLateMin || Seconds(late) <= worst.value) return;
             worst = ReadingOf(*row.task, due, late, what);
         };
-        const FireState& state = row.state;
-        if (!state.paused && state.next_at != Time{} && state.next_at < now) {
+        if (state.next_at != Time{} && state.next_at < now) {
             consider(state.next_at, now - state.next_at, "was not fired");
         }
         for (const Live* live : recurring->runs) {
@@ -68,6 +81,7 @@ void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
             const auto& [due, late] = slip->second;
             if (late > Duration(0)) {
                 consider(due, late, "began " + FormatDuration(late) + " late");
+                worst.settled = worst.occasion == due;
             } else {
                 consider(due, now - due, "did not happen");
             }

@@ -5,7 +5,9 @@
 //   - was fired and has not begun (no worker, a paused queue, its turn does not come),
 //   - was dropped by the misfire policy, until a later run of the task begins,
 //   - began late, until a later run of the task begins in time.
-// Pure but for looking into the engine; on the node's thread.
+// A run that somebody triggers after the due time makes up for both of the last two. A task that is
+// paused is not late, and what it was late with before is forgotten. Pure but for looking into the
+// engine; on the node's thread.
 #pragma once
 
 #include <map>
@@ -27,8 +29,9 @@ class LateRuns {
 
     // A row of an execution was committed.
     void Note(const Execution& row);
-    // An earlier leader had an alert about this due time, and it is not known to be over.
-    void Adopt(const Text& task, Time due);
+    // An earlier leader had an alert about this due time, and it is not known to be over. `late` is
+    // how late the run began; 0: it was not seen to begin.
+    void Adopt(const Text& task, Time due, Duration late);
     void Clear() { slips_.clear(); }
 
     // Appends a reading for every task that is late.

@@ -64,6 +64,7 @@ class LateRunsTest : public ::testing::Test {
         late.Read(*engine, now.wall, readings);
         if (readings.empty()) return std::nullopt;
         note = readings[0].note.str();
+        settled = readings[0].settled;
         return readings[0].value;
     }
 
@@ -74,6 +75,7 @@ class LateRunsTest : public ::testing::Test {
     std::vector<Assign> assigns;
     SessionId session = 0;
     std::string note;
+    bool settled = false;
 };
 
 // Its time came, the worker was there: nothing to tell.
@@ -99,9 +101,11 @@ TEST_F(LateRunsTest, WhatWaitsForAWorkerGetsLaterUntilItBegins) {
     Pass(1h);
     Pass(2min);
     EXPECT_EQ(Late(), 120);
+    EXPECT_FALSE(settled);
     AttachWorker();
     Begin();
     EXPECT_EQ(Late(), 120) << "it began later than allowed, and that stays said";
+    EXPECT_TRUE(settled);
     End();
     EXPECT_EQ(Late(), 120);
     Pass(57min + 55s);
@@ -125,10 +129,39 @@ TEST_F(LateRunsTest, AMissedRunIsLateUntilALaterOneBegins) {
     EXPECT_FALSE(Late());
 }
 
+// The nightly run was missed; whoever sees the alert runs it by hand.
+TEST_F(LateRunsTest, ARunThatIsTriggeredMakesUpForAMissedOne) {
+    Pass(1h + 10min, false);
+    Step(Tick{});
+    ASSERT_EQ(Late(), 600);
+    Step(Trigger{.task = TaskId("nightly")});
+    EXPECT_EQ(Late(), 600) << "it has not begun";
+    AttachWorker();
+    Begin();
+    EXPECT_FALSE(Late());
+    End();
+    EXPECT_FALSE(Late());
+}
+
+// A run triggered before the due time goes on when that one is missed.
+TEST_F(LateRunsTest, ARunTriggeredBeforeTheDueTimeMakesUpForNothing) {
+    AttachWorker();
+    Step(Trigger{.task = TaskId("nightly")});
+    Begin();
+    Pass(1h + 10min, false);
+    Step(Tick{});
+    ASSERT_EQ(Late(), 600);
+    AttachWorker();
+    Begin();
+    End();
+    EXPECT_EQ(Late(), 600);
+}
+
 // A leader told of a missed run and died; its successor has only the alert to go by.
 TEST_F(LateRunsTest, AnAdoptedAlertStaysUntilALaterRunBegins) {
-    late.Adopt(Text("nightly"), kStart - 1h);
+    late.Adopt(Text("nightly"), kStart - 1h, 0s);
     EXPECT_EQ(Late(), 3600);
+    EXPECT_NE(note.find("did not happen"), std::string::npos) << note;
     Pass(59min + 55s);
     AttachWorker();
     Pass(5s);
@@ -136,8 +169,16 @@ TEST_F(LateRunsTest, AnAdoptedAlertStaysUntilALaterRunBegins) {
     EXPECT_FALSE(Late());
 }
 
+// The run began two minutes late and is long over when another leader takes over.
+TEST_F(LateRunsTest, AnAdoptedRunThatBeganLateIsNotSaidNotToHaveHappened) {
+    late.Adopt(Text("nightly"), kStart - 1h, 2min);
+    EXPECT_EQ(Late(), 120);
+    EXPECT_NE(note.find("began 2m late"), std::string::npos) << note;
+    EXPECT_TRUE(settled);
+}
+
 TEST_F(LateRunsTest, AnAdoptedAlertOfATaskThatIsGoneIsOver) {
-    late.Adopt(Text("deleted"), kStart - 1h);
+    late.Adopt(Text("deleted"), kStart - 1h, 0s);
     EXPECT_FALSE(Late());
 }
 
@@ -145,6 +186,26 @@ TEST_F(LateRunsTest, AnAdoptedAlertOfATaskThatIsGoneIsOver) {
 TEST_F(LateRunsTest, APausedTaskIsNeverLate) {
     Step(PauseTask{.task = TaskId("nightly"), .paused = true});
     Pass(5h);
+    EXPECT_FALSE(Late());
+}
+
+// The task is not needed any more, so somebody pauses it: its alert must end with that.
+TEST_F(LateRunsTest, PausingATaskForgetsWhatItWasLateWith) {
+    Pass(1h + 10min, false);
+    Step(Tick{});
+    ASSERT_EQ(Late(), 600);
+    Step(PauseTask{.task = TaskId("nightly"), .paused = true});
+    EXPECT_FALSE(Late());
+    Step(PauseTask{.task = TaskId("nightly"), .paused = false});
+    EXPECT_FALSE(Late()) << "nor does it come back";
+}
+
+// It was fired and waits for a worker when the task is paused.
+TEST_F(LateRunsTest, APausedTaskIsNotLateWithWhatWaits) {
+    Pass(1h);
+    Pass(2min);
+    ASSERT_EQ(Late(), 120);
+    Step(PauseTask{.task = TaskId("nightly"), .paused = true});
     EXPECT_FALSE(Late());
 }
 

@@ -9,8 +9,11 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
+#include "base/log.h"
 
 namespace takt::internal {
 namespace {
@@ -44,6 +47,43 @@ curl_socket_t OpenSocket(void* context, curlsocktype, curl_sockaddr* address) {
     const auto ip = ParseIpAddress(text.data());
     if (channel.allow_address && (!ip || !channel.allow_address(*ip))) return CURL_SOCKET_BAD;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+// Whom the server did not want. Its answers name nobody; each belongs to the question before it.
+struct Receivers {
+    std::string asked;                 // Whose answer is to come; empty: nobody's.
+    std::vector<std::string> refused;  // "b@example.com (550 no such user)"
+    bool for_ever = true;              // None was refused for the time being only.
+};
+
+constexpr std::size_t kRefusalBytesMax = 200;
+
+int NoteReceiver(CURL*, curl_infotype type, char* data, std::size_t size, void* context) {
+    constexpr std::string_view kQuestion = "RCPT TO:<";
+    auto& receivers = *static_cast<Receivers*>(context);
+    std::string_view text(data, size);
+    if (type == CURLINFO_HEADER_OUT) {
+        receivers.asked.clear();
+        if (!text.starts_with(kQuestion)) return 0;
+        text.remove_prefix(kQuestion.size());
+        receivers.asked = text.substr(0, text.find('>'));
+    } else if (type == CURLINFO_HEADER_IN && !receivers.asked.empty()) {
+        // "550-…" goes on in a further line.
+        if (text.size() < 4 || text[3] == '-') return 0;
+        const std::string address = std::exchange(receivers.asked, {});
+        if (text[0] == '2') return 0;
+        while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+        receivers.for_ever &= text[0] == '5';
+        receivers.refused.push_back(address + " (" + std::string(text.substr(0, kRefusalBytesMax)) +
+                                    ")");
+    }
+    return 0;
+}
+
+std::string ListOf(const std::vector<std::string>& items) {
+    std::string list;
+    for (const std::string& item : items) list += (list.empty() ? "" : ", ") + item;
+    return list;
 }
 
 // Not 0 ends a message that is under way.
@@ -126,6 +166,13 @@ Result<void> Mailer::SendNow(const Letter& letter) const {
     }
     set(CURLOPT_MAIL_FROM, ("<" + channel.from + ">").c_str());
     set(CURLOPT_MAIL_RCPT, to.get());
+    // One that left the company must not take the mail from all others.
+    set(CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1L);
+    // The talk goes to NoteReceiver and nowhere else: it has the password in it.
+    Receivers receivers;
+    set(CURLOPT_VERBOSE, 1L);
+    set(CURLOPT_DEBUGFUNCTION, &NoteReceiver);
+    set(CURLOPT_DEBUGDATA, static_cast<void*>(&receivers));
     set(CURLOPT_UPLOAD, 1L);
     set(CURLOPT_READFUNCTION, &ReadMessage);
     set(CURLOPT_READDATA, static_cast<void*>(&reading));
@@ -136,14 +183,26 @@ Result<void> Mailer::SendNow(const Letter& letter) const {
     set(CURLOPT_XFERINFOFUNCTION, &IsStopping);
     set(CURLOPT_XFERINFODATA, const_cast<void*>(static_cast<const void*>(&stopping_)));
     const CURLcode code = curl_easy_perform(curl.get());
-    if (code == CURLE_OK) return {};
+    const std::string refused = ListOf(receivers.refused);
+    if (code == CURLE_OK) {
+        if (!refused.empty()) {
+            Log(LogLevel::kWarning, "alerts", "a mail server refused some of the receivers",
+                {{"channel", channel.name}, {"server", channel.host()}, {"refused", refused}});
+        }
+        return {};
+    }
+    const std::string who = "the mail server " + channel.host();
+    if (receivers.refused.size() == channel.to.size()) {
+        return Fail(receivers.for_ever ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
+                    who + " refused every receiver: " + refused);
+    }
     long answer = 0;
     curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &answer);
     const char* why = error[0] ? error.data() : curl_easy_strerror(code);
     // 5xx is for ever, and so is a wrong password; the rest may pass.
     const bool for_ever = code == CURLE_LOGIN_DENIED || (answer >= 500 && answer < 600);
     return Fail(for_ever ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
-                "the mail server " + channel.host() + " did not take it: " + why);
+                who + " did not take it: " + why);
 }
 
 }  // namespace takt::internal

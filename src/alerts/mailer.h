@@ -1,7 +1,8 @@
 // Mailer: sends e-mail by SMTP, one message after the other, on a thread of its own.
 //
 // libcurl speaks SMTP: STARTTLS or TLS from the start, AUTH PLAIN and LOGIN. Every message has a
-// deadline, the queue a bound.
+// deadline, the queue a bound. A message goes to those whom the server accepts; whom it refuses is
+// said in the log.
 #pragma once
 
 #include <atomic>
@@ -32,8 +33,9 @@ class Mailer {
     // Breaks off the message under way within about a second; those that wait end with kCancelled.
     ~Mailer();
 
-    // Any thread; `done` comes on the mailer's thread. kExhausted: too many wait. kInvalid: the
-    // server will never take it. kUnavailable: it may later.
+    // Any thread; `done` comes on the mailer's thread. Sent is what one receiver or more will get.
+    // kExhausted: too many wait. kInvalid: the server will never take it. kUnavailable: it may
+    // later.
     void Send(const Channel& channel, std::string message, MailDone done);
 
   private:

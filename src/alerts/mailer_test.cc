@@ -9,102 +9,16 @@
 #include <unistd.h>
 
 #include <future>
-#include <thread>
 
-#include "base/check.h"
+#include "alerts/fake_mail_server.h"
+#include "base/log.h"
 
 namespace takt::internal {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-
-// A mail server for one connection: takes everything, or answers a command as the test says.
-class FakeMailServer {
-  public:
-    explicit FakeMailServer(std::string refused = {}, std::string refusal = {})
-        : refused_(std::move(refused)), refusal_(std::move(refusal)) {
-        listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-        TAKT_CHECK(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-        socklen_t size = sizeof address;
-        TAKT_CHECK(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-        TAKT_CHECK(listen(listener_, 4) == 0);
-        port = ntohs(address.sin_port);
-        thread_ = std::thread([this] { Serve(); });
-    }
-    ~FakeMailServer() {
-        shutdown(listener_, SHUT_RDWR);
-        thread_.join();
-        close(listener_);
-    }
-    Channel ChannelTo() const {
-        return {.name = "mail",
-                .kind = ChannelKind::kEmail,
-                .url = "smtp://127.0.0.1:" + std::to_string(port),
-                .user = "me",
-                .password = "secret",
-                .from = "takt@example.com",
-                .to = {"a@example.com", "b@example.com"},
-                .require_tls = false};
-    }
-
-    std::uint16_t port = 0;
-    std::promise<std::string> heard;  // All that the client said.
-
-  private:
-    void Serve() {
-        const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-        if (client < 0) return heard.set_value("");
-        std::string all;
-        std::string line;
-        const auto say = [&](std::string_view text) {
-            const std::string answer = std::string(text) + "\r\n";
-            return write(client, answer.data(), answer.size()) == ssize_t(answer.size());
-        };
-        say("220 mail.test ready");
-        bool in_data = false;
-        bool in_auth = false;
-        for (char c; read(client, &c, 1) == 1;) {
-            all += c;
-            line += c;
-            if (!line.ends_with("\r\n")) continue;
-            if (in_data) {
-                if (line == ".\r\n") in_data = !say("250 taken");
-            } else if (!refused_.empty() && line.starts_with(refused_)) {
-                say(refusal_);
-            } else if (line.starts_with("EHLO")) {
-                say("250-mail.test\r\n250 AUTH PLAIN LOGIN");
-            } else if (line.starts_with("AUTH")) {
-                in_auth = say("334 ");
-            } else if (std::exchange(in_auth, false)) {
-                say("235 welcome");
-            } else if (line.starts_with("DATA")) {
-                in_data = say("354 go on");
-            } else if (line.starts_with("QUIT")) {
-                say("221 bye");
-                break;
-            } else {
-                say("250 ok");
-            }
-            line.clear();
-        }
-        close(client);
-        heard.set_value(all);
-    }
-
-    const std::string refused_;
-    const std::string refusal_;
-    int listener_ = -1;
-    std::thread thread_;
-};
-
-Result<void> SendBy(Mailer& mailer, const Channel& channel) {
-    std::promise<Result<void>> sent;
-    mailer.Send(channel, "Subject: x\r\n\r\n.a dot\r\n",
-                [&](Result<void> result) { sent.set_value(std::move(result)); });
-    return sent.get_future().get();
-}
+using ::testing::Not;
 
 TEST(MailerTest, SendsToEveryReceiverWithItsPassword) {
     FakeMailServer server;
@@ -121,11 +35,43 @@ TEST(MailerTest, SendsToEveryReceiverWithItsPassword) {
 
 TEST(MailerTest, AWrongPasswordIsForEverAndABusyServerIsNot) {
     Mailer mailer;
-    FakeMailServer strict("AUTH", "535 no");
+    FakeMailServer strict({.refused = "AUTH", .refusal = "535 no"});
     const auto denied = SendBy(mailer, strict.ChannelTo());
     ASSERT_FALSE(denied);
     EXPECT_EQ(denied.error().code, ErrorCode::kInvalid) << denied.error().detail;
-    FakeMailServer busy("MAIL", "451 later");
+    FakeMailServer busy({.refused = "MAIL", .refusal = "451 later"});
+    const auto later = SendBy(mailer, busy.ChannelTo());
+    ASSERT_FALSE(later);
+    EXPECT_EQ(later.error().code, ErrorCode::kUnavailable) << later.error().detail;
+}
+
+// One of the two left the company last month; the alert is for the other one as well.
+TEST(MailerTest, AReceiverThatIsRefusedTakesTheMailFromNobodyElse) {
+    const LogCapture log;
+    FakeMailServer server({.refused = "RCPT TO:<a@", .refusal = "550-sorry\r\n550 no such user"});
+    Mailer mailer;
+    const auto sent = SendBy(mailer, server.ChannelTo());
+    ASSERT_TRUE(sent) << sent.error().detail;
+    const std::string heard = server.heard.get_future().get();
+    EXPECT_THAT(heard, HasSubstr("RCPT TO:<b@example.com>"));
+    EXPECT_THAT(heard, HasSubstr("..a dot")) << "the message itself went out";
+    const std::vector<std::string> lines = log.lines();
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_THAT(lines[0], HasSubstr("a@example.com (550 no such user)"));
+    EXPECT_THAT(lines[0], Not(HasSubstr("b@example.com")));
+    EXPECT_THAT(lines[0], Not(HasSubstr("secret")));
+}
+
+// The mail server takes mail for nobody in the list: somebody must hear that nobody heard.
+TEST(MailerTest, AMailThatNobodyAcceptedIsAFailure) {
+    Mailer mailer;
+    FakeMailServer strict({.refused = "RCPT", .refusal = "550 no such user"});
+    const auto refused = SendBy(mailer, strict.ChannelTo());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(refused.error().detail, HasSubstr("a@example.com (550 no such user), b@example"));
+    EXPECT_THAT(strict.heard.get_future().get(), Not(HasSubstr("DATA")));
+    FakeMailServer busy({.refused = "RCPT", .refusal = "451 later"});
     const auto later = SendBy(mailer, busy.ChannelTo());
     ASSERT_FALSE(later);
     EXPECT_EQ(later.error().code, ErrorCode::kUnavailable) << later.error().detail;

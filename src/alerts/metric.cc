@@ -7,17 +7,22 @@ namespace {
 
 constexpr std::array<AlertMetric, 15> kMetrics = {{
     {"task_failure_rate", "ratio",
-     "Of the executions that ended in the last five minutes, the part that failed for good."},
+     "Of the executions that ended in the last five minutes, the part that failed for good.",
+     AlertSubject::kAll, kAlertWindow},
     {"task_retry_rate", "ratio",
-     "Of the attempts that ended in the last five minutes, the part that is repeated."},
+     "Of the attempts that ended in the last five minutes, the part that is repeated.",
+     AlertSubject::kAll, kAlertWindow},
     {"task_dispatch_failure_rate", "ratio",
-     "Of the attempts sent out in the last five minutes, the part lost with its worker."},
-    {"tasks_failed", "executions", "Executions that failed for good in the last five minutes."},
+     "Of the attempts sent out in the last five minutes, the part lost with its worker.",
+     AlertSubject::kAll, kAlertWindow},
+    {"tasks_failed", "executions", "Executions that failed for good in the last five minutes.",
+     AlertSubject::kAll, kAlertWindow},
     {"tasks_pending", "executions", "Executions that wait, retries included."},
     {"tasks_running", "executions", "Executions that workers have in hand."},
     {"task_throughput", "per second", "Executions that succeed."},
     {"task_scheduling_delay_p99_seconds", "seconds",
-     "Between being ready and being sent to a worker; 99 of 100 in the last minutes are below."},
+     "Between being ready and being sent to a worker; 99 of 100 in the last minutes are below.",
+     AlertSubject::kAll, kAlertWindow},
     {"queue_oldest_wait_seconds", "seconds",
      "How long the oldest execution that could start has waited, by queue.", AlertSubject::kQueue},
     {kLatenessMetric, "seconds",
@@ -30,7 +35,8 @@ constexpr std::array<AlertMetric, 15> kMetrics = {{
     {"worker_heartbeat_delay_seconds", "seconds",
      "Time since the last sign of life, by worker that is online.", AlertSubject::kWorker},
     {"store_commit_p99_seconds", "seconds",
-     "How long the store takes for a commit; 99 of 100 in the last minutes are below."},
+     "How long the store takes for a commit; 99 of 100 in the last minutes are below.",
+     AlertSubject::kAll, kAlertWindow},
 }};
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The numbers that an alert rule may watch.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -21,7 +22,13 @@ struct AlertMetric {
     // If not kAll, a rule raises one alert for each task, worker or queue, and one of which there
     // is no value is well.
     AlertSubject subject = AlertSubject::kAll;
+    // How much of the past it sums up; 0: it is as of now. A leader whose term is younger than this
+    // knows only a part of it.
+    Duration window{0};
 };
+
+// Of rates and quantiles.
+constexpr Duration kAlertWindow = std::chrono::minutes(5);
 
 constexpr std::string_view kLatenessMetric = "run_lateness_seconds";
 
@@ -37,6 +44,8 @@ struct AlertReading {
     Time occasion =
         {};          // What makes two alerts of one subject the same: a due time. 0: when it began.
     Text note = {};  // A sentence that says more than the numbers; may be empty.
+    bool settled = false;  // The value is final: the run it is about has begun.
+    Duration window{0};    // As AlertMetric's, where that one depends on the configuration.
 };
 using AlertReadings = std::vector<AlertReading>;
 

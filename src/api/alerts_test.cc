@@ -1,66 +1,9 @@
 #include "alerts/alerts.h"
 
-#include "alerts/follower_watch.h"
-#include "api/test_scheduler.h"
+#include "api/test_alerts.h"
 
 namespace takt::internal {
 namespace {
-
-// Keeps what channels are told, and lets tests wait for it.
-class Ears {
-  public:
-    Tell AsTell() {
-        return [this](const Channel& channel, const Notice& notice, auto done) {
-            {
-                const std::scoped_lock lock(mutex_);
-                heard_.push_back(notice);
-            }
-            changed_.notify_all();
-            done({});
-        };
-    }
-    // Waits until somebody is told that an alert of this rule is in this state.
-    std::optional<Notice> Await(std::string_view rule, AlertState state) {
-        std::unique_lock lock(mutex_);
-        std::optional<Notice> found;
-        changed_.wait_for(lock, 10s, [&] {
-            for (const Notice& notice : heard_) {
-                if (notice.alert.rule == rule && notice.alert.state == state) found = notice;
-            }
-            return found.has_value();
-        });
-        return found;
-    }
-    std::size_t Count() {
-        const std::scoped_lock lock(mutex_);
-        return heard_.size();
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::vector<Notice> heard_;
-};
-
-constexpr const char* kNoWorkers =
-    R"({"metric": "workers_online", "operator": "<", "threshold": 1, "duration": "0s",
-        "severity": "critical"})";
-
-TestSchedulerOptions Quick(
-    Ears& ears, std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>()) {
-    return {.database = std::move(database),
-            .alerts = {.interval = 20ms},
-            .channels = {{.name = "log"}, {.name = "ops"}},
-            .tell = ears.AsTell()};
-}
-
-// Until alerts are read, which is a moment after the lead is won.
-void AwaitReady(TestScheduler& scheduler) {
-    for (int i = 0; i < 1000 && scheduler.Get("/api/v1/alert-rules").status == 503; ++i) {
-        std::this_thread::yield();
-    }
-    ASSERT_EQ(scheduler.Get("/api/v1/alert-rules").status, 200);
-}
 
 // Somebody opens the page of rules for the first time.
 TEST(AlertsApi, TheRulesThatComeWithTheSchedulerAreThere) {
@@ -165,73 +108,6 @@ TEST(AlertsApi, AnAlertFiresIsAcknowledgedAndResolves) {
               std::string::npos);
 }
 
-// The leader changes while an alert fires: the next one says nothing twice, and resolves it.
-TEST(AlertsApi, ANewLeaderNeitherRepeatsNorForgets) {
-    auto database = std::make_shared<MemoryDatabase>();
-    Ears first_ears;
-    std::string id;
-    {
-        TestScheduler first(Quick(first_ears, database));
-        AwaitReady(first);
-        ASSERT_EQ(first.Put("/api/v1/alert-rules/nobody_there", kNoWorkers).status, 201);
-        const auto fired = first_ears.Await("nobody_there", AlertState::kFiring);
-        ASSERT_TRUE(fired);
-        id = fired->alert.id;
-        // Until it is written down that it was told.
-        for (bool written = false; !written;) {
-            std::promise<bool> answer;
-            first.store().ListSettings(Text("alert/" + id), [&](auto rows) {
-                answer.set_value(!rows->empty() &&
-                                 (*rows)[0].value.view().contains("\"told\":\"firing\""));
-            });
-            written = answer.get_future().get();
-        }
-    }
-    Ears second_ears;
-    TestSchedulerOptions options = Quick(second_ears, database);
-    options.node = "node-b";
-    TestScheduler second(std::move(options));
-    AwaitReady(second);
-    const Answered list = second.Get("/api/v1/alerts");
-    bool there = false;
-    for (const auto& alert : list.json.at("items").as_array()) {
-        there |= alert.at("id").as_string() == id && alert.at("state").as_string() == "firing";
-    }
-    EXPECT_TRUE(there) << list.body;
-    second.AttachWorker("w");
-    const auto resolved = second_ears.Await("nobody_there", AlertState::kResolved);
-    ASSERT_TRUE(resolved);
-    EXPECT_EQ(resolved->alert.id, id);
-    AwaitReady(second);
-    EXPECT_EQ(second_ears.Count(), 2u) << "two channels heard that it is over, and nothing else";
-}
-
-// Maintenance: everybody knows, nobody wants to hear it.
-TEST(AlertsApi, ASilencedRuleIsJudgedAndNotTold) {
-    Ears ears;
-    TestScheduler scheduler(Quick(ears));
-    AwaitReady(scheduler);
-    ASSERT_EQ(scheduler
-                  .Put("/api/v1/alert-rules/quiet",
-                       R"({"metric": "tasks_pending", "operator": "<", "threshold": -1})")
-                  .status,
-              201);
-    const Answered silenced =
-        scheduler.Post("/api/v1/alert-rules/quiet/silence", R"({"duration": "1h"})");
-    ASSERT_EQ(silenced.status, 200) << silenced.body;
-    EXPECT_FALSE(silenced.json.at("silenced_until").is_null());
-    ASSERT_EQ(scheduler.Put("/api/v1/alert-rules/quiet", kNoWorkers).status, 200);
-    ASSERT_EQ(scheduler.Put("/api/v1/alert-rules/loud", kNoWorkers).status, 201);
-    ASSERT_TRUE(ears.Await("loud", AlertState::kFiring));
-    EXPECT_EQ(scheduler.Get("/api/v1/alert-rules/quiet").Text("state"), "firing");
-    EXPECT_EQ(ears.Count(), 2u) << "only the loud one, to two channels";
-    const Answered again = scheduler.Delete("/api/v1/alert-rules/quiet/silence");
-    EXPECT_TRUE(again.json.at("silenced_until").is_null()) << again.body;
-    EXPECT_EQ(scheduler.Post("/api/v1/alert-rules/quiet/silence", "{}").status, 400);
-    EXPECT_EQ(scheduler.Post("/api/v1/alert-rules/nobody/silence", R"({"duration": "1h"})").status,
-              404);
-}
-
 TEST(AlertsApi, ChannelsShowTheirLastDeliveryAndCanBeTested) {
     Ears ears;
     TestScheduler scheduler(Quick(ears));
@@ -263,47 +139,6 @@ TEST(AlertsApi, EventsTellTheAlertAndNotASerial) {
     EXPECT_EQ(read.at("type").as_string(), "alert");
     EXPECT_EQ(read.at("state").as_string(), "firing");
     EXPECT_EQ(read.at("at").as_string(), "2026-11-15T02:00:00.000Z");
-}
-
-// A leader stands and does not fire: the follower sees from the store that a run is overdue.
-TEST(FollowerWatchTest, AFollowerTellsThatNobodyFires) {
-    auto database = std::make_shared<MemoryDatabase>();
-    MemoryStore store(database);
-    const Time now = ReadClocks().wall;
-    NewTaskPtr task(new Task);
-    task->id = TaskId("nightly");
-    task->name = "Nightly";
-    task->type = "report";
-    task->queue = "default";
-    auto options = std::make_unique<TaskOptions>();
-    options->recurrence = Recurrence{.every = 24h};
-    task->options = std::move(options);
-    std::promise<Term> term;
-    store.Acquire({.node = NodeId("a-stuck-leader"), .ttl = 1h},
-                  [&](auto made) { term.set_value(*made); });
-    auto batch = std::make_shared<Batch>();
-    batch->term = term.get_future().get();
-    batch->sequence = 1;
-    batch->changes = {TaskPut{{task, {.next_at = now - 2h}}}};
-    std::promise<bool> committed;
-    store.Commit(batch, [&](auto done) { committed.set_value(done.has_value()); });
-    ASSERT_TRUE(committed.get_future().get());
-
-    Ears ears;
-    LoopThread loop;
-    AsioRuntime runtime(loop.io());
-    Delivery delivery(runtime, {{.name = "ops"}}, ears.AsTell());
-    FollowerWatch watch(runtime, store, delivery,
-                        {.node = NodeId("node-b"), .interval = 20ms, .grace = 30s});
-    const auto fired = ears.Await("run_missed_or_late", AlertState::kFiring);
-    ASSERT_TRUE(fired);
-    EXPECT_EQ(fired->observer, "node-b");
-    EXPECT_EQ(fired->alert.subject, "nightly");
-    EXPECT_EQ(fired->alert.id, AlertId({"run_missed_or_late", "nightly", now - 2h}))
-        << "as the leader would call it";
-    boost::asio::post(loop.io(), [&] { watch.OnRole(Role::kStopped); });
-    loop.Join();
-    EXPECT_EQ(ears.Count(), 1u) << "once";
 }
 
 }  // namespace

@@ -141,7 +141,9 @@ void Meters::Read(const Engine& engine, Instant now, AlertReadings& readings) {
         add("task_dispatch_failure_rate", std::min(Ratio(rates.lost, rates.dispatched), 1.0));
     }
     add("tasks_failed", static_cast<double>(rates.failed));
-    add("task_throughput", from.Throughput(now.steady));
+    readings.push_back({.metric = "task_throughput",
+                        .value = from.Throughput(now.steady),
+                        .window = from.completions.length()});
     if (const auto delay = from.recent_delay.Quantile(0.99, now.steady)) {
         add("task_scheduling_delay_p99_seconds", *delay / 1e3);
     }

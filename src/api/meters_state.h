@@ -90,7 +90,7 @@ struct Meters::State {
     RecentSketch recent_commit;  // In microseconds.
     ByLabel<TypeMeter> types;
     ByLabel<MeterHistogram> waits;  // By queue.
-    RecentCounts<RateCounts, 60> rates{std::chrono::seconds(5)};
+    RecentCounts<RateCounts, 60> rates{kAlertWindow / 60};
     RecentCounts<std::uint64_t, kCompletionSlots> completions;
     std::array<std::atomic<std::uint64_t>, 6> by_class{};
 

@@ -1,10 +1,14 @@
-"""Alerts and statistics of real processes: a webhook that checks signatures, a leader that is killed."""
+"""Alerts and statistics of real processes: a webhook that checks signatures, mail over TLS, a leader that is
+killed."""
 import hashlib
 import hmac
 import http.server
 import json
 import pathlib
 import signal
+import socketserver
+import ssl
+import subprocess
 import threading
 import unittest
 
@@ -53,6 +57,79 @@ class Hook:
 
     def states(self, rule):
         return [notice["alert"]["state"] for notice in self.heard if notice["alert"]["rule"] == rule]
+
+
+class MailServer:
+    """Speaks TLS from the start, or after STARTTLS, and keeps what it is told."""
+
+    def __init__(self, folder, name, starttls):
+        self.certificate = f"{folder}/{name}.pem"
+        key = f"{folder}/{name}.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out",
+                        self.certificate], check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(self.certificate, key)
+        self.in_clear = []
+        self.secured = []
+        self.connections = []
+        outer = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                self.request.settimeout(30)
+                try:
+                    outer.talk(self.request if starttls else outer.secure(self.request))
+                except OSError:
+                    pass  # The client hangs up on a certificate that it does not trust.
+
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+        scheme = "smtp" if starttls else "smtps"
+        self.url = f"{scheme}://127.0.0.1:{self.server.server_address[1]}"
+
+    def secure(self, connection):
+        self.connections.append(self.context.wrap_socket(connection, server_side=True))
+        return self.connections[-1]
+
+    def talk(self, connection):
+        secured = isinstance(connection, ssl.SSLSocket)
+        lines = connection.makefile("rb")
+        connection.sendall(b"220 mail.test ready\r\n")
+        state = "command"
+        # The last of the lines is empty: the client is gone.
+        for raw in iter(lambda: lines.readline(), b""):
+            line = raw.decode().rstrip("\r\n")
+            (self.secured if secured else self.in_clear).append(line)
+            answer = "250 ok"
+            if state == "data":
+                answer, state = ("250 taken", "command") if line == "." else ("", "data")
+            elif state == "password":
+                answer, state = "235 welcome", "command"
+            elif line.startswith("EHLO"):
+                answer = "250-mail.test\r\n250 " + ("AUTH PLAIN" if secured else "STARTTLS")
+            elif line == "AUTH PLAIN":
+                answer, state = "334 ", "password"
+            elif line == "DATA":
+                answer, state = "354 go on", "data"
+            elif line == "STARTTLS":
+                answer = "220 go on"
+            if answer:
+                connection.sendall(answer.encode() + b"\r\n")
+            if line == "STARTTLS":
+                connection, secured = self.secure(connection), True
+                lines = connection.makefile("rb")
+            elif line == "QUIT":
+                return
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+        for connection in self.connections:
+            connection.close()
 
 
 class Alerts(TaktTest):
@@ -119,6 +196,53 @@ alerts:
         text = self.refused(USAGE, "serve", "--store", f"file:{self.folder}/other", "--listen",
                             "127.0.0.1:0", "--set", "alerts.channels=[{name: x, kind: pager}]")
         self.assertIn("alerts.channels", text)
+
+    def serve_with_mail(self, server, trusted):
+        """A scheduler whose channel `mail` goes to the server, and trusts that certificate."""
+        config = pathlib.Path(self.folder) / "mail.yaml"
+        config.write_text(f"""
+alerts:
+  channels:
+    - name: mail
+      kind: email
+      url: {server.url}
+      user: takt
+      password: "{SECRET}"
+      from: takt@example.com
+      to: [oncall@example.com]
+      ca_file: {trusted}
+""")
+        process = self.serve("--config", str(config))
+        until(lambda: self.run_takt("alerts", "rules").returncode == 0, "alerts are read")
+        return process
+
+    def mail_server(self, name, starttls):
+        server = MailServer(self.folder, name, starttls)
+        self.addCleanup(server.close)
+        return server
+
+    def test_mail_goes_out_over_tls_and_to_nobody_with_another_certificate(self):
+        # The mail server of the company, and somebody in between who answers in its place.
+        for starttls in (False, True):
+            with self.subTest(starttls=starttls):
+                server = self.mail_server("mail", starttls)
+                process = self.serve_with_mail(server, server.certificate)
+                self.assertIn("told", self.takt("alerts", "test", "mail"))
+                self.assertIn("RCPT TO:<oncall@example.com>", server.secured)
+                self.assertIn("AUTH PLAIN", server.secured)
+                self.assertEqual([line.split()[0] for line in server.in_clear],
+                                 ["EHLO", "STARTTLS"] if starttls else [])
+                process.signal(signal.SIGTERM)
+                process.wait()
+
+                stranger = self.mail_server("stranger", starttls)
+                process = self.serve_with_mail(stranger, server.certificate)
+                refused = self.run_takt("alerts", "test", "mail")
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn("certificate", refused.stderr)
+                self.assertNotIn("AUTH PLAIN", stranger.secured + stranger.in_clear)
+                process.signal(signal.SIGTERM)
+                process.wait()
 
     def test_statistics_outlive_the_scheduler(self):
         # A stop in order and a start: the day goes on.
