@@ -211,13 +211,8 @@ TEST(Executions, ShowTheirProgressAndEarlierAttempts) {
                                    .attempt = TalkingWorker::RefOf(second),
                                    .fraction = 0.25,
                                    .message = "3 of 12"});
-    // Told after all of the above.
-    Answered shown;
-    for (int i = 0; i < 500; ++i) {
-        shown = scheduler.Get("/api/v1/executions/import");
-        if (shown.json.at("progress").is_object()) break;
-        std::this_thread::sleep_for(10ms);
-    }
+    scheduler.sink().AwaitStored("import", Status::kRunning, 2);
+    const Answered shown = scheduler.Get("/api/v1/executions/import");
     ASSERT_TRUE(shown.json.at("progress").is_object()) << shown.body;
     EXPECT_EQ(shown.json.at("progress").at("percent").to_number<double>(), 25);
     EXPECT_EQ(shown.json.at("progress").at("message").as_string(), "3 of 12");

@@ -94,13 +94,14 @@ void GetQueue(Call call) {
     if (name) SendQueue(std::move(call), std::move(*name));
 }
 
-void AskLimits(Call call, Text name, const QueueLimits& limits) {
+void ChangeQueue(Call call, SetQueue change) {
     Node& node = call.services().node;
-    node.Ask(SetQueue{.queue = name, .limits = limits},
-             [call = std::move(call), name](Result<Answer> answer) mutable {
-                 if (!answer) return call.RefuseAnswer(answer.error());
-                 SendQueue(std::move(call), std::move(name));
-             });
+    Text name = change.queue;
+    node.Ask(std::move(change), [call = std::move(call),
+                                 name = std::move(name)](const Result<Answer>& answer) mutable {
+        if (!answer) return call.RefuseAnswer(answer.error());
+        SendQueue(std::move(call), std::move(name));
+    });
 }
 
 Result<RateLimit> ReadRateLimit(const JsonView& value) {
@@ -128,58 +129,48 @@ Result<RateLimit> ReadRateLimit(const JsonView& value) {
     return rate;
 }
 
-// What the body says; what it leaves out has no limit.
-Result<QueueLimits> ReadLimits(const Call& call) {
+// What the body says; what it leaves out stays as it is, null takes a limit away.
+Result<SetQueue> ReadLimits(const Call& call) {
     static constexpr std::array<std::string_view, 3> kNames = {"paused", "concurrency_max",
                                                                "rate_limit"};
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
     if (!object) return std::unexpected(object.error());
-    QueueLimits limits;
+    SetQueue change;
     JsonView::Members members(*object);
     while (members.Next()) {
         const JsonView value = members.value();
         if (members.key() == kNames[0]) {
             const auto paused = ReadBool(value, kNames[0]);
             if (!paused) return std::unexpected(paused.error());
-            limits.paused = *paused;
+            change.paused = *paused;
         } else if (members.key() == kNames[1]) {
-            if (value.is_null()) continue;
-            const auto most = ReadInteger(value, kNames[1], {1, kLimitMax});
+            const auto most = value.is_null() ? Result<std::int64_t>(0)
+                                              : ReadInteger(value, kNames[1], {1, kLimitMax});
             if (!most) return std::unexpected(most.error());
-            limits.working_max = static_cast<std::uint32_t>(*most);
+            change.working_max = static_cast<std::uint32_t>(*most);
         } else if (members.key() == kNames[2]) {
             const auto rate = ReadRateLimit(value);
             if (!rate) return std::unexpected(rate.error());
-            limits.rate = *rate;
+            change.rate = *rate;
         } else {
             return UnknownField(members.key(), kNames);
         }
     }
-    return limits;
+    return change;
 }
 
 void PutQueue(Call call) {
     auto name = QueueName(call);
     if (!name) return;
-    const auto limits = ReadLimits(call);
-    if (!limits) return call.RefuseRequest(limits.error());
-    AskLimits(std::move(call), std::move(*name), *limits);
+    auto change = ReadLimits(call);
+    if (!change) return call.RefuseRequest(change.error());
+    change->queue = std::move(*name);
+    ChangeQueue(std::move(call), std::move(*change));
 }
 
-// Pausing keeps the limits that there are.
 void SetPaused(Call call, bool paused) {
     auto name = QueueName(call);
-    if (!name) return;
-    Node& node = call.services().node;
-    node.Look(
-        [call = std::move(call), name = std::move(*name), paused](const Engine* engine) mutable {
-            if (!engine) return call.RefuseAnswer(LeaderChanged());
-            QueueLimits limits;
-            const auto found = engine->lanes().queues().find(name);
-            if (found != engine->lanes().queues().end()) limits = found->second->limits;
-            limits.paused = paused;
-            AskLimits(std::move(call), std::move(name), limits);
-        });
+    if (name) ChangeQueue(std::move(call), {.queue = std::move(*name), .paused = paused});
 }
 
 }  // namespace
@@ -206,7 +197,7 @@ void AddQueueRoutes(std::vector<Route>& routes) {
          .path = "/api/v1/queues/{name}",
          .permission = Permission::kOperator,
          .handler = PutQueue,
-         .summary = "Set the limits of a queue",
+         .summary = "Change the limits of a queue; what is left out stays, null takes a limit away",
          .takes = "QueueLimits",
          .gives = "Queue"});
     add({.method = HttpMethod::kPost,

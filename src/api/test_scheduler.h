@@ -10,9 +10,11 @@
 #include <condition_variable>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/api.h"
@@ -32,6 +34,12 @@ class TestSink final : public Sink {
 
     void OnCommit(const Committed& committed) override {
         for (Sink* other : others_) other->OnCommit(committed);
+        const std::scoped_lock lock(mutex_);
+        for (const Change& change : committed.changes) {
+            const auto* row = std::get_if<ExecutionChange>(&change);
+            if (row) stored_[row->row.id.text().str()] = {row->row.status, row->row.attempt};
+        }
+        changed_.notify_all();
     }
     void Release(const Effects& effects) override {
         for (Sink* other : others_) other->Release(effects);
@@ -49,27 +57,36 @@ class TestSink final : public Sink {
         changed_.notify_all();
     }
 
-    void AwaitRole(Role role) {
+    // Something has happened elsewhere that a condition of a test may hang on.
+    void Nudge() {
+        const std::scoped_lock lock(mutex_);
+        changed_.notify_all();
+    }
+    template <typename Condition>
+    bool AwaitThat(Condition condition) {
         std::unique_lock lock(mutex_);
-        ASSERT_TRUE(changed_.wait_for(lock, 10s, [&] { return role_ == role; }));
+        return changed_.wait_for(lock, 10s, condition);
+    }
+    void AwaitRole(Role role) {
+        ASSERT_TRUE(AwaitThat([&] { return role_ == role; }));
+    }
+    // Waits until the store has an execution in this state; not every event waits for that.
+    void AwaitStored(const std::string& execution, Status status, std::uint32_t attempt) {
+        ASSERT_TRUE(AwaitThat([&] { return stored_[execution] == std::pair(status, attempt); }))
+            << execution << " was not stored as " << Name(status);
     }
     // Waits until an execution has come to this; true at once if it has.
     void Await(EventType type, std::string_view execution) {
-        std::unique_lock lock(mutex_);
-        ASSERT_TRUE(changed_.wait_for(lock, 10s,
-                                      [&] {
-                                          for (const Event& event : events_) {
-                                              if (event.type == type &&
-                                                  event.execution.view() == execution)
-                                                  return true;
-                                          }
-                                          return false;
-                                      }))
-            << Name(type) << " of " << execution << " did not come";
+        ASSERT_TRUE(AwaitThat([&] {
+            for (const Event& event : events_) {
+                if (event.type == type && event.execution.view() == execution) return true;
+            }
+            return false;
+        })) << Name(type)
+            << " of " << execution << " did not come";
     }
     void AwaitWorker(std::string_view worker) {
-        std::unique_lock lock(mutex_);
-        ASSERT_TRUE(changed_.wait_for(lock, 10s, [&] {
+        ASSERT_TRUE(AwaitThat([&] {
             for (const Event& event : events_) {
                 if (event.type == EventType::kWorkerJoined && event.worker.view() == worker) {
                     return true;
@@ -86,6 +103,7 @@ class TestSink final : public Sink {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Event> events_;
+    std::map<std::string, std::pair<Status, std::uint32_t>> stored_;  // With the attempt's number.
     Role role_ = Role::kFollower;
 };
 
@@ -195,7 +213,7 @@ class TestScheduler {
   public:
     explicit TestScheduler(TestSchedulerOptions options = {})
         : hub_(options.events),
-          store_(options.database),
+          store_(options.database, [this](auto work) { PostToStore(std::move(work)); }),
           runtime_(node_loop_.io()),
           statistics_(runtime_, store_, options.statistics),
           delivery_(runtime_, std::move(options.channels), std::move(options.tell)),
@@ -234,6 +252,7 @@ class TestScheduler {
         forward_client_->Close();
         server_.reset();
         http_loop_.Join();
+        store_loop_.Join();
         node_loop_.Join();
     }
 
@@ -247,12 +266,10 @@ class TestScheduler {
 
     // For a follower: until it knows where the leader is.
     void AwaitLeaderKnown() {
-        for (int i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(sink_.AwaitThat([&] {
             const NodeStatus status = node_->status();
-            if (status.leader && !status.leader->address.empty()) return;
-            std::this_thread::sleep_for(10ms);
-        }
-        FAIL() << "nobody leads";
+            return status.leader && !status.leader->address.empty();
+        })) << "nobody leads";
     }
 
     std::string address() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
@@ -340,6 +357,13 @@ class TestScheduler {
         }
     };
 
+    // What a node learns from the store it knows before the nudge, which is posted behind it.
+    void PostToStore(std::move_only_function<void()> work) {
+        boost::asio::post(store_loop_.io(), [this, work = std::move(work)]() mutable {
+            work();
+            boost::asio::post(node_loop_.io(), [this] { sink_.Nudge(); });
+        });
+    }
     static bool HasType(const HttpHeaderList& headers) {
         for (const auto& [name, value] : headers) {
             if (EqualsIgnoringCase(name, "Content-Type")) return true;
@@ -378,6 +402,7 @@ class TestScheduler {
     MemoryStore store_;
     LoopThread node_loop_;
     LoopThread http_loop_;
+    LoopThread store_loop_;
     AsioRuntime runtime_;
     Statistics statistics_;
     Delivery delivery_;

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "base/json.h"
-#include "cli/client.h"
 #include "cli/output.h"
+#include "cli/parts.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -22,16 +22,10 @@ Colour ColourOfAlert(std::string_view state, std::string_view severity) {
     return severity == "info" ? Colour::kYellow : Colour::kRed;
 }
 
-// Prints the answer as it is with --json; else gives it to be shown.
-bool PrintedAsJson(const AlertsOptions& options, const ClientAnswer& answer) {
-    if (options.client.json) std::printf("%s\n", answer.body.c_str());
-    return options.client.json;
-}
-
 Result<int> ListAlerts(Client& client, const AlertsOptions& options) {
     const auto page = client.Get(WithQuery("/api/v1/alerts", {{"state", options.state}}));
     if (!page) return std::unexpected(page.error());
-    if (PrintedAsJson(options, *page)) return kOk;
+    if (PrintedAsJson(options.client, *page)) return kOk;
     Table table({"ID", "STATE", "SEVERITY", "RULE", "SINCE", "SEEN BY", "MESSAGE"});
     for (const auto* alert : ListMember(page->value, "items")) {
         const std::string state = Member(*alert, "state");
@@ -54,7 +48,7 @@ Result<int> ListAlerts(Client& client, const AlertsOptions& options) {
 Result<int> Rules(Client& client, const AlertsOptions& options) {
     const auto page = client.Get("/api/v1/alert-rules");
     if (!page) return std::unexpected(page.error());
-    if (PrintedAsJson(options, *page)) return kOk;
+    if (PrintedAsJson(options.client, *page)) return kOk;
     Table table({"NAME", "STATE", "SEVERITY", "CONDITION", "VALUE", "SILENCED UNTIL"});
     for (const auto* rule : ListMember(page->value, "items")) {
         const bool enabled = Member(*rule, "enabled") == "true";
@@ -78,7 +72,7 @@ Result<int> Acknowledge(Client& client, const AlertsOptions& options) {
     AppendJson(body, request);
     const auto done = client.Post(PathOf("alerts", options.id, "acknowledge"), std::move(body));
     if (!done) return std::unexpected(done.error());
-    if (!PrintedAsJson(options, *done)) std::printf("%s acknowledged\n", options.id.c_str());
+    if (!PrintedAsJson(options.client, *done)) std::printf("%s acknowledged\n", options.id.c_str());
     return kOk;
 }
 
@@ -87,7 +81,7 @@ Result<int> Silence(Client& client, const AlertsOptions& options) {
     AppendJson(body, boost::json::object{{"duration", options.duration}});
     const auto done = client.Post(PathOf("alert-rules", options.id, "silence"), std::move(body));
     if (!done) return std::unexpected(done.error());
-    if (PrintedAsJson(options, *done)) return kOk;
+    if (PrintedAsJson(options.client, *done)) return kOk;
     std::printf("%s is silent until %s\n", options.id.c_str(),
                 ShortTime(Member(done->value, "silenced_until")).c_str());
     return kOk;
@@ -97,7 +91,8 @@ Result<int> Unsilence(Client& client, const AlertsOptions& options) {
     const auto done =
         client.Call(HttpMethod::kDelete, PathOf("alert-rules", options.id, "silence"));
     if (!done) return std::unexpected(done.error());
-    if (!PrintedAsJson(options, *done)) std::printf("%s is told again\n", options.id.c_str());
+    if (!PrintedAsJson(options.client, *done))
+        std::printf("%s is told again\n", options.id.c_str());
     return kOk;
 }
 
@@ -105,7 +100,7 @@ Result<int> Test(Client& client, const AlertsOptions& options) {
     const auto done = client.Post(PathOf("alert-channels", options.id, "test"));
     if (!done) return std::unexpected(done.error());
     const bool ok = Member(done->value, "ok") == "true";
-    if (PrintedAsJson(options, *done)) return ok ? kOk : kFailed;
+    if (PrintedAsJson(options.client, *done)) return ok ? kOk : kFailed;
     if (!ok) {
         return Fail(ErrorCode::kUnavailable,
                     options.id + " was not told: " + Clean(Member(done->value, "error")));
@@ -117,46 +112,31 @@ Result<int> Test(Client& client, const AlertsOptions& options) {
 }  // namespace
 
 void AddAlerts(CLI::App& app, Context& context) {
-    auto options = std::make_shared<AlertsOptions>();
-    CLI::App* alerts = app.add_subcommand("alerts", "Alerts; alone it lists what is wrong now");
-    options->client.Add(*alerts);
-    using Body = Result<int> (*)(Client&, const AlertsOptions&);
-    const auto add = [&](const char* name, const char* help, Body body) {
-        CLI::App* part = alerts->add_subcommand(name, help);
-        part->fallthrough();
-        part->callback([options, &context, body] {
-            context.exit =
-                WithClient(options->client, [&](Client& client) { return body(client, *options); });
-        });
-        return part;
-    };
-    add("list", "Lists alerts", ListAlerts)
-        ->add_option("--state", options->state,
+    PartedCommand<AlertsOptions> alerts(
+        app, context, {"alerts", "Alerts; alone it lists what is wrong now"}, ListAlerts);
+    AlertsOptions& options = alerts.options();
+    alerts.Add({"list", "Lists alerts"}, ListAlerts)
+        ->add_option("--state", options.state,
                      "pending, firing, resolved or all [pending and firing]");
-    add("rules", "Lists the rules and what they see", Rules);
-    CLI::App* seen = add("ack", "Says that somebody looks after it", Acknowledge);
-    seen->add_option("id", options->id, "Alert, as listed")->required();
-    seen->add_option("--note", options->note, "What others should know");
-    CLI::App* silence = add("silence", "Tells nobody about a rule for a while", Silence);
-    silence->add_option("rule", options->id, "Rule, as listed")->required();
-    silence->add_option("--for", options->duration, "How long [1h]");
-    add("unsilence", "Tells about a rule again", Unsilence)
-        ->add_option("rule", options->id, "Rule, as listed")
+    alerts.Add({"rules", "Lists the rules and what they see"}, Rules);
+    CLI::App* seen = alerts.Add({"ack", "Says that somebody looks after it"}, Acknowledge);
+    seen->add_option("id", options.id, "Alert, as listed")->required();
+    seen->add_option("--note", options.note, "What others should know");
+    CLI::App* silence = alerts.Add({"silence", "Tells nobody about a rule for a while"}, Silence);
+    silence->add_option("rule", options.id, "Rule, as listed")->required();
+    silence->add_option("--for", options.duration, "How long [1h]");
+    alerts.Add({"unsilence", "Tells about a rule again"}, Unsilence)
+        ->add_option("rule", options.id, "Rule, as listed")
         ->required();
-    add("test", "Tells a channel that this is a test", Test)
-        ->add_option("channel", options->id, "Channel, as in alerts.channels")
+    alerts.Add({"test", "Tells a channel that this is a test"}, Test)
+        ->add_option("channel", options.id, "Channel, as in alerts.channels")
         ->required();
-    alerts->footer(
+    alerts.command().footer(
         "examples:\n"
         "  takt alerts\n"
         "  takt alerts list --state all\n"
         "  takt alerts ack 0gk3v7m2d9xqa --note 'on my way'\n"
         "  takt alerts silence no_online_workers --for 2h\n");
-    alerts->callback([alerts, options, &context] {
-        if (!alerts->get_subcommands().empty()) return;
-        context.exit = WithClient(options->client,
-                                  [&](Client& client) { return ListAlerts(client, *options); });
-    });
 }
 
 }  // namespace takt::internal::cli

@@ -63,6 +63,7 @@ void AddRetry(CLI::App& app, Context& context);
 void AddTrigger(CLI::App& app, Context& context);
 void AddTasks(CLI::App& app, Context& context);
 void AddWorkers(CLI::App& app, Context& context);
+void AddExecutors(CLI::App& app, Context& context);
 void AddQueues(CLI::App& app, Context& context);
 void AddStatus(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);

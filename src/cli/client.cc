@@ -1,9 +1,12 @@
 #include "cli/client.h"
 
+#include <cstdio>
+
 #include "base/json.h"
 #include "takt/version.h"
 
 namespace takt::internal::cli {
+
 void ClientOptions::Add(CLI::App& command) {
     command
         .add_option("--server", server,
@@ -45,8 +48,9 @@ Result<Client> Client::Open(const ClientOptions& options) {
     return std::unexpected(std::move(error));
 }
 
-Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, std::string body) {
-    auto answer = remote_.Call(method, path, body);
+Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, std::string body,
+                                  const HttpHeaderList& more) {
+    auto answer = remote_.Call(method, path, body, more);
     if (!answer) return std::unexpected(answer.error());
     ClientAnswer good{.status = answer->status, .body = std::move(answer->body)};
     if (!good.body.empty() && !answer->content_type.starts_with("text/csv")) {
@@ -55,6 +59,11 @@ Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, st
         good.value = std::move(*value);
     }
     return good;
+}
+
+bool PrintedAsJson(const ClientOptions& options, const ClientAnswer& answer) {
+    if (options.json && !answer.body.empty()) std::printf("%s\n", answer.body.c_str());
+    return options.json;
 }
 
 }  // namespace takt::internal::cli

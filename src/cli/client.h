@@ -40,7 +40,8 @@ class Client {
     static Result<Client> Open(const ClientOptions& options);
 
     // As Remote::Call.
-    Result<ClientAnswer> Call(HttpMethod method, const std::string& path, std::string body = {});
+    Result<ClientAnswer> Call(HttpMethod method, const std::string& path, std::string body = {},
+                              const HttpHeaderList& more = {});
     Result<ClientAnswer> Get(const std::string& path) { return Call(HttpMethod::kGet, path); }
     Result<ClientAnswer> Post(const std::string& path, std::string body = {}) {
         return Call(HttpMethod::kPost, path, std::move(body));
@@ -56,6 +57,9 @@ class Client {
     explicit Client(Remote remote) : remote_(std::move(remote)) {}
     Remote remote_;
 };
+
+// Prints the answer as the server wrote it, if --json asks for that; else somebody has to show it.
+bool PrintedAsJson(const ClientOptions& options, const ClientAnswer& answer);
 
 // Runs a command's body with an open client; prints its error and gives the exit code.
 template <typename Body>

@@ -34,12 +34,11 @@ Result<int> ChangeMatching(Client& client, const ExecutionActionOptions& options
     AppendJson(body, filter);
     const auto answer = client.Post("/api/v1/executions/" + options.action, std::move(body));
     if (!answer) return std::unexpected(answer.error());
-    if (options.client.json) {
-        std::printf("%s\n", answer->body.c_str());
-        return kOk;
+    const std::string changed = Member(answer->value, "changed");
+    const std::string matched = Member(answer->value, "matched");
+    if (!PrintedAsJson(options.client, *answer)) {
+        std::printf("%s of %s\n", changed.c_str(), matched.c_str());
     }
-    std::printf("%s of %s\n", Member(answer->value, "changed").c_str(),
-                Member(answer->value, "matched").c_str());
     for (const auto* item : ListMember(answer->value, "items")) {
         const auto* problem = FindMember(*item, "problem");
         if (!problem) continue;
@@ -47,9 +46,11 @@ Result<int> ChangeMatching(Client& client, const ExecutionActionOptions& options
                      Member(*problem, "detail").c_str());
     }
     if (Member(answer->value, "more") == "true") {
-        std::fprintf(stderr, "there are more that match; run it again\n");
+        std::fprintf(
+            stderr, "only the first %s were taken, as --limit says; more may match: run it again\n",
+            matched.c_str());
     }
-    return kOk;
+    return changed == matched ? kOk : kFailed;
 }
 
 Result<int> Change(Client& client, const ExecutionActionOptions& options) {

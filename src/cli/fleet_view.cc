@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/json/object.hpp>
+#include <cstdio>
 
 namespace takt::internal::cli {
 namespace {
@@ -39,6 +40,22 @@ Table WorkerTable(const boost::json::value& page) {
     return table;
 }
 
+Table ExecutorTable(const boost::json::value& page) {
+    Table table({"ID", "NAME", "STATUS", "RUNNING", "CIRCUIT", "TYPES", "URL", "SEEN", "REASON"});
+    const auto or_dash = [](std::string text) { return text.empty() ? "-" : text; };
+    for (const auto* executor : ListMember(page, "items")) {
+        const std::string status = Member(*executor, "status");
+        table.Add({Member(*executor, "id"), Clean(Member(*executor, "name"), 30),
+                   Cell(status, ColourOf(status)),
+                   Member(*executor, "running") + "/" + Member(*executor, "capacity"),
+                   or_dash(Member(*executor, "circuit")), Joined(*executor, "types"),
+                   Clean(Member(*executor, "base_url"), 60),
+                   ShortTime(Member(*executor, "seen_at")),
+                   or_dash(Clean(Member(*executor, "status_reason"), 60))});
+    }
+    return table;
+}
+
 Table QueueTable(const boost::json::value& page) {
     Table table({"QUEUE", "STATE", "WAITING", "WORKING", "OLDEST", "CONCURRENCY", "RATE"});
     for (const auto* queue : ListMember(page, "items")) {
@@ -56,6 +73,28 @@ Table QueueTable(const boost::json::value& page) {
                                        : "-"});
     }
     return table;
+}
+
+Result<int> ShowPage(const ClientOptions& options, const Result<ClientAnswer>& page,
+                     Table (*table_of)(const boost::json::value&), const char* none) {
+    if (!page) return std::unexpected(page.error());
+    if (PrintedAsJson(options, *page)) return kOk;
+    const Table table = table_of(page->value);
+    if (table.empty()) {
+        std::fprintf(stderr, "%s\n", none);
+    } else {
+        table.Print();
+    }
+    return kOk;
+}
+
+Result<int> ShowChange(const ClientOptions& options, const std::string& id,
+                       const Result<ClientAnswer>& answer) {
+    if (!answer) return std::unexpected(answer.error());
+    if (PrintedAsJson(options, *answer)) return kOk;
+    const std::string status = Member(answer->value, "status");
+    std::printf("%s %s\n", id.c_str(), status.empty() ? "removed" : status.c_str());
+    return kOk;
 }
 
 std::string StatusText(const boost::json::value& status) {

@@ -72,6 +72,7 @@ Colour ColourOf(std::string_view status) {
     if (status == "failed" || status == "offline") return Colour::kRed;
     if (status == "running") return Colour::kBlue;
     if (status == "retrying" || status == "draining" || status == "paused") return Colour::kYellow;
+    if (status == "maintenance") return Colour::kYellow;
     if (status == "cancelled" || status == "skipped") return Colour::kDim;
     return Colour::kNone;
 }
@@ -187,6 +188,18 @@ std::string Fields(const std::vector<std::pair<std::string, Cell>>& fields) {
                Paint(value.text, value.colour) + "\n";
     }
     return out;
+}
+
+std::string ObjectText(const boost::json::value& object) {
+    std::vector<std::pair<std::string, Cell>> fields;
+    const auto* members = object.if_object();
+    if (!members) return {};
+    for (const auto& member : *members) {
+        std::string name(member.key());
+        std::string text = Clean(Member(object, name), 500);
+        if (!text.empty()) fields.emplace_back(std::move(name), Cell(std::move(text)));
+    }
+    return Fields(fields);
 }
 
 }  // namespace takt::internal::cli

@@ -68,5 +68,7 @@ std::string TimeBetween(std::string_view from, std::string_view to);
 
 // Name, value; one per line.
 std::string Fields(const std::vector<std::pair<std::string, Cell>>& fields);
+// The same of every member of an object that has a value.
+std::string ObjectText(const boost::json::value& object);
 
 }  // namespace takt::internal::cli

@@ -3,9 +3,8 @@
 #include <cstdio>
 
 #include "base/json.h"
-#include "cli/client.h"
 #include "cli/fleet_view.h"
-#include "cli/output.h"
+#include "cli/parts.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -17,25 +16,9 @@ struct QueuesOptions {
     std::string rate;
 };
 
-Result<int> ShowList(const QueuesOptions& options, const Result<ClientAnswer>& page) {
-    if (!page) return std::unexpected(page.error());
-    if (options.client.json) {
-        std::printf("%s\n", page->body.c_str());
-        return kOk;
-    }
-    const Table table = QueueTable(page->value);
-    if (table.empty())
-        std::fprintf(stderr, "there are no queues; a task's first submit makes one\n");
-    if (!table.empty()) table.Print();
-    return kOk;
-}
-
 Result<int> ShowOne(const QueuesOptions& options, const Result<ClientAnswer>& answer) {
     if (!answer) return std::unexpected(answer.error());
-    if (options.client.json) {
-        std::printf("%s\n", answer->body.c_str());
-        return kOk;
-    }
+    if (PrintedAsJson(options.client, *answer)) return kOk;
     boost::json::object page;
     page["items"] = boost::json::array{answer->value};
     QueueTable(page).Print();
@@ -43,7 +26,8 @@ Result<int> ShowOne(const QueuesOptions& options, const Result<ClientAnswer>& an
 }
 
 Result<int> ListQueues(Client& client, const QueuesOptions& options) {
-    return ShowList(options, client.Get("/api/v1/queues"));
+    return ShowPage(options.client, client.Get("/api/v1/queues"), QueueTable,
+                    "there are no queues; a task's first submit makes one");
 }
 
 // "none" takes a limit away; a flag that is not given changes nothing.
@@ -80,48 +64,33 @@ Result<int> Limit(Client& client, const QueuesOptions& options) {
 }  // namespace
 
 void AddQueues(CLI::App& app, Context& context) {
-    auto options = std::make_shared<QueuesOptions>();
-    CLI::App* queues = app.add_subcommand("queues", "Queues; alone it lists them");
-    options->client.Add(*queues);
-    using Body = Result<int> (*)(Client&, const QueuesOptions&);
-    const auto add = [&](const char* name, const char* help, Body body) {
-        CLI::App* part = queues->add_subcommand(name, help);
-        part->fallthrough();
-        part->callback([options, &context, body] {
-            context.exit =
-                WithClient(options->client, [&](Client& client) { return body(client, *options); });
-        });
-        return part;
-    };
-    const auto add_named = [&](const char* name, const char* help, Body body) {
-        CLI::App* part = add(name, help, body);
-        part->add_option("name", options->name, "Queue")->required();
-        return part;
-    };
-    add("list", "Lists queues", ListQueues);
-    add_named("get", "Shows a queue", [](Client& client, const QueuesOptions& given) {
-        return ShowOne(given, client.Get(PathOf("queues", given.name)));
-    });
-    add_named("pause", "Starts nothing more of it", [](Client& client, const QueuesOptions& given) {
-        return ShowOne(given, client.Post(PathOf("queues", given.name, "pause")));
-    });
-    add_named("resume", "Starts what waits in it again",
-              [](Client& client, const QueuesOptions& given) {
-                  return ShowOne(given, client.Post(PathOf("queues", given.name, "resume")));
-              });
-    CLI::App* limit = add_named("limit", "Sets its limits", Limit);
-    limit->add_option("--concurrency", options->concurrency, "How many may run at once, or none");
-    limit->add_option("--rate", options->rate, "How many may start per time: 100/1s, or none");
-    queues->footer(
+    PartedCommand<QueuesOptions> queues(app, context, {"queues", "Queues; alone it lists them"},
+                                        ListQueues);
+    QueuesOptions& options = queues.options();
+    queues.Add({"list", "Lists queues"}, ListQueues);
+    CLI::App* limit = queues.Add({"limit", "Sets its limits"}, Limit);
+    CLI::App* const named[] = {
+        queues.Add({"get", "Shows a queue"},
+                   [](Client& client, const QueuesOptions& given) {
+                       return ShowOne(given, client.Get(PathOf("queues", given.name)));
+                   }),
+        queues.Add({"pause", "Starts nothing more of it"},
+                   [](Client& client, const QueuesOptions& given) {
+                       return ShowOne(given, client.Post(PathOf("queues", given.name, "pause")));
+                   }),
+        queues.Add({"resume", "Starts what waits in it again"},
+                   [](Client& client, const QueuesOptions& given) {
+                       return ShowOne(given, client.Post(PathOf("queues", given.name, "resume")));
+                   }),
+        limit};
+    for (CLI::App* part : named) part->add_option("name", options.name, "Queue")->required();
+    limit->add_option("--concurrency", options.concurrency, "How many may run at once, or none");
+    limit->add_option("--rate", options.rate, "How many may start per time: 100/1s, or none");
+    queues.command().footer(
         "examples:\n"
         "  takt queues\n"
         "  takt queues pause images\n"
         "  takt queues limit images --concurrency 10 --rate 100/1s\n");
-    queues->callback([queues, options, &context] {
-        if (!queues->get_subcommands().empty()) return;
-        context.exit = WithClient(options->client,
-                                  [&](Client& client) { return ListQueues(client, *options); });
-    });
 }
 
 }  // namespace takt::internal::cli

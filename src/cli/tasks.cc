@@ -1,11 +1,13 @@
 // takt tasks and takt trigger: recurring tasks.
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/json.h"
-#include "cli/client.h"
 #include "cli/execution_view.h"
 #include "cli/output.h"
+#include "cli/parts.h"
+#include "cli/task_flags.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -21,6 +23,8 @@ struct TasksOptions {
     std::string payload;
     bool force = false;
     bool wait = false;
+    std::string type;
+    TaskFlags flags;
 };
 
 std::string ScheduleOf(const boost::json::value& task) {
@@ -40,10 +44,7 @@ Result<int> ListTasks(Client& client, const TasksOptions& options) {
                                                {"limit", std::to_string(options.limit)},
                                                {"cursor", options.cursor}}));
     if (!page) return std::unexpected(page.error());
-    if (options.client.json) {
-        std::printf("%s\n", page->body.c_str());
-        return kOk;
-    }
+    if (PrintedAsJson(options.client, *page)) return kOk;
     Table table({"ID", "NAME", "TYPE", "SCHEDULE", "STATE", "FIRES", "MISSED", "LAST", "NEXT"});
     for (const auto* task : ListMember(page->value, "items")) {
         const bool enabled = Member(*task, "enabled") != "false";
@@ -65,22 +66,10 @@ Result<int> ListTasks(Client& client, const TasksOptions& options) {
     return kOk;
 }
 
-std::string TaskText(const boost::json::value& task) {
-    std::vector<std::pair<std::string, Cell>> fields;
-    for (const auto& member : task.as_object()) {
-        const std::string name(member.key());
-        std::string text = Clean(Member(task, name), 500);
-        if (!text.empty()) fields.emplace_back(name, Cell(std::move(text)));
-    }
-    return Fields(fields);
-}
-
 Result<int> Show(const TasksOptions& options, Result<ClientAnswer> answer) {
     if (!answer) return std::unexpected(answer.error());
-    if (options.client.json) {
-        if (!answer->body.empty()) std::printf("%s\n", answer->body.c_str());
-    } else if (answer->value.is_object()) {
-        std::fputs(TaskText(answer->value).c_str(), stdout);
+    if (!PrintedAsJson(options.client, *answer)) {
+        std::fputs(ObjectText(answer->value).c_str(), stdout);
     }
     return kOk;
 }
@@ -90,6 +79,48 @@ Result<int> Delete(Client& client, const TasksOptions& options) {
     if (!answer) return std::unexpected(answer.error());
     if (!options.client.json) std::printf("%s deleted\n", options.id.c_str());
     return kOk;
+}
+
+// A task has one schedule: one of another kind takes its place.
+void ReplaceSchedule(boost::json::object& change, const boost::json::value& task) {
+    static constexpr std::pair<const char*, const char*> kKinds[] = {
+        {"cron_expression", "cron"},
+        {"interval", "every"},
+        {"interval_after_end", "every_after_end"}};
+    const auto given = [&](const auto& kind) {
+        for (const char* name : {kind.first, kind.second}) {
+            const auto* value = change.if_contains(name);
+            if (value && !value->is_null()) return true;
+        }
+        return false;
+    };
+    if (std::ranges::none_of(kKinds, given)) return;
+    for (const auto& kind : kKinds) {
+        if (!given(kind) && FindMember(task, kind.first)) change[kind.first] = nullptr;
+    }
+}
+
+Result<int> Update(Client& client, const TasksOptions& options) {
+    auto change = options.flags.ToJson();
+    if (!change) return std::unexpected(change.error());
+    if (!options.type.empty()) (*change)["type"] = options.type;
+    if (change->empty()) {
+        return Fail(ErrorCode::kInvalid, "give what to change, such as --cron or --priority");
+    }
+    const std::string path = PathOf("tasks", options.id);
+    const auto task = client.Get(path);
+    if (!task) return std::unexpected(task.error());
+    if (!FindMember(task->value, "enabled")) {
+        return Fail(ErrorCode::kConflict,
+                    options.id + " runs once and cannot be changed; cancel it and submit another");
+    }
+    ReplaceSchedule(*change, task->value);
+    std::string body;
+    AppendJson(body, *change);
+    // What is changed is what was looked at.
+    const std::string version = "\"" + Member(task->value, "version") + "\"";
+    return Show(options,
+                client.Call(HttpMethod::kPatch, path, std::move(body), {{"If-Match", version}}));
 }
 
 Result<int> Preview(Client& client, const TasksOptions& options) {
@@ -108,10 +139,7 @@ Result<int> Preview(Client& client, const TasksOptions& options) {
         answer = client.Post("/api/v1/tasks/preview", std::move(body));
     }
     if (!answer) return std::unexpected(answer.error());
-    if (options.client.json) {
-        std::printf("%s\n", answer->body.c_str());
-        return kOk;
-    }
+    if (PrintedAsJson(options.client, *answer)) return kOk;
     std::printf("%s\n", Member(answer->value, "description").c_str());
     for (const auto* fire : ListMember(answer->value, "fires")) {
         if (const auto* time = fire->if_string()) {
@@ -150,20 +178,6 @@ Result<int> Trigger(Client& client, const TasksOptions& options) {
     return options.wait ? ExitOfOutcome(answer->value) : kOk;
 }
 
-using Body = Result<int> (*)(Client&, const TasksOptions&);
-
-// A command under `takt tasks`; connection flags may stand before or after its name.
-CLI::App* AddPart(CLI::App& tasks, Context& context, const std::shared_ptr<TasksOptions>& options,
-                  std::pair<const char*, const char*> name_and_help, Body body) {
-    CLI::App* part = tasks.add_subcommand(name_and_help.first, name_and_help.second);
-    part->fallthrough();
-    part->callback([options, &context, body] {
-        context.exit =
-            WithClient(options->client, [&](Client& client) { return body(client, *options); });
-    });
-    return part;
-}
-
 void AddFilters(CLI::App& command, TasksOptions& options) {
     command.add_option("--name", options.name, "Only tasks whose name contains this");
     command.add_option("-n,--limit", options.limit, "How many")
@@ -175,46 +189,42 @@ void AddFilters(CLI::App& command, TasksOptions& options) {
 }  // namespace
 
 void AddTasks(CLI::App& app, Context& context) {
-    auto options = std::make_shared<TasksOptions>();
-    CLI::App* tasks = app.add_subcommand("tasks", "Recurring tasks; alone it lists them");
-    options->client.Add(*tasks);
-    AddFilters(*tasks, *options);
-    AddPart(*tasks, context, options, {"list", "Lists recurring tasks"}, ListTasks);
-    const auto with_id = [&](CLI::App* part) {
-        part->add_option("id", options->id, "Task")->required();
-    };
-    with_id(AddPart(*tasks, context, options, {"get", "Shows a task"},
-                    [](Client& client, const TasksOptions& given) {
-                        return Show(given, client.Get(PathOf("tasks", given.id)));
-                    }));
-    with_id(AddPart(*tasks, context, options,
-                    {"delete", "Deletes a recurring task, or cancels one that runs once"}, Delete));
-    with_id(AddPart(*tasks, context, options, {"pause", "Stops its fires"},
-                    [](Client& client, const TasksOptions& given) {
-                        return Show(given, client.Post(PathOf("tasks", given.id, "pause")));
-                    }));
-    with_id(AddPart(*tasks, context, options, {"resume", "Resumes its fires"},
-                    [](Client& client, const TasksOptions& given) {
-                        return Show(given, client.Post(PathOf("tasks", given.id, "resume")));
-                    }));
+    PartedCommand<TasksOptions> tasks(app, context,
+                                      {"tasks", "Recurring tasks; alone it lists them"}, ListTasks);
+    TasksOptions& options = tasks.options();
+    AddFilters(tasks.command(), options);
+    tasks.Add({"list", "Lists recurring tasks"}, ListTasks);
+    CLI::App* update = tasks.Add({"update", "Changes a recurring task"}, Update);
+    CLI::App* const named[] = {
+        tasks.Add({"get", "Shows a task"},
+                  [](Client& client, const TasksOptions& given) {
+                      return Show(given, client.Get(PathOf("tasks", given.id)));
+                  }),
+        update,
+        tasks.Add({"delete", "Deletes a recurring task, or cancels one that runs once"}, Delete),
+        tasks.Add({"pause", "Stops its fires"},
+                  [](Client& client, const TasksOptions& given) {
+                      return Show(given, client.Post(PathOf("tasks", given.id, "pause")));
+                  }),
+        tasks.Add({"resume", "Resumes its fires"}, [](Client& client, const TasksOptions& given) {
+            return Show(given, client.Post(PathOf("tasks", given.id, "resume")));
+        })};
+    for (CLI::App* part : named) part->add_option("id", options.id, "Task")->required();
+    update->add_option("--type", options.type, "Which handler runs it");
+    options.flags.Add(*update, TaskFlags::Purpose::kChange);
     CLI::App* preview =
-        AddPart(*tasks, context, options,
-                {"preview", "When a task fires, or would with a schedule"}, Preview);
-    preview->add_option("id", options->id, "Task; without it, --cron or --every");
-    preview->add_option("--cron", options->cron, "Cron expression");
-    preview->add_option("--every", options->every, "Interval");
-    preview->add_option("--timezone", options->timezone, "Of --cron [UTC]");
-    preview->add_option("-c,--count", options->count, "How many fires")->capture_default_str();
-    tasks->footer(
+        tasks.Add({"preview", "When a task fires, or would with a schedule"}, Preview);
+    preview->add_option("id", options.id, "Task; without it, --cron or --every");
+    preview->add_option("--cron", options.cron, "Cron expression");
+    preview->add_option("--every", options.every, "Interval");
+    preview->add_option("--timezone", options.timezone, "Of --cron [UTC]");
+    preview->add_option("-c,--count", options.count, "How many fires")->capture_default_str();
+    tasks.command().footer(
         "examples:\n"
         "  takt tasks\n"
         "  takt tasks pause nightly\n"
+        "  takt tasks update nightly --cron '0 3 * * *' --timeout 10m\n"
         "  takt tasks preview --cron '0 2 * * MON' --timezone Europe/Berlin\n");
-    tasks->callback([tasks, options, &context] {
-        if (!tasks->get_subcommands().empty()) return;
-        context.exit = WithClient(options->client,
-                                  [&](Client& client) { return ListTasks(client, *options); });
-    });
 }
 
 void AddTrigger(CLI::App& app, Context& context) {

@@ -85,8 +85,10 @@ void Engine::On(SetStrategy& set) {
 
 void Engine::On(SetQueue& set) {
     Queue& queue = lanes_.QueueOf(set.queue);
-    const QueueLimits& limits = set.limits;
-    queue.limits = limits;
+    QueueLimits& limits = queue.limits;
+    limits.paused = set.paused.value_or(limits.paused);
+    limits.working_max = set.working_max.value_or(limits.working_max);
+    limits.rate = set.rate.value_or(limits.rate);
     queue.pace.Set(limits.rate, now_.steady);
     const bool plain = !limits.paused && limits.working_max == 0 && limits.rate.count == 0;
     const std::string value =

@@ -196,6 +196,23 @@ TEST_F(GateTest, APausedQueueStartsNothingAndDelaysNoOther) {
     EXPECT_FALSE(store.settings.contains(Text("queue/slow")));
 }
 
+// Two operators at once: one pauses a queue for a repair, the other sets how fast it may start.
+TEST_F(GateTest, AChangeOfOneLimitOfAQueueLeavesTheOthers) {
+    At(0s, Limit("slow", {.working_max = 2}));
+    At(0s, SetQueue{.queue = Text("slow"), .paused = true});
+    At(0s, SetQueue{.queue = Text("slow"), .rate = RateLimit{.count = 5, .per = 1s}});
+    EXPECT_EQ(store.settings.at(Text("queue/slow")), "1 2 5 1000");
+    At(0s, Join({.id = "a", .capacity = 10}));
+    for (const std::string id : {"x", "y", "z"}) At(0s, Once({.id = id, .queue = "slow"}));
+    EXPECT_EQ(CodeOf("x"), "queue_paused");
+    At(1s, SetQueue{.queue = Text("slow"), .paused = false});
+    EXPECT_EQ(HandOf("a"), 2u);
+    At(2s, SetQueue{.queue = Text("slow"), .working_max = 0});
+
+    EXPECT_EQ(HandOf("a"), 3u);
+    EXPECT_EQ(store.settings.at(Text("queue/slow")), "0 0 5 1000");
+}
+
 TEST_F(GateTest, AQueueRunsNoMoreThanItMay) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Limit("slow", {.working_max = 2}));

@@ -275,7 +275,7 @@ Trigger History::TriggerOf(const std::string& task, std::string payload, bool fo
     return {++request_, TaskId(Text(task)), Text(payload), force};
 }
 SetQueue History::Limit(const std::string& queue, QueueLimits limits) {
-    return {++request_, Text(queue), limits};
+    return {++request_, Text(queue), limits.paused, limits.working_max, limits.rate};
 }
 SetStrategy History::Use(Strategy strategy, std::string name, bool reset) {
     return {++request_, strategy, Text(name), reset};

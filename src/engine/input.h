@@ -87,16 +87,20 @@ struct Trigger {
     bool force = false;
 };
 
-// What an operator says of a queue; remembered by the next leader. Replies with nothing.
+// What an operator says of a queue.
 struct QueueLimits {
     bool paused = false;
     std::uint32_t working_max = 0;  // Scheduled and running at once; 0 is no limit.
     RateLimit rate;
 };
+// Changes the limits of a queue; remembered by the next leader. What is not given stays as it is:
+// of two changes at once neither undoes the other. Replies with nothing.
 struct SetQueue {
     RequestId request = 0;
     Text queue;
-    QueueLimits limits;
+    std::optional<bool> paused;
+    std::optional<std::uint32_t> working_max;
+    std::optional<RateLimit> rate;
 };
 
 // Keeps a named value that the engine itself does not read (access tokens, alert rules) under the

@@ -98,8 +98,9 @@ Result<Remote> Remote::Open(RemoteOptions options) {
 }
 
 Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
-                                  const std::string& body) {
-    HttpHeaderList headers = {{"Accept", "application/json"}};
+                                  const std::string& body, const HttpHeaderList& more) {
+    HttpHeaderList headers = more;
+    headers.emplace_back("Accept", "application/json");
     if (!options_.token.empty()) headers.emplace_back("Authorization", "Bearer " + options_.token);
     if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
     Error last{ErrorCode::kUnavailable, {}, {}};

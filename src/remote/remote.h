@@ -38,8 +38,10 @@ class Remote {
 
     // kUnavailable when no server could be reached, or none could do it now; kUnknown when one was
     // reached, and did not answer, or not with a scheduler's word that nothing was done: it may
-    // have done what was asked, and nobody else is asked. A refusal is RefusalOf.
-    Result<RemoteAnswer> Call(HttpMethod method, const std::string& path, const std::string& body);
+    // have done what was asked, and nobody else is asked. A refusal is RefusalOf. `more` are
+    // headers beside those that every call has.
+    Result<RemoteAnswer> Call(HttpMethod method, const std::string& path, const std::string& body,
+                              const HttpHeaderList& more = {});
 
     // Reads an answer without an end piece by piece, until the server or `sink` ends it. `last_id`
     // is that of the last event seen, or empty. Errors as Call; kUnknown also for a connection that

@@ -1,7 +1,10 @@
 """What a newcomer and a script do with the command line, against one scheduler with its worker."""
+import http.server
+import json
 import pathlib
 import socket
 import subprocess
+import threading
 import unittest
 
 from harness import QUICK, TaktTest, until
@@ -92,6 +95,81 @@ class Commands(TaktTest):
         self.assertIn("2", self.takt("tasks", "preview", "--cron", "0 2 * * *", "--count", "2"))
         self.assertTrue(self.refused(2, "tasks", "preview", "--cron", "61 * * * *"))
 
+    def test_a_recurring_task_is_changed_where_it_is_wrong_and_nowhere_else(self):
+        # A nightly job needs more time, another input, and in the end another schedule.
+        self.takt("submit", "echo", "1", "--cron", "0 2 * * *", "--timezone", "Asia/Shanghai", "--id",
+                  "nightly", "--retries", "2")
+        self.takt("tasks", "update", "nightly", "--timeout", "10m", "--priority", "high", "--payload",
+                  '{"full": true}')
+        task = self.takt_json("tasks", "get", "nightly")
+        self.assertEqual((task["timeout_seconds"], task["priority"], task["parameters"]),
+                         (600, 7, {"full": True}))
+        self.assertEqual((task["cron_expression"], task["timezone"], task["max_retry"]),
+                         ("0 2 * * *", "Asia/Shanghai", 2))
+        task = self.takt_json("tasks", "update", "nightly", "--every", "10m", "--set", "timeout=null")
+        self.assertEqual(task["interval"], "10m")
+        self.assertNotIn("cron_expression", task)
+        self.assertNotIn("timeout_seconds", task)
+        task = self.takt_json("tasks", "update", "nightly", "--cron", "0 3 * * *", "--type", "noop",
+                              "--field", 'misfire_policy="skip"')
+        self.assertEqual((task["cron_expression"], task["type"], task["misfire_policy"]),
+                         ("0 3 * * *", "noop", "skip"))
+        self.assertNotIn("interval", task)
+
+    def test_a_change_of_a_task_that_cannot_be_made_says_why(self):
+        # Slips of the keyboard, and a task that is not what somebody believes.
+        self.takt("submit", "echo", "--cron", "0 2 * * *", "--id", "nightly")
+        for flag, value, field in [("--priority", "soon", "priority"), ("--retries", "-1", "max_retry"),
+                                   ("--timezone", "Mars/Olympus", "Mars/Olympus"),
+                                   ("--cron", "61 * * * *", "minute"), ("--timeout", "x", "timeout"),
+                                   ("--label", "zone", "--label"), ("--field", "nme=1", "nme"),
+                                   ("--payload", "plain words", "payload")]:
+            with self.subTest(flag=flag):
+                self.assertIn(field, self.refused(2, "tasks", "update", "nightly", flag, value))
+        self.assertIn("--cron", self.refused(2, "tasks", "update", "nightly"))
+        self.assertIn("there is no task", self.refused(3, "tasks", "update", "nobody", "-p", "1"))
+        self.takt("submit", "echo", "--delay", "1h", "--id", "single")
+        self.assertIn("runs once", self.refused(4, "tasks", "update", "single", "-p", "1"))
+
+    def test_a_sweep_that_leaves_some_behind_says_so(self):
+        # A script runs again by filter what cannot be; another ends more than it does at once.
+        self.takt("submit", "noop", "--id", "done", "--queue", "swept", "--wait", "-q")
+        ended = self.run_takt("retry", "--queue", "swept", "--status", "success")
+        self.assertEqual((ended.returncode, ended.stdout), (1, "0 of 1\n"))
+        self.assertIn("done", ended.stderr)
+        ended = self.run_takt("retry", "--queue", "swept", "--status", "success", "--json")
+        self.assertEqual((ended.returncode, json.loads(ended.stdout)["changed"]), (1, 0))
+        for number in range(3):
+            self.takt("submit", "noop", "--id", f"later-{number}", "--queue", "later", "--delay", "1h")
+        ended = self.run_takt("cancel", "--queue", "later", "--limit", "2")
+        self.assertEqual((ended.returncode, ended.stdout), (0, "2 of 2\n"))
+        self.assertIn("more may match", ended.stderr)
+        ended = self.run_takt("cancel", "--queue", "later", "--limit", "2")
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "1 of 1\n", ""))
+
+    def test_an_executor_is_listed_taken_out_of_rotation_and_removed(self):
+        # An operator upgrades a service that is called over HTTP.
+        self.assertIn("docs/executors.md", self.run_takt("executors").stderr)
+        self.post("executors/register", {"name": "billing", "instance_id": "billing-1",
+                                         "base_url": "http://127.0.0.1:9",
+                                         "tasks": [{"task_name": "bill"}]})
+        shown = self.takt("executors")
+        for word in ["billing-1", "online", "bill", "http://127.0.0.1:9", "0/10"]:
+            self.assertIn(word, shown)
+        self.assertEqual(self.takt("executors", "status", "billing-1", "maintenance", "--reason",
+                                   "upgrade"), "billing-1 maintenance\n")
+        self.assertIn("upgrade", self.takt("executors", "list"))
+        row = self.takt_json("executors", "get", "billing-1")
+        self.assertEqual((row["status"], row["status_reason"]), ("maintenance", "upgrade"))
+        self.assertIn("http://127.0.0.1:9", self.takt("executors", "get", "billing-1"))
+        self.assertEqual(self.takt_json("executors", "status", "billing-1", "online")["status"], "online")
+        self.assertIn("must be online", self.refused(2, "executors", "status", "billing-1", "asleep"))
+        self.assertEqual(self.takt("executors", "remove", "billing-1"), "billing-1 removed\n")
+        self.assertEqual(self.takt_json("executors")["items"], [])
+        self.assertIn("no executor", self.refused(3, "executors", "get", "billing-1"))
+        self.assertTrue(self.refused(3, "executors", "status", "billing-1", "online"))
+        self.assertTrue(self.refused(3, "executors", "remove", "billing-1"))
+
     def test_the_log_of_an_execution_is_printed_and_followed(self):
         # Somebody watches a job's output.
         self.takt("submit", "log", '{"lines": 5}', "--id", "talker")
@@ -116,8 +194,16 @@ class Commands(TaktTest):
         self.takt("queues", "pause", "held")
         self.takt("submit", "noop", "--queue", "held", "--id", "held-1")
         self.assertIn("paused", self.takt("explain", "held-1"))
-        self.takt("queues", "limit", "held", "--concurrency", "1", "--rate", "10/1s")
-        self.assertEqual(self.takt_json("queues", "get", "held")["concurrency_max"], 1)
+        self.takt("queues", "limit", "held", "--concurrency", "1")
+        self.takt("queues", "limit", "held", "--rate", "10/1s")
+        queue = self.takt_json("queues", "get", "held")
+        self.assertEqual((queue["paused"], queue["concurrency_max"], queue["rate_limit"]["count"]),
+                         (True, 1, 10))
+        self.takt("queues", "limit", "held", "--concurrency", "none")
+        queue = self.takt_json("queues", "get", "held")
+        self.assertEqual((queue["paused"], queue["concurrency_max"], queue["rate_limit"]["count"]),
+                         (True, None, 10))
+        self.assertEqual(self.get("held-1")["status"], "pending")
         self.takt("queues", "resume", "held")
         self.until_status("held-1", "success")
 
@@ -149,14 +235,16 @@ class Commands(TaktTest):
     def test_every_command_explains_itself_and_completes(self):
         # Somebody explores the program.
         words = ["serve", "worker", "submit", "get", "list", "cancel", "retry", "trigger", "tasks",
-                 "workers", "queues", "status", "explain", "logs", "top", "token", "bench",
-                 "completion"]
+                 "workers", "executors", "queues", "alerts", "stats", "status", "explain", "logs", "top",
+                 "token", "bench", "completion"]
         shown = self.takt("--help")
         for word in words:
             self.assertIn(word, shown)
             self.assertIn("examples:", self.takt(word, "--help"), word)
         script = self.takt("completion", "bash")
         self.assertIn("--priority", script)
+        self.assertIn("'executors status') words='", script)
+        self.assertIn("'tasks update') words='", script)
         self.assertTrue(self.takt("completion", "zsh").endswith(script))
 
     def test_bench_measures_with_processes_of_its_own(self):
@@ -183,6 +271,43 @@ class Commands(TaktTest):
         self.assertEqual(report["phases"]["end_to_end"]["tasks"], 500)
         self.assertEqual((report["workers"], report["sessions"], report["payload_bytes"]),
                          (2, 20, 1000))
+
+
+class OtherServer(TaktTest):
+    def test_an_update_insists_on_the_version_that_was_read(self):
+        # Two people change a task at once; the second must hear of the first, not undo it.
+        asked = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self, status, body):
+                text = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def do_GET(self):
+                self.answer(200, {"id": "nightly", "interval": "1h", "enabled": True, "version": 3})
+
+            def do_PATCH(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                asked.append((self.path, self.headers["If-Match"], json.loads(body)))
+                self.answer(412, {"code": "precondition_failed", "detail": "it has version 4"})
+
+            def log_message(self, *arguments):
+                pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        self.assertIn("version 4", self.refused(4, "tasks", "update", "nightly", "--cron", "0 2 * * *"))
+        self.assertEqual(asked, [("/api/v1/tasks/nightly", '"3"',
+                                  {"cron": "0 2 * * *", "interval": None})])
 
 
 class Store(TaktTest):

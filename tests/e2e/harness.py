@@ -134,6 +134,13 @@ class TaktTest(unittest.TestCase):
         return subprocess.run([TAKT, *arguments], input=stdin, capture_output=True, text=True,
                               env=variables, timeout=timeout, check=False)
 
+    def post(self, path, body):
+        """For what the command line does not do: registering an executor, for example."""
+        request = urllib.request.Request(f"{self.url}/api/v1/{path}", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read())
+
     def takt(self, *arguments, **options):
         """What a command that must succeed prints."""
         ended = self.run_takt(*arguments, **options)

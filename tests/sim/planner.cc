@@ -186,7 +186,11 @@ void SimPlanner::DoSomething() {
 void SimPlanner::LimitQueue(const std::string& queue, const QueueLimits& limits, bool insist) {
     cluster_.world.Note("planner", limits.paused ? "pauses queue" : "limits queue", queue,
                         limits.working_max);
-    Ask([queue, limits] { return SetQueue{0, Text(queue), limits}; }, insist, [](const Answer&) {});
+    Ask(
+        [queue, limits] {
+            return SetQueue{0, Text(queue), limits.paused, limits.working_max, limits.rate};
+        },
+        insist, [](const Answer&) {});
 }
 
 // --- The end ------------------------------------------------------------------------------------
