@@ -2,15 +2,17 @@
 // Loading the page anew gets the new ones. Once by itself; if that did not help, only by hand.
 
 const key = 'takt.reloaded';
-let underWay = false;
-
-export const isReloading = (): boolean => underWay;
 
 export function reloadIfFilesAreGone(): void {
     window.addEventListener('vite:preloadError', () => {
-        if (underWay || sessionStorage.getItem(key)) return;
-        sessionStorage.setItem(key, 'yes');
-        underWay = true;
-        location.reload();
+        if (sessionStorage.getItem(key)) return;
+        // If it is the whole server that is gone, a reload would leave nothing but the browser's own error.
+        fetch('/healthz').then(
+            () => {
+                sessionStorage.setItem(key, 'yes');
+                location.reload();
+            },
+            () => undefined, // The page says what is missing.
+        );
     });
 }

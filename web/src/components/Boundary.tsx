@@ -1,9 +1,8 @@
 // Where a part of the page ends that could not be shown, so that the rest of it stays.
 import { WarningOutlined } from '@ant-design/icons';
-import { Button, Skeleton } from 'antd';
+import { Button } from 'antd';
 import { Component, type ReactNode } from 'react';
 import { useI18n } from '../i18n';
-import { isReloading } from '../reload';
 import { Note } from './States';
 
 function BrokenNote({ why }: { why: string }) {
@@ -40,7 +39,6 @@ export class Boundary extends Component<{ children: ReactNode }, State> {
 
     render() {
         if (this.state.why === undefined) return this.props.children;
-        if (isReloading()) return <Skeleton active paragraph={{ rows: 8 }} />;
         return <BrokenNote why={this.state.why} />;
     }
 }
