@@ -18,9 +18,9 @@ std::vector<std::string> ComingTasks(TestScheduler& scheduler, const std::string
 TEST(ComingFires, TheSoonestComeFirstAndPausedOnesNot) {
     TestScheduler scheduler;
     const auto add = [&](const std::string& id, const std::string& interval) {
-        const Answered made = scheduler.Post("/api/v1/tasks", R"({"id": ")" + id +
-                                                                  R"(", "name": "n", "interval": ")" +
-                                                                  interval + R"("})");
+        const Answered made = scheduler.Post(
+            "/api/v1/tasks",
+            R"({"id": ")" + id + R"(", "name": "n", "interval": ")" + interval + R"("})");
         ASSERT_EQ(made.status, 201) << made.body;
     };
     for (int i = 0; i < 50; ++i) add("night-" + std::to_string(i), "300h");

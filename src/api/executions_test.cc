@@ -121,7 +121,8 @@ TEST(Executions, FailedOnesAreRetriedByFilter) {
 TEST(Executions, RetryingByFilterGoesOnWithOlderOnes) {
     TestScheduler scheduler;
     const auto fail = [&](const std::string& id) {
-        return scheduler.Put("/api/v1/executions/" + id + "/status", R"({"status": "failed"})").status;
+        return scheduler.Put("/api/v1/executions/" + id + "/status", R"({"status": "failed"})")
+            .status;
     };
     for (const std::string id : {"x1", "x2", "x3"}) {
         scheduler.Post("/api/v1/tasks", R"({"id": ")" + id + R"(", "name": "n", "delay": "1h"})");

@@ -134,7 +134,8 @@ TEST(SchedulerApi, MetricsCountWhatHappened) {
 TEST(SchedulerApi, MetricsCountWhatCouldStartByPriority) {
     TestScheduler scheduler;
     for (const char* priority : {"9", "5", "5", "0"}) {
-        scheduler.Post("/api/v1/tasks", R"({"name": "n", "priority": )" + std::string(priority) + "}");
+        scheduler.Post("/api/v1/tasks",
+                       R"({"name": "n", "priority": )" + std::string(priority) + "}");
     }
     scheduler.Post("/api/v1/tasks", R"({"name": "its time has not come", "delay": "1h"})");
     const Answered metrics = scheduler.Get("/api/v1/metrics");
