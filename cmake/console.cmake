@@ -36,7 +36,7 @@ set_source_files_properties(${web}/files.cc PROPERTIES OBJECT_DEPENDS ${web}/fil
 if(TAKT_TESTING)
   # A real browser (Debian's chromium) at real schedulers; each file is one test.
   find_program(TAKT_NODE NAMES node nodejs REQUIRED)
-  foreach(name access leader newcomer operate tasks)
+  foreach(name access leader newcomer operate pages tasks)
     add_test(NAME console_${name}
              COMMAND ${TAKT_NODE} ${PROJECT_SOURCE_DIR}/tests/console/${name}_test.mjs)
     set_tests_properties(console_${name} PROPERTIES TIMEOUT 180 ENVIRONMENT

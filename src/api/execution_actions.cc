@@ -86,8 +86,8 @@ void ConcludeOne(Call call) {
 // --- By filter ----------------------------------------------------------------------------------
 
 Result<ExecutionFilter> ReadFilter(const Call& call) {
-    static constexpr std::array<std::string_view, 8> kNames = {
-        "task_id", "status", "worker_id", "type", "queue", "from", "to", "limit"};
+    static constexpr std::array<std::string_view, 9> kNames = {
+        "task_id", "status", "worker_id", "type", "queue", "from", "to", "limit", "cursor"};
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
     if (!object) return std::unexpected(object.error());
     ExecutionFilter filter;
@@ -99,6 +99,13 @@ Result<ExecutionFilter> ReadFilter(const Call& call) {
             const auto limit = ReadInteger(value, "limit", {1, kPageMax});
             if (!limit) return std::unexpected(limit.error());
             filter.limit = static_cast<std::size_t>(*limit);
+            continue;
+        }
+        if (members.key() == "cursor") {
+            const auto before =
+                ParseSerialCursor(value.is_string() ? value.AsString(scratch) : std::string_view());
+            if (!before) return std::unexpected(before.error());
+            filter.before = *before;
             continue;
         }
         const auto set =
@@ -116,7 +123,9 @@ struct Sweep {
     Call call;
     std::vector<ExecutionId> ids;
     std::vector<std::optional<Problem>> problems;
-    bool more = false;  // The filter may match further ones.
+    // Where to go on, if the filter may match further ones. Only older ones follow, so that what is
+    // run again and fails again at once is not matched a second time.
+    std::optional<std::string> next;
     std::atomic<std::size_t> waiting = 0;
 
     void Send() {
@@ -125,7 +134,7 @@ struct Sweep {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Field("matched", ids.size()).Field("changed", changed);
-        json.Field("more", more).Key("items").BeginArray();
+        json.Field("more", next.has_value()).Key("items").BeginArray();
         for (std::size_t i = 0; i < ids.size(); ++i) {
             json.BeginObject().Field("id", ids[i].view());
             json.Field("status", problems[i] ? problems[i]->status : 200);
@@ -135,7 +144,7 @@ struct Sweep {
             }
             json.EndObject();
         }
-        json.EndArray().EndObject();
+        EndPage(json, next);
         call.Json(200, std::move(body));
     }
 };
@@ -165,7 +174,9 @@ void ChangeByFilter(Call call, std::vector<Status> standard, MakeInput make) {
                          [sweep, make, limit = filter->limit](Result<std::vector<Execution>> rows) {
                              if (!rows) return sweep->call.RefuseAnswer(rows.error());
                              for (const Execution& row : *rows) sweep->ids.push_back(row.id);
-                             sweep->more = rows->size() == limit;
+                             if (rows->size() == limit) {
+                                 sweep->next = SerialCursor(rows->back().serial);
+                             }
                              ChangeAll(sweep, make);
                          });
 }

@@ -116,6 +116,38 @@ TEST(Executions, FailedOnesAreRetriedByFilter) {
     EXPECT_EQ(scheduler.Post("/api/v1/executions/retry", R"({"stat": "failed"})").status, 400);
 }
 
+// They fail again at once. Who goes through all of them must still come to the end, and run none of
+// them twice.
+TEST(Executions, RetryingByFilterGoesOnWithOlderOnes) {
+    TestScheduler scheduler;
+    const auto fail = [&](const std::string& id) {
+        return scheduler.Put("/api/v1/executions/" + id + "/status", R"({"status": "failed"})")
+            .status;
+    };
+    for (const std::string id : {"x1", "x2", "x3"}) {
+        scheduler.Post("/api/v1/tasks", R"({"id": ")" + id + R"(", "name": "n", "delay": "1h"})");
+        ASSERT_EQ(fail(id), 200);
+    }
+    std::vector<std::string> retried;
+    std::string cursor;
+    for (int call = 0; call < 10; ++call) {
+        const Answered answer =
+            scheduler.Post("/api/v1/executions/retry", R"({"limit": 1)" + cursor + "}");
+        ASSERT_EQ(answer.status, 200) << answer.body;
+        for (const auto& item : answer.json.at("items").as_array()) {
+            retried.emplace_back(item.at("id").as_string());
+            ASSERT_EQ(fail(retried.back()), 200);
+        }
+        EXPECT_EQ(answer.json.at("more").as_bool(), answer.json.at("next_cursor").is_string());
+        if (!answer.json.at("more").as_bool()) break;
+        cursor = R"(, "cursor": ")" + answer.Text("next_cursor") + "\"";
+    }
+    EXPECT_EQ(retried, (std::vector<std::string>{"x3", "x2", "x1"}));
+    const Answered bad = scheduler.Post("/api/v1/executions/retry", R"({"cursor": 7})");
+    EXPECT_EQ(bad.status, 400);
+    EXPECT_EQ(bad.Text("field"), "cursor");
+}
+
 TEST(Executions, ExplainSaysWhyNothingHappens) {
     TestScheduler scheduler;
     scheduler.Post("/api/v1/tasks", R"({"id": "lonely", "name": "n"})");

@@ -34,7 +34,9 @@ void GetMetrics(Call call) {
         json.Field("worker_utilization", view.worker_utilization);
         json.Field("task_throughput", call.services().meters.throughput());
         json.Field("scheduler_uptime", (ReadClocks().wall - status.started_at).count() / 1000);
-        json.EndObject();
+        json.Key("tasks_ready").BeginArray();
+        for (const std::uint64_t count : view.ready) json.Value(count);
+        json.EndArray().EndObject();
         call.Json(200, std::move(body));
     });
 }

@@ -16,6 +16,7 @@ void AddExecutionActionRoutes(std::vector<Route>& routes);
 void AddWorkerRoutes(std::vector<Route>& routes);
 void AddQueueRoutes(std::vector<Route>& routes);
 void AddSchedulerRoutes(std::vector<Route>& routes);
+void AddComingFireRoutes(std::vector<Route>& routes);
 void AddMetricsRoutes(std::vector<Route>& routes);
 void AddAlertRoutes(std::vector<Route>& routes);
 void AddStatisticsRoutes(std::vector<Route>& routes);

@@ -16,6 +16,7 @@ std::vector<Route> ApiRoutes() {
     AddWorkerRoutes(routes);
     AddQueueRoutes(routes);
     AddSchedulerRoutes(routes);
+    AddComingFireRoutes(routes);
     AddMetricsRoutes(routes);
     AddAlertRoutes(routes);
     AddStatisticsRoutes(routes);

@@ -1,4 +1,6 @@
 // Workers, queues, the scheduler itself, metrics and what is there without a leader.
+#include <boost/json/serialize.hpp>
+
 #include "api/test_scheduler.h"
 
 namespace takt::internal {
@@ -150,6 +152,19 @@ TEST(SchedulerApi, MetricsCountWhatHappened) {
           "task_execution_duration_seconds_count{type=\"n\"} 1", "worker_utilization 0"}) {
         EXPECT_NE(text.body.find(line), std::string::npos) << line << "\n" << text.body;
     }
+}
+
+// Nobody works tonight: what waits is seen by how urgent it is, however long the queue.
+TEST(SchedulerApi, MetricsCountWhatCouldStartByPriority) {
+    TestScheduler scheduler;
+    for (const char* priority : {"9", "5", "5", "0"}) {
+        scheduler.Post("/api/v1/tasks",
+                       R"({"name": "n", "priority": )" + std::string(priority) + "}");
+    }
+    scheduler.Post("/api/v1/tasks", R"({"name": "its time has not come", "delay": "1h"})");
+    const Answered metrics = scheduler.Get("/api/v1/metrics");
+    ASSERT_EQ(metrics.status, 200) << metrics.body;
+    EXPECT_EQ(boost::json::serialize(metrics.json.at("tasks_ready")), "[1,0,0,0,0,2,0,0,0,1]");
 }
 
 // A load balancer sends requests to every scheduler; only one of them leads.

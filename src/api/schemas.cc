@@ -9,7 +9,7 @@ namespace {
     R"({"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/)" \
     R"(schemas/)" item R"("}},"next_cursor":{"type":["string","null"]}}})"
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kSchemas = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kSchemas = {{
     {"Problem",
      R"({"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},
 "status":{"type":"integer"},"code":{"type":"string"},"detail":{"type":"string"},
@@ -60,12 +60,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kSchemas
      R"({"type":"object","properties":{"task_id":{"type":"string"},"status":{"type":"string"},
 "worker_id":{"type":"string"},"type":{"type":"string"},"queue":{"type":"string"},
 "from":{"type":"string","format":"date-time"},"to":{"type":"string","format":"date-time"},
-"limit":{"type":"integer","minimum":1,"maximum":1000}},"additionalProperties":false})"},
+"limit":{"type":"integer","minimum":1,"maximum":1000},"cursor":{"type":"string","description":
+"next_cursor of the call before: goes on with older ones."}},"additionalProperties":false})"},
     {"SweepAnswer",
      R"({"type":"object","properties":{"matched":{"type":"integer"},"changed":{"type":"integer"},
 "more":{"type":"boolean"},"items":{"type":"array","items":{"type":"object","properties":{
 "id":{"type":"string"},"status":{"type":"integer"},"problem":{"$ref":
-"#/components/schemas/Problem"}}}}}})"},
+"#/components/schemas/Problem"}}}},"next_cursor":{"type":["string","null"]}}})"},
     {"Reason",
      R"({"type":"object","properties":{"reason":{"type":"string","maxLength":1000}},
 "additionalProperties":false})"},
@@ -148,6 +149,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kSchemas
     {"StrategyChoice",
      R"({"type":"object","required":["strategy"],"properties":{"strategy":{"type":"string"}},
 "additionalProperties":false})"},
+    {"ComingFire",
+     R"({"type":"object","properties":{"at":{"type":"string","format":"date-time"},"task_id":{"type":
+"string"},"task_name":{"type":"string"},"type":{"type":"string"},"queue":{"type":"string"},
+"cron_expression":{"type":"string"},"interval":{"type":"string"},"interval_after_end":{"type":
+"string"},"timezone":{"type":"string"}}})"},
+    {"ComingFireList", TAKT_LIST("ComingFire")},
     {"Health", R"({"type":"object","properties":{"status":{"type":"string"}}})"},
     {"Version",
      R"({"type":"object","properties":{"name":{"type":"string"},"version":{"type":"string"}}})"},
@@ -157,7 +164,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kSchemas
 "tasks_retrying":{"type":"integer"},"tasks_completed":{"type":"integer"},"tasks_failed":{"type":
 "integer"},"tasks_cancelled":{"type":"integer"},"workers_online":{"type":"integer"},
 "workers_draining":{"type":"integer"},"workers_offline":{"type":"integer"},
-"worker_utilization":{"type":"number"},"task_throughput":{"type":"number"},"scheduler_uptime":{"type":"integer"}}})"},
+"worker_utilization":{"type":"number"},"task_throughput":{"type":"number"},"scheduler_uptime":{"type":
+"integer"},"tasks_ready":{"type":"array","minItems":10,"maxItems":10,"items":{"type":"integer"},
+"description":"Executions that could start now: how many of each priority, from 0 to 9."}}})"},
     {"Alert",
      R"({"type":"object","properties":{"id":{"type":"string"},"rule":{"type":"string"},"severity":{
 "enum":["info","warning","critical"]},"state":{"enum":["pending","firing","resolved"]},"metric":{

@@ -50,6 +50,7 @@ TEST(StatisticsApi, RefusesWhatItCannotAnswer) {
     EXPECT_EQ(field("from=yesterday"), "from");
     EXPECT_EQ(field("by=hour&task_id=x"), "task_id");
     EXPECT_EQ(field("format=pdf"), "format");
+    EXPECT_EQ(field("by=hour&from=2026-01-01T00:00:00Z&to=2026-03-01T00:00:00Z"), "from");
     EXPECT_EQ(field("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to");
     EXPECT_EQ(scheduler.Get("/api/v1/statistics/series?minutes=0").status, 400);
 }

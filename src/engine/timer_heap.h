@@ -2,6 +2,7 @@
 // that a timer is moved or removed in O(log n), and a thing without a timer costs no entry.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -53,6 +54,27 @@ class TimerHeap {
         if (hole == entries_.size()) return;
         Put(hole, last);
         Down(Up(hole));
+    }
+
+    // The first `count` in their order, whatever the size of the heap: what comes next is always a
+    // child of one that is taken already.
+    std::vector<const T*> First(std::size_t count) const {
+        const auto later = [&](std::size_t a, std::size_t b) { return entries_[b] < entries_[a]; };
+        std::vector<std::size_t> open;
+        std::vector<const T*> first;
+        if (!entries_.empty()) open.push_back(0);
+        while (!open.empty() && first.size() < count) {
+            std::ranges::pop_heap(open, later);
+            const std::size_t position = open.back();
+            open.pop_back();
+            first.push_back(entries_[position].timer);
+            for (const std::size_t child : {2 * position + 1, 2 * position + 2}) {
+                if (child >= entries_.size()) break;
+                open.push_back(child);
+                std::ranges::push_heap(open, later);
+            }
+        }
+        return first;
     }
 
   private:

@@ -14,6 +14,27 @@ std::string Number(const std::optional<double>& value, int digits = 1) {
     return value ? fmt::format("{:.{}f}", *value, digits) : "";
 }
 
+template <typename Unit>
+std::int64_t UnitsTouched(const ReportQuery& query) {
+    return (std::chrono::floor<Unit>(query.to - Duration(1)) - std::chrono::floor<Unit>(query.from))
+               .count() +
+           1;
+}
+
+// Days and hours cannot share a line "(other)": it would hide the newest, which matter most.
+Result<void> CheckLength(const ReportQuery& query) {
+    const bool by_hour = query.by == ReportBy::kHour;
+    if (!by_hour && query.by != ReportBy::kDay) return {};
+    const std::int64_t lines = by_hour ? UnitsTouched<std::chrono::hours>(query)
+                                       : UnitsTouched<std::chrono::days>(query);
+    if (lines <= static_cast<std::int64_t>(kReportLinesMax)) return {};
+    return Fail(ErrorCode::kInvalid,
+                fmt::format("from is too early: by={} that would be {} lines, and at most {} are "
+                            "given; choose a later from{}",
+                            Name(query.by), lines, kReportLinesMax, by_hour ? ", or by=day" : ""),
+                "from");
+}
+
 }  // namespace
 
 std::optional<ReportBy> ParseReportBy(std::string_view name) {
@@ -38,7 +59,7 @@ Result<void> CheckReport(const ReportQuery& query) {
     if (!query.type.empty() && !query.task.empty()) {
         return Fail(ErrorCode::kInvalid, "give task_id or type, not both", "type");
     }
-    return {};
+    return CheckLength(query);
 }
 
 Dimension StatisticsReport::dimension() const {

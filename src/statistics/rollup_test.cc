@@ -226,6 +226,25 @@ TEST(ReportTest, RefusesWhatTheTablesCannotAnswer) {
     EXPECT_EQ(field({.to = kNoon - 2h}), "to");
 }
 
+// A year by the hour: the newest hours, for which somebody asks, must not be lumped together.
+TEST(ReportTest, RangesWithTooManyLinesAreRefused) {
+    const auto field = [](ReportBy by, Duration length) {
+        const auto checked = CheckReport({.by = by, .from = kNoon - length, .to = kNoon});
+        return checked ? std::string() : checked.error().field;
+    };
+    EXPECT_EQ(field(ReportBy::kHour, 1000h), "");
+    EXPECT_EQ(field(ReportBy::kHour, 1000h + 1ms), "from") << "touches one hour more";
+    EXPECT_EQ(field(ReportBy::kDay, 24h * 999), "");
+    EXPECT_EQ(field(ReportBy::kDay, 24h * 1000), "from") << "noon to noon touches one day more";
+    EXPECT_EQ(field(ReportBy::kTask, 24h * 10'000), "") << "as many lines as there are tasks";
+
+    const auto checked = CheckReport({.by = ReportBy::kHour, .from = kNoon - 8760h, .to = kNoon});
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().detail,
+              "from is too early: by=hour that would be 8760 lines, and at most 1000 are given; "
+              "choose a later from, or by=day");
+}
+
 // Somebody names a task so that a spreadsheet runs it.
 TEST(CsvTest, NoCellIsAFormula) {
     EXPECT_EQ(CsvCell("plain"), "plain");

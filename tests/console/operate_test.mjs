@@ -1,28 +1,28 @@
 // What an operator does: stop something, take a worker out, and use the console in their own language.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { call, makeFolder, openBrowser, startScheduler, until, whenLed } from './support.mjs';
+import { call, openConsole, until } from './support.mjs';
 
-let place;
 let scheduler;
 let browser;
 let page;
+let close;
 
 before(async () => {
-    place = makeFolder();
-    scheduler = await startScheduler(`file:${place.folder}/data`, '--with-worker', '--demo');
-    await whenLed(scheduler.address);
-    browser = await openBrowser();
-    page = browser.page;
+    ({ scheduler, browser, page, close } = await openConsole());
 });
-
-after(async () => {
-    await browser?.close();
-    await scheduler?.stop();
-    place?.remove();
-});
+after(() => close?.());
 
 const submit = (fields) => call(scheduler.address, 'POST', 'tasks', fields);
+const submitAll = (tasks) => call(scheduler.address, 'POST', 'tasks/bulk', tasks);
+
+// Does something with all that the filters match.
+async function allMatching(what, ok) {
+    await page.getByRole('button', { name: 'All that match' }).click();
+    await page.getByRole('menuitem', { name: what }).click();
+    await page.getByRole('dialog').getByRole('button', { name: ok }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+}
 
 test('a run that would take an hour is cancelled, after a question', async () => {
     // It was submitted by mistake.
@@ -63,6 +63,34 @@ test('failed executions are found by a filter in the address, chosen, and run ag
     );
 });
 
+test('cancelling all that match reaches every one of them, however many', async () => {
+    // A script went wild and submitted far more than one page shows.
+    const tasks = Array.from({ length: 2_500 }, () => ({ name: 'flood', type: 'flood' }));
+    assert.equal((await submitAll(tasks)).created, tasks.length);
+    await page.goto(`${scheduler.address}/executions?type=flood`);
+    await allMatching('Cancel all unfinished…', 'Cancel them');
+    await page.getByText('2500 changed').waitFor();
+    const left = await call(scheduler.address, 'GET', 'executions?type=flood&status=pending&limit=1');
+    assert.deepEqual(left.items, []);
+
+    // Once more: there is nothing left, and the page does not claim to have done something.
+    await allMatching('Cancel all unfinished…', 'Cancel them');
+    await page.getByText('Nothing matches, nothing was changed').waitFor();
+});
+
+test('what cannot be run again is counted, with the reason', async () => {
+    // Somebody asks for all that match to be run again, and the filter matches what succeeded.
+    await submit({ id: 'good', name: 'good', type: 'echo' });
+    await until(
+        'it has succeeded',
+        async () => (await call(scheduler.address, 'GET', 'executions/good')).status === 'success',
+    );
+    await page.goto(`${scheduler.address}/executions?task_id=good&status=success`);
+    await allMatching('Run all failed again…', 'Run again');
+    await page.getByText('1 could not be changed').waitFor();
+    await page.getByText('only failed and cancelled ones can be run again').waitFor();
+});
+
 test('a worker is drained and put back', async () => {
     // Its machine is to be restarted.
     const { id } = (await call(scheduler.address, 'GET', 'workers')).items[0];
@@ -96,32 +124,6 @@ test('the language is switched and remembered', async () => {
     assert.equal(await page.locator('html').getAttribute('lang'), 'zh-CN');
     await page.getByRole('button', { name: 'Switch to English' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-});
-
-test('every page opens, also on a phone and in the dark', async () => {
-    const pages = {
-        '/': 'Overview',
-        '/tasks': 'Tasks',
-        '/executions': 'Executions',
-        '/workers': 'Workers',
-        '/queues': 'Queues',
-        '/cluster': 'Cluster',
-        '/alerts': 'Alerts',
-        '/statistics': 'Statistics',
-        '/settings': 'Settings',
-    };
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 390, height: 844 });
-    for (const [path, name] of Object.entries(pages)) {
-        await page.goto(scheduler.address + path);
-        await page.getByRole('heading', { name, exact: true }).waitFor();
-        // Tables may scroll inside their card, the page must not.
-        const wider = await page.evaluate(
-            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        assert.ok(wider <= 0, `${path} is ${wider} pixels wider than the phone`);
-    }
-    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
 });
 
 test('the browser had nothing to complain about', () => {

@@ -124,6 +124,27 @@ export const whenLed = (address) =>
         async () => (await call(address, 'GET', 'workers')).items.length > 0,
     );
 
+// A scheduler with a worker, and a page in a browser: what most tests begin with. `close` ends all of it.
+export async function openConsole(options) {
+    const ends = [];
+    const close = async () => {
+        while (ends.length > 0) await ends.pop()();
+    };
+    try {
+        const place = makeFolder();
+        ends.push(place.remove);
+        const scheduler = await startScheduler(`file:${place.folder}/data`, '--with-worker', '--demo');
+        ends.push(() => scheduler.stop());
+        await whenLed(scheduler.address);
+        const browser = await openBrowser(options);
+        ends.push(browser.close);
+        return { scheduler, browser, page: browser.page, close };
+    } catch (error) {
+        await close();
+        throw error;
+    }
+}
+
 // A page in a browser of its own. `complaints` are the errors that its console shows: a test ends with none.
 export async function openBrowser(options = {}) {
     const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });

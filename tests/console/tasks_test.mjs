@@ -1,26 +1,17 @@
 // What a newcomer does first: a task that fires by itself, and looking at what it does.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { call, makeFolder, openBrowser, startScheduler, until, whenLed } from './support.mjs';
+import { call, openConsole, until } from './support.mjs';
 
-let place;
 let scheduler;
 let browser;
 let page;
+let close;
 
 before(async () => {
-    place = makeFolder();
-    scheduler = await startScheduler(`file:${place.folder}/data`, '--with-worker', '--demo');
-    await whenLed(scheduler.address);
-    browser = await openBrowser();
-    page = browser.page;
+    ({ scheduler, browser, page, close } = await openConsole());
 });
-
-after(async () => {
-    await browser?.close();
-    await scheduler?.stop();
-    place?.remove();
-});
+after(() => close?.());
 
 test('a cron task is created with a preview, fires by itself, and its log can be read', async () => {
     // A newcomer opens the console and wants to see something run.
@@ -81,6 +72,65 @@ test('a task is edited, paused, run now with other parameters, and deleted', asy
     );
 });
 
+test('two people edit a task: who saves last undoes nothing, and is told', async () => {
+    // While one has the form open, another one makes the task urgent; the page itself reads that at once.
+    const address = 'tasks/shared';
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'shared',
+        name: 'shared',
+        type: 'echo',
+        cron_expression: '0 2 * * *',
+    });
+    await page.goto(`${scheduler.address}/${address}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Cron expression').fill('0 3 * * *');
+    await call(scheduler.address, 'PATCH', address, { priority: 9 });
+    await call(scheduler.address, 'POST', `${address}/trigger`, {});
+    const told = page.getByRole('alert').filter({ hasText: 'Somebody changed this task' });
+    await told.waitFor();
+    const refused = page.waitForResponse((response) => response.request().method() === 'PATCH');
+    await page.getByRole('button', { name: 'Save' }).click();
+    assert.equal((await refused).status(), 412);
+    await told.waitFor();
+    const { priority, cron_expression } = await call(scheduler.address, 'GET', address);
+    assert.deepEqual({ priority, cron_expression }, { priority: 9, cron_expression: '0 2 * * *' });
+
+    // Opened again, it shows how the task is now, and can be saved.
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    assert.equal(await page.getByLabel('Priority').inputValue(), '9');
+    await page.getByLabel('Cron expression').fill('0 4 * * *');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await until(
+        'it is saved',
+        async () => (await call(scheduler.address, 'GET', address)).cron_expression === '0 4 * * *',
+    );
+    assert.equal((await call(scheduler.address, 'GET', address)).priority, 9);
+});
+
+test('the number of retries is emptied and is the default again; the rest of the policy stays', async () => {
+    const address = 'tasks/patient';
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'patient',
+        name: 'patient',
+        type: 'echo',
+        interval: '1h',
+        retry_policy: { max_retries: 42, delay: '20s', backoff_rate: 3 },
+    });
+    await page.goto(`${scheduler.address}/${address}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByText('Retries, limits, placement').click();
+    await page.getByLabel('Retries', { exact: true }).fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const { retry_policy } = await until('it is saved', async () => {
+        const task = await call(scheduler.address, 'GET', address);
+        return task.max_retry !== 42 && task;
+    });
+    assert.equal(retry_policy.max_retries, 3);
+    assert.equal(retry_policy.delay, '20s');
+    assert.equal(retry_policy.backoff_rate, 3);
+});
+
 test('names that are markup are shown as text', async () => {
     // Whoever may submit tasks must not get hold of an operator's browser.
     const hostile = '<img src=x onerror="document.title=\'taken\'"><script>alert(1)</script>';
@@ -105,8 +155,9 @@ test('names that are markup are shown as text', async () => {
 });
 
 test('the browser had nothing to complain about', () => {
-    // But for the two answers that were asked for: to a wrong cron expression, and about a deleted task.
-    const expected = /400 .*\/tasks\/preview|404 .*\/tasks\/nightly/;
+    // But for the answers that were asked for: to a wrong cron expression, about a deleted task, and to who
+    // was overtaken.
+    const expected = /400 .*\/tasks\/preview|404 .*\/tasks\/nightly|412 .*\/tasks\/shared/;
     assert.deepEqual(
         browser.complaints.filter((text) => !expected.test(text)),
         [],

@@ -6,8 +6,9 @@ import dayjs from 'dayjs';
 import 'dayjs/locale/zh-cn';
 import { CompassOutlined } from '@ant-design/icons';
 import { type ComponentType, lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
-import { Link, Route, Routes } from 'react-router-dom';
+import { Link, Route, Routes, useLocation } from 'react-router-dom';
 import { token } from './api/token';
+import { Boundary } from './components/Boundary';
 import { Note } from './components/States';
 import { usePreferences } from './hooks/usePreferences';
 import { useI18n } from './i18n';
@@ -29,7 +30,7 @@ const pages: [string, () => Module][] = [
     ['/statistics', () => import('./pages/Statistics')],
     ['/settings', () => import('./pages/Settings')],
 ];
-const routes = pages.map(([path, load]) => ({ path, Page: lazy(load) }));
+const routes = pages.map(([path, load]) => ({ path, Content: lazy(load) }));
 
 function NoSuchPage() {
     const { t } = useI18n();
@@ -43,6 +44,23 @@ function NoSuchPage() {
                 </Link>
             }
         />
+    );
+}
+
+function Page() {
+    const { pathname } = useLocation();
+    // What waits is outside of what breaks: the old page stays until the new one is here.
+    return (
+        <Suspense fallback={<Skeleton active paragraph={{ rows: 8 }} />}>
+            <Boundary key={pathname}>
+                <Routes>
+                    {routes.map(({ path, Content }) => (
+                        <Route key={path} path={path} element={<Content />} />
+                    ))}
+                    <Route path="*" element={<NoSuchPage />} />
+                </Routes>
+            </Boundary>
+        </Suspense>
     );
 }
 
@@ -62,20 +80,15 @@ export function Console() {
             button={{ autoInsertSpace: false }}
         >
             <App>
-                {refused ? (
-                    <SignIn />
-                ) : (
-                    <Shell>
-                        <Suspense fallback={<Skeleton active paragraph={{ rows: 8 }} />}>
-                            <Routes>
-                                {routes.map(({ path, Page }) => (
-                                    <Route key={path} path={path} element={<Page />} />
-                                ))}
-                                <Route path="*" element={<NoSuchPage />} />
-                            </Routes>
-                        </Suspense>
-                    </Shell>
-                )}
+                <Boundary>
+                    {refused ? (
+                        <SignIn />
+                    ) : (
+                        <Shell>
+                            <Page />
+                        </Shell>
+                    )}
+                </Boundary>
             </App>
         </ConfigProvider>
     );

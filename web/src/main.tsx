@@ -3,7 +3,10 @@ import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router-dom';
 import { Console } from './Console';
 import { PreferencesProvider } from './hooks/usePreferences';
+import { reloadIfFilesAreGone } from './reload';
 import './style.css';
+
+reloadIfFilesAreGone();
 
 const root = document.getElementById('root');
 if (root) {

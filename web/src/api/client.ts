@@ -11,6 +11,7 @@ import type {
 } from './observe';
 import { token } from './token';
 import type {
+    ComingFire,
     Execution,
     Executor,
     Explanation,
@@ -128,6 +129,8 @@ export interface ExecutionFilter {
     to?: string;
 }
 
+export type SweepQuery = ExecutionFilter & { limit?: number; cursor?: string };
+
 export interface StatisticsQuery {
     by: string;
     from?: string;
@@ -157,6 +160,8 @@ export const api = {
     resumeTask: (task: string) => call<Task>('POST', `tasks/${id(task)}/resume`),
     triggerTask: (task: string, body: { parameters?: unknown; force?: boolean }) =>
         call<Execution>('POST', `tasks/${id(task)}/trigger`, { body }),
+    comingFires: (limit: number, signal?: Signal) =>
+        call<Page<ComingFire>>('GET', 'scheduler/fires', { query: { limit }, signal }),
     fires: (task: string, count: number, signal?: Signal) =>
         call<Fires>('GET', `tasks/${id(task)}/fires`, { query: { count }, signal }),
     preview: (fields: Record<string, unknown>, signal?: Signal) =>
@@ -175,8 +180,8 @@ export const api = {
         }),
     cancelExecution: (execution: string) => call<Execution>('POST', `executions/${id(execution)}/cancel`),
     retryExecution: (execution: string) => call<Execution>('POST', `executions/${id(execution)}/retry`),
-    cancelMatching: (filter: ExecutionFilter) => call<Sweep>('POST', 'executions/cancel', { body: filter }),
-    retryMatching: (filter: ExecutionFilter) => call<Sweep>('POST', 'executions/retry', { body: filter }),
+    cancelMatching: (query: SweepQuery) => call<Sweep>('POST', 'executions/cancel', { body: query }),
+    retryMatching: (query: SweepQuery) => call<Sweep>('POST', 'executions/retry', { body: query }),
 
     workers: (signal?: Signal) => call<Page<Worker>>('GET', 'workers', { signal }),
     drainWorker: (worker: string, reason: string) =>

@@ -1,8 +1,8 @@
 // The live feed: one stream of the scheduler's events for the whole page, and what to do without it.
 //
-// Pages subscribe to topics ("task", "worker", …) and read again what changed. Where the events cannot be
-// had (this node follows and the leader is another origin; more events than a page can use), the feed
-// ticks instead, and pages read again at each tick.
+// Pages subscribe to topics ("task", "worker", …) and read again what changed. Every node has the stream: one
+// that follows hands on what the leader sends. Where the events cannot be had all the same (the stream is
+// refused, or has more events than a page can use), the feed ticks instead, and pages read again at each tick.
 import { follow, type StreamEvent } from './stream';
 
 export interface LiveEvent {
@@ -22,9 +22,9 @@ export type LiveState = 'connecting' | 'live' | 'polling' | 'offline';
 type Listener = (event: LiveEvent | undefined) => void;
 
 const tickMs = 2_000;
-// How long the feed ticks before it looks for the stream again: soon where another node leads, which may
-// change at any time; later where there is too much to see.
-const pollElsewhereMs = 4_000;
+// How long the feed ticks before it looks for the stream again: soon where it was refused, later where there
+// is too much to see.
+const pollRefusedMs = 4_000;
 const pollBusyMs = 30_000;
 // A page that handles more than this does nothing else; people cannot read so fast either.
 const eventsPerSecondMax = 400;
@@ -90,7 +90,7 @@ class LiveFeed {
             onLost: () => this.become('offline'),
             onRefused: (problem) => {
                 if (problem.status === 401 || problem.status === 403) return this.become('offline');
-                this.pollFor(pollElsewhereMs);
+                this.pollFor(pollRefusedMs);
             },
         });
     }

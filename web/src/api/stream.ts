@@ -108,7 +108,7 @@ export async function follow(path: string, options: StreamOptions): Promise<void
                     ...authorization(used),
                     ...(lastId ? { 'Last-Event-ID': lastId } : {}),
                 },
-                // A follower sends us to the leader, which the page may not call: see live.ts.
+                // The scheduler sends nobody elsewhere. A proxy that does wants a person, not a stream.
                 redirect: 'manual',
                 cache: 'no-store',
                 signal: connection.signal,

@@ -87,6 +87,16 @@ export interface Fires {
     fires: string[];
 }
 
+// The next fire of a task, and the schedule that it comes from.
+export interface ComingFire
+    extends Pick<TaskFields, 'cron_expression' | 'interval' | 'interval_after_end' | 'timezone'> {
+    at: string;
+    task_id: string;
+    task_name: string;
+    type: string;
+    queue: string;
+}
+
 export interface Attempt {
     attempt: number;
     worker_id: string | null;
@@ -226,6 +236,7 @@ export interface Metrics {
     worker_utilization: number;
     task_throughput: number;
     scheduler_uptime: number;
+    tasks_ready: number[]; // Could start now, by priority.
 }
 
 export interface Strategy {
@@ -246,5 +257,6 @@ export interface Token {
 export interface Sweep {
     matched: number;
     changed: number;
-    more: boolean;
+    items: { id: string; status: number; problem?: { detail: string } }[];
+    next_cursor: string | null; // Null: the filter matches no more.
 }

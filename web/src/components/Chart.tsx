@@ -16,6 +16,8 @@ export function Chart({ option, height = 220, label, onClick }: Props) {
     const clicked = useRef(onClick);
     clicked.current = onClick;
     const [ready, setReady] = useState(false);
+    const [broken, setBroken] = useState<unknown>();
+    if (broken) throw broken; // For the boundary around the page.
 
     useEffect(() => {
         let gone = false;
@@ -28,7 +30,7 @@ export function Chart({ option, height = 220, label, onClick }: Props) {
             observer = new ResizeObserver(() => made.resize());
             observer.observe(place.current);
             setReady(true);
-        });
+        }, setBroken);
         return () => {
             gone = true;
             observer?.disconnect();

@@ -17,7 +17,7 @@ export function Ago({ at, coming }: AgoProps) {
     return (
         <Tooltip title={formatTime(at, locale)}>
             <time dateTime={at} className="nowrap">
-                {coming && Date.parse(at) < now ? t('time.now') : formatAgo(at, now, language, t)}
+                {coming && Date.parse(at) < now + 2_000 ? t('time.due') : formatAgo(at, now, language, t)}
             </time>
         </Tooltip>
     );

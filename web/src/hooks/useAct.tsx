@@ -8,6 +8,18 @@ export function useAct() {
     const { message, notification, modal } = App.useApp();
     const { t } = useI18n();
 
+    const complain = useCallback(
+        (error: unknown) => {
+            const problem = error instanceof Problem ? error : undefined;
+            notification.error({
+                message: t('error.notDone'),
+                description: describe(problem, String(error), t('error.unreachable')),
+                duration: 8,
+            });
+        },
+        [notification, t],
+    );
+
     // True if it worked.
     const act = useCallback(
         async (done: string, action: () => Promise<unknown>): Promise<boolean> => {
@@ -16,16 +28,11 @@ export function useAct() {
                 void message.success(done);
                 return true;
             } catch (error) {
-                const problem = error instanceof Problem ? error : undefined;
-                notification.error({
-                    message: t('error.notDone'),
-                    description: describe(problem, String(error), t('error.unreachable')),
-                    duration: 8,
-                });
+                complain(error);
                 return false;
             }
         },
-        [message, notification, t],
+        [message, complain],
     );
 
     // Asks first. `danger`: it cannot be taken back.
@@ -46,7 +53,7 @@ export function useAct() {
         [modal, t],
     );
 
-    return { act, confirm };
+    return { act, complain, confirm };
 }
 
 function describe(problem: Problem | undefined, otherwise: string, unreachable: string): string {

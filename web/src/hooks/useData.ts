@@ -18,6 +18,12 @@ export interface DataOptions {
     paused?: boolean;
 }
 
+interface State<T> {
+    data?: T;
+    problem?: Problem;
+    loading: boolean;
+}
+
 // However many events there are, no faster than this.
 const restMs = 1_000;
 
@@ -29,7 +35,7 @@ export function useData<T>(
     deps: DependencyList,
     options: DataOptions = {},
 ): Data<T> {
-    const [state, setState] = useState<{ data?: T; problem?: Problem; loading: boolean }>({ loading: true });
+    const [state, setState] = useState<State<T>>({ loading: true });
     const latest = useRef({ load, options });
     latest.current = { load, options };
     const again = useRef<() => void>(() => undefined);
@@ -44,19 +50,26 @@ export function useData<T>(
         let busy = false;
         let wanted = false;
         let timer: ReturnType<typeof setTimeout> | undefined;
+        // Two readings may be under way, after a reload; what the older one says is not put over the newer's.
+        let begun = 0;
+        let shown = 0;
 
         const run = async () => {
             busy = true;
             wanted = false;
+            const number = ++begun;
+            const show = (next: (old: State<T>) => State<T>) => {
+                if (stopped.signal.aborted || number < shown) return;
+                shown = number;
+                setState(next);
+            };
             try {
                 const data = await latest.current.load(stopped.signal);
-                if (!stopped.signal.aborted) setState({ data, loading: false });
+                show(() => ({ data, loading: false }));
             } catch (error) {
-                if (!stopped.signal.aborted) {
-                    setState((old) => ({ ...old, problem: asProblem(error), loading: false }));
-                }
+                show((old) => ({ ...old, problem: asProblem(error), loading: false }));
             }
-            if (stopped.signal.aborted) return;
+            if (stopped.signal.aborted || number < begun) return;
             timer = setTimeout(() => {
                 busy = false;
                 if (wanted) void run();

@@ -1,4 +1,4 @@
-// The log of an execution, as it grows: by the server's stream, or by asking again where there is none.
+// The log of an execution, as it grows: by the server's stream, or by asking again where that is refused.
 import { useEffect, useRef, useState } from 'react';
 import { api, Problem } from '../api/client';
 import { follow } from '../api/stream';
@@ -8,7 +8,7 @@ export interface FollowedLog {
     chunks: LogChunk[];
     following: boolean;
     cut: boolean; // The beginning is not kept here any more.
-    problem: Problem | undefined;
+    problem: Problem | undefined; // Of the last reading.
 }
 
 const askEveryMs = 1_000;
@@ -39,6 +39,7 @@ export function useLog(execution: string, finished: boolean): FollowedLog {
                     ...old,
                     chunks: chunks.slice(-chunksMax),
                     cut: old.cut || chunks.length > chunksMax,
+                    problem: undefined,
                 };
             });
         const note = (change: Partial<FollowedLog>) => setLog((old) => ({ ...old, ...change }));
@@ -65,7 +66,8 @@ async function readAll(execution: string, signal: AbortSignal): Promise<LogChunk
 async function readLog(execution: string, signal: AbortSignal, note: (change: Partial<FollowedLog>) => void) {
     try {
         const chunks = await readAll(execution, signal);
-        if (!signal.aborted) note({ chunks: chunks.slice(-chunksMax), cut: chunks.length > chunksMax });
+        if (signal.aborted) return;
+        note({ chunks: chunks.slice(-chunksMax), cut: chunks.length > chunksMax, problem: undefined });
     } catch (error) {
         if (!signal.aborted)
             note({ problem: error instanceof Problem ? error : new Problem(0, 'unreadable', String(error)) });
@@ -91,7 +93,7 @@ async function watchLog(
     });
 }
 
-// For servers and nodes without the stream.
+// Where the stream is refused.
 async function askAgain(
     execution: string,
     signal: AbortSignal,

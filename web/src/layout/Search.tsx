@@ -7,7 +7,7 @@ import {
     SearchOutlined,
 } from '@ant-design/icons';
 import { Input, Modal } from 'antd';
-import { type KeyboardEvent, type ReactNode, useDeferredValue, useMemo, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { api } from '../api/client';
 import { useData } from '../hooks/useData';
@@ -97,6 +97,8 @@ export function Search({ onClose }: { onClose: () => void }) {
     const [chosen, setChosen] = useState(0);
     const finds = useFinds(typed);
     const current = Math.min(chosen, Math.max(0, finds.length - 1));
+    const list = useId();
+    const idOf = (index: number) => `${list}${index}`;
 
     const go = (find: Find | undefined) => {
         if (!find) return;
@@ -128,6 +130,11 @@ export function Search({ onClose }: { onClose: () => void }) {
                 prefix={<SearchOutlined />}
                 placeholder={t('search.placeholder')}
                 aria-label={t('search.placeholder')}
+                role="combobox"
+                aria-autocomplete="list"
+                aria-expanded={finds.length > 0}
+                aria-controls={list}
+                aria-activedescendant={finds.length > 0 ? idOf(current) : undefined}
                 value={typed}
                 onChange={(event) => {
                     setTyped(event.target.value);
@@ -135,10 +142,11 @@ export function Search({ onClose }: { onClose: () => void }) {
                 }}
                 onKeyDown={pressed}
             />
-            <ul className="finds" role="listbox">
+            <ul className="finds" role="listbox" id={list} aria-label={t('search.hint')}>
                 {finds.map((find, index) => (
                     <li
                         key={find.key}
+                        id={idOf(index)}
                         role="option"
                         aria-selected={index === current}
                         className={index === current ? 'find find-current' : 'find'}
@@ -150,8 +158,12 @@ export function Search({ onClose }: { onClose: () => void }) {
                         <span className="muted small">{find.detail}</span>
                     </li>
                 ))}
-                {finds.length === 0 && <li className="find muted">{t('search.nothing')}</li>}
             </ul>
+            {finds.length === 0 && (
+                <div className="find muted" role="status">
+                    {t('search.nothing')}
+                </div>
+            )}
         </Modal>
     );
 }

@@ -67,9 +67,7 @@ export function SignIn() {
                         {t('signIn.enter')}
                     </Button>
                 </Form>
-                <p className="muted small">
-                    {t('signIn.none')} <code>takt token create --role admin</code>
-                </p>
+                <p className="muted small">{t('signIn.none')}</p>
             </Card>
         </div>
     );

@@ -112,7 +112,7 @@ export default function Overview() {
                 >
                     <Latency series={series} />
                 </Card>
-                <Backlog />
+                <Backlog metrics={metrics} />
                 <ComingFires />
                 <Fleet />
                 <RecentFailures />

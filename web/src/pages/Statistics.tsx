@@ -20,6 +20,10 @@ import { useI18n } from '../i18n';
 const groups = ['day', 'hour', 'task', 'type', 'worker'] as const;
 const ranges = { day: 1, week: 7, month: 30, quarter: 90 } as const;
 type Range = keyof typeof ranges;
+// More lines than this the server refuses: see docs/statistics.md.
+const linesMax = 1_000;
+
+const fits = (range: Range, by: string) => by !== 'hour' || ranges[range] * 24 < linesMax;
 
 // More bars than this are a texture, not a chart.
 const barsMax = 60;
@@ -98,8 +102,8 @@ export default function Statistics() {
     const { act } = useAct();
     const [params, setParams] = useSearchParams();
     const by = groups.find((group) => group === params.get('by')) ?? 'day';
-    const range: Range =
-        params.get('range') && params.get('range')! in ranges ? (params.get('range') as Range) : 'week';
+    const offered = (Object.keys(ranges) as Range[]).filter((range) => fits(range, by));
+    const range = offered.find((range) => range === params.get('range')) ?? 'week';
     const put = (key: string, value: string) =>
         setParams({ ...Object.fromEntries(params), [key]: value }, { replace: true });
     const query = (): StatisticsQuery => ({
@@ -137,7 +141,7 @@ export default function Statistics() {
                     <Segmented
                         value={range}
                         onChange={(value) => put('range', value)}
-                        options={(Object.keys(ranges) as Range[]).map((value) => ({
+                        options={offered.map((value) => ({
                             value,
                             label: t(`statistics.range.${value}`),
                         }))}

@@ -48,6 +48,7 @@ export const fleet = {
     'alert.severity': 'Severity',
     'alert.silence': 'Silence',
     'alert.silenceFor': 'for {time}',
+    'alert.silenceRule': 'All alerts of the rule “{name}”',
     'alert.silenced': 'silenced, ends',
     'alert.since': 'Since',
     'alert.somebody': 'somebody',

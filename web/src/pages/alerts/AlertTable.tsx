@@ -137,10 +137,16 @@ function useColumns(
                         <Dropdown
                             trigger={['click']}
                             menu={{
-                                items: silences.map((key) => ({
-                                    key,
-                                    label: t('alert.silenceFor', { time: key }),
-                                })),
+                                items: [
+                                    {
+                                        type: 'group',
+                                        label: t('alert.silenceRule', { name: alert.rule }),
+                                        children: silences.map((key) => ({
+                                            key,
+                                            label: t('alert.silenceFor', { time: key }),
+                                        })),
+                                    },
+                                ],
                                 onClick: ({ key }) => silence(alert, key),
                             }}
                         >

@@ -1,14 +1,15 @@
 // Retry and cancel many executions: those that were chosen, or all that a filter matches.
 import { App } from 'antd';
-import { api, type ExecutionFilter, Problem } from '../../api/client';
+import { api, type ExecutionFilter, Problem, type SweepQuery } from '../../api/client';
 import type { Execution, Sweep } from '../../api/types';
 import { useAct } from '../../hooks/useAct';
 import { useI18n } from '../../i18n';
 
 // Calls under way at once: the server takes more, a browser does not.
 const atOnce = 4;
-// The server handles so many of a filter in one call; more calls than this need another decision.
-const sweepsMax = 20;
+// What the server takes in one call, and how many calls may be made before a person decides again.
+const sweepLimit = 1_000;
+const sweepsMax = 100;
 
 async function forEach(items: Execution[], action: (id: string) => Promise<unknown>): Promise<Problem[]> {
     const problems: Problem[] = [];
@@ -26,10 +27,39 @@ async function forEach(items: Execution[], action: (id: string) => Promise<unkno
     return problems;
 }
 
+interface Swept {
+    matched: number;
+    changed: number;
+    more: boolean; // There is more that was not looked at.
+    why?: string; // Of the first that could not be changed.
+    error?: unknown; // A call failed; the rest was not looked at.
+}
+
+// From the newest to the oldest, so that what fails again at once, or is new, is not met again. Ends early
+// where nothing of a whole call can be changed: that is hardly different further on.
+async function sweepAll(filter: ExecutionFilter, call: (query: SweepQuery) => Promise<Sweep>): Promise<Swept> {
+    const swept: Swept = { matched: 0, changed: 0, more: true };
+    let cursor: string | undefined;
+    try {
+        for (let round = 0; round < sweepsMax && swept.more; ++round) {
+            const answer = await call({ ...filter, limit: sweepLimit, cursor });
+            swept.matched += answer.matched;
+            swept.changed += answer.changed;
+            swept.why ??= answer.items.find(({ problem }) => problem)?.problem?.detail;
+            cursor = answer.next_cursor ?? undefined;
+            swept.more = cursor !== undefined;
+            if (answer.changed === 0) break;
+        }
+    } catch (error) {
+        swept.error = error;
+    }
+    return swept;
+}
+
 export function useBulk(done: () => void) {
     const { t } = useI18n();
     const { message, notification } = App.useApp();
-    const { act, confirm } = useAct();
+    const { complain, confirm } = useAct();
 
     const each = async (items: Execution[], action: (id: string) => Promise<unknown>) => {
         const problems = await forEach(items, action);
@@ -43,16 +73,21 @@ export function useBulk(done: () => void) {
         }
         done();
     };
-    const sweep = async (filter: ExecutionFilter, call: (filter: ExecutionFilter) => Promise<Sweep>) => {
-        let changed = 0;
-        await act(t('bulk.swept'), async () => {
-            for (let round = 0; round < sweepsMax; ++round) {
-                const answer = await call(filter);
-                changed += answer.changed;
-                if (!answer.more || answer.changed === 0) break;
-            }
-            void message.info(t('bulk.done', { count: changed }));
-        });
+    const sweep = async (filter: ExecutionFilter, call: (query: SweepQuery) => Promise<Sweep>) => {
+        const { matched, changed, more, why, error } = await sweepAll(filter, call);
+        if (error) complain(error);
+        else if (matched === 0) void message.info(t('bulk.nothing'));
+        if (changed > 0 && !more) void message.success(t('bulk.done', { count: changed }));
+        if (changed > 0 && more) {
+            notification.warning({
+                message: t('bulk.more', { count: changed }),
+                description: t('bulk.moreText'),
+                duration: 0,
+            });
+        }
+        if (matched > changed) {
+            notification.warning({ message: t('bulk.notDone', { count: matched - changed }), description: why });
+        }
         done();
     };
 

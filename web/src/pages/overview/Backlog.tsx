@@ -1,17 +1,15 @@
-// What waits, by queue and by priority.
+// What waits by queue, and what of it could start now by priority.
 import { Card, Segmented } from 'antd';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
-import type { Queue } from '../../api/types';
+import type { Metrics, Queue } from '../../api/types';
 import { EmptyNote, Loaded } from '../../components/States';
 import { formatMs, formatNumber } from '../../format';
-import { useData } from '../../hooks/useData';
+import { type Data, useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 
-// Priorities are counted by reading what waits; of a longer queue, the newest of it.
-const countedMax = 500;
 const shownMax = 6;
 
 interface Bar {
@@ -68,49 +66,27 @@ function ByQueue({ queues }: { queues: Queue[] }) {
     return <BarList bars={bars} />;
 }
 
-function ByPriority() {
+function ByPriority({ ready }: { ready: number[] }) {
     const { t } = useI18n();
     const palette = usePalette();
-    const waiting = useData(
-        (signal) => api.executions({ status: 'pending,retrying', limit: countedMax }, signal),
-        [],
-        { everyMs: 5_000 },
-    );
-    const bars = useMemo(() => {
-        const counts = new Map<number, number>();
-        for (const { priority } of waiting.data?.items ?? [])
-            counts.set(priority, (counts.get(priority) ?? 0) + 1);
-        return [...counts.entries()]
-            .sort(([a], [b]) => b - a)
-            .map(([priority, value]) => ({
-                key: String(priority),
-                name: t('task.priorityOf', { value: priority }),
-                value,
-                detail: '',
-                to: '/executions?status=pending,retrying',
-                colour:
-                    palette.priorities[priority >= 9 ? 3 : priority >= 7 ? 2 : priority >= 4 ? 1 : 0] ??
-                    palette.accent,
-            }));
-    }, [waiting.data, palette, t]);
-    return (
-        <Loaded of={waiting}>
-            {({ next_cursor }) => (
-                <>
-                    <BarList bars={bars} />
-                    {bars.length === 0 && (
-                        <EmptyNote title={t('overview.nothingWaits')} text={t('overview.nothingWaitsText')} />
-                    )}
-                    {next_cursor && (
-                        <div className="muted small">{t('overview.countedOnly', { count: countedMax })}</div>
-                    )}
-                </>
-            )}
-        </Loaded>
-    );
+    const bars = ready
+        .map((value, priority) => ({
+            key: String(priority),
+            name: t('task.priorityOf', { value: priority }),
+            value,
+            detail: '',
+            to: '/executions?status=pending,retrying',
+            colour:
+                palette.priorities[priority >= 9 ? 3 : priority >= 7 ? 2 : priority >= 4 ? 1 : 0] ??
+                palette.accent,
+        }))
+        .filter(({ value }) => value > 0)
+        .reverse();
+    if (bars.length > 0) return <BarList bars={bars} />;
+    return <EmptyNote title={t('overview.nothingReady')} text={t('overview.nothingReadyText')} />;
 }
 
-export function Backlog() {
+export function Backlog({ metrics }: { metrics: Data<Metrics> }) {
     const { t } = useI18n();
     const [by, setBy] = useState<'queue' | 'priority'>('queue');
     const queues = useData((signal) => api.queues(signal), [], { topics: ['task'], everyMs: 5_000 });
@@ -132,7 +108,7 @@ export function Backlog() {
             }
         >
             {by === 'priority' ? (
-                <ByPriority />
+                <Loaded of={metrics}>{({ tasks_ready }) => <ByPriority ready={tasks_ready} />}</Loaded>
             ) : (
                 <Loaded of={queues}>
                     {({ items }) =>

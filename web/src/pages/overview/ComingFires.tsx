@@ -2,7 +2,6 @@
 import { Button, Card } from 'antd';
 import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
-import type { Task } from '../../api/types';
 import { EmptyNote, Loaded } from '../../components/States';
 import { Ago } from '../../components/Time';
 import { formatFire } from '../../format';
@@ -11,14 +10,10 @@ import { useI18n } from '../../i18n';
 import { scheduleText } from '../tasks/schedule';
 
 const shownMax = 6;
-// One page of the list: with more tasks than this the next ones are the next among these.
-const readMax = 500;
-
-const byNextFire = (a: Task, b: Task) => Date.parse(a.next_fire_at ?? '') - Date.parse(b.next_fire_at ?? '');
 
 export function ComingFires() {
     const { t, locale } = useI18n();
-    const tasks = useData((signal) => api.tasks({ limit: readMax }, signal), [], {
+    const fires = useData((signal) => api.comingFires(shownMax, signal), [], {
         topics: ['task'],
         everyMs: 10_000,
     });
@@ -29,13 +24,9 @@ export function ComingFires() {
             title={t('overview.next')}
             extra={<Link to="/tasks">{t('action.all')}</Link>}
         >
-            <Loaded of={tasks}>
+            <Loaded of={fires}>
                 {({ items }) => {
-                    const coming = items
-                        .filter((task) => task.enabled && task.next_fire_at)
-                        .sort(byNextFire)
-                        .slice(0, shownMax);
-                    if (coming.length === 0) {
+                    if (items.length === 0) {
                         return (
                             <EmptyNote
                                 title={t('overview.nothingFires')}
@@ -50,23 +41,21 @@ export function ComingFires() {
                     }
                     return (
                         <ul className="rows">
-                            {coming.map((task) => (
-                                <li key={task.id}>
+                            {items.map((fire) => (
+                                <li key={fire.task_id}>
                                     <div className="grow two-lines">
                                         <Link
-                                            to={`/tasks/${encodeURIComponent(task.id)}`}
+                                            to={`/tasks/${encodeURIComponent(fire.task_id)}`}
                                             className="clip cell-main"
                                         >
-                                            {task.name}
+                                            {fire.task_name}
                                         </Link>
-                                        <span className="muted small clip">{scheduleText(task, t)}</span>
+                                        <span className="muted small clip">{scheduleText(fire, t)}</span>
                                     </div>
                                     <div className="two-lines align-end">
-                                        <span className="number">
-                                            {task.next_fire_at && formatFire(task.next_fire_at, locale)}
-                                        </span>
+                                        <span className="number">{formatFire(fire.at, locale)}</span>
                                         <span className="muted small">
-                                            <Ago at={task.next_fire_at} coming />
+                                            <Ago at={fire.at} coming />
                                         </span>
                                     </div>
                                 </li>

@@ -1,6 +1,9 @@
 // A calendar of a task: how its past days went, and on which days it will fire.
+//
+// All of it in UTC, wherever the person is: that is what the days of the statistics are.
 import { Card, Tooltip } from 'antd';
 import dayjs, { type Dayjs } from 'dayjs';
+import utc from 'dayjs/plugin/utc';
 import { useMemo } from 'react';
 import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
@@ -9,6 +12,8 @@ import { formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
+
+dayjs.extend(utc);
 
 const weeksBefore = 3;
 const weeks = 6;
@@ -22,12 +27,15 @@ interface Day {
     coming: number;
 }
 
-const keyOf = (day: Dayjs): string => day.format('YYYY-MM-DD');
+// Of a time in UTC, or as the server spells it.
+const keyOf = (time: Dayjs | string): string =>
+    (typeof time === 'string' ? dayjs.utc(time) : time).format('YYYY-MM-DD');
 const emptyDay = (): Day => ({ good: 0, bad: 0, other: 0, coming: 0 });
 
 // Days as the server counted them; undefined from a server that does not count.
 function useDailyCounts(task: Task) {
-    const from = dayjs()
+    const from = dayjs
+        .utc()
         .subtract(weeksBefore + 1, 'week')
         .startOf('day')
         .toISOString();
@@ -39,13 +47,13 @@ function useDailyCounts(task: Task) {
     return days.problem ? undefined : days.data?.items;
 }
 
-function useDays(task: Task, runs: Execution[] | undefined): Map<string, Day> {
+function useDays(task: Task, runs: Execution[] | undefined): { days: Map<string, Day>; counted: boolean } {
     const counted = useDailyCounts(task);
     const fires = useData(
         (signal) => api.fires(task.id, firesRead, signal),
         [task.id, task.version, task.last_fire_at],
     );
-    return useMemo(() => {
+    const days = useMemo(() => {
         const days = new Map<string, Day>();
         const at = (key: string) => {
             const day = days.get(key) ?? emptyDay();
@@ -59,23 +67,27 @@ function useDays(task: Task, runs: Execution[] | undefined): Map<string, Day> {
             day.other += each.cancelled + each.skipped;
         }
         for (const run of counted ? [] : (runs ?? [])) {
-            const day = at(keyOf(dayjs(run.scheduled_at)));
+            const day = at(keyOf(run.scheduled_at));
             if (run.status === 'success') day.good += 1;
             else if (run.status === 'failed') day.bad += 1;
             else day.other += 1;
         }
-        if (task.enabled) for (const fire of fires.data?.fires ?? []) at(keyOf(dayjs(fire))).coming += 1;
+        if (task.enabled) for (const fire of fires.data?.fires ?? []) at(keyOf(fire)).coming += 1;
         return days;
     }, [counted, runs, fires.data, task.enabled]);
+    return { days, counted: counted !== undefined };
 }
+
+const dayText = (date: Dayjs, locale: string, format: Intl.DateTimeFormatOptions): string =>
+    date.toDate().toLocaleDateString(locale, { ...format, timeZone: 'UTC' });
 
 function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Task; capped: boolean }) {
     const { t, locale } = useI18n();
     const palette = usePalette();
     const past = day.good + day.bad + day.other;
-    const today = date.isSame(dayjs(), 'day');
+    const today = keyOf(date) === keyOf(dayjs.utc());
     const lines = [
-        date.toDate().toLocaleDateString(locale, { weekday: 'long', day: 'numeric', month: 'long' }),
+        dayText(date, locale, { weekday: 'long', day: 'numeric', month: 'long' }),
         past > 0 ? t('calendar.past', { good: day.good, bad: day.bad, other: day.other }) : '',
         day.coming > 0 ? t('calendar.coming', { count: capped ? `${day.coming}+` : day.coming }) : '',
     ].filter(Boolean);
@@ -84,13 +96,13 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
         today ? 'day-today' : '',
         past > 0 ? 'day-past' : day.coming > 0 ? 'day-coming' : '',
     ].join(' ');
-    const to = `/executions?${new URLSearchParams({ task_id: task.id, from: date.startOf('day').toISOString(), to: date.add(1, 'day').startOf('day').toISOString() })}`;
+    const to = `/executions?${new URLSearchParams({ task_id: task.id, from: date.toISOString(), to: date.add(1, 'day').toISOString() })}`;
     return (
         <Tooltip title={<span className="lines">{lines.join('\n')}</span>}>
             <Link to={to} className={classes}>
                 <span>
                     {date.date() === 1
-                        ? date.toDate().toLocaleDateString(locale, { month: 'short', day: 'numeric' })
+                        ? dayText(date, locale, { month: 'short', day: 'numeric' })
                         : date.date()}
                 </span>
                 {day.coming > 0 && (
@@ -119,8 +131,8 @@ interface Props {
 
 export function FireCalendar({ task, runs, complete }: Props) {
     const { t, locale } = useI18n();
-    const days = useDays(task, runs);
-    const now = dayjs();
+    const { days, counted } = useDays(task, runs);
+    const now = dayjs.utc();
     // Weeks begin on Monday.
     const first = now
         .subtract((now.day() + 6) % 7, 'day')
@@ -135,12 +147,17 @@ export function FireCalendar({ task, runs, complete }: Props) {
         <Card
             size="small"
             title={t('calendar.title')}
-            extra={!complete && <span className="muted small">{t('calendar.newest')}</span>}
+            extra={
+                <span className="muted small">
+                    {!counted && !complete && `${t('calendar.newest')} · `}
+                    {t('calendar.utc')}
+                </span>
+            }
         >
             <div className="calendar">
                 {Array.from({ length: 7 }, (_, index) => (
                     <div key={index} className="calendar-name">
-                        {first.add(index, 'day').toDate().toLocaleDateString(locale, { weekday: 'short' })}
+                        {dayText(first.add(index, 'day'), locale, { weekday: 'short' })}
                     </div>
                 ))}
                 {Array.from({ length: weeks * 7 }, (_, index) => {

@@ -31,6 +31,10 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
     const [form] = Form.useForm<TaskAnswers>();
     const [problem, setProblem] = useState('');
     const [busy, setBusy] = useState(false);
+    // The task as it was when the form was opened. The page reads it again meanwhile; what the person did not
+    // touch must not undo what somebody else has changed since.
+    const [before] = useState(task);
+    const overtaken = task?.version !== before?.version;
     const types = useKnownTypes();
 
     const showProblem = (error: unknown) => {
@@ -45,13 +49,13 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
         setBusy(true);
         setProblem('');
         try {
-            const saved = task
-                ? await api.changeTask(task.id, task.version, changesOf(task, answers))
+            const saved = before
+                ? await api.changeTask(before.id, before.version, changesOf(before, answers))
                 : await api.createTask(fieldsOf(answers));
-            void message.success(t(task ? 'task.saved' : 'task.created', { name: saved.name }));
+            void message.success(t(before ? 'task.saved' : 'task.created', { name: saved.name }));
             onSaved(saved);
             onClose();
-            if (!task)
+            if (!before)
                 navigate(
                     isRecurring(saved)
                         ? `/tasks/${encodeURIComponent(saved.id)}`
@@ -67,13 +71,13 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
         <Drawer
             open
             width={Math.min(620, window.innerWidth)}
-            title={task ? t('task.editTitle', { name: task.name }) : t('task.new')}
+            title={before ? t('task.editTitle', { name: before.name }) : t('task.new')}
             onClose={onClose}
             footer={
                 <div className="drawer-foot">
                     <Button onClick={onClose}>{t('action.back')}</Button>
                     <Button type="primary" loading={busy} onClick={form.submit}>
-                        {task ? t('action.save') : t('action.create')}
+                        {before ? t('action.save') : t('action.create')}
                     </Button>
                 </div>
             }
@@ -82,10 +86,18 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                 form={form}
                 layout="vertical"
                 onFinish={save}
-                initialValues={answersOf(task)}
+                initialValues={answersOf(before)}
                 scrollToFirstError
             >
                 {problem && <Alert type="error" showIcon message={problem} style={{ marginBottom: 16 }} />}
+                {overtaken && !problem && !busy && (
+                    <Alert
+                        type="warning"
+                        showIcon
+                        message={t('task.changedMeanwhile')}
+                        style={{ marginBottom: 16 }}
+                    />
+                )}
                 <div className="form-pair">
                     <Form.Item
                         name="name"
@@ -103,7 +115,7 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                         />
                     </Form.Item>
                 </div>
-                <ScheduleFields form={form} editing={!!task} />
+                <ScheduleFields form={form} editing={!!before} />
                 <Form.Item
                     name="parameters"
                     label={t('task.parameters')}

@@ -1,5 +1,5 @@
 // How a task's schedule is written in a form, and in words.
-import type { Task, TaskFields } from '../../api/types';
+import type { TaskFields } from '../../api/types';
 import type { Translate } from '../../i18n';
 
 export const kinds = ['cron', 'interval', 'interval_after_end', 'now', 'run_at', 'delay'] as const;
@@ -18,7 +18,7 @@ export function kindOf(task: Partial<TaskFields>): Kind {
 export const isRecurring = (task: Partial<TaskFields>): boolean => recurringKinds.includes(kindOf(task));
 
 // In one line: "0 2 * * *", "every 90s".
-export function scheduleText(task: Partial<Task>, t: Translate): string {
+export function scheduleText(task: Partial<TaskFields>, t: Translate): string {
     switch (kindOf(task)) {
         case 'cron':
             return task.timezone && task.timezone !== 'UTC'

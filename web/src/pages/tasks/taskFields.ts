@@ -163,8 +163,13 @@ export function changesOf(before: Task, answers: TaskAnswers): Record<string, un
     for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
         if (JSON.stringify(was[key]) !== JSON.stringify(is[key])) changes[key] = is[key] ?? null;
     }
-    // What the form does not show of a retry policy stays as it is.
+    // What the form does not show of a retry policy stays as it is; what it shows is as filled in, or absent.
     if (changes.retry_policy)
-        changes.retry_policy = { ...before.retry_policy, ...(changes.retry_policy as object) };
+        changes.retry_policy = {
+            ...before.retry_policy,
+            max_retries: undefined,
+            delay: undefined,
+            ...(changes.retry_policy as object),
+        };
     return changes;
 }

@@ -3,13 +3,12 @@ import { DownOutlined } from '@ant-design/icons';
 import { Button, Dropdown, Table, type TableProps, Tag } from 'antd';
 import { api } from '../../api/client';
 import type { Executor } from '../../api/types';
-import { LoadBar } from '../../components/LoadBar';
 import { EmptyNote } from '../../components/States';
-import { Badge, WorkerTag } from '../../components/StatusTag';
-import { Ago } from '../../components/Time';
+import { Badge } from '../../components/StatusTag';
 import { useAct } from '../../hooks/useAct';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
+import { useCommonColumns } from './columns';
 
 interface Props {
     executors: Executor[];
@@ -87,6 +86,7 @@ function Actions({ executor, changed }: { executor: Executor; changed: () => voi
 function useColumns(changed: () => void): TableProps<Executor>['columns'] {
     const { t } = useI18n();
     const palette = usePalette();
+    const { status, load, seen } = useCommonColumns<Executor>();
     const circuits = {
         closed: palette.status.success,
         half_open: palette.status.retrying,
@@ -102,27 +102,8 @@ function useColumns(changed: () => void): TableProps<Executor>['columns'] {
                 </div>
             ),
         },
-        {
-            title: t('execution.status'),
-            render: (_, executor) => (
-                <div className="two-lines">
-                    <WorkerTag status={executor.status} />
-                    {executor.status_reason && (
-                        <span className="muted small clip">{executor.status_reason}</span>
-                    )}
-                </div>
-            ),
-        },
-        {
-            title: t('worker.load'),
-            render: (_, e) => (
-                <LoadBar
-                    share={e.running / e.capacity}
-                    label={`${e.running}/${e.capacity}`}
-                    title={t('worker.slots')}
-                />
-            ),
-        },
+        status,
+        load,
         {
             title: t('executor.circuit'),
             render: (_, { circuit }) => <Badge colour={circuits[circuit]} label={t(`circuit.${circuit}`)} />,
@@ -133,11 +114,7 @@ function useColumns(changed: () => void): TableProps<Executor>['columns'] {
             render: (_, { types }) => types.map((type) => <Tag key={type}>{type}</Tag>),
             responsive: ['lg'],
         },
-        {
-            title: t('worker.seen'),
-            render: (_, executor) => <Ago at={executor.seen_at} />,
-            responsive: ['lg'],
-        },
+        seen,
         { align: 'right', render: (_, executor) => <Actions executor={executor} changed={changed} /> },
     ];
 }

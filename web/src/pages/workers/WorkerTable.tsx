@@ -7,11 +7,11 @@ import type { Worker } from '../../api/types';
 import { Field, Fields } from '../../components/Field';
 import { LoadBar } from '../../components/LoadBar';
 import { EmptyNote } from '../../components/States';
-import { WorkerTag } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
 import { formatPercent } from '../../format';
 import { useAct } from '../../hooks/useAct';
 import { useI18n } from '../../i18n';
+import { useCommonColumns } from './columns';
 
 interface Props {
     workers: Worker[];
@@ -84,6 +84,7 @@ function Buttons({ worker, changed }: { worker: Worker; changed: () => void }) {
 
 function useColumns(changed: () => void): TableProps<Worker>['columns'] {
     const { t } = useI18n();
+    const { status, load, seen } = useCommonColumns<Worker>();
     return [
         {
             title: t('worker.worker'),
@@ -94,25 +95,8 @@ function useColumns(changed: () => void): TableProps<Worker>['columns'] {
                 </div>
             ),
         },
-        {
-            title: t('execution.status'),
-            render: (_, worker) => (
-                <div className="two-lines">
-                    <WorkerTag status={worker.status} />
-                    {worker.status_reason && <span className="muted small clip">{worker.status_reason}</span>}
-                </div>
-            ),
-        },
-        {
-            title: t('worker.load'),
-            render: (_, worker) => (
-                <LoadBar
-                    share={worker.running / worker.capacity}
-                    label={`${worker.running}/${worker.capacity}`}
-                    title={t('worker.slots')}
-                />
-            ),
-        },
+        status,
+        load,
         {
             title: t('worker.cpu'),
             render: (_, { load }) => (
@@ -131,7 +115,7 @@ function useColumns(changed: () => void): TableProps<Worker>['columns'] {
             ),
             responsive: ['md'],
         },
-        { title: t('worker.seen'), render: (_, worker) => <Ago at={worker.seen_at} />, responsive: ['lg'] },
+        seen,
         { align: 'right', render: (_, worker) => <Buttons worker={worker} changed={changed} /> },
     ];
 }

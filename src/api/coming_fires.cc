@@ -1,0 +1,63 @@
+// What fires next, of all recurring tasks.
+#include "api/query.h"
+#include "api/resources.h"
+#include "api/services.h"
+
+namespace takt::internal {
+namespace {
+
+// What a person looks at. Who wants more of one task asks for its fires.
+constexpr CountRange kComingFires = {1, 100, 10};
+
+void WriteComingFire(JsonWriter& json, const TaskRow& row) {
+    const Task& task = *row.task;
+    const Recurrence& recurrence = *task.opt().recurrence;
+    json.BeginObject().Field("at", row.state.next_at);
+    json.Field("task_id", task.id.view()).Field("task_name", task.name.view());
+    json.Field("type", task.type.view()).Field("queue", task.queue.view());
+    if (!recurrence.cron.empty()) json.Field("cron_expression", recurrence.cron.view());
+    if (recurrence.every > Duration(0)) {
+        json.Field("interval", std::string_view(FormatDuration(recurrence.every)));
+    }
+    if (recurrence.every_after_end > Duration(0)) {
+        json.Field("interval_after_end",
+                   std::string_view(FormatDuration(recurrence.every_after_end)));
+    }
+    json.Field("timezone", recurrence.timezone.empty() ? "UTC" : recurrence.timezone.view());
+    json.EndObject();
+}
+
+void ListComingFires(Call call) {
+    const auto limit = QueryCount(call.request(), "limit", kComingFires);
+    if (!limit) return call.RefuseRequest(limit.error());
+    Node& node = call.services().node;
+    node.Look([call = std::move(call), limit = *limit](const Engine* engine) mutable {
+        if (!engine) {
+            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
+        }
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Key("items").BeginArray();
+        for (const Recurring* recurring : engine->NextFires(limit)) {
+            WriteComingFire(json, recurring->row);
+        }
+        EndPage(json, std::nullopt);
+        call.Json(200, std::move(body));
+    });
+}
+
+}  // namespace
+
+void AddComingFireRoutes(std::vector<Route>& routes) {
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/scheduler/fires",
+                      .permission = Permission::kViewer,
+                      .where = Where::kLeader,
+                      .handler = ListComingFires,
+                      .tag = "scheduler",
+                      .summary = "What fires next: the next fire of each task, the soonest first",
+                      .query = {{"limit", "1 to 100, 10 unless given."}},
+                      .gives = "ComingFireList"});
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,44 @@
+// Where a part of the page ends that could not be shown, so that the rest of it stays.
+import { WarningOutlined } from '@ant-design/icons';
+import { Button } from 'antd';
+import { Component, type ReactNode } from 'react';
+import { useI18n } from '../i18n';
+import { Note } from './States';
+
+function BrokenNote({ why }: { why: string }) {
+    const { t } = useI18n();
+    return (
+        <Note
+            icon={<WarningOutlined />}
+            title={t('error.broken')}
+            action={
+                <Button type="primary" onClick={() => location.reload()}>
+                    {t('action.reload')}
+                </Button>
+            }
+        >
+            {t('error.brokenText')}
+            <div>
+                <code>{why}</code>
+            </div>
+        </Note>
+    );
+}
+
+interface State {
+    why?: string;
+}
+
+// Give it a key that changes with what it surrounds: only a new one tries again.
+export class Boundary extends Component<{ children: ReactNode }, State> {
+    state: State = {};
+
+    static getDerivedStateFromError(error: unknown): State {
+        return { why: String(error) };
+    }
+
+    render() {
+        if (this.state.why === undefined) return this.props.children;
+        return <BrokenNote why={this.state.why} />;
+    }
+}
