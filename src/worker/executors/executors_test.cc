@@ -21,6 +21,7 @@
 #include "worker/executors/configured.h"
 #include "worker/executors/grpc_executor.h"
 #include "worker/executors/http_executor.h"
+#include "worker/executors/process.h"
 #include "worker/executors/shell_executor.h"
 
 namespace takt::internal {
