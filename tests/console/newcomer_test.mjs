@@ -53,6 +53,7 @@ async function walk(words, name) {
     await picture(`${name}-3-execution`);
 
     await page.getByRole('link', { name: words.alerts }).first().click();
+    await page.getByRole('tab', { name: words.rules }).click();
     await page.getByRole('button', { name: words.newRule }).first().click();
     const form = page.getByRole('dialog');
     await form.getByLabel(words.name, { exact: true }).fill(`${name}_fails`);
@@ -62,6 +63,7 @@ async function walk(words, name) {
     await form.getByLabel(words.duration).fill('0s');
     await form.getByRole('button', { name: words.save }).click();
     await form.waitFor({ state: 'hidden' });
+    await page.getByRole('tab', { name: words.active }).click();
     await page
         .locator('.ant-table-row', { hasText: `${name}_fails` })
         .filter({ hasText: words.firing })
@@ -89,6 +91,8 @@ test('a failing task is created, watched and alerted about in English', () =>
             failed: 'Failed',
             second: 'Attempt 2: Failed',
             alerts: 'Alerts',
+            rules: 'Rules',
+            active: 'Active',
             newRule: 'New rule',
             metric: 'Metric',
             threshold: 'Threshold',
@@ -116,6 +120,8 @@ test('and in Chinese', async () => {
             failed: '失败',
             second: '第 2 次尝试：失败',
             alerts: '告警',
+            rules: '规则',
+            active: '当前',
             newRule: '新建规则',
             metric: '指标',
             threshold: '阈值',
