@@ -135,14 +135,15 @@ void AddStatisticsRoutes(std::vector<Route>& routes) {
          .handler = GetStatistics,
          .tag = "statistics",
          .summary = "What ran: counts, success rate, durations, waits",
-         .query = {{"by", "day (default), hour, task, type or worker."},
-                   {"from",
-                    "RFC 3339; by default a week (by hour: a day) before `to`. At most 1000 days, by "
-                    "hour at most 1000 hours, before it."},
-                   {"to", "RFC 3339; by default now."},
-                   {"task_id", "With by=day: of this task only."},
-                   {"type", "With by=day or by=task: of this type only."},
-                   {"format", "json (default) or csv."}},
+         .query =
+             {{"by", "day (default), hour, task, type or worker."},
+              {"from",
+               "RFC 3339; by default a week (by hour: a day) before `to`. At most 1000 days, by "
+               "hour at most 1000 hours, before it."},
+              {"to", "RFC 3339; by default now."},
+              {"task_id", "With by=day: of this task only."},
+              {"type", "With by=day or by=task: of this type only."},
+              {"format", "json (default) or csv."}},
          .gives = "Statistics"});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/statistics/series",

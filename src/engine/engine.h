@@ -115,9 +115,7 @@ class Engine {
     const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers() const { return workers_; }
     const std::map<Text, std::unique_ptr<Recurring>, std::less<>>& tasks() const { return tasks_; }
     // The tasks that fire next, in that order; at most `count`. Costs no more with a million tasks.
-    std::vector<const Recurring*> NextFires(std::size_t count) const {
-        return fires_.First(count);
-    }
+    std::vector<const Recurring*> NextFires(std::size_t count) const { return fires_.First(count); }
     Strategy strategy() const { return strategy_; }
     const Text& strategy_name() const { return strategy_name_; }
     Serial last_serial() const { return serials_.last(); }

@@ -25,8 +25,8 @@ std::int64_t UnitsTouched(const ReportQuery& query) {
 Result<void> CheckLength(const ReportQuery& query) {
     const bool by_hour = query.by == ReportBy::kHour;
     if (!by_hour && query.by != ReportBy::kDay) return {};
-    const std::int64_t lines = by_hour ? UnitsTouched<std::chrono::hours>(query)
-                                       : UnitsTouched<std::chrono::days>(query);
+    const std::int64_t lines =
+        by_hour ? UnitsTouched<std::chrono::hours>(query) : UnitsTouched<std::chrono::days>(query);
     if (lines <= static_cast<std::int64_t>(kReportLinesMax)) return {};
     return Fail(ErrorCode::kInvalid,
                 fmt::format("from is too early: by={} that would be {} lines, and at most {} are "

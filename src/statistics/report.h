@@ -1,7 +1,7 @@
 // Report: what the stored tables say about a range of time, along one dimension.
 //
-// Pure: rows in, lines out. A report has at most kReportLinesMax lines. By task, type or worker what
-// is beyond is one line "(other)"; ranges of more days or hours are refused.
+// Pure: rows in, lines out. A report has at most kReportLinesMax lines. By task, type or worker
+// what is beyond is one line "(other)"; ranges of more days or hours are refused.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ struct ReportQuery {
     Text type;    // By day or task: of this type only.
 };
 
-// Combinations that the tables cannot answer, and ranges with too many lines, are kInvalid, with what
-// can be asked instead.
+// Combinations that the tables cannot answer, and ranges with too many lines, are kInvalid, with
+// what can be asked instead.
 Result<void> CheckReport(const ReportQuery& query);
 
 struct ReportLine {

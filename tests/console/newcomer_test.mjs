@@ -2,28 +2,19 @@
 // alert, in both languages, with nothing but the console.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { makeFolder, openBrowser, startScheduler, whenLed } from './support.mjs';
+import { openConsole } from './support.mjs';
 
-let place;
 let scheduler;
 let browser;
 let page;
+let close;
 // Pictures of what was seen, for whoever wants to look: SCREENS=folder.
 const screens = process.env.SCREENS;
 
 before(async () => {
-    place = makeFolder();
-    scheduler = await startScheduler(`file:${place.folder}/data`, '--with-worker', '--demo');
-    await whenLed(scheduler.address);
-    browser = await openBrowser();
-    page = browser.page;
+    ({ scheduler, browser, page, close } = await openConsole());
 });
-
-after(async () => {
-    await browser?.close();
-    await scheduler?.stop();
-    place?.remove();
-});
+after(() => close?.());
 
 async function picture(name) {
     if (screens) await page.screenshot({ path: `${screens}/${name}.png`, fullPage: true });
