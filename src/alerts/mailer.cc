@@ -111,15 +111,15 @@ Mailer::~Mailer() {
 }
 
 void Mailer::Send(const Channel& channel, std::string message, MailDone done) {
-    {
-        const std::scoped_lock lock(mutex_);
-        if (letters_.size() < config_.queue_max && !stopping_) {
-            letters_.push_back({channel, std::move(message), std::move(done)});
-            // Most schedulers send no mail: the thread begins with the first one.
-            if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
-        }
+    std::unique_lock lock(mutex_);
+    if (letters_.size() >= config_.queue_max || stopping_) {
+        lock.unlock();
+        return done(Fail(ErrorCode::kExhausted, "too many messages wait to be sent"));
     }
-    if (done) return done(Fail(ErrorCode::kExhausted, "too many messages wait to be sent"));
+    letters_.push_back({channel, std::move(message), std::move(done)});
+    // Most schedulers send no mail: the thread begins with the first one.
+    if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+    lock.unlock();
     changed_.notify_all();
 }
 

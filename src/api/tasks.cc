@@ -145,7 +145,7 @@ void Patch(Call call, const TaskId& id, int tries) {
 
 void PatchTask(Call call) {
     auto id = PathId<TaskId>(call);
-    if (id) Patch(std::move(call), std::move(*id), kPatchTries);
+    if (id) Patch(std::move(call), *id, kPatchTries);
 }
 
 void DeleteOne(Call call) {

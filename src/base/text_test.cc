@@ -21,7 +21,7 @@ TEST(TextTest, AnEmptyTextHoldsNoMemory) {
 // A payload travels from the submit to the store and to a worker.
 TEST(TextTest, CopiesShareTheirBytes) {
     const Text original = std::string(1000, 'x');
-    const Text copy = original;
+    const Text copy = original;  // NOLINT(performance-unnecessary-copy-initialization)
     EXPECT_EQ(copy.view().data(), original.view().data());
     Text assigned;
     assigned = copy;

@@ -206,6 +206,7 @@ ConfigKey Key(std::string_view name, Member member, std::string_view help,
                        const Config& config) { return Show(member(const_cast<Config&>(config))); }};
 }
 
+// Parentheses would make no path of it. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define FIELD(path) [](Config& config) -> auto& { return config.path; }
 
 std::vector<ConfigKey> MakeKeys() {

@@ -294,7 +294,7 @@ std::string RandomHistory(std::uint64_t seed, int inputs) {
         } else if (dice < 60 && session > 0) {
             input = Heartbeat{1 + random.Below(session), {}};
         } else if (dice < 95 && !given.empty()) {
-            const AttemptRef ref = given[random.Below(given.size())];
+            const AttemptRef& ref = given[random.Below(given.size())];
             const SessionId from = 1 + random.Below(session);
             if (dice < 70)
                 input = Started{from, ref};

@@ -100,6 +100,7 @@ void SslDelete::operator()(SSL_CTX* context) const {
 void AttachSocket(SSL* ssl, int descriptor) {
     BIO* bio = BIO_new(SocketMethod());
     TAKT_CHECK(bio != nullptr);
+    // A number in the place of a pointer, never followed. NOLINTNEXTLINE(performance-no-int-to-ptr)
     BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)));
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
@@ -107,7 +108,7 @@ void AttachSocket(SSL* ssl, int descriptor) {
 
 std::string TlsErrorText(SSL* ssl) {
     const long verified = SSL_get_verify_result(ssl);
-    const std::string queued = QueuedError();
+    std::string queued = QueuedError();  // Empties the queue whatever is said.
     if (verified == X509_V_OK) return queued;
     return fmt::format("certificate refused: {}", X509_verify_cert_error_string(verified));
 }

@@ -128,7 +128,7 @@ void PushInstance::TellLoad() {
     if (session_ == 0) return;
     internal::Heartbeat heartbeat{.session = session_, .load = load_};
     heartbeat.load.draining |= breaker_.state() == CircuitBreaker::State::kOpen;
-    context_->node->Tell(std::move(heartbeat));
+    context_->node->Tell(heartbeat);
 }
 
 // --- Attempts -----------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ Result<FirePlan> FirePlan::Make(const Recurrence& recurrence, Time anchor) {
             return std::unexpected(std::move(error));
         }
         plan.zone_ = &cron->zone();
-        plan.cron_ = std::move(*cron);
+        plan.cron_ = *cron;
     } else {
         auto zone = TimeZone::Find(recurrence.timezone);
         if (!zone) return std::unexpected(zone.error());

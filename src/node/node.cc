@@ -89,23 +89,19 @@ void Node::Tell(std::vector<Input> inputs) {
 }
 
 void Node::Push(Item item) {
-    bool full = false;
-    {
-        const std::scoped_lock lock(inbox_mutex_);
-        // What workers say must not be lost to a flood of requests, so only requests are refused.
-        // Nothing here bounds the workers: a result that is thrown away is a run for nothing.
-        full = item.done && inbox_.size() >= config_.inbox_max;
-        if (!full) {
-            inbox_.push_back(std::move(item));
-            if (std::exchange(woken_, true)) return;
-        }
-    }
-    if (full) {
+    std::unique_lock lock(inbox_mutex_);
+    // What workers say must not be lost to a flood of requests, so only requests are refused.
+    // Nothing here bounds the workers: a result that is thrown away is a run for nothing.
+    if (item.done && inbox_.size() >= config_.inbox_max) {
+        lock.unlock();
         return runtime_.Post([done = std::move(item.done)]() mutable {
             done(
                 Fail(ErrorCode::kExhausted, "too many requests wait to be taken; try again later"));
         });
     }
+    inbox_.push_back(std::move(item));
+    if (std::exchange(woken_, true)) return;
+    lock.unlock();
     Wake();
 }
 

@@ -102,8 +102,8 @@ void SimPlanner::MakeTask(bool quiet) {
 
 void SimPlanner::Create(const TaskId& id, const TaskOptions& options) {
     cluster_.world.Note("planner", "makes", id.view());
-    Ask([this, id, options] { return PutTask{0, MakeOne(id, options), true, 0}; }, true,
-        [this](const Answer& answer) { cluster_.checker.fires.OnTold(answer.task); });
+    Ask([this, id, options] { return PutTask{.task = MakeOne(id, options), .create_only = true}; },
+        true, [this](const Answer& answer) { cluster_.checker.fires.OnTold(answer.task); });
 }
 
 // Sometimes its times, sometimes something else. Its mode and limits stay: what began under others
@@ -118,7 +118,7 @@ void SimPlanner::Change(const TaskId& id) {
     } else {
         options.misfire = Misfire(cluster_.world.Below(3));
     }
-    Ask([this, id, options] { return PutTask{0, MakeOne(id, options), false, 0}; }, false,
+    Ask([this, id, options] { return PutTask{.task = MakeOne(id, options)}; }, false,
         [this](const Answer& answer) { cluster_.checker.fires.OnTold(answer.task); });
 }
 

@@ -211,7 +211,7 @@ Result<Server> InspectServer(Connection& connection, const MysqlOptions& options
         "SHOW VARIABLES WHERE Variable_name IN ('version', 'max_allowed_packet', 'log_bin', "
         "'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on')");
     while (rows.Next()) settings.emplace(rows.Bytes(0), rows.Bytes(1));
-    const Server server{
+    Server server{
         .version = settings["version"],
         .packet_bytes_max = std::strtoull(settings["max_allowed_packet"].c_str(), nullptr, 10),
         .statement_binlog =

@@ -150,7 +150,7 @@ void Client::Try(AttemptPtr attempt) {
     if (closing_) {
         return attempt->done(Fail(ErrorCode::kCancelled, "the store was closed"));
     }
-    if (attempt->target) return SendTo(*attempt->target, std::move(attempt));
+    if (attempt->target) return SendTo(*attempt->target, attempt);
     topology_->Locate(attempt->call.slot, attempt->deadline,
                       [this, attempt](std::expected<Endpoint, Failure> endpoint) {
                           if (!endpoint) return Failed(attempt, endpoint.error());

@@ -18,8 +18,8 @@ using conformance::Await;
 using conformance::RowMaker;
 using conformance::Show;
 
-inline std::unique_ptr<RedisServer> StartServer(std::vector<std::string> arguments = {}) {
-    auto server = RedisServer::Start(std::move(arguments));
+inline std::unique_ptr<RedisServer> StartServer(const std::vector<std::string>& arguments = {}) {
+    auto server = RedisServer::Start(arguments);
     EXPECT_TRUE(server) << server.error().detail;
     return server ? std::move(*server) : nullptr;
 }

@@ -23,10 +23,21 @@ const axisText = (palette: Palette) => ({ color: palette.muted, fontSize: 11 });
 
 const valueAxis = (palette: Palette, format: (value: number) => string) => ({
     type: 'value' as const,
-    minInterval: 0,
+    minInterval: 1, // Parts of a millisecond or of a task would all get the same text.
     splitNumber: 3,
     axisLabel: { ...axisText(palette), formatter: format },
     splitLine: { lineStyle: { color: palette.line } },
+});
+
+// Of one moment alone ECharts would show the days around it.
+const leastSpanMs = 60_000;
+
+const timeAxis = (palette: Palette) => ({
+    type: 'time' as const,
+    min: ({ min, max }: { min: number; max: number }) => Math.min(min, max - leastSpanMs),
+    axisLabel: { ...axisText(palette), hideOverlap: true },
+    axisLine: { lineStyle: { color: palette.line } },
+    axisTick: { show: false },
 });
 
 const legend = (palette: Palette) => ({
@@ -50,19 +61,14 @@ export function timeChart(palette: Palette, lines: Line[], format: (value: numbe
             trigger: 'axis',
             valueFormatter: (value: unknown) => format(Number(value)),
         },
-        xAxis: {
-            type: 'time',
-            axisLabel: { ...axisText(palette), hideOverlap: true },
-            axisLine: { lineStyle: { color: palette.line } },
-            axisTick: { show: false },
-        },
+        xAxis: timeAxis(palette),
         yAxis: valueAxis(palette, format),
         series: lines.map((line) => ({
             type: 'line',
             name: line.name,
             data: line.points,
             stack: line.stack,
-            showSymbol: false,
+            showSymbol: line.points.length === 1,
             smooth: 0.2,
             lineStyle: { width: 1.8, color: line.colour },
             itemStyle: { color: line.colour },
@@ -132,12 +138,7 @@ export function dotChart(palette: Palette, dots: Dot[], format: (value: number) 
             trigger: 'item',
             formatter: (item: { dataIndex: number }) => dots[item.dataIndex]?.label ?? '',
         },
-        xAxis: {
-            type: 'time',
-            axisLabel: { ...axisText(palette), hideOverlap: true },
-            axisLine: { lineStyle: { color: palette.line } },
-            axisTick: { show: false },
-        },
+        xAxis: timeAxis(palette),
         yAxis: valueAxis(palette, format),
         series: [
             {

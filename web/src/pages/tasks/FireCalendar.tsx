@@ -1,6 +1,7 @@
 // A calendar of a task: how its past days went, and on which days it will fire.
 //
 // All of it in UTC, wherever the person is: that is what the days of the statistics are.
+import { ClockCircleOutlined } from '@ant-design/icons';
 import { Card, Tooltip } from 'antd';
 import dayjs, { type Dayjs } from 'dayjs';
 import utc from 'dayjs/plugin/utc';
@@ -107,7 +108,7 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
                 </span>
                 {day.coming > 0 && (
                     <span className="day-count">
-                        ⏱ {formatNumber(day.coming, locale)}
+                        <ClockCircleOutlined /> {formatNumber(day.coming, locale)}
                         {capped && '+'}
                     </span>
                 )}
