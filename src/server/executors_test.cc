@@ -28,8 +28,11 @@ class ExecutorsTest : public testing::Test {
         ASSERT_TRUE(server) << server.error().detail;
         server_ = std::move(*server);
         client_ = std::move(*BlockingHttpClient::Create({}));
-        // An answer of 503 means that nobody leads yet.
-        while (Get("/api/v1/executors").status == 503) std::this_thread::yield();
+        // An answer of 503 means that nobody leads yet, or that the link to executors has not heard
+        // of it.
+        while (Send(HttpMethod::kPost, "/api/v1/executors/nobody/heartbeat").status == 503) {
+            std::this_thread::yield();
+        }
     }
     void TearDown() override {
         if (server_) server_->Stop();
