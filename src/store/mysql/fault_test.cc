@@ -26,18 +26,9 @@ TEST_F(MysqlFaultTest, AStoreGoesOnAfterTheServerCameBack) {
     EXPECT_TRUE(lost.error().code == ErrorCode::kUnknown ||
                 lost.error().code == ErrorCode::kUnavailable);
     EXPECT_FALSE(unread);
-    // The pause between attempts to connect is at most a second.
-    Result<void> repeated = Commit(*store, batch);
-    for (int i = 0; i < 400 && !repeated; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        repeated = Commit(*store, batch);
-    }
+    const Result<void> repeated = WhenBack([&] { return Commit(*store, batch); });
     EXPECT_TRUE(repeated) << repeated.error().detail;
-    Result<std::vector<Execution>> rows = List(*store);
-    for (int i = 0; i < 400 && !rows; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        rows = List(*store);
-    }
+    const Result<std::vector<Execution>> rows = WhenBack([&] { return List(*store); });
     ASSERT_TRUE(rows) << rows.error().detail;
     EXPECT_EQ(rows->size(), 2u);
 }
@@ -212,11 +203,7 @@ TEST_F(MysqlFaultTest, AStalledServerIsAnsweredForWithinTheDeadline) {
     // A wait in the queue, an attempt, and one more on a new connection; doubled for a loaded
     // machine.
     EXPECT_LT(time, std::chrono::seconds(8));
-    Result<void> again = Commit(*store, batch);
-    for (int i = 0; i < 400 && !again; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        again = Commit(*store, batch);
-    }
+    const Result<void> again = WhenBack([&] { return Commit(*store, batch); });
     EXPECT_TRUE(again) << again.error().detail;
 }
 

@@ -71,6 +71,17 @@ class MysqlStoreTest : public testing::Test {
             "trx_state = 'LOCK WAIT' AND trx_mysql_thread_id IN (SELECT id FROM "
             "information_schema.processlist)");  // innodb_trx is a copy that may be 0.1 s old.
     }
+    // Calls until it is taken. After a lost connection the store refuses for up to a second, and
+    // nothing tells when that is over: it looks when it is asked.
+    template <typename Call>
+    static auto WhenBack(Call call) {
+        auto result = call();
+        for (int i = 0; i < 400 && !result && result.error().code != ErrorCode::kFenced; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            result = call();
+        }
+        return result;
+    }
     static std::string LockHolder(const std::string& database) {
         return fmt::format(
             "SELECT IFNULL(IS_USED_LOCK(CONCAT('takt:', LEFT(MD5('{}.takt_'), 16), ':0')), 0)",
