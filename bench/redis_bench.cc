@@ -167,9 +167,15 @@ redis::Call Plain(const redis::Call& commit) {
         std::size_t count = 0;
         std::from_chars(args[i + 1].data(), args[i + 1].data() + args[i + 1].size(), count);
         redis::RespWriter command;
-        command.Begin(count + 2);
-        command.Arg(args[i]).Arg(keys[key++]);
-        for (std::size_t j = 0; j < count; ++j) command.Arg(args[i + 2 + j]);
+        if (args[i] == "rows") {
+            command.Begin(1 + 2 * count);
+            command.Arg("MSET");
+            for (std::size_t j = 0; j < count; ++j) command.Arg(keys[key++]).Arg(args[i + 2 + j]);
+        } else {
+            command.Begin(count + 2);
+            command.Arg(args[i]).Arg(keys[key++]);
+            for (std::size_t j = 0; j < count; ++j) command.Arg(args[i + 2 + j]);
+        }
         call.commands += command.bytes();
         ++call.replies;
         i += count + 2;

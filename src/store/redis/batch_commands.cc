@@ -23,13 +23,8 @@ class BatchWriter {
         const std::string member = MemberOf(row.serial, row.id.view());
         const bool live_before = change.before == Place::kLive;
         const bool live_after = change.after == Place::kLive;
-        fields_.Clear();
-        if (live_before) {
-            WriteExecutionState(row, fields_);
-        } else {
-            WriteExecution(row, fields_);
-        }
-        rows_.Command("HSET", keys_.Execution(row.id.view()), fields_);
+        row_keys_.Arg(live_before ? keys_.State(row.id.view()) : keys_.Execution(row.id.view()));
+        row_texts_.Arg(live_before ? StateText(row) : ExecutionText(row));
         if (change.before == Place::kHistory) first_.Own("redrive", row.id.view(), member);
         if (change.before == Place::kNone && row.task->id.view() != row.id.view()) {
             Add(keys_.Task(row.task->id.view()), "0", member);
@@ -87,8 +82,11 @@ class BatchWriter {
         call.args.Arg(batch.term.epoch).Arg(batch.term.nonce).Arg(batch.sequence);
         call.args.Arg(SerialDigits(batch.last_serial)).Arg(keys_.prefix);
         call.args.Append(first_.args);
-        call.keys.Append(rows_.keys);
-        call.args.Append(rows_.args);
+        if (row_keys_.count() > 0) {
+            call.keys.Append(row_keys_);
+            call.args.Arg("rows").Arg(row_texts_.count());
+            call.args.Append(row_texts_);
+        }
         Commands rest;
         for (const auto& [key, members] : removes_) rest.Command("ZREM", key, members);
         for (const auto& [key, members] : adds_) rest.Command("ZADD", key, members);
@@ -160,7 +158,7 @@ class BatchWriter {
     const RedisOptions& options_;
     RespWriter fields_;
     Commands first_;  // What must look at rows before they change.
-    Commands rows_;
+    RespWriter row_keys_, row_texts_;
     std::map<std::string, RespWriter, std::less<>> adds_, removes_;  // By key of the sorted set.
     std::map<std::string_view, RespWriter> hash_puts_, hash_deletes_;
     RespWriter online_, offline_;

@@ -25,8 +25,9 @@ class RedisTestDatabase final : public Database {
     }
 
     Result<void> Spoil(const Execution& row) override {
+        const std::string head = "pending " + std::to_string(row.serial) + " 0 0 0 \n";
         const Result<std::string> done = server_->Cli(
-            {"HSET", "{takt:0}:x:" + row.id.text().str(), "options", "\x0a\xff not a record"});
+            {"SET", "{takt:0}:x:" + row.id.text().str(), head + "\x0a\xff not a record"});
         if (!done) return std::unexpected(done.error());
         return {};
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/number.h"
+
 namespace takt::internal::redis {
 
 // CRC-16/XMODEM, as Redis' cluster specification defines it. Few keys are hashed, at start: no
@@ -38,11 +40,13 @@ GlobalKeys::GlobalKeys(std::string_view name_space)
     : prefix(fmt::format("{{{}}}:", name_space)), slot(SlotOf(name_space)) {}
 
 Result<void> CheckLayout(std::string_view stored) {
-    if (stored.empty() || stored == kLayout) return {};
+    const auto layout = ParseNumber<unsigned>(stored);
+    if (stored.empty() || layout == kLayout) return {};
     return Fail(ErrorCode::kInvalid,
-                "the data in Redis is of a newer Takt (layout " +
-                    std::string(stored.substr(0, 20)) + ", this one knows " + std::string(kLayout) +
-                    "); use that version, or another namespace (?namespace=…)",
+                fmt::format("the data in Redis is of {} Takt (layout {}, this one knows {}); use "
+                            "that version, or another namespace (?namespace=…)",
+                            layout && *layout < kLayout ? "an older" : "a newer",
+                            stored.substr(0, 20), kLayout),
                 "store");
 }
 

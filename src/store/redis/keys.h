@@ -31,6 +31,7 @@ struct PartitionKeys {
 
     std::string Of(std::string_view name) const { return prefix + std::string(name); }
     std::string Execution(std::string_view id) const { return prefix + "x:" + std::string(id); }
+    std::string State(std::string_view id) const { return prefix + "s:" + std::string(id); }
     std::string Log(std::string_view id) const { return prefix + "log:" + std::string(id); }
     std::string Task(std::string_view id) const { return prefix + "task:" + std::string(id); }
     std::string Worker(std::string_view id) const { return prefix + "worker:" + std::string(id); }
@@ -45,7 +46,7 @@ struct PartitionKeys {
 
 // How rows are kept under these keys: the field `layout` of the hash `meta`. A change that this
 // version could not read gets the next number.
-constexpr std::string_view kLayout = "1";
+constexpr unsigned kLayout = 2;
 // `stored` is empty where nothing is stored yet. kInvalid, with a sentence for the operator, if it
 // is not the layout that this version knows.
 Result<void> CheckLayout(std::string_view stored);

@@ -116,12 +116,14 @@ void RedisStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<
         if (!filter.task) return ListMore(std::move(listing));
         // A one-off task is in no set of its own: its execution has its id.
         Call call{.slot = keys.slot};
-        call.commands = redis::Resp("HGETALL", keys.Execution(filter.task->view()));
+        const std::string_view id = filter.task->view();
+        call.commands = redis::Resp("MGET", keys.Execution(id), keys.State(id));
         client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
             if (!replies) return listing->done(std::unexpected(replies.error()));
-            const ReplyView hash = replies->front().view();
-            if (hash.size() > 0) {
-                Execution row = redis::ReadExecution(listing->filter.task->view(), 0, hash);
+            const ReplyView texts = replies->front().view();
+            if (!texts[0].is_nil()) {
+                Execution row =
+                    redis::ReadExecution(listing->filter.task->view(), 0, texts[0], texts[1]);
                 if (Matches(listing->filter, row)) listing->rows.push_back(std::move(row));
             }
             ListMore(listing);

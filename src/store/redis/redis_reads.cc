@@ -47,19 +47,22 @@ void RedisStore::FindExecutions(std::vector<ExecutionId> ids,
     const auto wanted = std::make_shared<const std::vector<ExecutionId>>(std::move(ids));
     ReadPart<Rows> read = [this, wanted](const Keys& keys, Done<Rows> part) {
         Call call{.slot = keys.slot};
-        call.replies = wanted->size();
+        redis::RespWriter command;
+        command.Begin(1 + 2 * wanted->size());
+        command.Arg("MGET");
         for (const ExecutionId& id : *wanted) {
-            call.commands += redis::Resp("HGETALL", keys.Execution(id.view()));
+            command.Arg(keys.Execution(id.view())).Arg(keys.State(id.view()));
         }
+        call.commands = std::move(command).Take();
         client_->Send(std::move(call),
                       [wanted, part = std::move(part)](Result<Replies> replies) mutable {
                           if (!replies) return part(std::unexpected(replies.error()));
-                          Rows rows;
-                          for (std::size_t i = 0; i < wanted->size(); ++i) {
-                              const ReplyView hash = (*replies)[i].view();
-                              rows.push_back(hash.size() == 0 ? std::nullopt
-                                                              : std::optional(redis::ReadExecution(
-                                                                    (*wanted)[i].view(), 0, hash)));
+                          const ReplyView texts = replies->front().view();
+                          Rows rows(wanted->size());
+                          for (std::size_t i = 0; i < rows.size(); ++i) {
+                              if (texts[2 * i].is_nil()) continue;
+                              rows[i] = redis::ReadExecution((*wanted)[i].view(), 0, texts[2 * i],
+                                                             texts[2 * i + 1]);
                           }
                           part(std::move(rows));
                       });

@@ -54,8 +54,8 @@ TEST(RedisStoreDoor, DataOfANewerLayoutIsRefused) {
     const auto server = StartServer();
     const auto running = OpenStoreAt(server->url());
     ASSERT_TRUE(Acquire(*running, "node-a"));
-    EXPECT_TRUE(server->CliUntil({"HGET", "{takt}:meta", "layout"}, "1"));
-    ASSERT_TRUE(server->CliUntil({"HSET", "{takt}:meta", "layout", "2"}, "0"));
+    EXPECT_TRUE(server->CliUntil({"HGET", "{takt}:meta", "layout"}, "2"));
+    ASSERT_TRUE(server->CliUntil({"HSET", "{takt}:meta", "layout", "3"}, "0"));
 
     const auto opened = RedisStore::Open(server->url());
     const auto led = Acquire(*running, "node-a");
@@ -65,6 +65,17 @@ TEST(RedisStoreDoor, DataOfANewerLayoutIsRefused) {
     EXPECT_NE(opened.error().detail.find("newer"), std::string::npos) << opened.error().detail;
     ASSERT_FALSE(led);
     EXPECT_EQ(led.error().code, ErrorCode::kInvalid) << led.error().detail;
+}
+
+TEST(RedisStoreDoor, DataOfAnOlderLayoutIsRefused) {
+    const auto server = StartServer();
+    ASSERT_TRUE(server->CliUntil({"HSET", "{takt}:meta", "layout", "1"}, "1"));
+
+    const auto opened = RedisStore::Open(server->url());
+
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+    EXPECT_NE(opened.error().detail.find("older"), std::string::npos) << opened.error().detail;
 }
 
 // Two installations share a server: by database, or by namespace.

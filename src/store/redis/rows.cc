@@ -28,44 +28,29 @@ std::string_view CutWord(std::string_view& text) {
 constexpr int kSerialLowBits = 22;  // Of a serial, below its milliseconds.
 constexpr std::string_view kNoToken = "-";
 
-// Fields in one place, so that reading finds what writing wrote.
-struct Fields {
-    std::optional<std::string_view> serial, state, task, name, type, queue, payload, priority,
-        version, timeout, run_at, task_created_at, task_updated_at, options, origin,
-        override_payload, created_at, scheduled_at;
-
-    using Member = std::optional<std::string_view> Fields::*;
-    static constexpr std::pair<std::string_view, Member> kNames[] = {
-        {"serial", &Fields::serial},
-        {"state", &Fields::state},
-        {"task", &Fields::task},
-        {"name", &Fields::name},
-        {"type", &Fields::type},
-        {"queue", &Fields::queue},
-        {"payload", &Fields::payload},
-        {"priority", &Fields::priority},
-        {"version", &Fields::version},
-        {"timeout", &Fields::timeout},
-        {"run_at", &Fields::run_at},
-        {"task_created_at", &Fields::task_created_at},
-        {"task_updated_at", &Fields::task_updated_at},
-        {"options", &Fields::options},
-        {"origin", &Fields::origin},
-        {"override", &Fields::override_payload},
-        {"created_at", &Fields::created_at},
-        {"scheduled_at", &Fields::scheduled_at},
-    };
-
-    explicit Fields(ReplyView hash) {
-        for (std::size_t i = 0; i + 1 < hash.size(); i += 2) {
-            const std::string_view name = hash[i].text();
-            const auto found =
-                std::ranges::find(kNames, name, &std::pair<std::string_view, Member>::first);
-            // Fields of a later version are not ours to judge.
-            if (found != std::end(kNames)) this->*(found->second) = hash[i + 1].text();
-        }
-    }
+// What scripts look at: a line with the length of each text, and the texts. And what is known of a
+// row whose record cannot be read.
+struct Head {
+    Serial serial = 0;
+    std::string_view type, queue, task;  // `task` is empty if it has the execution's id.
+    std::string_view rest;
 };
+
+std::optional<Head> ReadHead(std::string_view text) {
+    const std::size_t line = text.find('\n');
+    if (line == std::string_view::npos) return std::nullopt;
+    std::string_view words = text.substr(0, line);
+    Head head{.rest = text.substr(line + 1)};
+    CutWord(words);  // The status, which stands in the record too.
+    head.serial = ParseNumber<Serial>(CutWord(words)).value_or(0);
+    for (std::string_view* part : {&head.type, &head.queue, &head.task}) {
+        const auto length = ParseNumber<std::size_t>(CutWord(words));
+        if (!length || *length > head.rest.size()) return std::nullopt;
+        *part = head.rest.substr(0, *length);
+        head.rest.remove_prefix(*length);
+    }
+    return head;
+}
 
 // Takes values out and remembers the first that is not what it should be.
 class Taker {
@@ -98,33 +83,6 @@ class Taker {
     std::string fault_;
 };
 
-Text TextOf(std::optional<std::string_view> text) {
-    return text ? Text(*text) : Text();
-}
-
-TaskPtr TakeTask(Taker& take, const Fields& from, std::string_view id, Time created_at) {
-    boost::intrusive_ptr<Task> task(new Task);
-    task->id = TaskId(Text(from.task.value_or(id)));
-    task->type = TextOf(from.type);
-    task->name = from.name ? Text(*from.name) : task->type;
-    task->queue = TextOf(from.queue);
-    take.Expect(!task->queue.empty(), "queue");
-    task->payload = TextOf(from.payload);
-    task->priority = take.Value<std::uint8_t>("priority", from.priority, kPriorityNormal);
-    take.Expect(task->priority <= kPriorityMax, "priority");
-    task->version = take.Value<std::uint32_t>("version", from.version, 1);
-    task->timeout = take.At("timeout", from.timeout).time_since_epoch();
-    task->run_at = take.At("run_at", from.run_at);
-    task->created_at = take.At("task_created_at", from.task_created_at, created_at);
-    task->updated_at = take.At("task_updated_at", from.task_updated_at, task->created_at);
-    if (auto options = DecodeOptions(from.options.value_or(""))) {
-        task->options = std::move(*options);
-    } else {
-        take.Note(options.error());
-    }
-    return task;
-}
-
 void TakeState(Taker& take, std::string_view state, Execution& row) {
     const std::size_t line = state.find('\n');
     if (!take.Expect(line != std::string_view::npos, "state")) return;
@@ -151,78 +109,62 @@ void TakeState(Taker& take, std::string_view state, Execution& row) {
 }
 
 // What is left of a row that cannot be read: enough to see which one it is and to end it.
-void MakeUndecodable(Execution& row, Serial serial, const std::string& why) {
-    if (serial != 0) row.serial = serial;
-    if (row.created_at == Time{}) row.created_at = TimeOf(row.serial);
+Execution Undecodable(std::string_view id, Serial serial, const std::optional<Head>& head,
+                      const std::string& why) {
     boost::intrusive_ptr<Task> task(new Task);
-    task->id = row.task ? row.task->id : TaskId(row.id.text());
-    task->name = row.task ? row.task->name : Text();
-    task->type = row.task ? row.task->type : Text();
-    task->queue = row.task && !row.task->queue.empty() ? row.task->queue : Text("default");
+    task->id = TaskId(Text(head && !head->task.empty() ? head->task : id));
+    task->queue = Text("default");
+    if (head) {
+        task->type = task->name = Text(head->type);
+        if (!head->queue.empty()) task->queue = Text(head->queue);
+    }
+    Execution row;
+    row.serial = serial == 0 && head ? head->serial : serial;
+    row.created_at = TimeOf(row.serial);
+    row.id = ExecutionId(task->id.view() == id ? task->id.text() : Text(id));
     row.task = task;
     row.status = Status::kFailed;
     boost::intrusive_ptr<Outcome> outcome(new Outcome);
     outcome->reason = Reason::kUndecodable;
     outcome->message = Text("the stored record cannot be read: " + why);
     row.outcome = outcome;
+    return row;
 }
 
 }  // namespace
 
-void WriteExecutionState(const Execution& row, RespWriter& to) {
-    // One field: each further one costs Redis about a microsecond, at every change.
-    fmt::memory_buffer state;
-    fmt::format_to(std::back_inserter(state), "{} {} {} {} {} {} {} {} {} {}\n", Name(row.status),
-                   row.attempt, row.failures, row.losses, row.epoch,
-                   row.token == Token{} ? std::string(kNoToken) : TokenText(row.token),
-                   Ms(row.ready_at), Ms(row.started_at), Ms(row.finished_at), row.worker.view());
-    state.append(EncodeOutcome(row.outcome));
-    to.Arg("state").Arg(std::string_view(state.data(), state.size()));
+std::string StateText(const Execution& row) {
+    std::string text = fmt::format(
+        "{} {} {} {} {} {} {} {} {} {}\n", Name(row.status), row.attempt, row.failures, row.losses,
+        row.epoch, row.token == Token{} ? std::string(kNoToken) : TokenText(row.token),
+        Ms(row.ready_at), Ms(row.started_at), Ms(row.finished_at), row.worker.view());
+    text += EncodeOutcome(row.outcome);
+    return text;
 }
 
-void WriteExecution(const Execution& row, RespWriter& to) {
-    const auto put = [&](std::string_view name, const auto& value) { to.Arg(name).Arg(value); };
+std::string ExecutionText(const Execution& row) {
     const Task& task = *row.task;
-    put("serial", row.serial);
-    if (task.id.view() != row.id.view()) put("task", task.id.view());
-    if (task.name.view() != task.type.view()) put("name", task.name.view());
-    put("type", task.type.view());
-    put("queue", task.queue.view());
-    if (!task.payload.empty()) put("payload", task.payload.view());
-    if (task.priority != kPriorityNormal) put("priority", static_cast<unsigned>(task.priority));
-    if (task.version != 1) put("version", task.version);
-    if (task.timeout != Duration(0)) put("timeout", task.timeout.count());
-    if (task.run_at != Time{}) put("run_at", Ms(task.run_at));
-    if (task.created_at != row.created_at) put("task_created_at", Ms(task.created_at));
-    if (task.updated_at != task.created_at) put("task_updated_at", Ms(task.updated_at));
-    if (task.options) put("options", EncodeOptions(*task.options));
-    if (row.origin != Origin::kOnce) put("origin", static_cast<unsigned>(row.origin));
-    if (!row.payload.empty()) put("override", row.payload.view());
-    if (row.created_at != TimeOf(row.serial)) put("created_at", Ms(row.created_at));
-    if (row.scheduled_at != row.created_at) put("scheduled_at", Ms(row.scheduled_at));
-    WriteExecutionState(row, to);
+    const std::string_view task_id =
+        task.id.view() == row.id.view() ? std::string_view() : task.id.view();
+    std::string text =
+        fmt::format("{} {} {} {} {} {}\n{}{}{}", Name(row.status), row.serial,
+                    task.type.view().size(), task.queue.view().size(), task_id.size(),
+                    row.worker.view(), task.type.view(), task.queue.view(), task_id);
+    text += EncodeExecution(row);
+    return text;
 }
 
-Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash) {
-    const Fields from(hash);
+Execution ReadExecution(std::string_view id, Serial serial, ReplyView text, ReplyView state) {
+    if (text.is_nil()) return Undecodable(id, serial, {}, "it is gone");
+    const std::optional<Head> head = ReadHead(text.text());
+    if (!head) return Undecodable(id, serial, {}, "its first line is not readable");
+    Result<Execution> row = DecodeExecution(head->rest);
+    if (!row) return Undecodable(id, serial, head, row.error().detail);
     Taker take;
-    Execution row;
-    row.serial = take.Value<Serial>("serial", from.serial, serial);
-    take.Expect(row.serial != 0, "serial");
-    row.created_at = take.At("created_at", from.created_at, TimeOf(row.serial));
-    row.task = TakeTask(take, from, id, row.created_at);
-    // A one-off task and its execution have one id: hold it once in memory too.
-    row.id = ExecutionId(row.task->id.view() == id ? row.task->id.text() : Text(id));
-    row.scheduled_at = take.At("scheduled_at", from.scheduled_at, row.created_at);
-    row.payload = TextOf(from.override_payload);
-    const auto origin = take.Value<unsigned>("origin", from.origin, 0);
-    if (take.Expect(origin <= static_cast<unsigned>(Origin::kTrigger), "origin")) {
-        row.origin = static_cast<Origin>(origin);
-    }
-    TakeState(take, from.state.value_or(""), row);
-    if (hash.size() == 0) take.Note({ErrorCode::kInvalid, "its hash is gone", {}});
-    if (!take.fault().empty()) MakeUndecodable(row, serial, take.fault());
-    return row;
+    take.Expect(row->id.view() == id && (serial == 0 || row->serial == serial), "id");
+    if (!state.is_nil()) TakeState(take, state.text(), *row);
+    if (!take.fault().empty()) return Undecodable(id, serial, head, take.fault());
+    return std::move(*row);
 }
 
 Execution ReadMember(ReplyView row) {
@@ -230,7 +172,7 @@ Execution ReadMember(ReplyView row) {
     const auto serial = ParseNumber<Serial>(member.substr(0, kSerialDigits));
     const std::string_view id =
         member.size() > kSerialDigits ? member.substr(kSerialDigits + 1) : std::string_view();
-    return ReadExecution(id, serial.value_or(0), row[1]);
+    return ReadExecution(id, serial.value_or(0), row[1], row[2]);
 }
 
 std::vector<Worker> ReadWorkers(ReplyView hash) {

@@ -1,7 +1,9 @@
-// Rows: executions as Redis hashes, events and log chunks as stream entries.
+// Rows: executions as strings, events and log chunks as stream entries.
 //
-// An execution's hash leaves out what has its usual value. What an attempt can change is one field,
-// `state`, written whole, so that an update needs no knowledge of what was there before.
+// An execution is two strings, so that one MSET writes those of a whole batch: what was known when
+// it came, whole, and from its first change on what an attempt can change, written whole too. So an
+// update carries no payload and needs no knowledge of what was there before. Both begin with a line
+// that scripts can read; docs/stores/redis.md has its words.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +17,16 @@
 
 namespace takt::internal::redis {
 
-// Appends field and value pairs to `to`.
-void WriteExecution(const Execution& row, RespWriter& to);       // All that is not as usual.
-void WriteExecutionState(const Execution& row, RespWriter& to);  // What an attempt can change.
+// The value of PartitionKeys::Execution, and that of PartitionKeys::State.
+std::string ExecutionText(const Execution& row);
+std::string StateText(const Execution& row);
 
-// `hash` is the answer to HGETALL. Never fails: a hash that is not an execution's, or none, gives a
-// row that can be shown, with Reason::kUndecodable. `serial` is 0 if only the hash may know it.
-Execution ReadExecution(std::string_view id, Serial serial, ReplyView hash);
+// `state` is nil before the first change. Never fails: a string that is not an execution's, or
+// none, gives a row that can be shown, with Reason::kUndecodable. `serial` is 0 if only `text` may
+// know it.
+Execution ReadExecution(std::string_view id, Serial serial, ReplyView text, ReplyView state);
 
-// One of kLoad's and kList's answers: {member, hash}.
+// One of kLoad's and kList's answers: {member, text, state}.
 Execution ReadMember(ReplyView row);
 
 // The answers to HGETALL, by rising id or key. Records that cannot be read are left out and named

@@ -22,6 +22,31 @@ extern const Script kTasks;
 extern const Script kList;
 extern const Script kProbe;
 
+// Lua for scripts that read executions: `texts` gives the two strings of one, false for what is not
+// there; `look` what their first lines tell (rows.h).
+inline constexpr std::string_view kLook = R"(
+local function texts(prefix, id)
+  return unpack(redis.call('MGET', prefix .. 'x:' .. id, prefix .. 's:' .. id))
+end
+
+local function look(prefix, id)
+  local text, state = texts(prefix, id)
+  local row = {}
+  local status, type, queue, task, worker, at =
+    string.match(text or '', '^(%S+) %d+ (%d+) (%d+) (%d+) (%S*)\n()')
+  if status then
+    row.status, row.worker = status, worker
+    row.type = string.sub(text, at, at + type - 1)
+    at = at + type
+    row.queue = string.sub(text, at, at + queue - 1)
+    at = at + queue
+    row.task = string.sub(text, at, at + task - 1)
+  end
+  if state then row.status, row.worker = string.match(state, '^(%S+)[^\n]* (%S*)\n') end
+  return row
+end
+)";
+
 // Of rows in one answer to kLoad, kTasks or kList, which hold Redis up for a few milliseconds.
 constexpr std::size_t kPageBytes = 4 << 20;
 

@@ -25,8 +25,8 @@ return alive
 )");
 
 // KEYS fence, live. ARGV lower bound of members, rows at most, bytes at most, prefix.
-// Answers {last serial, lower bound of the next page or '', {member, hash} …}.
-const Script kLoad(R"(
+// Answers {last serial, lower bound of the next page or '', {member, text, state} …}.
+const Script kLoad(std::string(kLook) + R"(
 local serial = redis.call('HGET', KEYS[1], 'last_serial')
 local page, bytes = {serial or '0', ''}, 0
 local members = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], '+', 'LIMIT', 0, ARGV[2] + 1)
@@ -35,9 +35,9 @@ for i, member in ipairs(members) do
     page[2] = '[' .. member
     break
   end
-  local hash = redis.call('HGETALL', ARGV[4] .. 'x:' .. string.sub(member, 21))
-  for _, value in ipairs(hash) do bytes = bytes + #value end
-  page[#page + 1] = {member, hash}
+  local text, state = texts(ARGV[4], string.sub(member, 21))
+  bytes = bytes + #(text or '') + #(state or '')
+  page[#page + 1] = {member, text, state}
 end
 return page
 )");
@@ -62,12 +62,12 @@ return page
 // KEYS the sorted sets to look through, in which no member stands twice.
 // ARGV prefix, upper bound, lower bound, members to look at, rows at most, bytes at most, then what
 // a row must have: statuses as '|a|b|', worker, type, queue; each '' for any, else '=' and the
-// value. Newest first. Answers {upper bound of the next page or '', {member, hash} …}.
+// value. Newest first. Answers {upper bound of the next page or '', {member, text, state} …}.
 //
 // The sets are looked at in one step, so a row that moves from one to the other is seen once. Of a
 // set that has more members than are looked at, nothing is known below the last one: the page ends
 // there.
-const Script kList(R"(
+const Script kList(std::string(kLook) + R"(
 local prefix, upper, lower, count = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local rows_max, bytes_max = tonumber(ARGV[5]), tonumber(ARGV[6])
 local members, floor = {}, ''
@@ -79,14 +79,12 @@ end
 if #KEYS > 1 then table.sort(members, function(a, b) return a > b end) end
 
 local filtered = ARGV[7] ~= '' or ARGV[8] ~= '' or ARGV[9] ~= '' or ARGV[10] ~= ''
-local function fits(key)
-  local row = redis.call('HMGET', key, 'state', 'type', 'queue')
-  -- Its first line begins with the status and ends with the worker.
-  local status, worker = string.match(row[1] or '', '^(%S+)[^\n]* ([^ \n]*)')
-  if ARGV[7] ~= '' and not string.find(ARGV[7], '|' .. (status or '') .. '|', 1, true) then
+local function fits(id)
+  local row = look(prefix, id)
+  if ARGV[7] ~= '' and not string.find(ARGV[7], '|' .. (row.status or '') .. '|', 1, true) then
     return false
   end
-  for i, value in ipairs({worker or '', row[2] or '', row[3] or ''}) do
+  for i, value in ipairs({row.worker or '', row.type or '', row.queue or ''}) do
     if ARGV[7 + i] ~= '' and ARGV[7 + i] ~= '=' .. value then return false end
   end
   return true
@@ -100,11 +98,11 @@ for _, member in ipairs(members) do
     return page
   end
   last = member
-  local key = prefix .. 'x:' .. string.sub(member, 21)
-  if not filtered or fits(key) then
-    local hash = redis.call('HGETALL', key)
-    for _, value in ipairs(hash) do bytes = bytes + #value end
-    page[#page + 1] = {member, hash}
+  local id = string.sub(member, 21)
+  if not filtered or fits(id) then
+    local text, state = texts(prefix, id)
+    bytes = bytes + #(text or '') + #(state or '')
+    page[#page + 1] = {member, text, state}
   end
 end
 if floor ~= '' then page[1] = '(' .. last end

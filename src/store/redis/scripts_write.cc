@@ -52,12 +52,13 @@ return 1
 // KEYS fence, then the key of each command in turn.
 // ARGV epoch, nonce, sequence, last serial, prefix of the keys, then commands: a name, the number
 // of its arguments, its arguments. Names in small letters are ours and have no key, except `event`
-// and `log`, which have the key of their stream.
+// and `log`, which have the key of their stream, and `rows`, which has one for each argument.
+//   rows texts…                    executions, or what changed of them
 //   redrive id member              takes a finished row out of its indexes
 //   purge before events_end count  what retention no longer keeps
 //   event id values…, log id fields…, publish channel message
 // Answers {what became of it, the sequence that stands}.
-const Script kCommit(R"(
+const Script kCommit(std::string(kLook) + R"(
 local call, pcall, unpack = redis.call, redis.pcall, unpack
 local fence = call('HMGET', KEYS[1], 'epoch', 'nonce', 'sequence', 'last_serial')
 if fence[1] ~= ARGV[1] or fence[2] ~= ARGV[2] then return {'fenced'} end
@@ -87,25 +88,30 @@ local function unindex(found)
     put(prefix .. 'finished', row.member)
     if row.status then put(prefix .. 'history:' .. row.status, row.member) end
     if row.worker and row.worker ~= '' then put(prefix .. 'worker:' .. row.worker, row.member) end
-    if row.task then put(prefix .. 'task:' .. row.task, row.member) end
+    if row.task and row.task ~= '' then put(prefix .. 'task:' .. row.task, row.member) end
   end
   for _, key in ipairs(keys) do many('ZREM', key, sets[key]) end
 end
 
-local function look(member, id)
-  local row = call('HMGET', prefix .. 'x:' .. id, 'state', 'task')
-  -- Its first line begins with the status and ends with the worker.
-  local status, worker = string.match(row[1] or '', '^(%S+)[^\n]* ([^ \n]*)')
-  return {member = member, id = id, status = status, worker = worker, task = row[2]}
-end
-
 local own = {}
 
+function own.rows(first, last)
+  local pairs = {}
+  for j = first, last do
+    k = k + 1
+    pairs[#pairs + 1] = KEYS[k]
+    pairs[#pairs + 1] = ARGV[j]
+  end
+  call('MSET', unpack(pairs))
+end
+
 function own.redrive(first)
-  local row = look(ARGV[first + 1], ARGV[first])
-  row.task = false  -- The task's index has live rows too.
+  local id = ARGV[first]
+  local row = look(prefix, id)
+  row.member = ARGV[first + 1]
+  row.task = ''  -- The task's index has live rows too.
   unindex({row})
-  call('DEL', prefix .. 'x:' .. row.id)
+  call('DEL', prefix .. 's:' .. id)
 end
 
 function own.purge(first)
@@ -113,7 +119,9 @@ function own.purge(first)
   local found = {}
   for _, member in ipairs(call('ZRANGEBYSCORE', prefix .. 'finished', '-inf', '(' .. before,
                                'LIMIT', 0, count)) do
-    found[#found + 1] = look(member, string.sub(member, 21))
+    local row = look(prefix, string.sub(member, 21))
+    row.member = member
+    found[#found + 1] = row
   end
   local old = {}
   if events_end ~= '' then
@@ -122,7 +130,10 @@ function own.purge(first)
     end
   end
   unindex(found)
-  for _, row in ipairs(found) do call('DEL', prefix .. 'x:' .. row.id, prefix .. 'log:' .. row.id) end
+  for _, row in ipairs(found) do
+    local id = string.sub(row.member, 21)
+    call('DEL', prefix .. 'x:' .. id, prefix .. 's:' .. id, prefix .. 'log:' .. id)
+  end
   if #old > 0 then many('XDEL', prefix .. 'events', old) end
 end
 
@@ -191,6 +202,8 @@ call('XTRIM', stream, 'MAXLEN', '~', '10')
 call('XRANGE', stream, '-', '+', 'COUNT', 1)
 call('XDEL', stream, '1-1')
 call('SET', text, '1', 'PX', '1000')
+call('MSET', text, '1')
+call('MGET', text)
 call('PEXPIRE', text, '1000')
 call('EXISTS', text)
 call('DEL', hash, sorted, set, stream, text)
