@@ -2,10 +2,12 @@
 for the drivers, its version and how durable it is set up."""
 
 import dataclasses
+import json
 import os
 import pathlib
 import signal
 import subprocess
+import urllib.request
 
 from processes import Process, free_port
 
@@ -205,6 +207,12 @@ def start_rabbitmq(folder, cpus):
     )  # fmt: skip
 
 
+def leads(url):
+    """Whether a scheduler has begun its term: before, it sends workers away."""
+    with urllib.request.urlopen(f"{url}/api/v1/scheduler/status", timeout=5) as answer:
+        return json.load(answer)["is_leader"]
+
+
 def start_takt(folder, cpus, takt, store, sets=()):
     """A scheduler over `store`, a Server, or over a file of its own; stops with it."""
     data = folder.make("takt")
@@ -216,9 +224,11 @@ def start_takt(folder, cpus, takt, store, sets=()):
     line = server.popen.stdout.readline().decode()
     if "http" not in line:
         server.wait_until(lambda: False, 0)
+    address = line[line.index("http") :].strip()
+    server.wait_until(lambda: leads(address))
     return Server(
         [*(store.processes if store else []), server],
         first_line(takt, "--version") + (f", {store.version}" if store else ""),
         store.durability if store else "fsync per group of writes (SQLite WAL, synchronous=FULL)",
-        {"url": line[line.index("http") :].strip()},
+        {"url": address},
     )

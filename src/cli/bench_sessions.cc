@@ -106,8 +106,11 @@ void BenchSessions::State::OnMessage(std::size_t index, std::string_view message
         GiveUp("a frame could not be read");
     }
     if (in.has_refused()) GiveUp(in.refused().message());
-    if (in.has_moved())
-        GiveUp("the scheduler does not lead; its leader is " + in.moved().address());
+    if (in.has_moved()) {
+        GiveUp(in.moved().address().empty()
+                   ? "there is no leader at the moment; try again"
+                   : "the scheduler does not lead; its leader is " + in.moved().address());
+    }
     if (in.has_welcome()) {
         heartbeat = Duration(in.welcome().heartbeat_ms());
         OpenNext();
