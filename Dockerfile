@@ -36,6 +36,7 @@ RUN apt-get update -qq \
         libspdlog1.10 \
         libsqlite3-0 \
         libssl3 \
+        libtcmalloc-minimal4 \
         libyaml-cpp0.7 \
         libzstd1 \
         tzdata \
