@@ -42,26 +42,39 @@ void SendExplanation(Call& call, const ExecutionId& id, const Explanation& expla
     std::string body;
     JsonWriter json(body);
     json.BeginObject().Field("execution_id", id.view()).Field("code", explanation.code);
-    json.Field("explanation", std::string_view(explanation.sentence)).EndObject();
+    json.Field("explanation", std::string_view(explanation.sentence));
+    json.Key("values").BeginObject();
+    for (const auto& [name, value] : explanation.values) {
+        json.Key(name);
+        std::visit([&](const auto& each) { json.Value(each); }, value);
+    }
+    json.EndObject().EndObject();
     call.Json(200, std::move(body));
 }
 
 // What is finished explains itself by how it ended.
+Explanation HowItEnded(const Execution& execution) {
+    const std::string status(Name(execution.status));
+    Explanation explanation{
+        Name(execution.status), "it is finished: " + status, {{"status", status}}};
+    if (execution.outcome && !execution.outcome->message.empty()) {
+        std::string message = execution.outcome->message.str();
+        explanation.sentence += " (" + message + ")";
+        explanation.values.push_back({"message", std::move(message)});
+    }
+    return explanation;
+}
+
 void ExplainFinished(Call call, ExecutionId id) {
     Store& store = call.services().store;
     std::vector<ExecutionId> ids = {id};
-    store.FindExecutions(
-        std::move(ids), [call = std::move(call), id = std::move(id)](
-                            Result<std::vector<std::optional<Execution>>> found) mutable {
-            if (!found) return call.RefuseAnswer(found.error());
-            if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
-            const Execution& execution = *found->front();
-            std::string sentence = "it is finished: " + std::string(Name(execution.status));
-            if (execution.outcome && !execution.outcome->message.empty()) {
-                sentence += " (" + execution.outcome->message.str() + ")";
-            }
-            SendExplanation(call, id, {Name(execution.status), std::move(sentence)});
-        });
+    store.FindExecutions(std::move(ids),
+                         [call = std::move(call), id = std::move(id)](
+                             Result<std::vector<std::optional<Execution>>> found) mutable {
+                             if (!found) return call.RefuseAnswer(found.error());
+                             if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
+                             SendExplanation(call, id, HowItEnded(*found->front()));
+                         });
 }
 
 void Explain(Call call) {

@@ -154,11 +154,30 @@ TEST(Executions, ExplainSaysWhyNothingHappens) {
     const Answered why = scheduler.Get("/api/v1/executions/lonely/explain");
     ASSERT_EQ(why.status, 200) << why.body;
     EXPECT_EQ(why.Text("code"), "no_worker") << why.body;
+    EXPECT_TRUE(why.json.at("values").as_object().empty()) << why.body;
     scheduler.Post("/api/v1/executions/lonely/cancel", R"({"reason": "enough"})");
     const Answered ended = scheduler.Get("/api/v1/executions/lonely/explain");
     EXPECT_EQ(ended.Text("code"), "cancelled");
     EXPECT_NE(ended.Text("explanation").find("enough"), std::string::npos);
+    EXPECT_EQ(ended.json.at("values").at("status").as_string(), "cancelled");
+    EXPECT_EQ(ended.json.at("values").at("message").as_string(), "enough");
     EXPECT_EQ(scheduler.Get("/api/v1/executions/none/explain").status, 404);
+}
+
+// A console says it in its reader's language, and needs the names and numbers by themselves.
+TEST(Executions, ExplainGivesWhatItsSentenceNames) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w", true);
+    scheduler.Put("/api/v1/queues/slow", R"({"paused": true})");
+    scheduler.Post("/api/v1/tasks", R"({"id": "x", "name": "n", "queue": "slow"})");
+    const Answered paused = scheduler.Get("/api/v1/executions/x/explain");
+    EXPECT_EQ(paused.Text("code"), "queue_paused") << paused.body;
+    EXPECT_EQ(paused.json.at("values").at("queue").as_string(), "slow");
+    scheduler.Put("/api/v1/queues/slow", R"({"concurrency_max": 1, "paused": false})");
+    scheduler.Post("/api/v1/tasks", R"({"id": "y", "name": "n", "queue": "slow"})");
+    const Answered full = scheduler.Get("/api/v1/executions/y/explain");
+    EXPECT_EQ(full.Text("code"), "queue_limit") << full.body;
+    EXPECT_EQ(full.json.at("values").at("limit").as_int64(), 1) << full.body;
 }
 
 TEST(Executions, LogShowsWhatTheWorkerWrote) {

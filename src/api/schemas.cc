@@ -79,7 +79,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kSchemas
     {"Log", TAKT_LIST("LogChunk")},
     {"Explanation",
      R"({"type":"object","properties":{"execution_id":{"type":"string"},"code":{"type":"string"},
-"explanation":{"type":"string"}}})"},
+"explanation":{"type":"string"},"values":{"type":"object","description":
+"What the explanation names: with the code, enough to say it in another language.",
+"additionalProperties":{"type":["string","integer"]}}}})"},
     {"Worker",
      R"({"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},
 "status":{"enum":["online","offline","draining","maintenance"]},"status_reason":{"type":"string"},

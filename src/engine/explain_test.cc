@@ -14,10 +14,24 @@ using ::testing::SizeIs;
 class ExplainTest : public History {
   protected:
     void SetUp() override { config.worker_lease = config.timeout = 24h; }
+    Explanation ExplanationOf(const std::string& id, Duration at) {
+        return engine()
+            .Explain(ExecutionId(Text(id)), {WallAt(at), Steady(7h) + at})
+            .value_or(Explanation{});
+    }
     std::string SentenceOf(const std::string& id, Duration at) {
-        const auto explanation =
-            engine().Explain(ExecutionId(Text(id)), {WallAt(at), Steady(7h) + at});
-        return explanation ? explanation->sentence : "";
+        return ExplanationOf(id, at).sentence;
+    }
+    // "name=value" of all that is named, in order.
+    std::vector<std::string> ValuesOf(const std::string& id, Duration at) {
+        std::vector<std::string> found;
+        const Explanation explanation = ExplanationOf(id, at);
+        for (const auto& [name, value] : explanation.values) {
+            const auto* count = std::get_if<std::uint64_t>(&value);
+            found.push_back(std::string(name) + "=" +
+                            (count ? std::to_string(*count) : std::get<std::string>(value)));
+        }
+        return found;
     }
 };
 
@@ -32,16 +46,20 @@ TEST_F(ExplainTest, WithoutWorkersItSaysWhatIsMissing) {
                  .labels = {{"gpu", "no"}}}));
     EXPECT_EQ(CodeOf("x"), "no_worker_for_type");
     EXPECT_EQ(SentenceOf("x", 0s), "no worker runs tasks of the type 'work'");
+    EXPECT_THAT(ValuesOf("x", 0s), ElementsAre("type=work"));
     At(0s, Once({.id = "y", .type = "other"}));
     EXPECT_EQ(CodeOf("y"), "no_worker_for_queue");
     At(0s, Once({.id = "z", .type = "other", .queue = "other", .executor = "billing"}));
     EXPECT_EQ(CodeOf("z"), "no_executor");
+    EXPECT_THAT(ValuesOf("z", 0s), ElementsAre("executor=billing"));
     At(0s, Once({.id = "w", .type = "other", .queue = "other", .labels = {{"gpu", "yes"}}}));
     EXPECT_EQ(CodeOf("w"), "no_worker_with_labels");
+    EXPECT_THAT(ValuesOf("w", 0s), ElementsAre("labels=gpu=yes"));
     // Each demand is met by somebody, all of them by nobody.
     At(0s, Join({.id = "b", .types = {Text("work")}, .queues = {Text("other")}}));
     At(0s, Once({.id = "v", .type = "work", .queue = "other", .labels = {{"gpu", "no"}}}));
-    EXPECT_EQ(CodeOf("v"), "no_worker");
+    EXPECT_EQ(CodeOf("v"), "no_worker_for_all");
+    EXPECT_THAT(ValuesOf("v", 0s), ElementsAre("type=work", "queue=other"));
 }
 
 TEST_F(ExplainTest, WithWorkersItSaysWhatTheyAreDoing) {
@@ -54,11 +72,14 @@ TEST_F(ExplainTest, WithWorkersItSaysWhatTheyAreDoing) {
     At(1s, Begun("x"));
     EXPECT_EQ(CodeOf("x"), "running");
     EXPECT_THAT(SentenceOf("x", 1s), HasSubstr("'a'"));
+    EXPECT_THAT(ValuesOf("x", 1s), ElementsAre("worker=a", HasSubstr("since=2026-01-01T00:00:01")));
     EXPECT_EQ(CodeOf("z"), "workers_full");
     EXPECT_THAT(SentenceOf("z", 1s), HasSubstr("all 2 workers"));
+    EXPECT_THAT(ValuesOf("z", 1s), ElementsAre("workers=2", "waiting=0", "queue=default"));
     At(2s, Set("a", WorkerStatus::kDraining));
     At(2s, Set("b", WorkerStatus::kMaintenance));
     EXPECT_EQ(CodeOf("z"), "workers_away");
+    EXPECT_THAT(ValuesOf("z", 2s), ElementsAre("workers=2"));
 }
 
 TEST_F(ExplainTest, WhatHasATimeSaysSo) {
@@ -70,6 +91,9 @@ TEST_F(ExplainTest, WhatHasATimeSaysSo) {
     EXPECT_EQ(CodeOf("later"), "not_due");
     EXPECT_EQ(CodeOf("again"), "retry");
     EXPECT_THAT(SentenceOf("again", 5s), HasSubstr("2026-01-01T00:00:15"));
+    EXPECT_THAT(ValuesOf("again", 5s),
+                ElementsAre("attempt=1", HasSubstr("at=2026-01-01T00:00:15")));
+    EXPECT_THAT(ValuesOf("later", 5s), ElementsAre(HasSubstr("at=2026-01-01T01:00:00")));
     EXPECT_FALSE(engine().Explain(ExecutionId(Text("none")), {WallAt(5s), Steady(7h + 5s)}));
 }
 

@@ -19,6 +19,7 @@ import type {
     LogChunk,
     Metrics,
     Page,
+    ProblemFields,
     Queue,
     SchedulerStatus,
     Status,
@@ -50,6 +51,25 @@ export class Problem extends Error {
     }
 }
 
+export const unreachable = (): Problem => new Problem(0, 'unreachable', '');
+
+export const asProblem = (error: unknown): Problem =>
+    error instanceof Problem ? error : new Problem(0, 'unreadable', String(error));
+
+export const problemFrom = (status: number, body: ProblemFields, otherwise = ''): Problem =>
+    new Problem(
+        status,
+        body.code ?? '',
+        body.detail ?? body.title ?? otherwise,
+        body.field,
+        body.request_id,
+    );
+
+export async function readProblem(response: Response): Promise<Problem> {
+    const body = (await response.json().catch(() => ({}))) as ProblemFields;
+    return problemFrom(response.status, body, `${response.status} ${response.statusText}`);
+}
+
 export type Query = Record<string, string | number | boolean | undefined | null>;
 
 export function withQuery(path: string, query: Query = {}): string {
@@ -67,15 +87,9 @@ export function authorization(text: string): Record<string, string> {
 // Turns the refusal of a call that was sent with the token `used` into a Problem, and asks for a token where
 // one is missing.
 export async function problemOf(response: Response, used: string): Promise<Problem> {
-    const body = (await response.json().catch(() => ({}))) as Record<string, string | undefined>;
+    const problem = await readProblem(response);
     if (response.status === 401) token.refuse(used);
-    return new Problem(
-        response.status,
-        body.code ?? 'unknown',
-        body.detail ?? body.title ?? `${response.status} ${response.statusText}`,
-        body.field,
-        body.request_id,
-    );
+    return problem;
 }
 
 interface Options {
@@ -106,7 +120,7 @@ async function send(method: string, path: string, options: Options = {}): Promis
         return response;
     } catch (error) {
         if (error instanceof Problem || options.signal?.aborted) throw error;
-        throw new Problem(0, 'unreachable', '');
+        throw unreachable();
     } finally {
         clearTimeout(timer);
     }

@@ -3,13 +3,16 @@
 export type Severity = 'info' | 'warning' | 'critical';
 export type AlertState = 'ok' | 'pending' | 'firing' | 'resolved';
 
+export const operators = ['>', '>=', '<', '<=', '==', '!='] as const;
+export type Operator = (typeof operators)[number];
+
 export interface Alert {
     id: string;
     rule: string;
     severity: Severity;
     state: AlertState;
     metric: string;
-    operator: string;
+    operator: Operator;
     threshold: number;
     value: number | null;
     subject: string;
@@ -25,7 +28,7 @@ export interface AlertRule {
     name: string;
     description: string;
     metric: string;
-    operator: string;
+    operator: Operator;
     threshold: number;
     duration: string;
     severity: Severity;

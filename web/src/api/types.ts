@@ -16,6 +16,15 @@ export const finished: readonly Status[] = ['success', 'failed', 'cancelled', 's
 
 export type Json = unknown;
 
+// A refusal. Without a code it is not the scheduler that answered, but something in between.
+export interface ProblemFields {
+    code?: string;
+    detail?: string;
+    title?: string;
+    field?: string;
+    request_id?: string;
+}
+
 export interface Page<T> {
     items: T[];
     next_cursor: string | null;
@@ -97,13 +106,20 @@ export interface ComingFire
     queue: string;
 }
 
+// Why an attempt or an execution did not succeed.
+export interface Failure {
+    code: string;
+    message: string;
+    handler_code?: number;
+}
+
 export interface Attempt {
     attempt: number;
     worker_id: string | null;
     started_at: string | null;
     finished_at: string | null;
     status: string;
-    error?: string | { code?: string; message?: string } | null;
+    error: Failure | null;
 }
 
 export interface Execution {
@@ -125,7 +141,7 @@ export interface Execution {
     started_at: string | null;
     finished_at: string | null;
     result: Json;
-    error: { code: string; message: string; handler_code?: number } | null;
+    error: Failure | null;
     parameters?: Json;
     progress?: { percent: number | null; message?: string; at?: string } | null;
     attempts?: Attempt[];
@@ -141,6 +157,7 @@ export interface LogChunk {
 export interface Explanation {
     code: string;
     explanation: string;
+    values?: Record<string, string | number>;
 }
 
 export type WorkerStatus = 'online' | 'offline' | 'draining' | 'maintenance';
@@ -257,6 +274,6 @@ export interface Token {
 export interface Sweep {
     matched: number;
     changed: number;
-    items: { id: string; status: number; problem?: { detail: string } }[];
+    items: { id: string; status: number; problem?: ProblemFields }[];
     next_cursor: string | null; // Null: the filter matches no more.
 }

@@ -11,6 +11,8 @@ import type { ReactNode } from 'react';
 import type { Problem } from '../api/client';
 import type { Data } from '../hooks/useData';
 import { useI18n } from '../i18n';
+import { problemText } from '../i18n/said';
+import { ProblemDetail } from './Problems';
 
 interface NoteProps {
     icon: ReactNode;
@@ -40,39 +42,22 @@ export function EmptyNote({ title, text, action }: { title: string; text?: strin
     );
 }
 
+function iconOf(problem: Problem): ReactNode {
+    if (problem.notOffered) return <ApiOutlined />;
+    if (problem.status === 0) return <DisconnectOutlined />;
+    return problem.status === 403 ? <LockOutlined /> : <WarningOutlined />;
+}
+
 export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () => void }) {
     const { t } = useI18n();
-    const again = retry && <Button onClick={retry}>{t('action.retryNow')}</Button>;
-    if (problem.notOffered) {
-        return (
-            <Note icon={<ApiOutlined />} title={t('error.notOffered')}>
-                {t('error.notOfferedText')}
-            </Note>
-        );
-    }
-    if (problem.status === 0) {
-        return (
-            <Note icon={<DisconnectOutlined />} title={t('error.noAnswer')} action={again}>
-                {t('error.unreachable')}
-            </Note>
-        );
-    }
-    if (problem.status === 403) {
-        return (
-            <Note icon={<LockOutlined />} title={t('error.forbidden')}>
-                {problem.message}
-            </Note>
-        );
-    }
+    const final = problem.notOffered || problem.status === 403;
     return (
         <Note
-            icon={<WarningOutlined />}
-            title={
-                problem.status === 404 ? t('error.notFound') : t('error.refused', { status: problem.status })
-            }
-            action={again}
+            icon={iconOf(problem)}
+            title={problemText(problem, t)}
+            action={retry && !final && <Button onClick={retry}>{t('action.retryNow')}</Button>}
         >
-            {problem.message}
+            <ProblemDetail problem={problem} />
             {problem.requestId && (
                 <div className="muted small">{t('error.request', { id: problem.requestId })}</div>
             )}
@@ -95,7 +80,7 @@ export function Loaded<T>({ of, children }: { of: Data<T>; children: (data: T) =
                     showIcon
                     banner
                     className="stale"
-                    message={t('error.stale', { why: of.problem.message || t('error.unreachable') })}
+                    message={t('error.stale', { why: problemText(of.problem, t) })}
                 />
             )}
             {children(of.data)}

@@ -1,8 +1,10 @@
 // Does what a person asked for: says that it worked, or why it did not.
 import { App } from 'antd';
 import { useCallback } from 'react';
-import { Problem } from '../api/client';
+import { asProblem } from '../api/client';
+import { ProblemDetail } from '../components/Problems';
 import { useI18n } from '../i18n';
+import { problemText } from '../i18n/said';
 
 export function useAct() {
     const { message, notification, modal } = App.useApp();
@@ -10,10 +12,10 @@ export function useAct() {
 
     const complain = useCallback(
         (error: unknown) => {
-            const problem = error instanceof Problem ? error : undefined;
+            const problem = asProblem(error);
             notification.error({
-                message: t('error.notDone'),
-                description: describe(problem, String(error), t('error.unreachable')),
+                message: problemText(problem, t),
+                description: <ProblemDetail problem={problem} />,
                 duration: 8,
             });
         },
@@ -54,10 +56,4 @@ export function useAct() {
     );
 
     return { act, complain, confirm };
-}
-
-function describe(problem: Problem | undefined, otherwise: string, unreachable: string): string {
-    if (!problem) return otherwise;
-    if (problem.status === 0) return unreachable;
-    return problem.field ? `${problem.field}: ${problem.message}` : problem.message;
 }

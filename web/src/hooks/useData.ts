@@ -1,6 +1,6 @@
 // Reads something from the server, and reads it again when the live feed says that it changed.
 import { type DependencyList, useCallback, useEffect, useRef, useState } from 'react';
-import { Problem } from '../api/client';
+import { asProblem, type Problem } from '../api/client';
 import { live, type LiveEvent, type Topic } from '../api/live';
 
 export interface Data<T> {
@@ -26,9 +26,6 @@ interface State<T> {
 
 // However many events there are, no faster than this.
 const restMs = 1_000;
-
-const asProblem = (error: unknown): Problem =>
-    error instanceof Problem ? error : new Problem(0, 'unreadable', String(error));
 
 export function useData<T>(
     load: (signal: AbortSignal) => Promise<T>,

@@ -1,6 +1,6 @@
 // The log of an execution, as it grows: by the server's stream, or by asking again where that is refused.
 import { useEffect, useRef, useState } from 'react';
-import { api, Problem } from '../api/client';
+import { api, asProblem, type Problem } from '../api/client';
 import { follow } from '../api/stream';
 import type { LogChunk } from '../api/types';
 
@@ -69,8 +69,7 @@ async function readLog(execution: string, signal: AbortSignal, note: (change: Pa
         if (signal.aborted) return;
         note({ chunks: chunks.slice(-chunksMax), cut: chunks.length > chunksMax, problem: undefined });
     } catch (error) {
-        if (!signal.aborted)
-            note({ problem: error instanceof Problem ? error : new Problem(0, 'unreadable', String(error)) });
+        if (!signal.aborted) note({ problem: asProblem(error) });
     }
 }
 

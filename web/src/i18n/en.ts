@@ -1,5 +1,6 @@
 import { fleet } from './en/fleet';
 import { frame } from './en/frame';
+import { server } from './en/server';
 import { work } from './en/work';
 
-export const en = { ...frame, ...work, ...fleet };
+export const en = { ...frame, ...work, ...fleet, ...server };

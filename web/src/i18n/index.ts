@@ -12,6 +12,10 @@ export type Translate = (key: TextKey, values?: Record<string, string | number>)
 
 const texts: Record<Language, Texts> = { en, zh };
 
+// Whether there is a text for what the server named.
+export const isTextKey = (key: string | undefined): key is TextKey =>
+    key !== undefined && Object.prototype.hasOwnProperty.call(en, key);
+
 export function translate(
     language: Language,
     key: TextKey,

@@ -1,6 +1,7 @@
 import type { Texts } from '.';
 import { fleet } from './zh/fleet';
 import { frame } from './zh/frame';
+import { server } from './zh/server';
 import { work } from './zh/work';
 
-export const zh: Texts = { ...frame, ...work, ...fleet };
+export const zh: Texts = { ...frame, ...work, ...fleet, ...server };

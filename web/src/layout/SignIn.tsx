@@ -1,8 +1,10 @@
 // Asks for an access token, when the server does.
-import { Alert, Button, Card, Checkbox, Form, Input } from 'antd';
+import { Button, Card, Checkbox, Form, Input } from 'antd';
 import { useState } from 'react';
+import { Problem, readProblem, unreachable } from '../api/client';
 import { live } from '../api/live';
 import { token } from '../api/token';
+import { ProblemAlert } from '../components/Problems';
 import { useI18n } from '../i18n';
 import { Controls } from './Controls';
 
@@ -13,27 +15,23 @@ interface Answer {
 
 export function SignIn() {
     const { t } = useI18n();
-    const [problem, setProblem] = useState('');
+    const [problem, setProblem] = useState<Problem>();
     const [busy, setBusy] = useState(false);
 
     const signIn = async (answer: Answer) => {
         setBusy(true);
-        setProblem('');
+        setProblem(undefined);
         const text = answer.token.trim();
         try {
             // Anything that needs a token shows whether this one is good.
             const response = await fetch('/api/v1/scheduler/status', {
                 headers: { Authorization: `Bearer ${text}` },
             });
-            const body = (await response.json()) as { detail?: string };
-            if (response.ok) {
-                token.set(text, answer.stay);
-                live.start();
-            } else {
-                setProblem(body.detail ?? String(response.status));
-            }
-        } catch {
-            setProblem(t('error.unreachable'));
+            if (!response.ok) throw await readProblem(response);
+            token.set(text, answer.stay);
+            live.start();
+        } catch (error) {
+            setProblem(error instanceof Problem ? error : unreachable());
         }
         setBusy(false);
     };
@@ -48,7 +46,7 @@ export function SignIn() {
                 <h1>{t('signIn.title')}</h1>
                 <p className="muted">{t('signIn.about')}</p>
                 <Form<Answer> layout="vertical" onFinish={signIn} initialValues={{ stay: false }}>
-                    {problem && <Alert type="error" showIcon message={problem} className="sign-in-problem" />}
+                    {problem && <ProblemAlert problem={problem} />}
                     <Form.Item
                         name="token"
                         label={t('signIn.token')}

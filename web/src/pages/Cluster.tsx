@@ -109,7 +109,13 @@ function Store({ status }: { status: SchedulerStatus }) {
                 </Field>
             </Fields>
             {store.trouble && (
-                <Alert type="error" showIcon message={store.trouble} className="store-trouble" />
+                <Alert
+                    type="error"
+                    showIcon
+                    message={t('cluster.troubled')}
+                    description={<span lang="en">{store.trouble}</span>}
+                    className="store-trouble"
+                />
             )}
         </Card>
     );

@@ -11,6 +11,7 @@ import { formatNumber } from '../../format';
 import { useAct } from '../../hooks/useAct';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
+import { alertText } from './alertText';
 
 export const silences = ['15m', '1h', '8h', '24h'] as const;
 
@@ -23,7 +24,7 @@ function AcknowledgeDialog({
     onClose: () => void;
     changed: () => void;
 }) {
-    const { t } = useI18n();
+    const { t, locale } = useI18n();
     const { act } = useAct();
     const [form] = Form.useForm<{ note?: string }>();
     const save = async ({ note }: { note?: string }) => {
@@ -40,7 +41,7 @@ function AcknowledgeDialog({
             onOk={form.submit}
             onCancel={onClose}
         >
-            <p>{alert.message}</p>
+            <p>{alertText(alert, t, locale)}</p>
             <Form form={form} layout="vertical" onFinish={save}>
                 <Form.Item name="note" label={t('alert.note')}>
                     <Input.TextArea
@@ -73,7 +74,9 @@ function useColumns(
             render: (_, alert) => (
                 <div className="two-lines">
                     <span className="cell-main">{alert.rule}</span>
-                    <span className="muted small">{alert.message}</span>
+                    <Tooltip title={<span lang="en">{alert.message}</span>}>
+                        <span className="muted small">{alertText(alert, t, locale)}</span>
+                    </Tooltip>
                 </div>
             ),
         },

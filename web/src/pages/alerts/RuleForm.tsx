@@ -1,10 +1,12 @@
 // Creates an alert rule, or changes one.
-import { Alert, App, Form, Input, InputNumber, Modal, Select } from 'antd';
+import { App, Form, Input, InputNumber, Modal, Select } from 'antd';
 import { useState } from 'react';
-import { api, Problem } from '../../api/client';
-import type { AlertRule, AlertRuleFields, Severity } from '../../api/observe';
+import { api, asProblem, type Problem } from '../../api/client';
+import { type AlertRule, type AlertRuleFields, operators, type Severity } from '../../api/observe';
+import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
+import { metricText } from './alertText';
 
 interface Props {
     rule?: AlertRule; // Absent: a new one.
@@ -14,14 +16,13 @@ interface Props {
 
 type Answers = AlertRuleFields & { name: string };
 
-const operators = ['>', '>=', '<', '<=', '==', '!='];
 const severities: Severity[] = ['info', 'warning', 'critical'];
 
 export function RuleForm({ rule, onClose, changed }: Props) {
     const { t } = useI18n();
     const { message } = App.useApp();
     const [form] = Form.useForm<Answers>();
-    const [problem, setProblem] = useState('');
+    const [problem, setProblem] = useState<Problem>();
     const metrics = useData((signal) => api.alertMetrics(signal), []);
     const channels = useData((signal) => api.alertChannels(signal), []);
     const metric = Form.useWatch('metric', form);
@@ -40,9 +41,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
             changed();
             onClose();
         } catch (error) {
-            setProblem(
-                error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable'),
-            );
+            setProblem(asProblem(error));
         }
     };
     return (
@@ -54,7 +53,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
             onOk={form.submit}
             onCancel={onClose}
         >
-            {problem && <Alert type="error" showIcon message={problem} style={{ marginBottom: 12 }} />}
+            {problem && <ProblemAlert problem={problem} />}
             <Form<Answers>
                 form={form}
                 layout="vertical"
@@ -71,7 +70,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                     name="metric"
                     label={t('alert.metric')}
                     rules={required}
-                    extra={chosen && `${chosen.help}${chosen.unit ? ` (${chosen.unit})` : ''}`}
+                    extra={metric && metricText(metric, t, chosen?.help)}
                 >
                     <Select showSearch options={metrics.data?.items.map(({ name }) => ({ value: name }))} />
                 </Form.Item>

@@ -1,6 +1,6 @@
 // The rules: what is watched, and what it is now.
 import { MoreOutlined, PlusOutlined } from '@ant-design/icons';
-import { Button, Dropdown, type MenuProps, Switch, Table, type TableProps, Tag } from 'antd';
+import { Button, Dropdown, type MenuProps, Switch, Table, type TableProps, Tag, Tooltip } from 'antd';
 import { useState } from 'react';
 import { api } from '../../api/client';
 import type { AlertRule } from '../../api/observe';
@@ -12,6 +12,7 @@ import { useAct } from '../../hooks/useAct';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 import { silences } from './AlertTable';
+import { conditionText, ruleText } from './alertText';
 import { RuleForm } from './RuleForm';
 
 const fieldsOf = ({
@@ -114,14 +115,16 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
                     <span className="cell-main">
                         {rule.name} {rule.builtin && <Tag>{t('alert.builtin')}</Tag>}
                     </span>
-                    <span className="muted small">{rule.description}</span>
+                    <span className="muted small">{ruleText(rule, t)}</span>
                 </div>
             ),
         },
         {
             title: t('alert.condition'),
             render: (_, rule) => (
-                <code>{`${rule.metric} ${rule.operator} ${rule.threshold} · ${rule.duration}`}</code>
+                <Tooltip title={conditionText(rule, t, locale)}>
+                    <code>{`${rule.metric} ${rule.operator} ${rule.threshold} · ${rule.duration}`}</code>
+                </Tooltip>
             ),
             responsive: ['md'],
         },

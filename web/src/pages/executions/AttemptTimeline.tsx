@@ -2,22 +2,12 @@
 import { Timeline } from 'antd';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router-dom';
-import type { Attempt, Execution, Status } from '../../api/types';
+import { type Attempt, type Execution, type Status, statuses } from '../../api/types';
 import { Moment, Took } from '../../components/Time';
 import { usePalette } from '../../hooks/usePalette';
-import { useI18n } from '../../i18n';
+import { isTextKey, type Translate, useI18n } from '../../i18n';
+import { failureText } from '../../i18n/said';
 import { isFinished } from '../../api/client';
-
-const known = new Set<string>([
-    'pending',
-    'scheduled',
-    'running',
-    'retrying',
-    'success',
-    'failed',
-    'cancelled',
-    'skipped',
-]);
 
 // Where the server does not tell of each attempt, the last one can be told from the execution.
 function attemptsOf(execution: Execution): Attempt[] {
@@ -35,8 +25,14 @@ function attemptsOf(execution: Execution): Attempt[] {
     ];
 }
 
-const messageOf = (error: Attempt['error']): string =>
-    typeof error === 'string' ? error : (error?.message ?? '');
+// The state that an attempt's end has the colour of.
+const likeStatus = (end: string): Status =>
+    end === 'returned' ? 'pending' : (statuses.find((status) => status === end) ?? 'failed');
+
+const endText = (end: string, t: Translate): string => {
+    const key = `status.${end}`;
+    return isTextKey(key) ? t(key) : end;
+};
 
 function Step({ title, at, children }: { title: ReactNode; at: string | null; children?: ReactNode }) {
     return (
@@ -71,14 +67,13 @@ export function AttemptTimeline({ execution }: { execution: Execution }) {
             ),
         },
         ...attempts.map((attempt) => {
-            const status = (known.has(attempt.status) ? attempt.status : 'failed') as Status;
             return {
-                color: palette.status[status],
+                color: palette.status[likeStatus(attempt.status)],
                 children: (
                     <Step
                         title={t('timeline.attempt', {
                             number: attempt.attempt,
-                            status: t(`status.${status}`),
+                            status: endText(attempt.status, t),
                         })}
                         at={attempt.started_at}
                     >
@@ -92,7 +87,7 @@ export function AttemptTimeline({ execution }: { execution: Execution }) {
                             </>
                         )}
                         <Took from={attempt.started_at} to={attempt.finished_at} />
-                        {messageOf(attempt.error) && <div>{messageOf(attempt.error)}</div>}
+                        {attempt.error && <div>{failureText(attempt.error, t)}</div>}
                     </Step>
                 ),
             };

@@ -13,6 +13,7 @@ import { Moment, Took } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
+import { explanationText, reasonText } from '../../i18n/said';
 import { AttemptTimeline } from './AttemptTimeline';
 import { LogView } from './LogView';
 
@@ -59,7 +60,7 @@ function Actions({ execution, changed }: { execution: Execution; changed: () => 
 
 // Why it has not started, or is not finished.
 function Why({ execution }: { execution: Execution }) {
-    const { t } = useI18n();
+    const { t, locale } = useI18n();
     const why = useData((signal) => api.explain(execution.id, signal), [execution.id, execution.status], {
         everyMs: 3_000,
     });
@@ -71,7 +72,7 @@ function Why({ execution }: { execution: Execution }) {
             showIcon
             icon={<QuestionCircleOutlined />}
             message={t('execution.why')}
-            description={why.data.explanation}
+            description={explanationText(why.data, t, locale)}
         />
     );
 }
@@ -83,7 +84,8 @@ function Outcome({ execution }: { execution: Execution }) {
             {execution.error && (
                 <div className="outcome-error" data-testid="error">
                     <div className="muted small">
-                        {t('execution.error')} · <code>{execution.error.code}</code>
+                        {t('execution.error')} · {reasonText(execution.error, t)} ·{' '}
+                        <code>{execution.error.code}</code>
                     </div>
                     <pre className="preformatted">{execution.error.message}</pre>
                 </div>

@@ -7,6 +7,7 @@ import { EmptyNote } from '../../components/States';
 import { StatusTag } from '../../components/StatusTag';
 import { Ago, Took } from '../../components/Time';
 import { useI18n } from '../../i18n';
+import { failureText } from '../../i18n/said';
 
 interface Props {
     items: Execution[];
@@ -36,7 +37,9 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
             render: (_, execution) => (
                 <div className="two-lines">
                     <StatusTag status={execution.status} />
-                    {execution.error && <span className="muted small clip">{execution.error.message}</span>}
+                    {execution.error && (
+                        <span className="muted small clip">{failureText(execution.error, t)}</span>
+                    )}
                 </div>
             ),
         },

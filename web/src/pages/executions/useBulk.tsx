@@ -1,7 +1,15 @@
 // Retry and cancel many executions: those that were chosen, or all that a filter matches.
 import { App } from 'antd';
-import { api, type ExecutionFilter, Problem, type SweepQuery } from '../../api/client';
+import {
+    api,
+    asProblem,
+    type ExecutionFilter,
+    type Problem,
+    problemFrom,
+    type SweepQuery,
+} from '../../api/client';
 import type { Execution, Sweep } from '../../api/types';
+import { ProblemWords } from '../../components/Problems';
 import { useAct } from '../../hooks/useAct';
 import { useI18n } from '../../i18n';
 
@@ -19,7 +27,7 @@ async function forEach(items: Execution[], action: (id: string) => Promise<unkno
             try {
                 await action(item.id);
             } catch (error) {
-                problems.push(error instanceof Problem ? error : new Problem(0, 'unknown', String(error)));
+                problems.push(asProblem(error));
             }
         }
     };
@@ -31,7 +39,7 @@ interface Swept {
     matched: number;
     changed: number;
     more: boolean; // There is more that was not looked at.
-    why?: string; // Of the first that could not be changed.
+    why?: Problem; // Of the first that could not be changed.
     error?: unknown; // A call failed; the rest was not looked at.
 }
 
@@ -45,7 +53,8 @@ async function sweepAll(filter: ExecutionFilter, call: (query: SweepQuery) => Pr
             const answer = await call({ ...filter, limit: sweepLimit, cursor });
             swept.matched += answer.matched;
             swept.changed += answer.changed;
-            swept.why ??= answer.items.find(({ problem }) => problem)?.problem?.detail;
+            const left = answer.items.find(({ problem }) => problem);
+            if (left?.problem) swept.why ??= problemFrom(left.status, left.problem);
             cursor = answer.next_cursor ?? undefined;
             swept.more = cursor !== undefined;
             if (answer.changed === 0) break;
@@ -65,10 +74,10 @@ export function useBulk(done: () => void) {
         const problems = await forEach(items, action);
         const good = items.length - problems.length;
         if (good > 0) void message.success(t('bulk.done', { count: good }));
-        if (problems.length > 0) {
+        if (problems[0]) {
             notification.error({
                 message: t('bulk.notDone', { count: problems.length }),
-                description: problems[0]?.message || t('error.unreachable'),
+                description: <ProblemWords problem={problems[0]} />,
             });
         }
         done();
@@ -86,7 +95,10 @@ export function useBulk(done: () => void) {
             });
         }
         if (matched > changed) {
-            notification.warning({ message: t('bulk.notDone', { count: matched - changed }), description: why });
+            notification.warning({
+                message: t('bulk.notDone', { count: matched - changed }),
+                description: why && <ProblemWords problem={why} />,
+            });
         }
         done();
     };

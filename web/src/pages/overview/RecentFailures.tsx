@@ -6,6 +6,7 @@ import { EmptyNote, Loaded } from '../../components/States';
 import { Ago } from '../../components/Time';
 import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
+import { failureText } from '../../i18n/said';
 
 const shownMax = 6;
 
@@ -38,7 +39,7 @@ export function RecentFailures() {
                                             {execution.task_name}
                                         </Link>
                                         <span className="muted small clip wide-clip">
-                                            {execution.error?.message}
+                                            {execution.error && failureText(execution.error, t)}
                                         </span>
                                     </div>
                                     <span className="muted small">

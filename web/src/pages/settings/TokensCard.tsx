@@ -14,9 +14,10 @@ import {
     Typography,
 } from 'antd';
 import { useState } from 'react';
-import { api, Problem } from '../../api/client';
+import { api, asProblem, type Problem } from '../../api/client';
 import { token as own } from '../../api/token';
 import type { Token } from '../../api/types';
+import { ProblemAlert } from '../../components/Problems';
 import { EmptyNote, Loaded } from '../../components/States';
 import { Ago } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
@@ -43,7 +44,7 @@ function CreateDialog({
     const { t } = useI18n();
     const [form] = Form.useForm<Answers>();
     const [made, setMade] = useState<Token>();
-    const [problem, setProblem] = useState('');
+    const [problem, setProblem] = useState<Problem>();
     const create = async (answers: Answers) => {
         try {
             const expires_in = answers.expires_in?.trim() || undefined;
@@ -59,9 +60,7 @@ function CreateDialog({
             });
             changed();
         } catch (error) {
-            setProblem(
-                error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable'),
-            );
+            setProblem(asProblem(error));
         }
     };
     if (made) {
@@ -87,7 +86,7 @@ function CreateDialog({
     return (
         <Modal open title={t('token.new')} okText={t('action.create')} onOk={form.submit} onCancel={onClose}>
             {first && <Alert type="info" showIcon message={t('token.first')} style={{ marginBottom: 12 }} />}
-            {problem && <Alert type="error" showIcon message={problem} style={{ marginBottom: 12 }} />}
+            {problem && <ProblemAlert problem={problem} />}
             <Form<Answers>
                 form={form}
                 layout="vertical"

@@ -3,6 +3,7 @@ import { ClockCircleOutlined } from '@ant-design/icons';
 import { useEffect, useState } from 'react';
 import { api, Problem } from '../../api/client';
 import type { Fires, TaskFields } from '../../api/types';
+import { ProblemWords } from '../../components/Problems';
 import { Ago } from '../../components/Time';
 import { formatFire } from '../../format';
 import { useI18n } from '../../i18n';
@@ -15,7 +16,7 @@ interface Props {
 }
 
 export function SchedulePreview({ schedule }: Props) {
-    const { t, language, locale } = useI18n();
+    const { language, locale } = useI18n();
     const [fires, setFires] = useState<Fires>();
     const [problem, setProblem] = useState<Problem>();
     const asked = JSON.stringify(schedule);
@@ -41,8 +42,8 @@ export function SchedulePreview({ schedule }: Props) {
 
     if (problem) {
         return (
-            <div className="preview" role="alert">
-                <span className="preview-problem">{problem.message || t('error.unreachable')}</span>
+            <div className="preview preview-problem" role="alert">
+                <ProblemWords problem={problem} />
             </div>
         );
     }

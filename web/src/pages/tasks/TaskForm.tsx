@@ -2,10 +2,12 @@
 import { Alert, App, AutoComplete, Button, Collapse, Drawer, Form, Input, InputNumber } from 'antd';
 import { useState } from 'react';
 import { useNavigate } from 'react-router-dom';
-import { api, Problem } from '../../api/client';
+import { api, asProblem, type Problem } from '../../api/client';
 import type { Task } from '../../api/types';
+import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
+import { problemLines } from '../../i18n/said';
 import { AdvancedFields } from './AdvancedFields';
 import { isRecurring } from './schedule';
 import { ScheduleFields } from './ScheduleFields';
@@ -29,7 +31,7 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
     const { message } = App.useApp();
     const navigate = useNavigate();
     const [form] = Form.useForm<TaskAnswers>();
-    const [problem, setProblem] = useState('');
+    const [problem, setProblem] = useState<Problem>();
     const [busy, setBusy] = useState(false);
     // The task as it was when the form was opened. The page reads it again meanwhile; what the person did not
     // touch must not undo what somebody else has changed since.
@@ -38,16 +40,15 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
     const types = useKnownTypes();
 
     const showProblem = (error: unknown) => {
-        if (!(error instanceof Problem)) return setProblem(String(error));
-        if (error.code === 'precondition_failed') return setProblem(t('task.changedMeanwhile'));
-        const text = error.status === 0 ? t('error.unreachable') : error.message;
-        const field = error.field as keyof TaskAnswers;
-        if (error.field && form.getFieldInstance(field)) form.setFields([{ name: field, errors: [text] }]);
-        else setProblem(text);
+        const found = asProblem(error);
+        const name = found.field as keyof TaskAnswers;
+        if (found.field && form.getFieldInstance(name))
+            form.setFields([{ name, errors: problemLines(found, t) }]);
+        else setProblem(found);
     };
     const save = async (answers: TaskAnswers) => {
         setBusy(true);
-        setProblem('');
+        setProblem(undefined);
         try {
             const saved = before
                 ? await api.changeTask(before.id, before.version, changesOf(before, answers))
@@ -89,7 +90,14 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                 initialValues={answersOf(before)}
                 scrollToFirstError
             >
-                {problem && <Alert type="error" showIcon message={problem} style={{ marginBottom: 16 }} />}
+                {problem && (
+                    <ProblemAlert
+                        problem={problem}
+                        headline={
+                            problem.code === 'precondition_failed' ? t('task.changedMeanwhile') : undefined
+                        }
+                    />
+                )}
                 {overtaken && !problem && !busy && (
                     <Alert
                         type="warning"

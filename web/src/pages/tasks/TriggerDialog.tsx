@@ -2,10 +2,11 @@
 import { App, Checkbox, Form, Input, Modal } from 'antd';
 import { useState } from 'react';
 import { useNavigate } from 'react-router-dom';
-import { api, Problem } from '../../api/client';
+import { api, asProblem } from '../../api/client';
 import type { Task } from '../../api/types';
 import { pretty } from '../../format';
 import { useI18n } from '../../i18n';
+import { problemLines } from '../../i18n/said';
 import { jsonRule, parseJson } from './taskFields';
 
 interface Answer {
@@ -32,9 +33,7 @@ export function TriggerDialog({ task, onClose }: { task: Task; onClose: () => vo
             onClose();
             navigate(`/executions/${encodeURIComponent(execution.id)}`);
         } catch (error) {
-            const text =
-                error instanceof Problem && error.status !== 0 ? error.message : t('error.unreachable');
-            form.setFields([{ name: 'parameters', errors: [text] }]);
+            form.setFields([{ name: 'parameters', errors: problemLines(asProblem(error), t) }]);
             setBusy(false);
         }
     };

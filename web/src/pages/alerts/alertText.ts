@@ -1,0 +1,35 @@
+// Alerts and rules as sentences in the reader's language.
+import type { Alert, AlertRule } from '../../api/observe';
+import { formatNumber } from '../../format';
+import { isTextKey, type Translate, translate } from '../../i18n';
+
+// `otherwise` is for a metric that this console does not know, because the server is newer.
+export function metricText(metric: string, t: Translate, otherwise = metric): string {
+    const key = `metric.${metric}`;
+    return isTextKey(key) ? t(key) : otherwise;
+}
+
+type Condition = Pick<Alert, 'metric' | 'operator' | 'threshold'>;
+
+const namesOf = ({ metric, operator, threshold }: Condition, t: Translate, locale: string) => ({
+    metric: metricText(metric, t),
+    operator: t(`operator.${operator}`),
+    threshold: formatNumber(threshold, locale, 3),
+});
+
+// True of an alert in every state: the value of one that is over does not fulfil the condition any more.
+export function alertText(alert: Alert, t: Translate, locale: string): string {
+    const value = formatNumber(alert.value, locale, 3);
+    const text = t('alert.text', { ...namesOf(alert, t, locale), value });
+    return alert.subject ? t('alert.textOf', { subject: alert.subject, text }) : text;
+}
+
+export function conditionText(rule: AlertRule, t: Translate, locale: string): string {
+    return t('alert.conditionText', { ...namesOf(rule, t, locale), duration: rule.duration });
+}
+
+// A built-in rule says what it is for in the reader's language, unless somebody has described it anew.
+export function ruleText({ name, description }: AlertRule, t: Translate): string {
+    const key = `rule.${name}`;
+    return isTextKey(key) && description === translate('en', key) ? t(key) : description;
+}
