@@ -17,8 +17,8 @@ class Calls {
     virtual internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
                                                const std::string& body) = 0;
 
-    // Lets some time pass before the next question; shorter when no more should be asked.
-    virtual void Pause(internal::Duration duration) = 0;
+    // Lets some time pass before the next question. False, at once, when no more should be asked.
+    virtual bool Pause(internal::Duration duration) = 0;
 };
 
 }  // namespace takt

@@ -35,7 +35,10 @@ class RemoteCalls final : public Calls {
         }
     }
 
-    void Pause(Duration duration) override { std::this_thread::sleep_for(duration); }
+    bool Pause(Duration duration) override {
+        std::this_thread::sleep_for(duration);
+        return true;
+    }
 
   private:
     const Duration patience_;

@@ -63,7 +63,7 @@ struct Scheduler::Impl final : Calls {
 
     internal::Result<std::string> Call(HttpMethod method, const std::string& path,
                                        const std::string& body) override;
-    void Pause(Duration duration) override;
+    bool Pause(Duration duration) override;
     internal::Result<void> AwaitLeader();
     void StopServer();
 };
@@ -102,10 +102,11 @@ internal::Result<std::string> Scheduler::Impl::Call(HttpMethod method, const std
     return std::move(response.body);
 }
 
-void Scheduler::Impl::Pause(Duration duration) {
+bool Scheduler::Impl::Pause(Duration duration) {
     std::unique_lock lock(mutex);
     const std::stop_token stopping = stop.get_token();
     stopped.wait_for(lock, stopping, duration, [] { return false; });
+    return !stopping.stop_requested();
 }
 
 // A node that follows is ready when the leader it knows answers: the one that was there before a
@@ -117,12 +118,11 @@ internal::Result<void> Scheduler::Impl::AwaitLeader() {
         if (answer) return {};
         // There is a leader that wants a token of this object's calls; the scheduler runs.
         if (answer.error().code == internal::ErrorCode::kInvalid) return {};
-        if (std::chrono::steady_clock::now() > end) {
+        if (std::chrono::steady_clock::now() > end || !Pause(kReadyPause)) {
             return internal::Fail(
                 internal::ErrorCode::kUnavailable,
                 "no scheduler leads within start_timeout: " + answer.error().detail);
         }
-        Pause(kReadyPause);
     }
 }
 

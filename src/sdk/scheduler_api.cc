@@ -235,7 +235,7 @@ Result<Execution> SchedulerApi::WaitForTask(std::string_view id, Duration timeou
         if (!away && (!execution || execution->finished())) return execution;
         const auto left =
             std::chrono::duration_cast<Duration>(end - std::chrono::steady_clock::now());
-        if (left <= Duration(0)) {
+        if (left <= Duration(0) || !calls_->Pause(std::min(pause, left))) {
             if (!execution) return execution;
             return Error{ErrorCode::kUnavailable,
                          "'" + std::string(id) + "' is still " +
@@ -243,7 +243,6 @@ Result<Execution> SchedulerApi::WaitForTask(std::string_view id, Duration timeou
                              "; wait longer, or ask Explain why",
                          {}};
         }
-        calls_->Pause(std::min(pause, left));
         pause = std::min(pause * 2, kPollMax);
     }
 }
