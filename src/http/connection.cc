@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kBodyBytesPerSecond = 64 << 10;  // Slower than this is not a live client.
-constexpr std::size_t kKeptCapacity = 4096;            // Of the input buffer, between requests.
+constexpr std::size_t kInputKept = 4096;            // Of the input buffer, between requests.
 constexpr std::uint32_t kRequestsPerTurn = 32;
 
 bool IsRequestId(std::string_view text) {
@@ -135,7 +135,7 @@ void Connection::BeginRequest() {
         in_.erase(0, in_used_);
         in_used_ = 0;
     }
-    if (in_.empty() && in_.capacity() > kKeptCapacity) in_ = std::string();
+    if (in_.empty() && in_.capacity() > kInputKept) in_ = std::string();
     scanner_ = HeadScanner();
     body_bytes_ = 0;
     verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, {}, false};

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kControlExtra = 64 << 10;
 // Beyond this a buffer is given back when it is empty, so that one burst is not paid for ever.
-constexpr std::size_t kKeptCapacity = 1024;
+constexpr std::size_t kOutboxKept = 1024;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ bool Outbox::TakePending() {
     if (written_ < writing_.size()) return true;
     writing_.clear();
     written_ = 0;
-    if (writing_.capacity() > kKeptCapacity) writing_ = std::string();
+    if (writing_.capacity() > kOutboxKept) writing_ = std::string();
     const std::lock_guard lock(mutex_);
     if (pending_.empty()) {
         scheduled_ = false;

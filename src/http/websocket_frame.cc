@@ -13,7 +13,7 @@ namespace takt::internal {
 namespace {
 
 constexpr std::size_t kControlBytesMax = 125;  // RFC 6455, 5.5.
-constexpr std::size_t kKeptCapacity = 1024;    // More is given back when it is empty.
+constexpr std::size_t kFrameKept = 1024;    // More is given back when it is empty.
 
 bool IsControl(FrameKind kind) {
     return static_cast<std::uint8_t>(kind) >= 8;
@@ -86,7 +86,7 @@ void FrameReader::Compact() {
     if (used_ == 0) return;
     bytes_.erase(0, used_);
     used_ = 0;
-    if (bytes_.empty() && bytes_.capacity() > kKeptCapacity) bytes_ = std::string();
+    if (bytes_.empty() && bytes_.capacity() > kFrameKept) bytes_ = std::string();
 }
 
 std::nullopt_t FrameReader::Broken(WebSocketCode code) {

@@ -23,7 +23,7 @@ constexpr std::array kNicknames = {
     Nickname{"@hourly", "0 * * * *"},
 };
 
-constexpr Duration kEveryMin = std::chrono::seconds(1);
+constexpr Duration kCronEveryMin = std::chrono::seconds(1);
 
 constexpr bool IsBlank(char c) {
     return c == ' ' || c == '\t';
@@ -65,7 +65,7 @@ Result<Duration> ParseEvery(std::string_view text, std::size_t position) {
     }
     const Result<Duration> every = ParseDuration(word.text);
     if (!every) return CronFault(word.column, "@every", every.error().detail);
-    if (*every < kEveryMin) {
+    if (*every < kCronEveryMin) {
         return CronFault(word.column, "@every", "the interval must be at least 1s");
     }
     return *every;

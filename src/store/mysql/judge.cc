@@ -7,8 +7,7 @@
 namespace takt::internal::mysql {
 namespace {
 
-// Numbers that only MySQL has.
-constexpr unsigned kReadOnlyMode = 1836;
+// Numbers that only MySQL has too.
 constexpr unsigned kReadOnlyTransaction = 1792;
 constexpr unsigned kGroupReplicationRefuses = 3100;
 

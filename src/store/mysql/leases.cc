@@ -29,12 +29,12 @@ std::int64_t WaitTimeout(Duration ttl) {
 
 // An election must not hold up the renewals behind it for long when a commit of the old leader
 // still has the fence.
-constexpr std::string_view kSetup = "SET SESSION innodb_lock_wait_timeout = 2";
+constexpr std::string_view kLeaseSetup = "SET SESSION innodb_lock_wait_timeout = 2";
 
 }  // namespace
 
 Leases::Leases(const MysqlOptions& options)
-    : options_(options), session_(options, std::string(kSetup)), random_(NewRandomSeed()) {}
+    : options_(options), session_(options, std::string(kLeaseSetup)), random_(NewRandomSeed()) {}
 
 // The library counts whole seconds.
 void Leases::LimitTime(Duration ttl) {

@@ -16,7 +16,7 @@ namespace {
 
 // The server's default, said again in case it was changed: it is what one state for several queries
 // needs.
-constexpr std::string_view kSetup = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+constexpr std::string_view kReaderSetup = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
 // MariaDB turns an IN list of 1000 into a subquery, whose plan may be a scan.
 constexpr std::size_t kIdsMax = 500;
@@ -61,7 +61,7 @@ std::string Render(const sql::Query& query) {
 Reader::Reader(const MysqlOptions& options)
     : options_(options),
       dialect_(sql::Mysql(options.prefix)),
-      session_(options, std::string(kSetup)) {}
+      session_(options, std::string(kReaderSetup)) {}
 
 std::vector<Rows> Reader::Query(std::span<const std::string> queries) {
     const std::string packet = fmt::format(

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "store/mysql/judge.h"
 #include "store/mysql/values.h"
 
 namespace takt::internal::mysql {
@@ -112,8 +113,6 @@ constexpr std::array<std::string_view, 10> kVersion1 = {
 // The largest row has a task's payload, what overrides it and a result, of a megabyte each. Escaped
 // that may be twice as much, and the other rows of its statement are a quarter of a megabyte.
 constexpr std::size_t kPacketBytesMin = 8 << 20;
-
-constexpr unsigned kReadOnlyMode = 1836;  // Only MySQL has it.
 
 constexpr std::array<std::string_view, 10> kTables = {
     "live", "history", "tasks", "workers", "settings", "events", "logs", "terms", "leases", "nodes",
