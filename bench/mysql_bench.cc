@@ -12,12 +12,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
-#include <future>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/check.h"
-#include "bench/lifecycles.h"
+#include "bench/store_writer.h"
 #include "store/mysql/connection.h"
 #include "store/mysql/mysql_store.h"
 #include "store/testing/mariadb_server.h"
@@ -77,43 +77,14 @@ MysqlOptions Options(MariadbServer& server, const std::string& database) {
             .database = database};
 }
 
-template <typename T>
-T Await(const std::function<void(Done<T>)>& begin) {
-    std::promise<Result<T>> answer;
-    begin([&](Result<T> result) { answer.set_value(std::move(result)); });
-    Result<T> result = answer.get_future().get();
-    if (!result) {
-        fmt::print(stderr, "mysql_bench: {}\n", result.error().detail);
-        std::exit(1);
-    }
-    if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 Rate BenchStore(MariadbServer& server, std::size_t batch, double seconds) {
     auto opened = OpenMysql(Options(server, "takt_test_store"));
     TAKT_CHECK(opened.has_value());
-    Store& store = **opened;
-    const Term term = Await<Term>([&](Done<Term> done) {
-        store.Acquire({.node = NodeId("bench"), .ttl = Duration(3'600'000)}, std::move(done));
-    });
-    Lifecycles lives;
-    std::uint64_t sequence = 0;
-    const auto commit = [&](std::vector<Change> changes) {
-        const auto value = std::make_shared<const Batch>(
-            Batch{term, ++sequence, lives.last_serial(), std::move(changes)});
-        Await<void>([&](Done<void> done) { store.Commit(value, std::move(done)); });
-    };
-    commit(lives.Ahead(batch + 1));
-    commit(lives.StartAhead(batch / 2 + 1));
+    StoreWriter writer(**opened);
+    writer.Prepare(batch);
     const Meter meter(server.process().pid());
     std::size_t changes = 0;
-    while (meter.seconds() < seconds) {
-        std::vector<Change> next;
-        next.reserve(batch);
-        for (std::size_t i = 0; i < batch; ++i) next.push_back(lives.Next());
-        commit(std::move(next));
-        changes += batch;
-    }
+    for (; meter.seconds() < seconds; changes += batch) writer.CommitNext(batch);
     return meter.Of(changes);
 }
 
@@ -167,16 +138,9 @@ void BenchLoad(MariadbServer& server, std::size_t rows) {
     auto opened = OpenMysql(Options(server, "takt_test_store"));
     TAKT_CHECK(opened.has_value());
     Store& store = **opened;
-    const Term term = Await<Term>([&](Done<Term> done) {
-        store.Acquire({.node = NodeId("bench"), .ttl = Duration(3'600'000)}, std::move(done));
-    });
-    Lifecycles lives;
+    StoreWriter writer(store);
     const Meter inserting(server.process().pid());
-    for (std::size_t i = 0; i < rows / 2000; ++i) {
-        const auto batch = std::make_shared<const Batch>(
-            Batch{term, i + 1, lives.last_serial(), lives.Ahead(2000)});
-        Await<void>([&](Done<void> done) { store.Commit(batch, std::move(done)); });
-    }
+    for (std::size_t i = 0; i < rows / 2000; ++i) writer.Insert(2000);
     fmt::print("insert of {} live rows: {:.2f} s\n", rows, inserting.seconds());
     const Meter loading(server.process().pid());
     std::string cursor;

@@ -10,20 +10,19 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <mutex>
-#include <thread>
+#include <string>
 
 #include "base/check.h"
 #include "base/log.h"
-#include "node/asio_runtime.h"
-#include "node/node.h"
-#include "store/embedded/embedded_store.h"
+#include "running_node.h"
 
 namespace takt::internal {
 namespace {
@@ -51,83 +50,16 @@ double RawSyncs(const std::string& directory, double seconds) {
 }
 
 // A worker that succeeds at once with everything it is given.
-class InstantWorker final : public Sink {
+class InstantWorker final : public LocalWorker {
   public:
-    void Bind(Node& node) { node_ = &node; }
-
     void Release(const Effects& effects) override {
-        std::vector<Input> results;
-        results.reserve(effects.assigns.size());
-        for (const Assign& assign : effects.assigns) {
-            const Execution& row = assign.execution;
-            results.push_back(Report{.session = assign.session,
-                                     .attempt = {row.id, row.attempt, row.token},
-                                     .success = true});
-        }
         for (const Verdict& verdict : effects.verdicts) finished_ += verdict.accepted ? 1 : 0;
-        if (!results.empty()) node_->Tell(std::move(results));
-    }
-    void OnRole(Role role) override {
-        const std::scoped_lock lock(mutex_);
-        leading_ = role == Role::kLeader;
-        changed_.notify_all();
-    }
-    void WaitUntilLeading() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return leading_; });
+        Succeed(effects);
     }
     std::uint64_t finished() const { return finished_; }
 
   private:
-    Node* node_ = nullptr;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool leading_ = false;
     std::atomic<std::uint64_t> finished_ = 0;
-};
-
-// A node with its loop and thread on a store of its own.
-class Running {
-  public:
-    explicit Running(const std::string& directory)
-        : store_(*OpenEmbedded({.directory = directory})), work_(loop_.get_executor()) {
-        node_ = std::make_unique<Node>(
-            runtime_, *store_,
-            NodeConfig{.leadership = {.node = NodeId("bench"), .address = "http://127.0.0.1:0"},
-                       .engine = {.pending_max = 10'000'000}},
-            NewRandomSeed(), &worker_);
-        worker_.Bind(*node_);
-        node_->Start();
-        thread_ = std::thread([this] { loop_.run(); });
-        worker_.WaitUntilLeading();
-    }
-    ~Running() {
-        node_->Stop([this] {
-            node_.reset();
-            work_.reset();
-            loop_.stop();
-        });
-        thread_.join();
-    }
-
-    Node& node() { return *node_; }
-    InstantWorker& worker() { return worker_; }
-
-    void AttachWorker() {
-        Worker worker;
-        worker.id = WorkerId("w-1");
-        worker.capacity = 2'000;
-        node_->Tell(Attach{.session = 1, .worker = worker});
-    }
-
-  private:
-    std::unique_ptr<Store> store_;
-    boost::asio::io_context loop_;
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-    AsioRuntime runtime_{loop_};
-    InstantWorker worker_;
-    std::unique_ptr<Node> node_;
-    std::thread thread_;
 };
 
 NewTaskPtr MakeTask(const Text& type, const Text& queue) {
@@ -171,6 +103,7 @@ int Main(int count, char** arguments) {
     const std::string directory = count > 1 ? arguments[1] : "/tmp/takt-node-bench";
     const double seconds = count > 2 ? std::atof(arguments[2]) : 10;
     const std::uint64_t pending = count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 1'000'000;
+    const EngineConfig engine{.pending_max = 10'000'000};
     SetLogLevel(LogLevel::kWarning);
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
@@ -178,11 +111,12 @@ int Main(int count, char** arguments) {
     const double syncs = RawSyncs(directory, 2);
     fmt::print("raw append of 4 KiB with fdatasync: {:.0f}/s\n", syncs);
     {
-        Running running(directory + "/lifecycles");
-        running.AttachWorker();
+        InstantWorker worker;
+        RunningNode running(directory + "/lifecycles", engine, worker);
+        running.AttachWorker(2'000);
         const auto begin = Clock::now();
         SubmitUntil(running.node(), 4'000, [&] { return SecondsSince(begin) > seconds; });
-        const double rate = double(running.worker().finished()) / SecondsSince(begin);
+        const double rate = double(worker.finished()) / SecondsSince(begin);
         const NodeStatus status = running.node().status();
         fmt::print("lifecycles through the node: {:.0f}/s, {:.1f} for each raw sync\n", rate,
                    rate / syncs);
@@ -190,7 +124,8 @@ int Main(int count, char** arguments) {
                    double(status.changes) / double(std::max<std::uint64_t>(status.commits, 1)));
     }
     {
-        Running running(directory + "/pending");
+        InstantWorker worker;
+        RunningNode running(directory + "/pending", engine, worker);
         std::uint64_t submitted = 0;
         const auto begin = Clock::now();
         SubmitUntil(running.node(), 20'000, [&] { return (submitted += 64) > pending; });
@@ -199,7 +134,8 @@ int Main(int count, char** arguments) {
     }
     {
         const auto begin = Clock::now();
-        Running running(directory + "/pending");
+        InstantWorker worker;
+        RunningNode running(directory + "/pending", engine, worker);
         fmt::print("restart with {} pending: leads after {:.2f} s\n", pending, SecondsSince(begin));
     }
     std::filesystem::remove_all(directory);

@@ -9,14 +9,16 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
-#include <future>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "base/check.h"
-#include "bench/lifecycles.h"
+#include "bench/store_writer.h"
 #include "store/embedded/embedded_store.h"
 #include "store/embedded/sqlite.h"
 
@@ -57,44 +59,16 @@ class Meter {
     const double cpu_ = CpuSeconds();
 };
 
-template <typename T>
-T Await(const std::function<void(Done<T>)>& begin) {
-    std::promise<Result<T>> answer;
-    begin([&](Result<T> result) { answer.set_value(std::move(result)); });
-    Result<T> result = answer.get_future().get();
-    if (!result) {
-        fmt::print(stderr, "store_bench: {}\n", result.error().detail);
-        std::exit(1);
-    }
-    if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 Rate BenchStore(const std::string& directory, std::size_t batch, double seconds) {
     std::filesystem::remove_all(directory);
     auto opened = OpenEmbedded({.directory = directory});
     TAKT_CHECK(opened.has_value());
-    Store& store = **opened;
-    const Term term = Await<Term>(
-        [&](Done<Term> done) { store.Acquire({.node = NodeId("bench")}, std::move(done)); });
-    Lifecycles lives;
-    std::uint64_t sequence = 0;
-    const auto commit = [&](std::vector<Change> changes) {
-        const auto value = std::make_shared<const Batch>(
-            Batch{term, ++sequence, lives.last_serial(), std::move(changes)});
-        Await<void>([&](Done<void> done) { store.Commit(value, std::move(done)); });
-    };
-    commit(lives.Ahead(batch + 1));
-    commit(lives.StartAhead(batch / 2 + 1));
+    StoreWriter writer(**opened);
+    writer.Prepare(batch);
     const Meter meter;
     std::size_t changes = 0;
-    while (meter.seconds() < seconds) {
-        std::vector<Change> next;
-        next.reserve(batch);
-        for (std::size_t i = 0; i < batch; ++i) next.push_back(lives.Next());
-        commit(std::move(next));
-        changes += batch;
-    }
-    return meter.Of(static_cast<std::size_t>(changes));
+    for (; meter.seconds() < seconds; changes += batch) writer.CommitNext(batch);
+    return meter.Of(changes);
 }
 
 // The same rows by hand: 359 bytes each, live and history apart, two indexes on the history.
@@ -173,15 +147,9 @@ void BenchLoad(const std::string& directory, std::size_t rows) {
     auto opened = OpenEmbedded({.directory = directory});
     TAKT_CHECK(opened.has_value());
     Store& store = **opened;
-    const Term term = Await<Term>(
-        [&](Done<Term> done) { store.Acquire({.node = NodeId("bench")}, std::move(done)); });
-    Lifecycles lives;
+    StoreWriter writer(store);
     const Meter inserting;
-    for (std::size_t i = 0; i < rows / 4000; ++i) {
-        const auto batch = std::make_shared<const Batch>(
-            Batch{term, i + 1, lives.last_serial(), lives.Ahead(4000)});
-        Await<void>([&](Done<void> done) { store.Commit(batch, std::move(done)); });
-    }
+    for (std::size_t i = 0; i < rows / 4000; ++i) writer.Insert(4000);
     inserting.Print(fmt::format("insert of {} live rows", rows));
     const Meter loading;
     std::string cursor;

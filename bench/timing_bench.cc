@@ -11,21 +11,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <mutex>
+#include <stop_token>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/log.h"
-#include "node/asio_runtime.h"
-#include "node/node.h"
-#include "store/embedded/embedded_store.h"
+#include "running_node.h"
 
 namespace takt::internal {
 namespace {
@@ -59,19 +60,10 @@ double Load() {
 }
 
 // A worker that succeeds at once, and remembers how late each fire was sent to it.
-class PunctualWorker final : public Sink {
+class PunctualWorker final : public LocalWorker {
   public:
-    void Bind(Node& node) { node_ = &node; }
-
     void Release(const Effects& effects) override {
         const Time now = Now();
-        std::vector<Input> results;
-        for (const Assign& assign : effects.assigns) {
-            const Execution& row = assign.execution;
-            results.push_back(Report{.session = assign.session,
-                                     .attempt = {row.id, row.attempt, row.token},
-                                     .success = true});
-        }
         {
             const std::scoped_lock lock(mutex_);
             for (const Assign& assign : effects.assigns) {
@@ -79,16 +71,7 @@ class PunctualWorker final : public Sink {
             }
             changed_.notify_all();
         }
-        if (!results.empty()) node_->Tell(std::move(results));
-    }
-    void OnRole(Role role) override {
-        const std::scoped_lock lock(mutex_);
-        leading_ = role == Role::kLeader;
-        changed_.notify_all();
-    }
-    void WaitUntilLeading() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return leading_; });
+        Succeed(effects);
     }
     // Sorted; waits for so many at most until `deadline`.
     std::vector<Duration> TakeLate(std::size_t count, Time deadline) {
@@ -100,48 +83,23 @@ class PunctualWorker final : public Sink {
     }
 
   private:
-    Node* node_ = nullptr;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool leading_ = false;
     std::vector<Duration> late_;
 };
 
+// A node with a worker that stays.
 class Running {
   public:
-    explicit Running(const std::string& directory)
-        : store_(*OpenEmbedded({.directory = directory})), work_(loop_.get_executor()) {
-        node_ = std::make_unique<Node>(
-            runtime_, *store_,
-            NodeConfig{.leadership = {.node = NodeId("bench"), .address = "http://127.0.0.1:0"}},
-            NewRandomSeed(), &worker);
-        worker.Bind(*node_);
-        node_->Start();
-        thread_ = std::thread([this] { loop_.run(); });
-        worker.WaitUntilLeading();
-        Worker row;
-        row.id = WorkerId("w-1");
-        row.capacity = 100'000;
-        node_->Tell(Attach{.session = 1, .worker = row});
+    explicit Running(const std::string& directory) : running_(directory, EngineConfig{}, worker) {
+        running_.AttachWorker(100'000);
         beats_ = std::jthread([this](const std::stop_token& stop) {
             // Well within the lease of 30 s.
             std::mutex mutex;
             std::condition_variable_any wake;
             std::unique_lock lock(mutex);
             while (!wake.wait_for(lock, stop, 5s, [] { return false; }) && !stop.stop_requested()) {
-                node_->Tell(Heartbeat{.session = 1, .load = {}});
+                running_.node().Tell(Heartbeat{.session = 1, .load = {}});
             }
         });
-    }
-    ~Running() {
-        beats_.request_stop();
-        beats_.join();
-        node_->Stop([this] {
-            node_.reset();
-            work_.reset();
-            loop_.stop();
-        });
-        thread_.join();
     }
 
     // Keeps some thousands unanswered; returns when all are accepted.
@@ -157,7 +115,7 @@ class Running {
                 answered.wait(lock, [&] { return open < kWindow; });
                 ++open;
             }
-            node_->Ask(PutTask{.task = make(i)}, [&](Result<Answer> answer) {
+            running_.node().Ask(PutTask{.task = make(i)}, [&](Result<Answer> answer) {
                 TAKT_CHECK(answer.has_value());
                 const std::scoped_lock lock(mutex);
                 ++accepted;
@@ -172,13 +130,8 @@ class Running {
     PunctualWorker worker;
 
   private:
-    std::unique_ptr<Store> store_;
-    boost::asio::io_context loop_;
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-    AsioRuntime runtime_{loop_};
-    std::unique_ptr<Node> node_;
-    std::thread thread_;
-    std::jthread beats_;
+    RunningNode running_;
+    std::jthread beats_;  // Last: it ends before the node that it tells.
 };
 
 NewTaskPtr MakeTask(Recurrence recurrence) {

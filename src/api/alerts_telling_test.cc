@@ -26,6 +26,34 @@ void PutQuietRule(TestScheduler& scheduler, std::string_view silence) {
     ASSERT_EQ(scheduler.Put("/api/v1/alert-rules/quiet", kNoWorkers).status, 200);
 }
 
+// Of the node that leads after another one on the same database.
+TestSchedulerOptions Successor(Ears& ears, std::shared_ptr<MemoryDatabase> database) {
+    TestSchedulerOptions options = Quick(ears, std::move(database));
+    options.node = "node-b";
+    return options;
+}
+
+// Waits until the rule's alert fires and that is written down; returns the alert's id, empty if it
+// never does.
+std::string AwaitFiring(TestScheduler& scheduler, Ears& ears, std::string_view rule) {
+    const auto fired = ears.Await(rule, AlertState::kFiring);
+    if (!fired) return {};
+    AwaitToldFiring(scheduler, fired->alert.id);
+    return fired->alert.id;
+}
+
+NewTaskPtr DailyReport(std::string_view id) {
+    NewTaskPtr task(new Task);
+    task->id = TaskId(Text(id));
+    task->name = Text(id);
+    task->type = "report";
+    task->queue = "default";
+    auto options = std::make_unique<TaskOptions>();
+    options->recurrence = Recurrence{.every = 24h};
+    task->options = std::move(options);
+    return task;
+}
+
 // Maintenance: everybody knows, nobody wants to hear it.
 TEST(AlertsApi, ASilencedRuleIsJudgedAndNotTold) {
     Ears ears;
@@ -132,15 +160,11 @@ TEST(AlertsApi, ANewLeaderNeitherRepeatsNorForgets) {
         TestScheduler first(Quick(first_ears, database));
         AwaitReady(first);
         ASSERT_EQ(first.Put("/api/v1/alert-rules/nobody_there", kNoWorkers).status, 201);
-        const auto fired = first_ears.Await("nobody_there", AlertState::kFiring);
-        ASSERT_TRUE(fired);
-        id = fired->alert.id;
-        AwaitToldFiring(first, id);
+        id = AwaitFiring(first, first_ears, "nobody_there");
+        ASSERT_NE(id, "");
     }
     Ears second_ears;
-    TestSchedulerOptions options = Quick(second_ears, database);
-    options.node = "node-b";
-    TestScheduler second(std::move(options));
+    TestScheduler second(Successor(second_ears, database));
     AwaitReady(second);
     const Answered list = second.Get("/api/v1/alerts");
     bool there = false;
@@ -160,7 +184,6 @@ TEST(AlertsApi, ANewLeaderNeitherRepeatsNorForgets) {
 TEST(AlertsApi, ANewLeaderDoesNotTakeItsEmptyCountsForTheEnd) {
     auto database = std::make_shared<MemoryDatabase>();
     Ears first_ears;
-    std::string id;
     {
         TestScheduler first(Quick(first_ears, database));
         AwaitReady(first);
@@ -182,15 +205,10 @@ TEST(AlertsApi, ANewLeaderDoesNotTakeItsEmptyCountsForTheEnd) {
         const Answered made = first.Post(
             "/api/v1/tasks", R"({"id": "job", "name": "n", "retry_policy": {"max_retries": 0}})");
         ASSERT_EQ(made.status, 201) << made.body;
-        const auto fired = first_ears.Await("failing", AlertState::kFiring);
-        ASSERT_TRUE(fired);
-        id = fired->alert.id;
-        AwaitToldFiring(first, id);
+        ASSERT_NE(AwaitFiring(first, first_ears, "failing"), "");
     }
     Ears second_ears;
-    TestSchedulerOptions options = Quick(second_ears, database);
-    options.node = "node-b";
-    TestScheduler second(std::move(options));
+    TestScheduler second(Successor(second_ears, database));
     AwaitReady(second);
     // Five times as long as a look that finds nothing wrong needs to end an alert.
     ASSERT_EQ(second
@@ -228,9 +246,7 @@ TEST(AlertsApi, ANewLeaderKnowsThatARunBeganLateAndATriggerEndsIt) {
                          [&](Result<Answer> answer) { kept.set_value(answer.has_value()); });
         ASSERT_TRUE(kept.get_future().get());
     }
-    TestSchedulerOptions options = Quick(ears, database);
-    options.node = "node-b";
-    TestScheduler second(std::move(options));
+    TestScheduler second(Successor(ears, database));
     AwaitReady(second);
     LookOnce(second);
     const Answered list = second.Get("/api/v1/alerts?state=firing");
@@ -264,19 +280,11 @@ TEST(AlertsApi, TheThroughputSaysHowFarItLooksBack) {
 class FollowerWatchTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        NewTaskPtr task(new Task);
-        task->id = TaskId("nightly");
-        task->name = "Nightly";
-        task->type = "report";
-        task->queue = "default";
-        auto options = std::make_unique<TaskOptions>();
-        options->recurrence = Recurrence{.every = 24h};
-        task->options = std::move(options);
         std::promise<Term> term;
         store.Acquire({.node = NodeId("a-stuck-leader"), .ttl = 1h},
                       [&](auto made) { term.set_value(*made); });
         term_ = term.get_future().get();
-        Commit(TaskPut{{task, {.next_at = due}}});
+        Commit(TaskPut{{DailyReport("nightly"), {.next_at = due}}});
     }
     void Commit(Change change) {
         auto batch = std::make_shared<Batch>();
@@ -296,6 +304,11 @@ class FollowerWatchTest : public ::testing::Test {
                                                                     .interval = 20ms,
                                                                     .grace = 30s,
                                                                     .rules = std::move(rules)});
+    }
+    // Beside the silenced rule another one, "loud", tells that the follower has looked.
+    void StartUnderSilence() {
+        SetSilence("run_missed_or_late", FormatTime(ReadClocks().wall + 1h));
+        Start({{.name = "loud", .metric = std::string(kLatenessMetric), .threshold = 1}});
     }
     void TearDown() override { Stop(); }
     // What is told by then is all there is.
@@ -334,9 +347,7 @@ TEST_F(FollowerWatchTest, AFollowerTellsThatNobodyFires) {
 
 // The leader hangs during maintenance, and still hangs when the maintenance is over.
 TEST_F(FollowerWatchTest, AFollowerTellsWhatStillFiresWhenASilenceEnds) {
-    SetSilence("run_missed_or_late", FormatTime(ReadClocks().wall + 1h));
-    // Tells that the follower has looked.
-    Start({{.name = "loud", .metric = std::string(kLatenessMetric), .threshold = 1}});
+    StartUnderSilence();
     ASSERT_TRUE(ears.Await("loud", AlertState::kFiring));
     EXPECT_EQ(ears.CountOf("run_missed_or_late"), 0u);
     SetSilence("run_missed_or_late", "");
@@ -347,22 +358,13 @@ TEST_F(FollowerWatchTest, AFollowerTellsWhatStillFiresWhenASilenceEnds) {
 
 // The leader comes back to life under the silence.
 TEST_F(FollowerWatchTest, AFollowerDoesNotTellTheEndOfWhatItDidNotTell) {
-    SetSilence("run_missed_or_late", FormatTime(ReadClocks().wall + 1h));
-    Start({{.name = "loud", .metric = std::string(kLatenessMetric), .threshold = 1}});
+    StartUnderSilence();
     ASSERT_TRUE(ears.Await("loud", AlertState::kFiring));
     Commit(TaskDelete{TaskId("nightly")});
     ASSERT_TRUE(ears.Await("loud", AlertState::kResolved));
     SetSilence("run_missed_or_late", "");
     // A second task that is overdue tells that the follower has looked again.
-    NewTaskPtr task(new Task);
-    task->id = TaskId("weekly");
-    task->name = "Weekly";
-    task->type = "report";
-    task->queue = "default";
-    auto options = std::make_unique<TaskOptions>();
-    options->recurrence = Recurrence{.every = 24h};
-    task->options = std::move(options);
-    Commit(TaskPut{{task, {.next_at = due}}});
+    Commit(TaskPut{{DailyReport("weekly"), {.next_at = due}}});
     const auto next = ears.Await("run_missed_or_late", AlertState::kFiring);
     ASSERT_TRUE(next);
     EXPECT_EQ(next->alert.subject, "weekly");

@@ -359,6 +359,7 @@ TEST_F(WorkerTest, CapacityIsNeverExceededWhateverIsCancelledOrTimesOut) {
             At(now, ReportOf(ref, "a", true));
         }
     }
+    EXPECT_GT(seen, 20u) << "one is reported each second, and the next one comes";
 }
 
 }  // namespace

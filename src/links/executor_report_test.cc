@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace takt::internal {
 namespace {
@@ -22,6 +24,22 @@ TEST(ExecutorReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
     const auto long_error =
         ReadCallback(R"({"status":"failed","error":")" + std::string(100'000, 'x') + "\"}");
     EXPECT_EQ(long_error->report.outcome->message.size(), kErrorBytesMax);
+}
+
+TEST(ReadNews, NamesTheFieldAtFault) {
+    for (const auto& [body, field] : std::vector<std::pair<std::string, std::string>>{
+             {R"({"lines":[1]})", "lines"},
+             {R"({"progress":{"percent":101}})", "progress.percent"},
+             {R"({"progress":{"message":"x"}})", "progress.percent"},
+             {R"({"progress":7})", "progress"},
+             {R"({"line":"x"})", "line"}}) {
+        const auto news = ReadNews(body);
+        ASSERT_FALSE(news) << body;
+        EXPECT_EQ(news.error().field, field) << body;
+    }
+    const auto good = ReadNews(R"({"lines":["a","b\n",""]})");
+    ASSERT_TRUE(good);
+    EXPECT_EQ(good->lines, "a\nb\n\n");
 }
 
 }  // namespace

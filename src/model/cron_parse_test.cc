@@ -180,8 +180,9 @@ TEST(CronParse, DifferentSpellingsOfOneScheduleFireAlike) {
              {"0 0 0 1 1 ? 2030/100", "0 0 0 1 1 ? 2030,2130"},
          }) {
         const Time start = At("2026-01-01T00:00:00Z");
-        EXPECT_EQ(Parsed(same.a).Preview(start, 200), Parsed(same.b).Preview(start, 200))
-            << same.a << " and " << same.b;
+        const std::vector<Time> fires = Parsed(same.a).Preview(start, 200);
+        EXPECT_FALSE(fires.empty()) << same.a;
+        EXPECT_EQ(fires, Parsed(same.b).Preview(start, 200)) << same.a << " and " << same.b;
     }
 }
 

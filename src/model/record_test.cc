@@ -361,6 +361,7 @@ void DecodeAll(std::string_view bytes) {
 // A disk lost the end of a row, or flipped some bits in it. The node goes on.
 TEST(RecordTest, DamagedBytesNeverCrash) {
     const std::string good = EncodeExecution(FullExecution());
+    ASSERT_TRUE(DecodeExecution(good)) << "only what could be read before can be damaged";
     for (std::size_t size = 0; size < good.size(); ++size) DecodeAll(good.substr(0, size));
     Random random(SeedOf(1));
     for (int round = 0; round < 20'000; ++round) {

@@ -77,6 +77,7 @@ TEST(TimeZone, ThreadsShareOneZone) {
             threads.emplace_back([&slot] { slot = *TimeZone::Find("Indian/Mahe"); });
         }
     }
+    ASSERT_NE(found[0], nullptr);
     for (const TimeZone* zone : found) EXPECT_EQ(zone, found[0]);
 }
 

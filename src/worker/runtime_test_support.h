@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,21 @@ class Latch {
     bool open_ = false;
 };
 
+// As a handler that obeys: returns when it is asked to stop, with the reason.
+inline StopReason AwaitStop(TaskContext& context) {
+    Latch stopped;
+    const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
+    EXPECT_TRUE(stopped.Await());
+    return context.stop_reason();
+}
+
+// A handler that does not stop until the test lets it. Shared with it, since it may outlive its
+// worker.
+struct StuckHandler {
+    Latch gate;
+    Latch ended;
+};
+
 class WorkerRuntimeTest : public testing::Test {
   protected:
     WorkerRuntimeTest() { Begin({}); }
@@ -47,6 +63,23 @@ class WorkerRuntimeTest : public testing::Test {
     }
     void On(std::string type, TaskFunction function) {
         ASSERT_TRUE(executors_.AddFunction(std::move(type), std::move(function)));
+    }
+    std::shared_ptr<StuckHandler> OnStuck(std::string type) {
+        auto stuck = std::make_shared<StuckHandler>();
+        On(std::move(type), [stuck](TaskContext&) {
+            stuck->gate.Await();
+            stuck->ended.Open();
+            return TaskResult::Success();
+        });
+        return stuck;
+    }
+    // A handler that succeeds once it may.
+    void OnLong(std::string type, Latch& began, Latch& may_end) {
+        On(std::move(type), [&](TaskContext&) {
+            began.Open();
+            EXPECT_TRUE(may_end.Await());
+            return TaskResult::Success();
+        });
     }
     static WorkerOptions Quick() {
         WorkerOptions options;

@@ -74,10 +74,7 @@ TEST_F(WorkerRuntimeTest, ATypeWithoutAnExecutorIsRejected) {
 // A handler that obeys: it ends when its time is over, and says so.
 TEST_F(WorkerRuntimeTest, AHandlerIsAskedToStopAtItsTimeout) {
     On("slow", [](TaskContext& context) {
-        Latch stopped;
-        const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
-        EXPECT_TRUE(stopped.Await());
-        EXPECT_EQ(context.stop_reason(), StopReason::kTimeout);
+        EXPECT_EQ(AwaitStop(context), StopReason::kTimeout);
         return TaskResult::Failure("stopped in time");
     });
     Start();
@@ -89,13 +86,7 @@ TEST_F(WorkerRuntimeTest, AHandlerIsAskedToStopAtItsTimeout) {
 
 // A handler that hangs: its thread is lost, its slot is not.
 TEST_F(WorkerRuntimeTest, AHandlerThatDoesNotStopIsAbandonedAndItsPlaceUsedAgain) {
-    const auto gate = std::make_shared<Latch>();
-    const auto ended = std::make_shared<Latch>();
-    On("stuck", [gate, ended](TaskContext&) {
-        gate->Await();
-        ended->Open();
-        return TaskResult::Success();
-    });
+    const auto handler = OnStuck("stuck");
     On("noop", [](TaskContext&) { return TaskResult::Success(); });
     WorkerOptions options = Quick();
     options.capacity = 1;
@@ -109,8 +100,8 @@ TEST_F(WorkerRuntimeTest, AHandlerThatDoesNotStopIsAbandonedAndItsPlaceUsedAgain
     AwaitEnd(next, EventType::kTaskCompleted);
     EXPECT_EQ(worker_->status().abandoned, 1u);
     // What it returns in the end is nobody's business any more.
-    gate->Open();
-    EXPECT_TRUE(ended->Await());
+    handler->gate.Open();
+    EXPECT_TRUE(handler->ended.Await());
     const ExecutionId last = stack_->Submit({.type = "noop"});
     AwaitEnd(last, EventType::kTaskCompleted);
     EXPECT_EQ(stack_->Read(stuck).status, Status::kFailed);
@@ -143,10 +134,7 @@ TEST_F(WorkerRuntimeTest, HeartbeatsGoOnWhileHandlersAndTheirStopCallbacksBlock)
 
 TEST_F(WorkerRuntimeTest, ACancelStopsTheHandlerAndFreesItsPlace) {
     On("wait", [](TaskContext& context) {
-        Latch stopped;
-        const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
-        stopped.Await();
-        EXPECT_EQ(context.stop_reason(), StopReason::kCancelled);
+        EXPECT_EQ(AwaitStop(context), StopReason::kCancelled);
         return TaskResult::Failure("cancelled");
     });
     On("noop", [](TaskContext&) { return TaskResult::Success(); });

@@ -107,11 +107,7 @@ TEST_F(WorkerRuntimeTest, ALeaderChangeDoesNotDisturbWhatRuns) {
     Stack second({.database = database, .node = "second"});
     Latch began;
     Latch may_end;
-    On("long", [&](TaskContext&) {
-        began.Open();
-        EXPECT_TRUE(may_end.Await());
-        return TaskResult::Success();
-    });
+    OnLong("long", began, may_end);
     WorkerOptions options = Quick();
     options.servers = {stack_->url(), second.url()};
     Start(options);
@@ -127,11 +123,7 @@ TEST_F(WorkerRuntimeTest, ALeaderChangeDoesNotDisturbWhatRuns) {
 TEST_F(WorkerRuntimeTest, StopFinishesWhatRunsAndSaysBye) {
     Latch began;
     Latch may_end;
-    On("long", [&](TaskContext&) {
-        began.Open();
-        EXPECT_TRUE(may_end.Await());
-        return TaskResult::Success();
-    });
+    OnLong("long", began, may_end);
     Start();
     const ExecutionId id = stack_->Submit({.type = "long"});
     ASSERT_TRUE(began.Await());
@@ -147,10 +139,7 @@ TEST_F(WorkerRuntimeTest, StopFinishesWhatRunsAndSaysBye) {
 // failure.
 TEST_F(WorkerRuntimeTest, WorkThatOutlastsTheDrainIsGivenToOthersWithoutCountingAsAFailure) {
     On("long", [](TaskContext& context) {
-        Latch stopped;
-        const std::stop_callback callback(context.stop_token(), [&] { stopped.Open(); });
-        EXPECT_TRUE(stopped.Await());
-        EXPECT_EQ(context.stop_reason(), StopReason::kShutdown);
+        EXPECT_EQ(AwaitStop(context), StopReason::kShutdown);
         return TaskResult::Failure("interrupted");
     });
     WorkerOptions options = Quick();
@@ -169,13 +158,7 @@ TEST_F(WorkerRuntimeTest, WorkThatOutlastsTheDrainIsGivenToOthersWithoutCounting
 
 // Somebody presses Ctrl-C twice.
 TEST_F(WorkerRuntimeTest, ASecondStopQuitsAtOnce) {
-    const auto gate = std::make_shared<Latch>();
-    const auto ended = std::make_shared<Latch>();
-    On("stuck", [gate, ended](TaskContext&) {
-        gate->Await();
-        ended->Open();
-        return TaskResult::Success();
-    });
+    const auto handler = OnStuck("stuck");
     Start();
     const ExecutionId id = stack_->Submit({.type = "stuck"});
     ASSERT_TRUE(stack_->watcher.AwaitEvent(EventType::kTaskStarted, id));
@@ -183,8 +166,8 @@ TEST_F(WorkerRuntimeTest, ASecondStopQuitsAtOnce) {
     worker_->Stop();
     EXPECT_TRUE(worker_->Wait());
     worker_.reset();
-    gate->Open();
-    EXPECT_TRUE(ended->Await());
+    handler->gate.Open();
+    EXPECT_TRUE(handler->ended.Await());
 }
 
 TEST_F(WorkerRuntimeTest, AnIdleWorkerStopsItself) {

@@ -2,20 +2,12 @@
 with g++, by CMake's find_package and by pkg-config."""
 import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
-BUILD = pathlib.Path(os.environ["TAKT_BUILD"])
+from support import BUILD, run
+
 OUTSIDE = pathlib.Path(__file__).resolve().parent / "outside"
-
-
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          timeout=280, **options)
-    if done.returncode != 0:
-        raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 class InstallTest(unittest.TestCase):

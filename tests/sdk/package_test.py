@@ -1,19 +1,10 @@
 """The Debian packages: what is in them and what they need. They are made, not installed."""
 import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
-BUILD = pathlib.Path(os.environ["TAKT_BUILD"])
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          timeout=280)
-    if done.returncode != 0:
-        raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+from support import BUILD, run
 
 
 class PackageTest(unittest.TestCase):

@@ -137,6 +137,25 @@ class Watcher final : public Sink {
     Role role_ = Role::kFollower;
 };
 
+// Counts the sessions that have ended, once the link has heard of it.
+class EndedSessions {
+  public:
+    void Add() {
+        const std::scoped_lock lock(mutex_);
+        ++count_;
+        changed_.notify_all();
+    }
+    bool Await(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, kPatience, [&] { return count_ >= count; });
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t count_ = 0;
+};
+
 struct StackOptions {
     std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>();
     std::string node = "node-1";
@@ -169,8 +188,8 @@ class Stack {
         config.engine = options.engine;
         io_.Run([&] {
             // Listening first: the address that the node announces has the port in it.
-            server_ =
-                std::move(*HttpServer::Listen(io_.loop, {}, std::make_shared<Handler>(link_)));
+            server_ = std::move(
+                *HttpServer::Listen(io_.loop, {}, std::make_shared<Handler>(link_, ended_)));
             config.leadership.address = Text(url());
             node_ = std::make_unique<Node>(runtime_, store_, config, NewRandomSeed(), &watcher);
             link_.Bind(*node_);
@@ -198,6 +217,7 @@ class Stack {
     std::uint16_t port() const { return server_->port(); }
     Node& node() { return *node_; }
     StreamLink& link() { return link_; }
+    bool AwaitEndedSessions(std::size_t count) { return ended_->Await(count); }
 
     template <typename Question>
     Result<Answer> Ask(Question question) {
@@ -255,16 +275,26 @@ class Stack {
         return config;
     }
     struct Handler final : HttpHandler {
-        explicit Handler(StreamLink& to) : link(to) {}
+        Handler(StreamLink& to, std::shared_ptr<EndedSessions> sessions)
+            : link(to), ended(std::move(sessions)) {}
         void Handle(HttpRequest request, HttpReply reply) override {
             if (request.path != "/api/v1/workers/attach") {
                 return reply(HttpResponse::Text(404, "no such page"));
             }
-            reply(link.Attach(request));
+            HttpResponse response = link.Attach(request);
+            auto& on_close = response.websocket->on_close;
+            on_close = [next = std::move(on_close), ended = ended](WebSocketClosed closed) mutable {
+                next(std::move(closed));
+                ended->Add();
+            };
+            reply(std::move(response));
         }
         StreamLink& link;
+        const std::shared_ptr<EndedSessions> ended;
     };
 
+    // Not the stack's alone: a session may outlive it.
+    const std::shared_ptr<EndedSessions> ended_ = std::make_shared<EndedSessions>();
     LoopThread io_;
     MemoryStore store_;
     AsioRuntime runtime_;

@@ -52,6 +52,15 @@ struct Damage {
     const char* says;
 };
 
+// Damages the bytes and leaves their number.
+std::function<void(const std::string& path)> Edited(std::function<void(std::string&)> change) {
+    return [change = std::move(change)](const std::string& path) {
+        std::string bytes = Slurp(path);
+        change(bytes);
+        Write(path, bytes);
+    };
+}
+
 void PrintTo(const Damage& damage, std::ostream* out) {
     *out << damage.name;
 }
@@ -101,35 +110,19 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"cut_by_a_page",
                [](const std::string& path) { fs::resize_file(path, fs::file_size(path) - 8192); },
                "Restore it from a backup"},
-        Damage{"magic_flipped",
-               [](const std::string& path) {
-                   std::string bytes = Slurp(path);
-                   bytes[3] ^= 0x40;
-                   Write(path, bytes);
-               },
+        Damage{"magic_flipped", Edited([](std::string& bytes) { bytes[3] ^= 0x40; }),
                "header is damaged"},
-        Damage{"page_size_flipped",
-               [](const std::string& path) {
-                   std::string bytes = Slurp(path);
-                   bytes[16] ^= 0x13;
-                   Write(path, bytes);
-               },
+        Damage{"page_size_flipped", Edited([](std::string& bytes) { bytes[16] ^= 0x13; }),
                "Restore it from a backup"},
-        Damage{"schema_zeroed",
-               [](const std::string& path) {
-                   std::string bytes = Slurp(path);
+        Damage{"schema_zeroed", Edited([](std::string& bytes) {
                    std::fill(bytes.begin() + 100, bytes.begin() + 8192, '\0');
-                   Write(path, bytes);
-               },
+               }),
                "Restore it from a backup"},
-        Damage{"page_overwritten",
-               [](const std::string& path) {
-                   std::string bytes = Slurp(path);
+        Damage{"page_overwritten", Edited([](std::string& bytes) {
                    const std::size_t page = bytes.size() / 8192 / 2;
                    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(page * 8192), 8192,
                                '\xA5');
-                   Write(path, bytes);
-               },
+               }),
                "damaged"},
         Damage{"of_another_program",
                [](const std::string& path) {

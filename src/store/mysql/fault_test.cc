@@ -12,12 +12,10 @@ TEST_F(MysqlFaultTest, AStoreGoesOnAfterTheServerCameBack) {
     const auto store = Open();
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
-    const Execution first = make_.OneOff("e-1");
-    const Execution second = make_.OneOff("e-2");
-    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(first)})));
+    CommitOneOff(*store, *term, "e-1");
 
     TestServer().process().Kill();
-    const BatchPtr batch = MakeBatch(*term, 2, {InsertLive(second)});
+    const BatchPtr batch = MakeBatch(*term, 2, {InsertLive(make_.OneOff("e-2"))});
     const Result<void> lost = Commit(*store, batch);
     const auto unread = List(*store);
     ASSERT_TRUE(TestServer().process().Restart());
@@ -39,8 +37,7 @@ TEST_F(MysqlFaultTest, ADeadlockIsRunAgainAsAWhole) {
     const auto store = Open();
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
-    const Execution row = make_.OneOff("e-1");
-    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(row)})));
+    const Execution row = CommitOneOff(*store, *term, "e-1");
     Connection other = database_.Root();
     // The server gives up the transaction that has changed less.
     other.Run(
@@ -67,9 +64,7 @@ TEST_F(MysqlFaultTest, ADeadlockIsRunAgainAsAWhole) {
 
 // Somebody left a transaction open in a console. A commit waits a while, then says why it cannot.
 TEST_F(MysqlFaultTest, ALockThatStaysIsAnErrorThatSaysSo) {
-    MysqlOptions options = database_.options();
-    options.timeout = std::chrono::seconds(2);
-    const auto store = Open(options);
+    const auto store = OpenWithTimeout(std::chrono::seconds(2));
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
     Connection other = database_.Root();
@@ -117,15 +112,9 @@ TEST_F(MysqlFaultTest, AKilledCommitIsUnknownAndItsRepetitionAppliesItOnce) {
     const auto store = Open();
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
-    const Execution row = make_.OneOff("e-1");
-    const Execution other_row = make_.OneOff("e-2");
-    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(row)})));
-    Connection other = database_.Root();
-    other.Run("START TRANSACTION;UPDATE takt_live SET losses = 7");
-    const BatchPtr batch =
-        MakeBatch(*term, 2,
-                  {InsertLive(other_row),
-                   ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)}});
+    const Execution row = CommitOneOff(*store, *term, "e-1");
+    Connection other = LockLiveRows();
+    const BatchPtr batch = MakeBatch(*term, 2, {InsertLive(make_.OneOff("e-2")), FinishLive(row)});
     auto answer = BeginCommit(*store, batch);
 
     Root().Run(fmt::format("KILL {}", WaitingSession()));
@@ -146,14 +135,9 @@ TEST_F(MysqlFaultTest, AKilledStatementLeavesNothingBehind) {
     const auto store = Open();
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
-    const Execution row = make_.OneOff("e-1");
-    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(row)})));
-    Connection other = database_.Root();
-    other.Run("START TRANSACTION;UPDATE takt_live SET losses = 7");
-    const BatchPtr batch =
-        MakeBatch(*term, 2,
-                  {SettingPut{"key", "value"},
-                   ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)}});
+    const Execution row = CommitOneOff(*store, *term, "e-1");
+    Connection other = LockLiveRows();
+    const BatchPtr batch = MakeBatch(*term, 2, {SettingPut{"key", "value"}, FinishLive(row)});
     auto answer = BeginCommit(*store, batch);
 
     Root().Run(fmt::format("KILL QUERY {}", WaitingSession()));
@@ -170,9 +154,7 @@ TEST_F(MysqlFaultTest, AKilledStatementLeavesNothingBehind) {
 
 // The server's machine stalls. Every operation is answered all the same.
 TEST_F(MysqlFaultTest, AStalledServerIsAnsweredForWithinTheDeadline) {
-    MysqlOptions options = database_.options();
-    options.timeout = std::chrono::seconds(1);
-    const auto store = Open(options);
+    const auto store = OpenWithTimeout(std::chrono::seconds(1));
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
     ASSERT_TRUE(List(*store));
@@ -283,9 +265,7 @@ TEST_F(MysqlFaultTest, AChangeBeyondTheServersPacketsIsRefusedBeforeItIsSent) {
 // The disk of the server is so slow that a commit takes longer than the timeout. Sent again and
 // again with the same time it would never be done.
 TEST_F(MysqlFaultTest, ACommitSlowerThanTheTimeoutIsDoneInTheEnd) {
-    MysqlOptions options = database_.options();
-    options.timeout = std::chrono::seconds(1);
-    const auto store = Open(options);
+    const auto store = OpenWithTimeout(std::chrono::seconds(1));
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
     database_.Root().Run(

@@ -133,14 +133,9 @@ TEST_F(MysqlLeaseTest, ASlowCommitDoesNotDelayARenewal) {
     const auto store = Open();
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
-    const Execution row = make_.OneOff("e-1");
-    ASSERT_TRUE(Commit(*store, MakeBatch(*term, 1, {InsertLive(row)})));
-    Connection other = database_.Root();
-    other.Run("START TRANSACTION;UPDATE takt_live SET losses = 7");
-    auto answer = BeginCommit(
-        *store,
-        MakeBatch(*term, 2,
-                  {ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)}}));
+    const Execution row = CommitOneOff(*store, *term, "e-1");
+    Connection other = LockLiveRows();
+    auto answer = BeginCommit(*store, MakeBatch(*term, 2, {FinishLive(row)}));
     WaitingSession();
 
     const Result<void> renewed = Renew(*store, *term);

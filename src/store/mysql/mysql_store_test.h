@@ -12,6 +12,14 @@ namespace takt::internal::mysql {
 
 using conformance::Await;
 
+inline Change InsertLive(const Execution& row) {
+    return ExecutionChange{Place::kNone, Place::kLive, row};
+}
+
+inline Change FinishLive(const Execution& row) {
+    return ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)};
+}
+
 class MysqlStoreTest : public testing::Test {
   protected:
     static constexpr Duration kLong{3'600'000};
@@ -22,6 +30,11 @@ class MysqlStoreTest : public testing::Test {
         return store ? std::move(*store) : nullptr;
     }
     std::unique_ptr<Store> Open() { return Open(database_.options()); }
+    std::unique_ptr<Store> OpenWithTimeout(std::chrono::seconds timeout) {
+        MysqlOptions options = database_.options();
+        options.timeout = timeout;
+        return Open(options);
+    }
 
     static Result<Term> Acquire(Store& store, std::string_view node, Duration ttl = kLong) {
         return Await<Term>([&](Done<Term> done) {
@@ -50,6 +63,20 @@ class MysqlStoreTest : public testing::Test {
         return Await<Many>([&](Done<Many> done) { store.ListExecutions({}, std::move(done)); });
     }
 
+    // Commits a live execution as the first batch of the term.
+    Execution CommitOneOff(Store& store, const Term& term, const std::string& id) {
+        const Execution row = make_.OneOff(id);
+        const Result<void> done = Commit(store, MakeBatch(term, 1, {InsertLive(row)}));
+        EXPECT_TRUE(done) << done.error().detail;
+        return row;
+    }
+    // Somebody's session with an open transaction that has changed every live row.
+    Connection LockLiveRows() {
+        Connection other = database_.Root();
+        other.Run("START TRANSACTION;UPDATE takt_live SET losses = 7");
+        return other;
+    }
+
     // Asks the server until `query` returns a number other than 0, and returns it. The server gives
     // no signal when a session begins to wait, and renews its tables of transactions only for those
     // who have not asked for 100 ms.
@@ -71,8 +98,9 @@ class MysqlStoreTest : public testing::Test {
             "trx_state = 'LOCK WAIT' AND trx_mysql_thread_id IN (SELECT id FROM "
             "information_schema.processlist)");  // innodb_trx is a copy that may be 0.1 s old.
     }
-    // Calls until it is taken. After a lost connection the store refuses for up to a second, and
-    // nothing tells when that is over: it looks when it is asked.
+    // Calls until it is taken. After a lost connection the store refuses for up to a second by the
+    // clock; nothing happens when that is over, it looks when it is asked. So there is no signal to
+    // wait for, and the calls are only kept from following each other without a pause.
     template <typename Call>
     static auto WhenBack(Call call) {
         auto result = call();
@@ -91,9 +119,5 @@ class MysqlStoreTest : public testing::Test {
     TestDatabase database_;
     conformance::RowMaker make_;
 };
-
-inline Change InsertLive(const Execution& row) {
-    return ExecutionChange{Place::kNone, Place::kLive, row};
-}
 
 }  // namespace takt::internal::mysql

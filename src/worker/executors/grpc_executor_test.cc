@@ -1,0 +1,135 @@
+// The gRPC executor against a real server.
+#include "worker/executors/grpc_executor.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "executor.grpc.pb.h"
+#include "worker/attempt_fixture.h"
+
+namespace takt::internal {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace testing_support;
+using namespace std::chrono_literals;
+
+// Ends when it is told to; a call that hangs, when the caller gives up.
+class GrpcCall final : public grpc::ServerUnaryReactor {
+  public:
+    explicit GrpcCall(bool hangs) : hangs_(hangs) {}
+    void OnCancel() override {
+        if (hangs_) Finish(grpc::Status::CANCELLED);
+    }
+    void OnDone() override { delete this; }
+
+  private:
+    const bool hangs_;
+};
+
+class GrpcExecutorTest : public testing::Test, public executor::v1::Executor::CallbackService {
+  protected:
+    void SetUp() override {
+        grpc::ServerBuilder builder;
+        int port = 0;
+        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+        builder.RegisterService(this);
+        server_ = builder.BuildAndStart();
+        ASSERT_TRUE(server_);
+        executor_ =
+            *GrpcExecutor::Create({.type = "t", .address = "127.0.0.1:" + std::to_string(port)});
+    }
+    void TearDown() override {
+        executor_.reset();
+        server_->Shutdown();
+    }
+    grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext*,
+                                      const executor::v1::ExecuteRequest* request,
+                                      executor::v1::ExecuteResponse* response) override {
+        request_ = *request;
+        *response = response_;
+        auto* call = new GrpcCall(hang_);
+        if (hang_) {
+            called_.set_value();
+        } else {
+            call->Finish(status_);
+        }
+        return call;
+    }
+
+    std::unique_ptr<grpc::Server> server_;
+    std::shared_ptr<GrpcExecutor> executor_;
+    executor::v1::ExecuteRequest request_;
+    executor::v1::ExecuteResponse response_;
+    grpc::Status status_;
+    bool hang_ = false;
+    std::promise<void> called_;
+};
+
+TEST_F(GrpcExecutorTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
+    response_.set_data("[1]");
+    response_.add_log("working");
+    Attempt attempt("{}");
+    const TaskResult result = attempt.Run(*executor_);
+    EXPECT_TRUE(result.success()) << result.message;
+    EXPECT_EQ(result.data, "[1]");
+    EXPECT_THAT(attempt.lines, ElementsAre("working"));
+    EXPECT_EQ(request_.execution_id(), "e-1");
+    EXPECT_EQ(request_.attempt(), 2u);
+    EXPECT_EQ(request_.epoch(), 7u);
+    EXPECT_EQ(request_.metadata().at("a \"b\""), "c");
+}
+
+TEST_F(GrpcExecutorTest, AnAnswerWithACodeIsAFailure) {
+    response_.set_code(5);
+    response_.set_message("no stock");
+    response_.set_final(true);
+    const TaskResult result = Attempt().Run(*executor_);
+    EXPECT_EQ(result.code, 5);
+    EXPECT_EQ(result.message, "no stock");
+    EXPECT_TRUE(result.final);
+}
+
+TEST_F(GrpcExecutorTest, StatusesAreRetryOrFailure) {
+    for (const auto& [code, final] : {std::pair{grpc::StatusCode::UNAVAILABLE, false},
+                                      {grpc::StatusCode::INTERNAL, false},
+                                      {grpc::StatusCode::RESOURCE_EXHAUSTED, false},
+                                      {grpc::StatusCode::INVALID_ARGUMENT, true},
+                                      {grpc::StatusCode::PERMISSION_DENIED, true}}) {
+        status_ = grpc::Status(code, "because");
+        const TaskResult result = Attempt().Run(*executor_);
+        EXPECT_FALSE(result.success());
+        EXPECT_EQ(result.final, final) << code;
+        EXPECT_THAT(result.message, HasSubstr("because"));
+    }
+}
+
+TEST_F(GrpcExecutorTest, TheDeadlineEndsACall) {
+    hang_ = true;
+    const TaskResult result = Attempt().Run(*executor_, 50ms);
+    EXPECT_EQ(result.code, grpc::StatusCode::DEADLINE_EXCEEDED);
+    EXPECT_FALSE(result.final);
+}
+
+TEST_F(GrpcExecutorTest, AStopCancelsACall) {
+    hang_ = true;
+    Attempt attempt;
+    auto done = std::async(std::launch::async, [&] { return attempt.Run(*executor_); });
+    called_.get_future().wait();
+    attempt.stop.request_stop();
+    EXPECT_EQ(done.get().code, grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(GrpcExecutorTest, ATokenIsNotSentInTheClear) {
+    EXPECT_FALSE(GrpcExecutor::Create({.type = "t", .address = "a:1", .token = "secret"}));
+}
+
+}  // namespace
+}  // namespace takt::internal

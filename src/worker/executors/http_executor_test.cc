@@ -1,0 +1,190 @@
+// The HTTP executor against a real server; and executors as the configuration names them.
+#include "worker/executors/http_executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "http/server.h"
+#include "worker/attempt_fixture.h"
+#include "worker/executors/configured.h"
+
+namespace takt::internal {
+namespace {
+
+using testing::HasSubstr;
+using namespace testing_support;
+using namespace std::chrono_literals;
+
+class HttpExecutorTest : public testing::Test, public HttpHandler {
+  protected:
+    void SetUp() override {
+        // Not owned: the fixture outlives the server.
+        server_ = std::move(*HttpServer::Listen(
+            loop_, {}, std::shared_ptr<HttpHandler>(std::shared_ptr<void>(), this)));
+        thread_ = std::thread([this] {
+            const auto work = boost::asio::make_work_guard(loop_);
+            loop_.run();
+        });
+    }
+    void TearDown() override {
+        loop_.stop();
+        thread_.join();
+        held_ = nullptr;
+        all_held_.clear();
+        server_.reset();
+    }
+    void Handle(HttpRequest request, HttpReply reply) override {
+        request_ = std::move(request);
+        if (hold_ > 0) {
+            all_held_.push_back(std::move(reply));
+            if (all_held_.size() < hold_) return;
+            for (HttpReply& held : all_held_) held(HttpResponse::Json(status_, body_));
+            return all_held_.clear();
+        }
+        if (status_ == 0) {
+            held_ = std::move(reply);
+            return called_.set_value();
+        }
+        reply(HttpResponse::Json(status_, body_));
+    }
+    std::shared_ptr<HttpExecutor> Make(HttpExecutorOptions options = {}) {
+        options.type = "t";
+        options.url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/run";
+        options.response_bytes_max = 10'000;
+        return *HttpExecutor::Create(std::move(options));
+    }
+
+    boost::asio::io_context loop_{1};
+    std::unique_ptr<HttpServer> server_;
+    std::thread thread_;
+    HttpRequest request_;
+    HttpReply held_;
+    std::promise<void> called_;
+    std::size_t hold_ = 0;  // So many calls must be there before any is answered.
+    std::vector<HttpReply> all_held_;
+    int status_ = 200;
+    std::string body_ = R"({"ok":true})";
+};
+
+TEST_F(HttpExecutorTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
+    const auto executor = Make({.headers = {{"X-Key", "secret"}}});
+    const TaskResult result = Attempt(R"({"n":1})").Run(*executor);
+    EXPECT_TRUE(result.success());
+    EXPECT_EQ(result.data, R"({"ok":true})");
+    EXPECT_EQ(request_.method, HttpMethod::kPost);
+    EXPECT_EQ(request_.headers.Find("X-Key"), "secret");
+    EXPECT_EQ(request_.headers.Find("Idempotency-Key"), "e-1/2");
+    EXPECT_EQ(request_.headers.Find("traceparent"), "00-trace-01");
+    EXPECT_THAT(request_.body, HasSubstr(R"("payload":{"n":1},"metadata":{"a \"b\"":"c"})"));
+}
+
+// What the service says decides whether to try again.
+TEST_F(HttpExecutorTest, StatusCodesAreSuccessRetryOrFailure) {
+    const auto executor = Make();
+    for (const auto& [status, success, final] : {std::tuple{200, true, false},
+                                                 {201, true, false},
+                                                 {204, true, false},
+                                                 {408, false, false},
+                                                 {425, false, false},
+                                                 {429, false, false},
+                                                 {500, false, false},
+                                                 {503, false, false},
+                                                 {400, false, true},
+                                                 {401, false, true},
+                                                 {404, false, true},
+                                                 {302, false, true}}) {
+        status_ = status;
+        body_ = status == 204 ? "" : "{}";
+        const TaskResult result = Attempt().Run(*executor);
+        EXPECT_EQ(result.success(), success) << status;
+        EXPECT_EQ(result.final, final) << status;
+        EXPECT_EQ(result.code, success ? 0 : status);
+    }
+}
+
+// A worker with a capacity in the hundreds and one slow service behind it: a call that waited for a
+// connection would fail at its deadline without having been made.
+TEST_F(HttpExecutorTest, AsManyCallsAreMadeAtOnceAsThereAreAttempts) {
+    hold_ = 80;
+    const auto executor = Make();
+    std::vector<std::future<TaskResult>> results;
+    for (std::size_t i = 0; i < hold_; ++i) {
+        results.push_back(
+            std::async(std::launch::async, [&] { return Attempt().Run(*executor, 10s); }));
+    }
+    for (auto& result : results) {
+        const TaskResult ended = result.get();
+        EXPECT_TRUE(ended.success()) << ended.message;
+    }
+}
+
+// `takt worker` with worker.executors, or --http and --grpc.
+TEST_F(HttpExecutorTest, AnExecutorIsMadeFromWhatTheConfigurationSays) {
+    const std::string url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/run";
+    auto http = MakeConfiguredExecutor({{"type", "t"}, {"protocol", "http"}, {"url", url}});
+    ASSERT_TRUE(http) << http.error().detail;
+    EXPECT_EQ((*http)->Type(), "t");
+    EXPECT_TRUE(Attempt().Run(**http).success());
+    auto grpc = MakeConfiguredExecutor(
+        {{"type", "*"}, {"protocol", "grpc"}, {"url", "a:1"}, {"timeout", "1m"}});
+    ASSERT_TRUE(grpc) << grpc.error().detail;
+    EXPECT_EQ((*grpc)->Protocol(), "grpc");
+
+    const auto field = [](ExecutorFields more) {
+        ExecutorFields fields{{"type", "t"}, {"protocol", "http"}, {"url", "https://a/run"}};
+        for (auto& [name, value] : more) fields[name] = value;
+        const auto made = MakeConfiguredExecutor(fields);
+        return made ? "" : made.error().field;
+    };
+    EXPECT_EQ(field({}), "");
+    EXPECT_EQ(field({{"token", "secret"}}), "");
+    EXPECT_EQ(field({{"token", "secret"}, {"url", "http://a/run"}}), "token");
+    EXPECT_EQ(field({{"token", "secret"}, {"protocol", "grpc"}}), "token");
+    EXPECT_EQ(field({{"protocol", "ftp"}}), "protocol");
+    EXPECT_EQ(field({{"protocol", ""}}), "protocol");
+    EXPECT_EQ(field({{"type", ""}}), "type");
+    EXPECT_EQ(field({{"url", ""}}), "url");
+    EXPECT_EQ(field({{"url", "billing"}}), "url");
+    EXPECT_EQ(field({{"timeout", "soon"}}), "timeout");
+    EXPECT_EQ(field({{"tls", "true"}}), "tls");
+    EXPECT_EQ(field({{"headers", "x"}}), "headers");
+}
+
+TEST_F(HttpExecutorTest, AnAnswerThatIsTooLargeIsAFailure) {
+    body_ = '"' + std::string(20'000, 'x') + '"';
+    EXPECT_FALSE(Attempt().Run(*Make()).success());
+}
+
+TEST_F(HttpExecutorTest, AServiceThatIsNotThereMayBeTriedAgain) {
+    auto executor = HttpExecutor::Create({.type = "t", .url = "http://127.0.0.1:1/"});
+    const TaskResult result = Attempt().Run(**executor);
+    EXPECT_FALSE(result.success());
+    EXPECT_FALSE(result.final);
+}
+
+TEST_F(HttpExecutorTest, TheDeadlineEndsACall) {
+    status_ = 0;
+    EXPECT_FALSE(Attempt().Run(*Make(), 50ms).success());
+}
+
+TEST_F(HttpExecutorTest, AStopEndsACall) {
+    status_ = 0;
+    Attempt attempt;
+    const auto executor = Make();
+    auto done = std::async(std::launch::async, [&] { return attempt.Run(*executor); });
+    called_.get_future().wait();
+    attempt.stop.request_stop();
+    EXPECT_THAT(done.get().message, HasSubstr("given up"));
+}
+
+}  // namespace
+}  // namespace takt::internal
