@@ -104,6 +104,118 @@ test('search tells a screen reader what is chosen', async () => {
     await page.keyboard.press('Escape');
 });
 
+test('search takes the keyboard at once, and opens what has an id', async () => {
+    // Somebody has the id of something from a log, and does not know of what. With motion: most have it.
+    await submit({ id: 'r1', name: 'every hour', type: 'echo', interval: '1h' });
+    await submit({ id: 'o1', name: 'once', type: 'echo' });
+    await withOwnBrowser({ reducedMotion: 'no-preference' }, async (own) => {
+        // All in one go: Enter means what was typed, however late the server answers.
+        const open = async (key, text) => {
+            await own.keyboard.press(key);
+            await own.locator('.search input:focus').waitFor();
+            await own.keyboard.type(text);
+            await own.keyboard.press('Enter');
+        };
+        await own.goto(`${scheduler.address}/workers`);
+        await own.getByRole('heading', { name: 'Workers' }).waitFor();
+        await open('Control+k', 'r1');
+        await own.waitForURL(/\/tasks\/r1$/);
+        await own.getByRole('heading', { name: 'every hour' }).waitFor();
+        await open('/', 'o1');
+        await own.waitForURL(/\/executions\/o1$/);
+        await own.getByRole('heading', { name: 'once' }).waitFor();
+    });
+});
+
+test('a worker that is searched for is opened, also on the page of workers', async () => {
+    const { name } = (await call(scheduler.address, 'GET', 'workers')).items[0];
+    await page.goto(`${scheduler.address}/workers`);
+    await page.getByRole('row', { name }).waitFor();
+    assert.equal(await page.locator('.ant-table-expanded-row').count(), 0);
+    await page.keyboard.press('Control+k');
+    await page.locator('.search input:focus').waitFor();
+    await page.keyboard.type(name);
+    await page.getByRole('option', { name }).filter({ hasText: 'worker' }).click();
+    await page.locator('.ant-table-expanded-row').getByText('Joined').waitFor();
+});
+
+test('every dialog puts the keyboard into its first field', async () => {
+    // Who opens a form begins to type.
+    const typed = async (path, button, label) => {
+        await page.goto(scheduler.address + path);
+        await page.getByRole('button', { name: button }).first().click();
+        const field = page.getByRole('dialog').getByLabel(label, { exact: true });
+        await until(`the field ${label} has the keyboard`, () =>
+            field.evaluate((element) => element === document.activeElement),
+        );
+        await page.keyboard.type('7');
+        assert.match(await field.inputValue(), /7/, button);
+    };
+    await submit({ id: 'dialogs', name: 'dialogs', type: 'echo', interval: '1h' });
+    await typed('/tasks', 'New task', 'Name');
+    await typed('/tasks/dialogs', 'Run now', 'Parameters');
+    await typed('/alerts?tab=rules', 'New rule', 'Name');
+    await typed('/settings', 'New token', 'Name');
+    await typed('/queues', 'Limits', 'At most at once');
+});
+
+test('an execution that waits for its retry does not get longer', async () => {
+    await submit({ id: 'again', name: 'again', type: 'fail', retry_policy: { max_retries: 1, delay: '1h' } });
+    await page.goto(`${scheduler.address}/executions/again`);
+    await page.locator('.page-header .badge', { hasText: 'Retrying' }).waitFor();
+    const took = page.locator('.fields > div', { hasText: 'Duration' }).locator('dd');
+    await until('its attempt is told', async () => (await took.textContent()) !== '–');
+    const { attempts } = await call(scheduler.address, 'GET', 'executions/again');
+    const ms = Date.parse(attempts[0].finished_at) - Date.parse(attempts[0].started_at);
+    assert.equal(await took.textContent(), `${ms} ms`);
+    await page.goto(`${scheduler.address}/executions?status=retrying`);
+    await page.getByRole('row', { name: 'again' }).getByRole('cell', { name: '–', exact: true }).first().waitFor();
+    await call(scheduler.address, 'POST', 'executions/again/cancel');
+});
+
+test('a duration is rounded before it is split', async () => {
+    await submit({ id: 'nearly', name: 'nearly', type: 'echo' });
+    await page.route('**/api/v1/executions/nearly', async (route) => {
+        const [started_at, finished_at] = ['2026-11-15T12:00:00.000Z', '2026-11-15T12:01:59.700Z'];
+        const json = { ...(await (await route.fetch()).json()), status: 'success', started_at, finished_at };
+        await route.fulfill({ json });
+    });
+    await page.goto(`${scheduler.address}/executions/nearly`);
+    await page.locator('.fields > div', { hasText: 'Duration' }).getByText('2 min 0 s', { exact: true }).waitFor();
+    await page.unroute('**/api/v1/executions/nearly');
+});
+
+test('what fires is on the overview, and marked on the menu of a phone', async () => {
+    await call(scheduler.address, 'PUT', 'alert-rules/too_many_workers', {
+        metric: 'workers_online',
+        operator: '>',
+        threshold: 0,
+        duration: '0s',
+        severity: 'critical',
+    });
+    await page.goto(`${scheduler.address}/`);
+    await page.getByRole('link', { name: 'Alerts firing: 1 too_many_workers' }).click();
+    await page.getByRole('row', { name: 'too_many_workers' }).waitFor();
+    await page.getByRole('tab', { name: 'Rules' }).click();
+    const middleOf = async (element) => {
+        const { y, height } = await element.boundingBox();
+        return y + height / 2;
+    };
+    const rule = page.getByRole('row', { name: 'too_many_workers' });
+    const apart = (await middleOf(rule.getByRole('switch'))) - (await middleOf(rule.getByRole('button')));
+    assert.ok(Math.abs(apart) < 8, 'the switch and the menu of a rule are in one line');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole('button', { name: 'Menu · Alerts firing: 1' }).waitFor();
+
+    // Once it is over, the history does not say that it fired because of the value which ended it.
+    await call(scheduler.address, 'DELETE', 'alert-rules/too_many_workers');
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(`${scheduler.address}/alerts?tab=history`);
+    await page.getByRole('columnheader', { name: 'Value at its end' }).waitFor();
+    await page.getByRole('columnheader', { name: 'Resolved' }).waitFor();
+    await page.getByRole('row', { name: /too_many_workers .*alerts when/ }).waitFor();
+});
+
 test('a page whose files are gone loads itself anew, once, and then says what happened', async () => {
     // The scheduler was upgraded while the console was open: its files have other names now.
     await withOwnBrowser({}, async (own) => {
@@ -148,6 +260,14 @@ test('the calendar of a task is in UTC, also where it is another day', async () 
             await own.getByRole('link', { name: 'far' }).first().waitFor();
         });
     }
+    // Where nothing is counted yet, the runs are counted here.
+    await withOwnBrowser({}, async (own) => {
+        await own.route('**/api/v1/statistics?*', (route) =>
+            route.fulfill({ json: { items: [], next_cursor: null } }),
+        );
+        await own.goto(`${scheduler.address}/tasks/far`);
+        await own.locator(`.calendar a.day-past[href*="${from}"]`).waitFor();
+    });
 });
 
 test('a log that could not be read for a moment goes on as if nothing had been', async () => {
@@ -187,7 +307,33 @@ test('every page opens, also on a phone and in the dark', async () => {
             () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
         assert.ok(wider <= 0, `${path} is ${wider} pixels wider than the phone`);
+        // One is enough for a page: what is in it is not a second one.
+        assert.equal(await page.locator('main').count(), 1);
     }
+    // What an operator must reach at night is on the screen, not behind its edge.
+    const onScreen = async (element) => {
+        const { x, width } = await element.boundingBox();
+        assert.ok(x >= 0 && x + width <= 390, `from ${x} to ${x + width}`);
+    };
+    await page.goto(`${scheduler.address}/workers`);
+    await onScreen(page.getByRole('button', { name: 'Drain' }));
+    await page.locator('.ant-table-row-expand-icon').click();
+    await page.locator('.ant-table-expanded-row').getByRole('meter', { name: 'Memory' }).waitFor();
+    await page.goto(`${scheduler.address}/queues`);
+    await onScreen(page.getByRole('button', { name: 'Pause' }));
+    await page.goto(`${scheduler.address}/alerts?tab=channels`);
+    await onScreen(page.getByRole('button', { name: 'Send a test' }));
+    await page.goto(`${scheduler.address}/executions`);
+    await page.getByLabel('From').click();
+    await onScreen(page.locator('.ant-picker-dropdown'));
+    await page.locator('.ant-picker-cell-today').click();
+    await page.waitForURL(/from=/);
+    // The title of an empty table can be read: it is the text's colour.
+    await page.goto(`${scheduler.address}/executions?type=there-is-none`);
+    const colours = await page
+        .locator('.note-title')
+        .evaluate((title) => [getComputedStyle(title).color, getComputedStyle(document.body).color]);
+    assert.equal(colours[0], colours[1]);
     assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
 });
 

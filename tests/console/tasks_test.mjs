@@ -72,6 +72,49 @@ test('a task is edited, paused, run now with other parameters, and deleted', asy
     );
 });
 
+test('a large number stays as it was written, shown, run and edited', async () => {
+    // The id of a row in somebody's database; the nearest double is another row.
+    const number = '9007199254740993';
+    const send = (method, path, body) =>
+        fetch(`${scheduler.address}/api/v1/${path}`, {
+            method,
+            headers: { 'Content-Type': 'application/json' },
+            body,
+        });
+    const sent = (method) => page.waitForRequest((request) => request.method() === method);
+    const fields = `{"id":"exact","name":"exact","type":"echo","interval":"1h","parameters":{"row":${number},"share":1.0}}`;
+    assert.equal((await send('POST', 'tasks', fields)).status, 201);
+    await page.goto(`${scheduler.address}/tasks/exact`);
+    await page.locator('.code-box').getByText(number).waitFor();
+    const run = async (change) => {
+        await page.getByRole('button', { name: 'Run now' }).click();
+        await change(page.getByRole('dialog').getByLabel('Parameters'));
+        const request = sent('POST');
+        await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+        const body = (await request).postData();
+        await page.locator('.page-header .badge', { hasText: 'Success' }).waitFor();
+        return body;
+    };
+    // As it is: nothing is sent that could differ from what the task has.
+    assert.equal(await run(async () => {}), '{"force":false}');
+    // The result, and below it the parameters.
+    assert.equal(await page.locator('.code-box').getByText(`"row": ${number}`).count(), 2);
+
+    await page.goto(`${scheduler.address}/tasks/exact`);
+    await run((field) => field.fill(`{"row": ${number}, "twice": true}`));
+    assert.equal(await page.locator('.code-box').getByText(`"row": ${number}`).count(), 2);
+
+    await page.goto(`${scheduler.address}/tasks/exact`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const field = page.getByRole('dialog').getByLabel('Parameters');
+    await field.fill((await field.inputValue()).replace('1.0', '2.0'));
+    await page.getByRole('button', { name: 'Save' }).click();
+    await until('it is saved', async () => {
+        const text = await (await fetch(`${scheduler.address}/api/v1/tasks/exact`)).text();
+        return text.includes('2.0') && text.includes(number);
+    });
+});
+
 test('two people edit a task: who saves last undoes nothing, and is told', async () => {
     // While one has the form open, another one makes the task urgent; the page itself reads that at once.
     const address = 'tasks/shared';

@@ -27,7 +27,7 @@ def placeholders(text):
 
 def quoted(path, name):
     """The quoted words of the table `name` in a source."""
-    table = re.search(name + r" = \{+(.*?)\};", read(path), re.DOTALL)
+    table = re.search(name + r"(?:\[\])? = \{+(.*?)\};", read(path), re.DOTALL)
     return re.findall(r'"([^"]*)"', table[1])
 
 

@@ -31,13 +31,16 @@ export function formatFire(at: string, locale: string, timeZone?: string): strin
 export function formatMs(ms: number | null | undefined): string {
     if (ms === null || ms === undefined || Number.isNaN(ms)) return '–';
     if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms';
-    if (ms < 1_000) return `${Math.round(ms)} ms`;
-    const seconds = ms / 1_000;
-    if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
-    const minutes = Math.floor(seconds / 60);
-    if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
-    const hours = Math.floor(minutes / 60);
-    if (hours < 48) return `${hours} h ${minutes % 60} min`;
+    // Each step rounds first and then looks whether the next larger unit is reached: 119,700 ms is 2 min 0 s,
+    // not 1 min 60 s.
+    if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
+    if (Math.round(ms / 10) < 1_000) return `${(ms / 1_000).toFixed(2)} s`;
+    if (Math.round(ms / 100) < 600) return `${(ms / 1_000).toFixed(1)} s`;
+    const seconds = Math.round(ms / 1_000);
+    if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    const minutes = Math.round(seconds / 60);
+    if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    const hours = Math.round(minutes / 60);
     return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
@@ -64,10 +67,12 @@ export function formatNumber(value: number | null | undefined, locale: string, d
 export function formatPercent(value: number | null | undefined, digits = 1): string {
     if (value === null || value === undefined) return '–';
     const percent = value * 100;
-    return `${percent.toFixed(percent === 100 || percent === 0 ? 0 : digits)} %`;
+    if (percent === 100 || percent === 0) return `${percent} %`;
+    // What is not all, or not nothing, is not rounded to it: one failure among a million shows.
+    const least = 10 ** -digits;
+    if (percent > 0 && percent < least) return `<${least} %`;
+    return `${(percent < 100 ? Math.min(percent, 100 - least) : percent).toFixed(digits)} %`;
 }
 
 export const durationMs = (from: string | null, to: string | null, now: number): number | undefined =>
     from ? Math.max(0, (to ? Date.parse(to) : now) - Date.parse(from)) : undefined;
-
-export const pretty = (value: unknown): string => JSON.stringify(value, null, 2) ?? '';

@@ -72,6 +72,7 @@ export function themeOf(isDark: boolean, still: boolean): ThemeConfig {
             colorError: palette.status.failed,
             colorLink: palette.accent,
             colorTextBase: palette.text,
+            colorTextPlaceholder: isDark ? '#738193' : '#808b99',
             colorBgLayout: isDark ? '#10161d' : '#f5f7f9',
             colorBgContainer: palette.card,
             colorBgElevated: isDark ? '#1e2732' : '#ffffff',

@@ -9,6 +9,7 @@ import type {
     Series,
     Statistic,
 } from './observe';
+import { type JsonText, readJson, writeJson } from './json';
 import { token } from './token';
 import type {
     ComingFire,
@@ -94,7 +95,7 @@ export async function problemOf(response: Response, used: string): Promise<Probl
 
 interface Options {
     query?: Query;
-    body?: unknown;
+    body?: object;
     headers?: Record<string, string>;
     signal?: AbortSignal;
 }
@@ -113,7 +114,7 @@ async function send(method: string, path: string, options: Options = {}): Promis
                 ...authorization(used),
                 ...options.headers,
             },
-            body: options.body === undefined ? undefined : JSON.stringify(options.body),
+            body: options.body && writeJson(options.body),
             signal: gaveUp.signal,
         });
         if (!response.ok) throw await problemOf(response, used);
@@ -128,7 +129,7 @@ async function send(method: string, path: string, options: Options = {}): Promis
 
 async function call<T>(method: string, path: string, options?: Options): Promise<T> {
     const response = await send(method, `/api/v1/${path}`, options);
-    return (response.status === 204 ? undefined : await response.json()) as T;
+    return response.status === 204 ? (undefined as T) : readJson<T>(await response.text());
 }
 
 const id = encodeURIComponent;
@@ -172,7 +173,7 @@ export const api = {
     deleteTask: (task: string) => call<Task>('DELETE', `tasks/${id(task)}`),
     pauseTask: (task: string) => call<Task>('POST', `tasks/${id(task)}/pause`),
     resumeTask: (task: string) => call<Task>('POST', `tasks/${id(task)}/resume`),
-    triggerTask: (task: string, body: { parameters?: unknown; force?: boolean }) =>
+    triggerTask: (task: string, body: { parameters?: JsonText; force?: boolean }) =>
         call<Execution>('POST', `tasks/${id(task)}/trigger`, { body }),
     comingFires: (limit: number, signal?: Signal) =>
         call<Page<ComingFire>>('GET', 'scheduler/fires', { query: { limit }, signal }),

@@ -1,4 +1,5 @@
 // What the REST API answers, as far as the console reads it. The reference is /openapi.json.
+import type { JsonText } from './json';
 
 export const statuses = [
     'pending',
@@ -13,8 +14,6 @@ export const statuses = [
 export type Status = (typeof statuses)[number];
 
 export const finished: readonly Status[] = ['success', 'failed', 'cancelled', 'skipped'];
-
-export type Json = unknown;
 
 // A refusal. Without a code it is not the scheduler that answered, but something in between.
 export interface ProblemFields {
@@ -50,7 +49,7 @@ export interface TaskFields {
     type?: string;
     queue?: string;
     priority?: number;
-    parameters?: Json;
+    parameters?: JsonText | null;
     timeout_seconds?: string | number;
     max_retry?: number;
     retry_policy?: RetryPolicy;
@@ -140,9 +139,9 @@ export interface Execution {
     ready_at: string;
     started_at: string | null;
     finished_at: string | null;
-    result: Json;
+    result: JsonText | null;
     error: Failure | null;
-    parameters?: Json;
+    parameters?: JsonText | null;
     progress?: { percent: number | null; message?: string; at?: string } | null;
     attempts?: Attempt[];
     trace_id?: string | null;
@@ -206,6 +205,7 @@ export interface Queue {
     waiting: number;
     working: number;
     finished: number;
+    finished_per_second: number | null; // Null where there are too many queues to tell.
     oldest_wait_seconds: number | null;
     concurrency_max: number | null;
     rate_limit: RateLimit | null;

@@ -1,5 +1,6 @@
 // Points in time and spans of it.
 import { Tooltip } from 'antd';
+import type { Execution } from '../api/types';
 import { durationMs, formatAgo, formatMs, formatTime } from '../format';
 import { useNow } from '../hooks/useNow';
 import { useI18n } from '../i18n';
@@ -31,6 +32,15 @@ export function Moment({ at }: { at: string | null | undefined }) {
             {formatTime(at, locale)}
         </time>
     );
+}
+
+// How long an execution ran: until now while it runs, else until its attempt ended. What waits for its next
+// attempt does not run, and a list does not tell when the last one ended.
+export function RunTime({ execution }: { execution: Execution }) {
+    const { status, started_at, finished_at, attempts } = execution;
+    const end = finished_at ?? attempts?.[attempts.length - 1]?.finished_at ?? null;
+    if (status !== 'running' && !end) return <span className="muted">–</span>;
+    return <Took from={started_at} to={status === 'running' ? null : end} />;
 }
 
 // How long something took, or has been taking so far.

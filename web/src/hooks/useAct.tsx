@@ -1,6 +1,6 @@
 // Does what a person asked for: says that it worked, or why it did not.
 import { App } from 'antd';
-import { useCallback } from 'react';
+import { type ReactNode, useCallback } from 'react';
 import { asProblem } from '../api/client';
 import { ProblemDetail } from '../components/Problems';
 import { useI18n } from '../i18n';
@@ -40,7 +40,7 @@ export function useAct() {
     // Asks first. `danger`: it cannot be taken back.
     const confirm = useCallback(
         (
-            ask: { title: string; what: string; ok: string; danger?: boolean },
+            ask: { title: string; what: ReactNode; ok: string; danger?: boolean },
             action: () => Promise<unknown>,
         ) =>
             modal.confirm({

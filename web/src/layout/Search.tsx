@@ -7,11 +7,21 @@ import {
     SearchOutlined,
 } from '@ant-design/icons';
 import { Input, Modal } from 'antd';
-import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useMemo, useState } from 'react';
+import {
+    type KeyboardEvent,
+    type ReactNode,
+    useDeferredValue,
+    useEffect,
+    useId,
+    useMemo,
+    useState,
+} from 'react';
 import { useNavigate } from 'react-router-dom';
 import { api } from '../api/client';
 import { useData } from '../hooks/useData';
+import { useFirstField } from '../hooks/useFirstField';
 import { useI18n } from '../i18n';
+import { isRecurring } from '../pages/tasks/schedule';
 import { pageLinks } from './pages';
 
 interface Find {
@@ -19,24 +29,37 @@ interface Find {
     icon: ReactNode;
     text: string;
     detail: string;
-    to: string;
+    to: string | (() => Promise<string>);
 }
 
 // As many of a kind as fit on a screen.
 const findsMax = 6;
 
 // What ids look like: see the API's description of a task.
-const idPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]{3,63}$/;
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$/;
 
-function useFinds(typed: string): Find[] {
+const taskPath = (id: string) => `/tasks/${encodeURIComponent(id)}`;
+
+// Where the page of an id is: that of a recurring task, else of an execution. A one-off task is its execution.
+async function pathOfId(id: string): Promise<string> {
+    const task = await api.task(id).catch(() => undefined);
+    return task && isRecurring(task) ? taskPath(id) : `/executions/${encodeURIComponent(id)}`;
+}
+
+// `settled` once they are of what is typed: until then they are of what was typed before.
+function useFinds(typed: string): { finds: Find[]; settled: boolean } {
     const { t } = useI18n();
     const text = useDeferredValue(typed.trim());
     const tasks = useData(
-        (signal) => api.tasks({ name: text || undefined, limit: findsMax }, signal),
+        async (signal) => {
+            const { items } = await api.tasks({ name: text || undefined, limit: findsMax }, signal);
+            return { of: text, items };
+        },
         [text],
     );
+    const settled = text === typed.trim() && (tasks.data?.of === text || tasks.problem !== undefined);
     const workers = useData((signal) => api.workers(signal), []);
-    return useMemo(() => {
+    const finds = useMemo(() => {
         const has = (candidate: string) => candidate.toLowerCase().includes(text.toLowerCase());
         const finds: Find[] = pageLinks
             .filter((page) => has(t(page.text)))
@@ -62,7 +85,7 @@ function useFinds(typed: string): Find[] {
                 icon: <CalendarOutlined />,
                 text: task.name,
                 detail: t('search.task'),
-                to: `/tasks/${encodeURIComponent(task.id)}`,
+                to: taskPath(task.id),
             });
         }
         for (const worker of (workers.data?.items ?? [])
@@ -73,21 +96,25 @@ function useFinds(typed: string): Find[] {
                 icon: <DesktopOutlined />,
                 text: worker.name,
                 detail: t('search.worker'),
-                to: `/workers?id=${encodeURIComponent(worker.id)}`,
+                to:
+                    worker.link === 'push'
+                        ? '/workers?tab=executors'
+                        : `/workers?id=${encodeURIComponent(worker.id)}`,
             });
         }
-        if (idPattern.test(text)) {
+        if (idPattern.test(text) && !tasks.data?.items.some(({ id }) => id === text)) {
             finds.push({
                 key: 'id',
                 icon: <NumberOutlined />,
                 text,
-                detail: t('search.execution'),
-                to: `/executions/${encodeURIComponent(text)}`,
+                detail: t('search.id'),
+                to: () => pathOfId(text),
             });
         }
         // With a text, what was found by it is nearer than the pages.
         return text ? finds : finds.slice(0, pageLinks.length + 1 + findsMax);
     }, [text, t, tasks.data, workers.data]);
+    return { finds, settled };
 }
 
 export function Search({ onClose }: { onClose: () => void }) {
@@ -95,20 +122,28 @@ export function Search({ onClose }: { onClose: () => void }) {
     const navigate = useNavigate();
     const [typed, setTyped] = useState('');
     const [chosen, setChosen] = useState(0);
-    const finds = useFinds(typed);
+    const { finds, settled } = useFinds(typed);
+    const [entered, setEntered] = useState(false);
     const current = Math.min(chosen, Math.max(0, finds.length - 1));
     const list = useId();
+    const first = useFirstField();
     const idOf = (index: number) => `${list}${index}`;
 
-    const go = (find: Find | undefined) => {
+    const go = async (find: Find | undefined) => {
         if (!find) return;
-        navigate(find.to);
+        navigate(typeof find.to === 'string' ? find.to : await find.to());
         onClose();
     };
+    // Who types fast and presses Enter means what is typed, not what was found for the first letters of it.
+    useEffect(() => {
+        if (!entered || !settled) return;
+        setEntered(false);
+        void go(finds[current]);
+    }, [entered, settled]);
     const pressed = (event: KeyboardEvent) => {
         if (event.key === 'ArrowDown') setChosen((current + 1) % Math.max(1, finds.length));
         else if (event.key === 'ArrowUp') setChosen((current + finds.length - 1) % Math.max(1, finds.length));
-        else if (event.key === 'Enter') go(finds[current]);
+        else if (event.key === 'Enter') setEntered(true);
         else return;
         event.preventDefault();
     };
@@ -122,9 +157,13 @@ export function Search({ onClose }: { onClose: () => void }) {
             width={560}
             className="search"
             title={null}
+            // At once: who searches by keyboard types on, and what is typed meanwhile would be lost.
+            transitionName=""
+            maskTransitionName=""
+            afterOpenChange={first.afterOpenChange}
         >
             <Input
-                autoFocus
+                ref={first.field}
                 size="large"
                 variant="borderless"
                 prefix={<SearchOutlined />}
@@ -139,6 +178,7 @@ export function Search({ onClose }: { onClose: () => void }) {
                 onChange={(event) => {
                     setTyped(event.target.value);
                     setChosen(0);
+                    setEntered(false);
                 }}
                 onKeyDown={pressed}
             />
@@ -151,7 +191,7 @@ export function Search({ onClose }: { onClose: () => void }) {
                         aria-selected={index === current}
                         className={index === current ? 'find find-current' : 'find'}
                         onMouseEnter={() => setChosen(index)}
-                        onClick={() => go(find)}
+                        onClick={() => void go(find)}
                     >
                         {find.icon}
                         <span className="find-text">{find.text}</span>

@@ -6,6 +6,7 @@ import { Link, useLocation } from 'react-router-dom';
 import { api } from '../api/client';
 import { token } from '../api/token';
 import { useData } from '../hooks/useData';
+import { useFiring } from '../hooks/useFiring';
 import { useI18n } from '../i18n';
 import { Controls } from './Controls';
 import { LiveMark } from './LiveMark';
@@ -33,18 +34,9 @@ function Leader() {
     );
 }
 
-function useFiring(): number {
-    const alerts = useData((signal) => api.alerts('firing', signal), [], {
-        topics: ['alert'],
-        everyMs: 30_000,
-    });
-    return alerts.problem ? 0 : (alerts.data?.items.length ?? 0);
-}
-
-function Navigation({ onChoose }: { onChoose?: () => void }) {
+function Navigation({ firing, onChoose }: { firing: number; onChoose?: () => void }) {
     const { t } = useI18n();
     const { pathname } = useLocation();
-    const firing = useFiring();
     const current = pageLinks
         .filter(({ path }) => pathname === path || pathname.startsWith(`${path}/`))
         .pop();
@@ -96,6 +88,7 @@ function useSearchKeys(open: () => void) {
 export function Shell({ children }: { children: ReactNode }) {
     const { t } = useI18n();
     const wide = Grid.useBreakpoint().lg ?? window.innerWidth >= 992;
+    const firing = useFiring().length;
     const [menuOpen, setMenuOpen] = useState(false);
     const [searching, setSearching] = useState(false);
     useSearchKeys(() => setSearching(true));
@@ -103,7 +96,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Layout className="shell">
             {wide ? (
                 <Layout.Sider width={208} className="sider">
-                    <Navigation />
+                    <Navigation firing={firing} />
                 </Layout.Sider>
             ) : (
                 <Drawer
@@ -114,18 +107,24 @@ export function Shell({ children }: { children: ReactNode }) {
                     closable={false}
                     className="menu-drawer"
                 >
-                    <Navigation onChoose={() => setMenuOpen(false)} />
+                    <Navigation firing={firing} onChoose={() => setMenuOpen(false)} />
                 </Drawer>
             )}
             <Layout>
                 <Layout.Header className="header">
                     {!wide && (
-                        <Button
-                            type="text"
-                            icon={<MenuOutlined />}
-                            aria-label={t('nav.title')}
-                            onClick={() => setMenuOpen(true)}
-                        />
+                        <Badge dot={firing > 0} offset={[-7, 7]}>
+                            <Button
+                                type="text"
+                                icon={<MenuOutlined />}
+                                aria-label={
+                                    firing > 0
+                                        ? `${t('nav.title')} · ${t('alert.firingNow', { count: firing })}`
+                                        : t('nav.title')
+                                }
+                                onClick={() => setMenuOpen(true)}
+                            />
+                        </Badge>
                     )}
                     <button type="button" className="search-button" onClick={() => setSearching(true)}>
                         <SearchOutlined /> <span className="search-hint">{t('search.hint')}</span>
@@ -151,7 +150,7 @@ export function Shell({ children }: { children: ReactNode }) {
                     </div>
                 </Layout.Header>
                 <Layout.Content className="content">
-                    <main>{children}</main>
+                    <div className="page">{children}</div>
                 </Layout.Content>
             </Layout>
             {searching && <Search onClose={() => setSearching(false)} />}

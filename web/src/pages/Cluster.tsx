@@ -85,7 +85,12 @@ function Store({ status }: { status: SchedulerStatus }) {
     const { store } = status;
     const healthy = store.reachable && !store.trouble;
     return (
-        <Card size="small" className="span-6" title={t('cluster.store')}>
+        <Card
+            size="small"
+            className="span-6"
+            title={t('cluster.store')}
+            extra={<span className="muted small">{t('cluster.ofThisNode', { name: status.node_id })}</span>}
+        >
             <Fields>
                 <Field label={t('cluster.health')}>
                     <Badge

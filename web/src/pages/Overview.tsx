@@ -13,6 +13,7 @@ import { type LiveSeries, useSeries } from '../hooks/useSeries';
 import { useI18n } from '../i18n';
 import { Backlog } from './overview/Backlog';
 import { ComingFires } from './overview/ComingFires';
+import { Firing } from './overview/Firing';
 import { Fleet } from './overview/Fleet';
 import { Numbers } from './overview/Numbers';
 import { RecentFailures } from './overview/RecentFailures';
@@ -94,6 +95,7 @@ export default function Overview() {
                     })
                 }
             />
+            <Firing />
             <Loaded of={metrics}>{(data) => <Numbers metrics={data} series={series} />}</Loaded>
             <div className="grid">
                 <Card

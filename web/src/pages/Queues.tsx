@@ -1,16 +1,18 @@
 // Queues: how much waits, for how long, and holding it back.
 import { CaretRightOutlined, ControlOutlined, PauseOutlined } from '@ant-design/icons';
-import { Button, Card, Form, Input, InputNumber, Modal, Table, type TableProps } from 'antd';
+import { Card, Form, Input, InputNumber, Modal, Table, type TableProps } from 'antd';
 import { useState } from 'react';
 import { Link } from 'react-router-dom';
 import { api } from '../api/client';
 import type { Queue } from '../api/types';
 import { PageHeader } from '../components/PageHeader';
+import { RowButton } from '../components/RowButton';
 import { EmptyNote, Loaded } from '../components/States';
 import { Badge } from '../components/StatusTag';
 import { formatMs, formatNumber } from '../format';
 import { useAct } from '../hooks/useAct';
 import { useData } from '../hooks/useData';
+import { useFirstField } from '../hooks/useFirstField';
 import { usePalette } from '../hooks/usePalette';
 import { useI18n } from '../i18n';
 
@@ -32,6 +34,7 @@ function LimitsDialog({
     const { t } = useI18n();
     const { act } = useAct();
     const [form] = Form.useForm<Limits>();
+    const first = useFirstField();
     const save = async (limits: Limits) => {
         const rate_limit = limits.count ? { count: limits.count, per: limits.per?.trim() || '1s' } : null;
         const call = () =>
@@ -47,6 +50,7 @@ function LimitsDialog({
             okText={t('action.save')}
             onOk={form.submit}
             onCancel={onClose}
+            afterOpenChange={first.afterOpenChange}
         >
             <p className="muted">{t('queue.limitsWhat')}</p>
             <Form<Limits>
@@ -60,7 +64,7 @@ function LimitsDialog({
                 }}
             >
                 <Form.Item name="concurrency_max" label={t('queue.concurrency')} extra={t('queue.noLimit')}>
-                    <InputNumber min={1} precision={0} style={{ width: '100%' }} />
+                    <InputNumber ref={first.field} min={1} precision={0} style={{ width: '100%' }} />
                 </Form.Item>
                 <div className="form-pair">
                     <Form.Item name="count" label={t('queue.rate')} extra={t('queue.noLimit')}>
@@ -128,6 +132,14 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
             responsive: ['md'],
         },
         {
+            title: t('queue.perSecond'),
+            align: 'right',
+            render: (_, queue) => (
+                <span className="number">{formatNumber(queue.finished_per_second, locale, 1)}</span>
+            ),
+            responsive: ['md'],
+        },
+        {
             title: t('queue.oldestWait'),
             align: 'right',
             render: (_, { oldest_wait_seconds: wait }) => (
@@ -150,17 +162,26 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
             align: 'right',
             render: (_, queue) => (
                 <span className="nowrap">
-                    <Button size="small" icon={<ControlOutlined />} onClick={() => limit(queue)}>
-                        {t('queue.limits')}
-                    </Button>{' '}
+                    <RowButton
+                        label={t('queue.limits')}
+                        name={queue.name}
+                        icon={<ControlOutlined />}
+                        onClick={() => limit(queue)}
+                    />{' '}
                     {queue.paused ? (
-                        <Button size="small" icon={<CaretRightOutlined />} onClick={() => void resume(queue)}>
-                            {t('action.resume')}
-                        </Button>
+                        <RowButton
+                            label={t('action.resume')}
+                            name={queue.name}
+                            icon={<CaretRightOutlined />}
+                            onClick={() => void resume(queue)}
+                        />
                     ) : (
-                        <Button size="small" icon={<PauseOutlined />} onClick={() => pause(queue)}>
-                            {t('action.pause')}
-                        </Button>
+                        <RowButton
+                            label={t('action.pause')}
+                            name={queue.name}
+                            icon={<PauseOutlined />}
+                            onClick={() => pause(queue)}
+                        />
                     )}
                 </span>
             ),
@@ -170,7 +191,7 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
 
 export default function Queues() {
     const { t } = useI18n();
-    const queues = useData((signal) => api.queues(signal), [], { topics: ['task'], everyMs: 3_000 });
+    const queues = useData((signal) => api.queues(signal), [], { topics: ['task', 'queue'], everyMs: 3_000 });
     const [limiting, setLimiting] = useState<Queue>();
     const columns = useColumns(setLimiting, queues.reload);
     return (

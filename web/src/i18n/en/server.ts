@@ -89,6 +89,7 @@ export const server = {
     'reason.expired': 'It was not started in time',
     'reason.handler_failed': 'Failed',
     'reason.missed': 'Its due time passed while nobody could fire it',
+    'reason.paused': 'It was due while its task was paused',
     'reason.rejected': 'The worker refused it',
     'reason.replaced': 'A newer run of the task took its place',
     'reason.skipped': 'Skipped: the previous run was still going, or too many waited',

@@ -9,6 +9,8 @@ export const work = {
     'bulk.cancelWhat': 'What runs is told to stop, what waits is dropped. This cannot be taken back.',
     'bulk.chosen': '{count} chosen',
     'bulk.done': '{count} changed',
+    'bulk.match': '{count} match.',
+    'bulk.matchOrMore': '{count} or more match.',
     'bulk.more': '{count} changed, and there are more',
     'bulk.moreText': 'It ended before all were looked at. Start it again for the rest.',
     'bulk.notDone': '{count} could not be changed',

@@ -83,6 +83,7 @@ export const server = {
     'reason.expired': '未能按时开始',
     'reason.handler_failed': '失败',
     'reason.missed': '到期时无法触发，已错过',
+    'reason.paused': '到期时任务处于暂停状态',
     'reason.rejected': '工作节点拒绝运行',
     'reason.replaced': '已被该任务更新的一次运行取代',
     'reason.skipped': '已跳过：上一次运行尚未结束，或等待的过多',

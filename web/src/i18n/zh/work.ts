@@ -9,6 +9,8 @@ export const work = {
     'bulk.cancelWhat': '正在运行的会被要求停止，等待中的会被丢弃。此操作无法撤销。',
     'bulk.chosen': '已选 {count} 个',
     'bulk.done': '已处理 {count} 个',
+    'bulk.match': '符合条件的有 {count} 个。',
+    'bulk.matchOrMore': '符合条件的至少有 {count} 个。',
     'bulk.more': '已处理 {count} 个，还有更多',
     'bulk.moreText': '尚未处理完全部，请再次执行以处理其余部分。',
     'bulk.notDone': '{count} 个未能处理',

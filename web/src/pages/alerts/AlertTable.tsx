@@ -1,14 +1,16 @@
 // Alerts as rows, with acknowledging and silencing.
 import { BellOutlined, CheckOutlined } from '@ant-design/icons';
-import { Button, Dropdown, Form, Input, Modal, Table, type TableProps, Tooltip } from 'antd';
+import { Dropdown, Form, Input, Modal, Table, type TableProps, Tooltip } from 'antd';
 import { useState } from 'react';
 import { api } from '../../api/client';
 import type { Alert } from '../../api/observe';
+import { RowButton } from '../../components/RowButton';
 import { EmptyNote } from '../../components/States';
 import { Badge, SeverityTag } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
 import { formatNumber } from '../../format';
 import { useAct } from '../../hooks/useAct';
+import { useFirstField } from '../../hooks/useFirstField';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 import { alertText } from './alertText';
@@ -27,6 +29,7 @@ function AcknowledgeDialog({
     const { t, locale } = useI18n();
     const { act } = useAct();
     const [form] = Form.useForm<{ note?: string }>();
+    const first = useFirstField();
     const save = async ({ note }: { note?: string }) => {
         if (!(await act(t('alert.acknowledged'), () => api.acknowledge(alert.id, note?.trim() ?? ''))))
             return;
@@ -40,12 +43,13 @@ function AcknowledgeDialog({
             okText={t('alert.acknowledge')}
             onOk={form.submit}
             onCancel={onClose}
+            afterOpenChange={first.afterOpenChange}
         >
             <p>{alertText(alert, t, locale)}</p>
             <Form form={form} layout="vertical" onFinish={save}>
                 <Form.Item name="note" label={t('alert.note')}>
                     <Input.TextArea
-                        autoFocus
+                        ref={first.field}
                         rows={3}
                         maxLength={1000}
                         placeholder={t('alert.notePlaceholder')}
@@ -59,6 +63,7 @@ function AcknowledgeDialog({
 function useColumns(
     acknowledge: (alert: Alert) => void,
     silence: (alert: Alert, duration: string) => void,
+    over: boolean,
 ): TableProps<Alert>['columns'] {
     const { t, locale } = useI18n();
     const palette = usePalette();
@@ -103,7 +108,7 @@ function useColumns(
             ),
         },
         {
-            title: t('alert.value'),
+            title: over ? t('alert.valueAtEnd') : t('alert.value'),
             render: (_, alert) => (
                 <span className="number nowrap">
                     {formatNumber(alert.value, locale, 3)}{' '}
@@ -120,7 +125,8 @@ function useColumns(
             responsive: ['md'],
         },
         {
-            align: 'right',
+            title: over ? t('alertState.resolved') : undefined,
+            align: over ? 'left' : 'right',
             render: (_, alert) => {
                 if (alert.state === 'resolved') return <Ago at={alert.resolved_at} />;
                 return (
@@ -133,11 +139,15 @@ function useColumns(
                                 </span>
                             </Tooltip>
                         ) : (
-                            <Button size="small" icon={<CheckOutlined />} onClick={() => acknowledge(alert)}>
-                                {t('alert.acknowledge')}
-                            </Button>
+                            <RowButton
+                                label={t('alert.acknowledge')}
+                                name={alert.rule}
+                                icon={<CheckOutlined />}
+                                onClick={() => acknowledge(alert)}
+                            />
                         )}{' '}
                         <Dropdown
+                            autoFocus
                             trigger={['click']}
                             menu={{
                                 items: [
@@ -153,9 +163,7 @@ function useColumns(
                                 onClick: ({ key }) => silence(alert, key),
                             }}
                         >
-                            <Button size="small" icon={<BellOutlined />}>
-                                {t('alert.silence')}
-                            </Button>
+                            <RowButton label={t('alert.silence')} name={alert.rule} icon={<BellOutlined />} />
                         </Dropdown>
                     </span>
                 );
@@ -169,9 +177,10 @@ interface Props {
     changed: () => void;
     empty: string;
     emptyText: string;
+    over?: boolean; // Alerts that are resolved.
 }
 
-export function AlertTable({ alerts, changed, empty, emptyText }: Props) {
+export function AlertTable({ alerts, changed, empty, emptyText, over = false }: Props) {
     const { t } = useI18n();
     const { act } = useAct();
     const [acknowledging, setAcknowledging] = useState<Alert>();
@@ -183,7 +192,7 @@ export function AlertTable({ alerts, changed, empty, emptyText }: Props) {
         )
             changed();
     };
-    const columns = useColumns(setAcknowledging, (alert, duration) => void silence(alert, duration));
+    const columns = useColumns(setAcknowledging, (alert, duration) => void silence(alert, duration), over);
     return (
         <>
             <Table

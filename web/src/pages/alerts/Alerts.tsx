@@ -67,6 +67,7 @@ export default function Alerts() {
                                     {({ items }) => (
                                         <AlertTable
                                             alerts={items}
+                                            over
                                             changed={history.reload}
                                             empty={t('alert.noHistory')}
                                             emptyText={t('alert.noHistoryText')}

@@ -1,8 +1,9 @@
 // Where alerts are sent to, and whether that works.
 import { SendOutlined } from '@ant-design/icons';
-import { Button, Table, type TableProps } from 'antd';
+import { Table, type TableProps } from 'antd';
 import { api, Problem } from '../../api/client';
 import type { AlertChannel } from '../../api/observe';
+import { RowButton } from '../../components/RowButton';
 import { EmptyNote, Loaded } from '../../components/States';
 import { Badge } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
@@ -50,9 +51,12 @@ export function Channels() {
         {
             align: 'right',
             render: (_, { name }) => (
-                <Button size="small" icon={<SendOutlined />} onClick={() => void test(name)}>
-                    {t('alert.test')}
-                </Button>
+                <RowButton
+                    label={t('alert.test')}
+                    name={name}
+                    icon={<SendOutlined />}
+                    onClick={() => void test(name)}
+                />
             ),
         },
     ];

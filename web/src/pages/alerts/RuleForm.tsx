@@ -5,6 +5,7 @@ import { api, asProblem, type Problem } from '../../api/client';
 import { type AlertRule, type AlertRuleFields, operators, type Severity } from '../../api/observe';
 import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
+import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
 import { metricText } from './alertText';
 
@@ -26,6 +27,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
     const metrics = useData((signal) => api.alertMetrics(signal), []);
     const channels = useData((signal) => api.alertChannels(signal), []);
     const metric = Form.useWatch('metric', form);
+    const first = useFirstField();
     const required = [{ required: true, message: t('form.required') }];
     const chosen = metrics.data?.items.find(({ name }) => name === metric);
 
@@ -52,6 +54,7 @@ export function RuleForm({ rule, onClose, changed }: Props) {
             okText={t('action.save')}
             onOk={form.submit}
             onCancel={onClose}
+            afterOpenChange={first.afterOpenChange}
         >
             {problem && <ProblemAlert problem={problem} />}
             <Form<Answers>
@@ -61,10 +64,10 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                 initialValues={rule ?? { operator: '>', duration: '5m', severity: 'warning' }}
             >
                 <Form.Item name="name" label={t('alert.ruleName')} rules={required}>
-                    <Input disabled={!!rule} autoFocus={!rule} />
+                    <Input disabled={!!rule} ref={rule ? undefined : first.field} />
                 </Form.Item>
                 <Form.Item name="description" label={t('alert.description')}>
-                    <Input />
+                    <Input ref={rule ? first.field : undefined} />
                 </Form.Item>
                 <Form.Item
                     name="metric"

@@ -17,10 +17,12 @@ const namesOf = ({ metric, operator, threshold }: Condition, t: Translate, local
     threshold: formatNumber(threshold, locale, 3),
 });
 
-// True of an alert in every state: the value of one that is over does not fulfil the condition any more.
 export function alertText(alert: Alert, t: Translate, locale: string): string {
     const value = formatNumber(alert.value, locale, 3);
-    const text = t('alert.text', { ...namesOf(alert, t, locale), value });
+    const names = namesOf(alert, t, locale);
+    // The value of one that is over does not fulfil the condition any more, and says nothing of why it fired.
+    const text =
+        alert.state === 'resolved' ? t('alert.textOver', names) : t('alert.text', { ...names, value });
     return alert.subject ? t('alert.textOf', { subject: alert.subject, text }) : text;
 }
 

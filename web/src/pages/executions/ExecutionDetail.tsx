@@ -9,7 +9,7 @@ import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
 import { Loaded } from '../../components/States';
 import { StatusTag } from '../../components/StatusTag';
-import { Moment, Took } from '../../components/Time';
+import { Moment, RunTime } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
@@ -90,19 +90,19 @@ function Outcome({ execution }: { execution: Execution }) {
                     <pre className="preformatted">{execution.error.message}</pre>
                 </div>
             )}
-            {execution.result !== null && execution.result !== undefined && (
+            {execution.result && (
                 <div className="outcome-part">
                     <div className="muted small">{t('execution.result')}</div>
                     <JsonBox value={execution.result} />
                 </div>
             )}
-            {!execution.error && (execution.result === null || execution.result === undefined) && (
+            {!execution.error && !execution.result && (
                 <div className="muted outcome-part">
                     {isFinished(execution.status) ? t('execution.noResult') : t('execution.notYet')}
                 </div>
             )}
             <div className="muted small">{t('task.parameters')}</div>
-            <JsonBox value={execution.parameters ?? null} />
+            <JsonBox value={execution.parameters ?? 'null'} />
         </Card>
     );
 }
@@ -158,7 +158,7 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                             )}
                         </Field>
                         <Field label={t('execution.took')}>
-                            <Took from={execution.started_at} to={execution.finished_at} />
+                            <RunTime execution={execution} />
                         </Field>
                         <Field label={t('execution.due')}>
                             <Moment at={execution.scheduled_at} />

@@ -5,7 +5,7 @@ import { Link } from 'react-router-dom';
 import type { Execution } from '../../api/types';
 import { EmptyNote } from '../../components/States';
 import { StatusTag } from '../../components/StatusTag';
-import { Ago, Took } from '../../components/Time';
+import { Ago, RunTime } from '../../components/Time';
 import { useI18n } from '../../i18n';
 import { failureText } from '../../i18n/said';
 
@@ -50,7 +50,7 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
         },
         {
             title: t('execution.took'),
-            render: (_, e) => <Took from={e.started_at} to={e.finished_at} />,
+            render: (_, execution) => <RunTime execution={execution} />,
             responsive: ['md'],
         },
         {

@@ -54,14 +54,14 @@ export default function Executions() {
                                     key: 'retry',
                                     icon: <RedoOutlined />,
                                     label: t('bulk.retryAll'),
-                                    onClick: () => bulk.retryMatching(filter),
+                                    onClick: () => void bulk.retryMatching(filter),
                                 },
                                 {
                                     key: 'cancel',
                                     danger: true,
                                     icon: <CloseCircleOutlined />,
                                     label: t('bulk.cancelAll'),
-                                    onClick: () => bulk.cancelMatching(filter),
+                                    onClick: () => void bulk.cancelMatching(filter),
                                 },
                             ],
                         }}

@@ -1,5 +1,5 @@
 // What executions are listed: kept in the page's address, so that it can be sent to somebody.
-import { Button, DatePicker, Input, Select } from 'antd';
+import { Button, DatePicker, Grid, Input, Select } from 'antd';
 import dayjs from 'dayjs';
 import { useEffect, useState } from 'react';
 import type { ExecutionFilter } from '../../api/client';
@@ -55,8 +55,58 @@ function TextFilter({
     );
 }
 
+interface RangeProps {
+    filter: ExecutionFilter;
+    put: (change: ExecutionFilter) => void;
+}
+
+const timeOf = (text: string | undefined) => (text ? dayjs(text) : null);
+
+function Range({ filter, put }: RangeProps) {
+    const { t } = useI18n();
+    return (
+        <DatePicker.RangePicker
+            showTime={{ format: 'HH:mm' }}
+            allowEmpty={[true, true]}
+            style={{ width: 330 }}
+            value={[timeOf(filter.from), timeOf(filter.to)]}
+            presets={[
+                { label: t('range.hour'), value: () => [dayjs().subtract(1, 'hour'), dayjs()] as never },
+                { label: t('range.today'), value: () => [dayjs().startOf('day'), dayjs()] as never },
+                { label: t('range.week'), value: () => [dayjs().subtract(7, 'day'), dayjs()] as never },
+            ]}
+            onChange={(range) => put({ from: range?.[0]?.toISOString(), to: range?.[1]?.toISOString() })}
+        />
+    );
+}
+
+// Whole days, each chosen by itself: two months and a clock side by side are wider than a phone.
+function Days({ filter, put }: RangeProps) {
+    const { t } = useI18n();
+    const picker = { format: 'YYYY-MM-DD HH:mm', inputReadOnly: true };
+    return (
+        <div className="days">
+            <DatePicker
+                {...picker}
+                placeholder={t('range.from')}
+                aria-label={t('range.from')}
+                value={timeOf(filter.from)}
+                onChange={(day) => put({ from: day?.startOf('day').toISOString() })}
+            />
+            <DatePicker
+                {...picker}
+                placeholder={t('range.to')}
+                aria-label={t('range.to')}
+                value={timeOf(filter.to)}
+                onChange={(day) => put({ to: day?.endOf('day').toISOString() })}
+            />
+        </div>
+    );
+}
+
 export function Filters({ filter, onChange }: Props) {
     const { t } = useI18n();
+    const room = Grid.useBreakpoint().sm ?? window.innerWidth >= 576;
     const put = (change: ExecutionFilter) => onChange({ ...filter, ...change });
     const text = (key: 'task_id' | 'type' | 'queue' | 'worker_id', label: string) => (
         <TextFilter
@@ -82,18 +132,7 @@ export function Filters({ filter, onChange }: Props) {
             {text('type', t('task.type'))}
             {text('queue', t('queue.queue'))}
             {text('worker_id', t('worker.worker'))}
-            <DatePicker.RangePicker
-                showTime={{ format: 'HH:mm' }}
-                allowEmpty={[true, true]}
-                style={{ width: 330 }}
-                value={[filter.from ? dayjs(filter.from) : null, filter.to ? dayjs(filter.to) : null]}
-                presets={[
-                    { label: t('range.hour'), value: () => [dayjs().subtract(1, 'hour'), dayjs()] as never },
-                    { label: t('range.today'), value: () => [dayjs().startOf('day'), dayjs()] as never },
-                    { label: t('range.week'), value: () => [dayjs().subtract(7, 'day'), dayjs()] as never },
-                ]}
-                onChange={(range) => put({ from: range?.[0]?.toISOString(), to: range?.[1]?.toISOString() })}
-            />
+            {room ? <Range filter={filter} put={put} /> : <Days filter={filter} put={put} />}
             {Object.values(filter).some(Boolean) && (
                 <Button type="link" onClick={() => onChange({})}>
                     {t('action.clear')}

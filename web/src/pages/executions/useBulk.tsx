@@ -10,6 +10,7 @@ import {
 } from '../../api/client';
 import type { Execution, Sweep } from '../../api/types';
 import { ProblemWords } from '../../components/Problems';
+import { formatNumber } from '../../format';
 import { useAct } from '../../hooks/useAct';
 import { useI18n } from '../../i18n';
 
@@ -66,7 +67,7 @@ async function sweepAll(filter: ExecutionFilter, call: (query: SweepQuery) => Pr
 }
 
 export function useBulk(done: () => void) {
-    const { t } = useI18n();
+    const { t, locale } = useI18n();
     const { message, notification } = App.useApp();
     const { complain, confirm } = useAct();
 
@@ -103,6 +104,26 @@ export function useBulk(done: () => void) {
         done();
     };
 
+    // The question, with how many it is about: one page is counted, more are "or more". Nothing where nothing
+    // matches. `status` is what the server takes where the filter has none.
+    const asked = async (filter: ExecutionFilter, status: string, what: string) => {
+        try {
+            const page = await api.executions({ status, ...filter, limit: sweepLimit });
+            if (page.items.length === 0) return void message.info(t('bulk.nothing'));
+            const count = formatNumber(page.items.length, locale);
+            return (
+                <>
+                    <p>
+                        <b>{t(page.next_cursor ? 'bulk.matchOrMore' : 'bulk.match', { count })}</b>
+                    </p>
+                    {what}
+                </>
+            );
+        } catch (error) {
+            return complain(error);
+        }
+    };
+
     return {
         retry: (items: Execution[]) =>
             confirm(
@@ -123,20 +144,19 @@ export function useBulk(done: () => void) {
                 },
                 () => each(items, api.cancelExecution),
             ),
-        retryMatching: (filter: ExecutionFilter) =>
-            confirm(
-                {
-                    title: t('bulk.retryAll'),
-                    what: t('bulk.retryAllWhat'),
-                    ok: t('action.retry'),
-                    danger: false,
-                },
-                () => sweep(filter, api.retryMatching),
-            ),
-        cancelMatching: (filter: ExecutionFilter) =>
-            confirm(
-                { title: t('bulk.cancelAll'), what: t('bulk.cancelAllWhat'), ok: t('action.cancel') },
-                () => sweep(filter, api.cancelMatching),
-            ),
+        retryMatching: async (filter: ExecutionFilter) => {
+            const what = await asked(filter, 'failed', t('bulk.retryAllWhat'));
+            if (!what) return;
+            confirm({ title: t('bulk.retryAll'), what, ok: t('action.retry'), danger: false }, () =>
+                sweep(filter, api.retryMatching),
+            );
+        },
+        cancelMatching: async (filter: ExecutionFilter) => {
+            const what = await asked(filter, 'pending,scheduled,running,retrying', t('bulk.cancelAllWhat'));
+            if (!what) return;
+            confirm({ title: t('bulk.cancelAll'), what, ok: t('action.cancel') }, () =>
+                sweep(filter, api.cancelMatching),
+            );
+        },
     };
 }

@@ -89,7 +89,7 @@ function ByPriority({ ready }: { ready: number[] }) {
 export function Backlog({ metrics }: { metrics: Data<Metrics> }) {
     const { t } = useI18n();
     const [by, setBy] = useState<'queue' | 'priority'>('queue');
-    const queues = useData((signal) => api.queues(signal), [], { topics: ['task'], everyMs: 5_000 });
+    const queues = useData((signal) => api.queues(signal), [], { topics: ['task', 'queue'], everyMs: 5_000 });
     return (
         <Card
             className="span-6"

@@ -22,6 +22,7 @@ import { EmptyNote, Loaded } from '../../components/States';
 import { Ago } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
+import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
 
 const roles = ['viewer', 'operator', 'admin', 'worker', 'executor'] as const;
@@ -45,6 +46,7 @@ function CreateDialog({
     const [form] = Form.useForm<Answers>();
     const [made, setMade] = useState<Token>();
     const [problem, setProblem] = useState<Problem>();
+    const { field, afterOpenChange } = useFirstField();
     const create = async (answers: Answers) => {
         try {
             const expires_in = answers.expires_in?.trim() || undefined;
@@ -84,7 +86,14 @@ function CreateDialog({
         );
     }
     return (
-        <Modal open title={t('token.new')} okText={t('action.create')} onOk={form.submit} onCancel={onClose}>
+        <Modal
+            open
+            title={t('token.new')}
+            okText={t('action.create')}
+            onOk={form.submit}
+            onCancel={onClose}
+            afterOpenChange={afterOpenChange}
+        >
             {first && <Alert type="info" showIcon message={t('token.first')} style={{ marginBottom: 12 }} />}
             {problem && <ProblemAlert problem={problem} />}
             <Form<Answers>
@@ -98,7 +107,7 @@ function CreateDialog({
                     label={t('token.name')}
                     rules={[{ required: true, whitespace: true, message: t('form.required') }]}
                 >
-                    <Input autoFocus placeholder={t('token.nameExample')} />
+                    <Input ref={field} placeholder={t('token.nameExample')} />
                 </Form.Item>
                 <Form.Item name="role" label={t('token.role')}>
                     <Select

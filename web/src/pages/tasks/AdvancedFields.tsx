@@ -12,6 +12,7 @@ const misfires = ['fire_once', 'fire_all', 'skip'] as const;
 export function AdvancedFields({ form }: { form: FormInstance<TaskAnswers> }) {
     const { t } = useI18n();
     const kind = Form.useWatch('kind', form) ?? 'cron';
+    const recurring = recurringKinds.includes(kind);
     const strategy = useData((signal) => api.strategy(signal), []);
     const whole = { style: { width: '100%' } };
     return (
@@ -30,7 +31,7 @@ export function AdvancedFields({ form }: { form: FormInstance<TaskAnswers> }) {
                     <Input />
                 </Form.Item>
             </div>
-            {recurringKinds.includes(kind) && (
+            {recurring && (
                 <div className="form-pair">
                     <Form.Item name="execution_mode" label={t('task.mode')}>
                         <Select
@@ -70,9 +71,11 @@ export function AdvancedFields({ form }: { form: FormInstance<TaskAnswers> }) {
                 <Form.Item name="concurrency_max" label={t('task.concurrency')}>
                     <InputNumber min={1} precision={0} {...whole} />
                 </Form.Item>
-                <Form.Item name="unique_key" label={t('task.uniqueKey')} extra={t('task.uniqueKeyHelp')}>
-                    <Input />
-                </Form.Item>
+                {!recurring && (
+                    <Form.Item name="unique_key" label={t('task.uniqueKey')} extra={t('task.uniqueKeyHelp')}>
+                        <Input />
+                    </Form.Item>
+                )}
             </div>
         </>
     );

@@ -33,7 +33,7 @@ const keyOf = (time: Dayjs | string): string =>
     (typeof time === 'string' ? dayjs.utc(time) : time).format('YYYY-MM-DD');
 const emptyDay = (): Day => ({ good: 0, bad: 0, other: 0, coming: 0 });
 
-// Days as the server counted them; undefined from a server that does not count.
+// Days as the server counted them; undefined from a server that does not count, or has not counted any yet.
 function useDailyCounts(task: Task) {
     const from = dayjs
         .utc()
@@ -45,7 +45,7 @@ function useDailyCounts(task: Task) {
         [task.id],
         { everyMs: 60_000 },
     );
-    return days.problem ? undefined : days.data?.items;
+    return days.problem || !days.data?.items.length ? undefined : days.data.items;
 }
 
 function useDays(task: Task, runs: Execution[] | undefined): { days: Map<string, Day>; counted: boolean } {

@@ -74,7 +74,7 @@ function TaskFieldsCard({ task }: { task: Task }) {
                     <code>{task.id}</code>
                 </Field>
             </Fields>
-            {task.parameters !== null && task.parameters !== undefined && (
+            {task.parameters && (
                 <div className="field-block">
                     <div className="muted small">{t('task.parameters')}</div>
                     <JsonBox value={task.parameters} />

@@ -6,6 +6,7 @@ import { api, asProblem, type Problem } from '../../api/client';
 import type { Task } from '../../api/types';
 import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
+import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
 import { problemLines } from '../../i18n/said';
 import { AdvancedFields } from './AdvancedFields';
@@ -38,6 +39,7 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
     const [before] = useState(task);
     const overtaken = task?.version !== before?.version;
     const types = useKnownTypes();
+    const first = useFirstField();
 
     const showProblem = (error: unknown) => {
         const found = asProblem(error);
@@ -74,6 +76,7 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
             width={Math.min(620, window.innerWidth)}
             title={before ? t('task.editTitle', { name: before.name }) : t('task.new')}
             onClose={onClose}
+            afterOpenChange={first.afterOpenChange}
             footer={
                 <div className="drawer-foot">
                     <Button onClick={onClose}>{t('action.back')}</Button>
@@ -112,7 +115,7 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                         label={t('task.name')}
                         rules={[{ required: true, whitespace: true, message: t('form.required') }]}
                     >
-                        <Input autoFocus maxLength={200} placeholder={t('task.nameExample')} />
+                        <Input ref={first.field} maxLength={200} placeholder={t('task.nameExample')} />
                     </Form.Item>
                     <Form.Item name="type" label={t('task.type')} extra={t('task.typeHelp')}>
                         <AutoComplete

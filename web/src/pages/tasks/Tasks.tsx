@@ -148,6 +148,9 @@ function useColumns(acts: Acts): TableProps<Task>['columns'] {
     ];
 }
 
+// A run that begins moves the next one.
+const changesTasks = new Set(['task.changed', 'task.deleted', 'task.submitted']);
+
 export default function Tasks() {
     const { t } = useI18n();
     const [query, setQuery] = useSearchParams();
@@ -159,7 +162,7 @@ export default function Tasks() {
     const tasks = useData(
         (signal) => api.tasks({ name: name || undefined, cursor, limit: pageSize }, signal),
         [name, cursor],
-        { topics: ['task'], concerns: (event) => event.type === 'task.submitted', everyMs: 10_000 },
+        { topics: ['task'], concerns: (event) => changesTasks.has(event.type), everyMs: 10_000 },
     );
     const actions = useTaskActions(tasks.reload);
     const columns = useColumns({ ...actions, edit: setEditing, trigger: setTriggering });

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { api, asProblem } from '../../api/client';
 import type { Task } from '../../api/types';
-import { pretty } from '../../format';
+import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
 import { problemLines } from '../../i18n/said';
-import { jsonRule, parseJson } from './taskFields';
+import { jsonOf, jsonRule, parametersText } from './taskFields';
 
 interface Answer {
     parameters: string;
@@ -20,15 +20,15 @@ export function TriggerDialog({ task, onClose }: { task: Task; onClose: () => vo
     const navigate = useNavigate();
     const [form] = Form.useForm<Answer>();
     const [busy, setBusy] = useState(false);
+    const [before] = useState(parametersText(task));
+    const first = useFirstField();
 
     const trigger = async (answer: Answer) => {
         setBusy(true);
         try {
-            const parameters = parseJson(answer.parameters);
-            const execution = await api.triggerTask(task.id, {
-                ...(parameters === undefined ? {} : { parameters }),
-                force: answer.force,
-            });
+            // Left out, they are the task's own as they are now.
+            const parameters = answer.parameters === before ? undefined : jsonOf(answer.parameters);
+            const execution = await api.triggerTask(task.id, { parameters, force: answer.force });
             void message.success(t('task.triggered', { name: task.name }));
             onClose();
             navigate(`/executions/${encodeURIComponent(execution.id)}`);
@@ -44,6 +44,7 @@ export function TriggerDialog({ task, onClose }: { task: Task; onClose: () => vo
             title={t('task.triggerTitle', { name: task.name })}
             okText={t('action.trigger')}
             confirmLoading={busy}
+            afterOpenChange={first.afterOpenChange}
             onOk={form.submit}
             onCancel={onClose}
         >
@@ -52,13 +53,11 @@ export function TriggerDialog({ task, onClose }: { task: Task; onClose: () => vo
                 form={form}
                 layout="vertical"
                 onFinish={trigger}
-                initialValues={{
-                    parameters: task.parameters === null ? '' : pretty(task.parameters),
-                    force: false,
-                }}
+                initialValues={{ parameters: before, force: false }}
             >
                 <Form.Item name="parameters" label={t('task.parameters')} rules={[jsonRule(t)]}>
                     <Input.TextArea
+                        ref={first.field}
                         autoSize={{ minRows: 4, maxRows: 14 }}
                         className="mono"
                         spellCheck={false}

@@ -2,8 +2,8 @@
 import type { FormRule } from 'antd';
 import type { Dayjs } from 'dayjs';
 import dayjs from 'dayjs';
+import { type JsonText, prettyJson } from '../../api/json';
 import type { Task, TaskFields } from '../../api/types';
-import { pretty } from '../../format';
 import type { Translate } from '../../i18n';
 import { type Kind, kindOf, recurringKinds } from './schedule';
 
@@ -34,12 +34,12 @@ export interface TaskAnswers {
 }
 
 // Empty text is no value; the rest must be JSON, which the form has checked.
-export const parseJson = (text: string | undefined): unknown => (text?.trim() ? JSON.parse(text) : undefined);
+export const jsonOf = (text: string | undefined): JsonText | undefined => text?.trim() || undefined;
 
 export const jsonRule = (t: Translate): FormRule => ({
     validator: async (_, text: string | undefined) => {
         try {
-            parseJson(text);
+            JSON.parse(jsonOf(text) ?? 'null');
         } catch (error) {
             throw new Error(t('form.badJson', { why: error instanceof Error ? error.message : '' }));
         }
@@ -72,6 +72,9 @@ const asDuration = (text: string | undefined): string | number | undefined => {
     return /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
 };
 
+// As a person edits them.
+export const parametersText = ({ parameters }: Task): string => (parameters ? prettyJson(parameters) : '');
+
 export function answersOf(task: Task | undefined): Partial<TaskAnswers> {
     if (!task) return { kind: 'cron', timezone: 'UTC', priority: 5, queue: 'default' };
     return {
@@ -83,7 +86,7 @@ export function answersOf(task: Task | undefined): Partial<TaskAnswers> {
         interval_after_end: asText(task.interval_after_end),
         run_at: task.run_at ? dayjs(task.run_at) : undefined,
         timezone: task.timezone,
-        parameters: task.parameters === null || task.parameters === undefined ? '' : pretty(task.parameters),
+        parameters: parametersText(task),
         priority: task.priority,
         queue: task.queue,
         max_retry: task.max_retry,
@@ -130,11 +133,11 @@ export function fieldsOf(answers: TaskAnswers): TaskFields {
         delay === undefined
             ? { max_retry: answers.max_retry ?? undefined }
             : { retry_policy: { max_retries: answers.max_retry ?? undefined, delay } };
-    const fields: TaskFields = {
+    return {
         name: answers.name.trim(),
         type: answers.type?.trim() || undefined,
         ...scheduleOf(answers),
-        parameters: parseJson(answers.parameters),
+        parameters: jsonOf(answers.parameters),
         priority: answers.priority ?? undefined,
         queue: answers.queue?.trim() || undefined,
         ...retry,
@@ -143,16 +146,14 @@ export function fieldsOf(answers: TaskAnswers): TaskFields {
         executor: answers.executor?.trim() || undefined,
         labels: parseLabels(answers.labels),
         concurrency_max: answers.concurrency_max ?? undefined,
-        unique_key: answers.unique_key?.trim() || undefined,
         expires_after: asDuration(answers.expires_after),
         ...(recurring
             ? {
                   execution_mode: answers.execution_mode || undefined,
                   misfire_policy: answers.misfire_policy || undefined,
               }
-            : {}),
+            : { unique_key: answers.unique_key?.trim() || undefined }),
     };
-    return JSON.parse(JSON.stringify(fields)) as TaskFields; // Without what is undefined.
 }
 
 // What to send so that a task becomes as filled in: changed fields, and null for those that were emptied.
@@ -163,13 +164,11 @@ export function changesOf(before: Task, answers: TaskAnswers): Record<string, un
     for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
         if (JSON.stringify(was[key]) !== JSON.stringify(is[key])) changes[key] = is[key] ?? null;
     }
-    // What the form does not show of a retry policy stays as it is; what it shows is as filled in, or absent.
-    if (changes.retry_policy)
-        changes.retry_policy = {
-            ...before.retry_policy,
-            max_retries: undefined,
-            delay: undefined,
-            ...(changes.retry_policy as object),
-        };
+    // What the form does not show of a retry policy is not sent, and stays as it is.
+    if ('max_retry' in changes || 'retry_policy' in changes) {
+        const delay = asDuration(answers.retry_delay);
+        delete changes.max_retry;
+        changes.retry_policy = { max_retries: answers.max_retry ?? null, delay: delay ?? null };
+    }
     return changes;
 }

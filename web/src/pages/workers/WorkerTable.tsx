@@ -1,11 +1,13 @@
 // Workers: how busy each is, and taking it out of rotation.
 import { CaretRightOutlined, DeleteOutlined, PauseCircleOutlined } from '@ant-design/icons';
-import { Button, Table, type TableProps, Tag } from 'antd';
-import { Link } from 'react-router-dom';
+import { Button, Grid, Table, type TableProps, Tag } from 'antd';
+import { useEffect, useState } from 'react';
+import { Link, useLocation } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Worker } from '../../api/types';
 import { Field, Fields } from '../../components/Field';
 import { LoadBar } from '../../components/LoadBar';
+import { RowButton } from '../../components/RowButton';
 import { EmptyNote } from '../../components/States';
 import { Ago } from '../../components/Time';
 import { formatPercent } from '../../format';
@@ -57,18 +59,20 @@ function Buttons({ worker, changed }: { worker: Worker; changed: () => void }) {
     return (
         <span className="nowrap">
             {worker.status === 'draining' || worker.status === 'maintenance' ? (
-                <Button size="small" icon={<CaretRightOutlined />} onClick={() => void resume()}>
-                    {t('action.resume')}
-                </Button>
+                <RowButton
+                    label={t('action.resume')}
+                    name={worker.name}
+                    icon={<CaretRightOutlined />}
+                    onClick={() => void resume()}
+                />
             ) : (
-                <Button
-                    size="small"
+                <RowButton
+                    label={t('worker.drain')}
+                    name={worker.name}
                     icon={<PauseCircleOutlined />}
                     disabled={worker.status === 'offline'}
                     onClick={drain}
-                >
-                    {t('worker.drain')}
-                </Button>
+                />
             )}{' '}
             <Button
                 size="small"
@@ -80,6 +84,10 @@ function Buttons({ worker, changed }: { worker: Worker; changed: () => void }) {
             />
         </span>
     );
+}
+
+function Share({ of, title }: { of: number | undefined; title: string }) {
+    return <LoadBar share={of} label={formatPercent(of, 0)} title={title} />;
 }
 
 function useColumns(changed: () => void): TableProps<Worker>['columns'] {
@@ -99,20 +107,12 @@ function useColumns(changed: () => void): TableProps<Worker>['columns'] {
         load,
         {
             title: t('worker.cpu'),
-            render: (_, { load }) => (
-                <LoadBar share={load.cpu} label={formatPercent(load.cpu, 0)} title={t('worker.cpu')} />
-            ),
+            render: (_, { load }) => <Share of={load.cpu} title={t('worker.cpu')} />,
             responsive: ['md'],
         },
         {
             title: t('worker.memory'),
-            render: (_, { load }) => (
-                <LoadBar
-                    share={load.memory}
-                    label={formatPercent(load.memory, 0)}
-                    title={t('worker.memory')}
-                />
-            ),
+            render: (_, { load }) => <Share of={load.memory} title={t('worker.memory')} />,
             responsive: ['md'],
         },
         seen,
@@ -122,8 +122,25 @@ function useColumns(changed: () => void): TableProps<Worker>['columns'] {
 
 function Details({ worker }: { worker: Worker }) {
     const { t } = useI18n();
+    const room = Grid.useBreakpoint();
     return (
         <Fields>
+            {/* What the columns have no room for. */}
+            {!room.md && (
+                <>
+                    <Field label={t('worker.cpu')}>
+                        <Share of={worker.load.cpu} title={t('worker.cpu')} />
+                    </Field>
+                    <Field label={t('worker.memory')}>
+                        <Share of={worker.load.memory} title={t('worker.memory')} />
+                    </Field>
+                </>
+            )}
+            {!room.lg && (
+                <Field label={t('worker.seen')}>
+                    <Ago at={worker.seen_at} />
+                </Field>
+            )}
             <Field label={t('worker.types')}>
                 {worker.types.map((type) => (
                     <Tag key={type}>{type}</Tag>
@@ -158,16 +175,27 @@ function Details({ worker }: { worker: Worker }) {
 export function WorkerTable({ workers, wanted, changed }: Props) {
     const { t } = useI18n();
     const columns = useColumns(changed);
+    const [open, setOpen] = useState<readonly string[]>([]);
+    const { key } = useLocation();
+    // Also when the person comes for one while the page is open, or for the same one again.
+    useEffect(() => {
+        if (wanted) setOpen((old) => [...new Set([...old, wanted])]);
+    }, [wanted, key]);
+    // The one that is wanted stands first, else it may be on another page.
+    const rows = [...workers].sort(
+        (a, b) => Number(b.id === wanted) - Number(a.id === wanted) || a.name.localeCompare(b.name),
+    );
     return (
         <Table
             size="small"
             rowKey="id"
             columns={columns}
-            dataSource={[...workers].sort((a, b) => a.name.localeCompare(b.name))}
+            dataSource={rows}
             pagination={workers.length > 50 ? { pageSize: 50 } : false}
             expandable={{
                 expandedRowRender: (worker) => <Details worker={worker} />,
-                defaultExpandedRowKeys: wanted ? [wanted] : [],
+                expandedRowKeys: open,
+                onExpandedRowsChange: (keys) => setOpen(keys.map(String)),
             }}
             locale={{ emptyText: <EmptyNote title={t('worker.none')} text={t('worker.noneText')} /> }}
         />

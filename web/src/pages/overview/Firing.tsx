@@ -1,0 +1,32 @@
+// What fires now, above everything else: a person looks at the overview first.
+import { AlertOutlined, RightOutlined } from '@ant-design/icons';
+import type { CSSProperties } from 'react';
+import { Link } from 'react-router-dom';
+import type { Severity } from '../../api/observe';
+import { useFiring } from '../../hooks/useFiring';
+import { usePalette } from '../../hooks/usePalette';
+import { useI18n } from '../../i18n';
+
+const worstFirst: Severity[] = ['critical', 'warning', 'info'];
+
+export function Firing() {
+    const { t } = useI18n();
+    const palette = usePalette();
+    const firing = useFiring();
+    const worst = worstFirst.find((each) => firing.some(({ severity }) => severity === each));
+    if (!worst) return null;
+    const rules = [...new Set(firing.map(({ rule }) => rule))];
+    return (
+        <Link
+            to="/alerts"
+            className="firing"
+            style={{ '--badge': palette.severity[worst] } as CSSProperties}
+            data-testid="firing"
+        >
+            <AlertOutlined />
+            <b>{t('alert.firingNow', { count: firing.length })}</b>
+            <span className="firing-rules">{rules.join(', ')}</span>
+            <RightOutlined />
+        </Link>
+    );
+}
