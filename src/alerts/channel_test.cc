@@ -98,6 +98,13 @@ TEST(WebhookTest, NamesOfStrangersStayNames) {
     channel.format = WebhookFormat::kDingTalk;
     const auto ding = boost::json::parse(WebhookOf(channel, notice, kNow).body);
     EXPECT_THAT(std::string(ding.at("markdown").at("text").as_string()), Not(HasSubstr("](")));
+    channel.format = WebhookFormat::kFeishu;
+    notice.alert.message = R"(task '<at user_id="all">all</at>' **bold** [x](http://evil))";
+    const auto feishu = boost::json::parse(WebhookOf(channel, notice, kNow).body);
+    const std::string plain(feishu.at("content").at("text").as_string());
+    EXPECT_THAT(plain, Not(HasSubstr("<at")));
+    EXPECT_THAT(plain, Not(HasSubstr("](")));
+    EXPECT_THAT(plain, HasSubstr(R"(at user_id="all")")) << "still to be read";
 }
 
 // The secret in the configuration is not the robot's: it answers 200 all the same.

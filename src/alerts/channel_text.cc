@@ -80,6 +80,24 @@ std::string Plain(std::string_view text, std::string_view markup) {
     return plain;
 }
 
+// Feishu's plain text knows "<at …>", "<b>", "**" and "[…](…)" all the same, and no way to write
+// them as text: look-alikes stand for the brackets.
+std::string FeishuPlain(std::string_view text) {
+    std::string plain;
+    for (const char c : text) {
+        if (c == '<') {
+            plain += "\u2039";
+        } else if (c == '>') {
+            plain += "\u203a";
+        } else if (std::string_view("*[]").contains(c)) {
+            plain += ' ';
+        } else {
+            plain += c;
+        }
+    }
+    return plain;
+}
+
 std::string SlackBody(const Notice& notice) {
     std::string body;
     JsonWriter(body).BeginObject().Field(
@@ -115,7 +133,8 @@ std::string FeishuBody(const Channel& channel, const Notice& notice, Time now) {
         json.Field("sign", std::string_view(Base64(sign)));
     }
     json.Field("msg_type", "text").Key("content").BeginObject();
-    json.Field("text", std::string_view(NoticeTitle(notice) + "\n" + NoticeText(notice)));
+    json.Field("text",
+               std::string_view(NoticeTitle(notice) + "\n" + FeishuPlain(NoticeText(notice))));
     json.EndObject().EndObject();
     return body;
 }

@@ -21,6 +21,7 @@ FollowerWatch::FollowerWatch(Runtime& runtime, Store& store, Delivery& delivery,
       store_(store),
       delivery_(delivery),
       config_(std::move(config)),
+      choice_(config_.node),
       book_(config_.rules) {
     // A node begins as a follower, and is told only of changes.
     if (config_.enabled) {
@@ -35,19 +36,20 @@ FollowerWatch::~FollowerWatch() {
 }
 
 void FollowerWatch::OnRole(Role role) {
-    const bool follows = role == Role::kFollower && config_.enabled;
     ++turn_;
-    if (follows == following_) return;
-    following_ = follows;
+    following_ = role == Role::kFollower;
+    const bool watches = role != Role::kStopped && config_.enabled;
+    if (watches == watching_) return;
+    watching_ = watches;
     runtime_.Cancel(std::exchange(timer_, 0));
     Forget();
-    if (follows) LookLater();
+    if (watches) LookLater();
 }
 
 void FollowerWatch::LookLater() {
     timer_ = runtime_.After(config_.interval, [this] {
         timer_ = 0;
-        ReadSettings();
+        ReadNodes();
         LookLater();
     });
 }
@@ -58,7 +60,7 @@ Done<T> FollowerWatch::Next(Then then) {
             alive = std::weak_ptr(alive_)](Result<T> answer) mutable {
         runtime.Post(
             [this, turn, alive, then = std::move(then), answer = std::move(answer)]() mutable {
-                if (!alive.lock() || turn != turn_ || !following_) return;
+                if (!alive.lock() || turn != turn_ || !watching_) return;
                 if (answer) return then(std::move(*answer));
                 // It is looked again soon anyway; that the store is away others say louder.
                 Log(LogLevel::kDebug, "alerts", "a follower cannot read the due times",
@@ -67,36 +69,34 @@ Done<T> FollowerWatch::Next(Then then) {
     };
 }
 
-void FollowerWatch::ReadSettings() {
-    store_.ListSettings(Text("alert"),
-                        Next<std::vector<SettingPut>>([this](std::vector<SettingPut> settings) {
-                            auto view = std::make_shared<View>();
-                            view->settings = std::move(settings);
-                            ReadNodes(std::move(view));
-                        }));
+void FollowerWatch::ReadNodes() {
+    store_.Nodes(Next<std::vector<NodeRow>>(
+        [this](std::vector<NodeRow> nodes) { ReadLeader(std::move(nodes)); }));
 }
 
-void FollowerWatch::ReadNodes(std::shared_ptr<View> view) {
-    store_.Nodes(Next<std::vector<NodeRow>>([this, view](std::vector<NodeRow> nodes) {
-        view->nodes = std::move(nodes);
-        ReadLeader(view);
-    }));
+void FollowerWatch::ReadLeader(std::vector<NodeRow> nodes) {
+    store_.Leader(0, Next<std::optional<LeaderRow>>(
+                         [this, nodes = std::move(nodes)](std::optional<LeaderRow> leader) mutable {
+                             OnNodes({std::move(nodes), std::move(leader)});
+                         }));
 }
 
-void FollowerWatch::ReadLeader(std::shared_ptr<View> view) {
-    store_.Leader(0, Next<std::optional<LeaderRow>>([this, view](std::optional<LeaderRow> leader) {
-                      view->leader = std::move(leader);
-                      // One that is not to tell begins anew when its turn comes.
-                      if (IsMine(*view)) return ReadTasks(view);
-                      Forget();
-                  }));
+void FollowerWatch::OnNodes(const TellerChoice::Rows& rows) {
+    auto view = std::make_shared<View>();
+    const bool chosen = choice_.See(rows, runtime_.Now().steady);
+    view->tells = chosen && following_;
+    // One that is not to tell begins anew when its turn comes. But what it told, it sees through,
+    // also as a leader: the next to tell may know another due time only, or none.
+    if (!view->tells && told_.empty()) return Forget();
+    ReadSettings(std::move(view));
 }
 
-bool FollowerWatch::IsMine(const View& view) const {
-    return std::ranges::none_of(view.nodes, [&](const NodeRow& row) {
-        const bool leads = view.leader && view.leader->node == row.node;
-        return !leads && row.node < config_.node;
-    });
+void FollowerWatch::ReadSettings(std::shared_ptr<View> view) {
+    store_.ListSettings(Text("alert"), Next<std::vector<SettingPut>>(
+                                           [this, view](std::vector<SettingPut> settings) {
+                                               view->settings = std::move(settings);
+                                               ReadTasks(view);
+                                           }));
 }
 
 void FollowerWatch::ReadTasks(std::shared_ptr<View> view) {
@@ -124,20 +124,33 @@ void FollowerWatch::Judge(const View& view) {
         const auto told = told_.find(alert.id);
         if (alert.state == AlertState::kResolved && told != told_.end()) told->second = alert;
     }
+    if (view.tells) TellFiring(view);
+    TellResolved(view);
+}
+
+void FollowerWatch::TellFiring(const View& view) {
     for (const auto& [key, entry] : evaluator_.active()) {
         const Alert& alert = entry.alert;
         const bool fires = alert.state == AlertState::kFiring && entry.well_since == Time{};
-        if (!fires || told_.contains(alert.id) || !MayTell(view, alert)) continue;
+        if (!fires || told_.contains(alert.id) || RowOf(view, alert) || IsSilenced(alert)) continue;
         Send(alert);
         told_.emplace(alert.id, alert);
     }
-    for (auto item = told_.begin(); item != told_.end();) {
-        const Alert& alert = item->second;
-        const bool over = alert.state == AlertState::kResolved;
-        const bool mine = over && MayTell(view, alert);
-        if (mine) Send(alert);
-        item = mine || (over && IsKnown(view, alert)) ? told_.erase(item) : std::next(item);
-    }
+}
+
+void FollowerWatch::TellResolved(const View& view) {
+    std::erase_if(told_, [&](const auto& item) {
+        const Alert& alert = item.second;
+        if (alert.state != AlertState::kResolved) return false;
+        // A leader tells the end of what it has firing. What is only pending there may end without
+        // a word.
+        const SettingPut* row = RowOf(view, alert);
+        const auto known = row ? DecodeAlert(alert.id, row->value) : Result<Alert>();
+        if (row && known && known->state != AlertState::kPending) return true;
+        if (IsSilenced(alert)) return false;
+        Send(alert);
+        return true;
+    });
 }
 
 void FollowerWatch::Forget() {
@@ -145,15 +158,15 @@ void FollowerWatch::Forget() {
     told_.clear();
 }
 
-// A leader has it, and tells it.
-bool FollowerWatch::IsKnown(const View& view, const Alert& alert) {
-    return std::ranges::any_of(view.settings, [&](const SettingPut& row) {
-        return row.key.view() == std::string(kAlertPrefix) + alert.id;
-    });
+// Null if no leader has it.
+const SettingPut* FollowerWatch::RowOf(const View& view, const Alert& alert) {
+    const auto found = std::ranges::find(view.settings, std::string(kAlertPrefix) + alert.id,
+                                         [](const SettingPut& row) { return row.key.view(); });
+    return found == view.settings.end() ? nullptr : &*found;
 }
 
-bool FollowerWatch::MayTell(const View& view, const Alert& alert) const {
-    return !IsKnown(view, alert) && book_.silenced_until(alert.rule) <= runtime_.Now().wall;
+bool FollowerWatch::IsSilenced(const Alert& alert) const {
+    return book_.silenced_until(alert.rule) > runtime_.Now().wall;
 }
 
 void FollowerWatch::Send(const Alert& alert) {

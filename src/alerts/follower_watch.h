@@ -2,9 +2,10 @@
 //
 // The rule about runs that did not happen is worth little if it dies with the leader. So each
 // follower reads the due times of recurring tasks now and then. When one has passed for longer than
-// the rule allows, and the leader had its chance to tell, one follower (the first by name of those
-// alive) tells the channels itself, marked with its name. The alert's id is made from rule, task
-// and due time: whoever tells it again, the next leader for one, tells the same alert.
+// the rule allows, and the leader had its chance to tell, one follower (TellerChoice) tells the
+// channels itself, marked with its name. The alert's id is made from rule, task and due time:
+// whoever tells it again, the next leader for one, tells the same alert. Who told that it fires
+// also tells that it is over, as a leader too, unless a leader has that very alert by then.
 //
 // A silence counts as it does for the leader: what still fires when it ends is told then, and only
 // who was told that it fires is told that it is over.
@@ -22,6 +23,7 @@
 #include "alerts/delivery.h"
 #include "alerts/evaluator.h"
 #include "alerts/rule_book.h"
+#include "alerts/teller_choice.h"
 #include "node/runtime.h"
 #include "node/sink.h"
 #include "store/store.h"
@@ -49,23 +51,24 @@ class FollowerWatch final : public Sink {
 
   private:
     struct View {
+        bool tells = false;  // It is for this node to tell what fires.
         std::vector<SettingPut> settings;
-        std::vector<NodeRow> nodes;
-        std::optional<LeaderRow> leader;
         std::vector<TaskRow> tasks;
     };
     void LookLater();
-    void ReadSettings();
-    void ReadNodes(std::shared_ptr<View> view);
-    void ReadLeader(std::shared_ptr<View> view);
+    void ReadNodes();
+    void ReadLeader(std::vector<NodeRow> nodes);
+    void OnNodes(const TellerChoice::Rows& rows);
+    void ReadSettings(std::shared_ptr<View> view);
     void ReadTasks(std::shared_ptr<View> view);
     void Judge(const View& view);
-    static bool IsKnown(const View& view, const Alert& alert);
-    bool MayTell(const View& view, const Alert& alert) const;
+    void TellFiring(const View& view);
+    void TellResolved(const View& view);
+    static const SettingPut* RowOf(const View& view, const Alert& alert);
+    bool IsSilenced(const Alert& alert) const;
     void Send(const Alert& alert);
     void Forget();
-    bool IsMine(const View& view) const;
-    // Goes on with `then` on the node's thread, if the store answered and this node still follows.
+    // Goes on with `then` on the node's thread, if the store answered and the role is the same.
     template <typename T, typename Then>
     Done<T> Next(Then then);
 
@@ -74,11 +77,13 @@ class FollowerWatch final : public Sink {
     Delivery& delivery_;
     const FollowerWatchConfig config_;
     AlertEvaluator evaluator_{config_.interval};
+    TellerChoice choice_;
     RuleBook book_;
     // By id: what channels were told that it fires, and not yet that it is over.
     std::map<std::string, Alert> told_;
+    bool watching_ = false;
     bool following_ = false;
-    std::uint64_t turn_ = 0;  // Tells late answers of an earlier time as a follower.
+    std::uint64_t turn_ = 0;  // Tells late answers of an earlier role.
     std::uint64_t timer_ = 0;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -24,6 +24,7 @@ class LateRunsTest : public ::testing::Test {
         options->misfire = Misfire::kSkip;
         task->options = std::move(options);
         Step(PutTask{.task = std::move(task)});
+        Step(LookupDone{.ids = {ExecutionId("nightly")}, .found = {std::nullopt}});
     }
 
     void Step(Input input) {
@@ -186,6 +187,16 @@ TEST_F(LateRunsTest, AnAdoptedAlertOfATaskThatIsGoneIsOver) {
 TEST_F(LateRunsTest, APausedTaskIsNeverLate) {
     Step(PauseTask{.task = TaskId("nightly"), .paused = true});
     Pass(5h);
+    EXPECT_FALSE(Late());
+}
+
+// What became due in a pause is on record as not run; that was somebody's wish.
+TEST_F(LateRunsTest, AResumedTaskIsNotLateWithWhatItsPauseHeldBack) {
+    Step(PauseTask{.task = TaskId("nightly"), .paused = true});
+    Pass(5h);
+    Step(PauseTask{.task = TaskId("nightly"), .paused = false});
+    ASSERT_EQ(engine->FindTask(TaskId("nightly"))->row.state.missed, 5u);
+    Pass(10min);
     EXPECT_FALSE(Late());
 }
 

@@ -89,6 +89,11 @@ class ComposeFiles(unittest.TestCase):
                 self.assertIn("no-new-privileges:true", service["security_opt"], name)
                 self.assertNotIn("--insecure", service["command"], name)
 
+    def test_redis_does_not_run_as_root(self):
+        # Its image gives up root by itself only for a command that begins with redis-server.
+        service = load(COMPOSE / "redis.yaml")["services"]["redis"]
+        self.assertTrue(service["command"][0] == "redis-server" or service.get("user") == "redis")
+
     def test_three_schedulers_and_three_workers(self):
         # The topologies of the designs; the embedded store allows one scheduler.
         for store, file in self.files():

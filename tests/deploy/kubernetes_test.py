@@ -175,6 +175,15 @@ class Manifests(unittest.TestCase):
         page = (DEPLOY.parent / "docs" / "operating.md").read_text(encoding="utf-8")
         self.assertIn("create secret generic takt-worker --from-file=token=", page)
 
+    def test_the_page_makes_the_token_that_prometheus_reads(self):
+        # Every scrape is answered 401, and every alert says that the schedulers are down.
+        scrape = load(DEPLOY / "prometheus" / "kubernetes.yaml")["scrape_configs"][0]
+        folder, key = scrape["authorization"]["credentials_file"].rsplit("/", 1)
+        page = (DEPLOY.parent / "docs" / "operating.md").read_text(encoding="utf-8")
+        self.assertRegex(page, r"token create --role viewer [^|]+\|\s+tr -d '\\n' \| kubectl -n \w+ create "
+                               rf"secret generic takt-viewer --from-file={key}=")
+        self.assertIn(f"`takt-viewer` there at `{folder}`", page)
+
 
 class Pods(TaktTest):
     def run_pod(self, name, **values):

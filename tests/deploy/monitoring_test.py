@@ -175,6 +175,21 @@ class Names(TaktTest):
                     self.assertEqual(labels.difference(*known, LABELS_OF_PROMETHEUS), set(),
                                      "no such label")
 
+    def test_the_page_has_what_a_worker_tells_of_itself(self):
+        # Somebody scrapes a worker and looks up what a number means.
+        self.serve()
+        address = f"127.0.0.1:{free_ports(1)[0]}"
+        self.worker("one", "--demo", "--set", f"worker.health_listen={address}")
+        until(lambda: any(row["connected"] for row in self.takt_json("workers")["items"]),
+              "the worker is there")
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+        helps, types = (dict(re.findall(rf"(?m)^# {word} (\S+) (.+)$", text)) for word in ("HELP", "TYPE"))
+        told = [(name, types[name], helps[name]) for name in re.findall(r"(?m)^(\w+) ", text)]
+        page = (SOURCE / "docs" / "operating.md").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"(?m)^\| `(takt_worker_\w+)` \| (\w+) \| (.+) \|$", page), told)
+        self.assertTrue(told)
+
     def test_names_are_found_in_expressions(self):
         # The check itself must be able to fail.
         metrics, labels = names_of(
