@@ -86,7 +86,7 @@ Result<void> StatisticsReport::Add(const SettingPut& row) {
     if (Time(parts->day) >= query_.to || Time(parts->day + std::chrono::days(1)) <= query_.from) {
         return {};
     }
-    StatisticsTable table(SIZE_MAX);  // As many as were written.
+    StatisticsTable table({.cells_max = SIZE_MAX});  // As many as were written.
     if (auto added = table.AddEncoded(row.value); !added) return added;
     for (const auto& [key, cell] : table.cells()) AddCell(parts->day, key, *cell);
     return {};

@@ -18,6 +18,8 @@
 namespace takt::internal {
 
 constexpr std::size_t kReportLinesMax = 1000;
+// Of a report by task, for names of one-off tasks.
+constexpr std::size_t kReportOnceMax = 300;
 
 enum class ReportBy : std::uint8_t { kDay, kHour, kTask, kType, kWorker };
 std::optional<ReportBy> ParseReportBy(std::string_view name);
@@ -43,7 +45,10 @@ struct ReportLine {
 // Days and hours in their order, everything else by how often it ran.
 class StatisticsReport {
   public:
-    explicit StatisticsReport(ReportQuery query) : query_(std::move(query)) {}
+    explicit StatisticsReport(ReportQuery query)
+        : query_(std::move(query)),
+          lines_({.cells_max = kReportLinesMax,
+                  .once_max = query_.by == ReportBy::kTask ? kReportOnceMax : 0}) {}
 
     // Which table of a day it needs.
     Dimension dimension() const;
@@ -55,7 +60,7 @@ class StatisticsReport {
     void AddCell(Day day, const Text& key, const StatisticsCell& cell);
 
     const ReportQuery query_;
-    StatisticsTable lines_{kReportLinesMax};
+    StatisticsTable lines_;
 };
 
 // RFC 4180, with a head. A cell that a spreadsheet would take for a formula gets an apostrophe.

@@ -6,6 +6,9 @@
 namespace takt::internal {
 namespace {
 
+// Names of one-off tasks that are spelled as a key once only; ten times what a table can hold.
+constexpr std::size_t kOnceKeysMax = 1'000;
+
 constexpr std::array<std::string_view, kDimensionCount> kNames = {"hour", "task", "type", "worker"};
 
 // One record may stand for many due times in a row; the engine says how many in its message.
@@ -30,7 +33,8 @@ void Count(StatisticsCell& cell, const Execution& row) {
             ++cell.cancelled;
             break;
         default:
-            if (row.outcome && row.outcome->reason == Reason::kMissed) {
+            if (row.outcome && (row.outcome->reason == Reason::kMissed ||
+                                row.outcome->reason == Reason::kPaused)) {
                 cell.missed += DueTimesOf(*row.outcome);
             } else {
                 ++cell.skipped;
@@ -63,17 +67,18 @@ std::string_view Name(Dimension dimension) {
     return kNames[static_cast<std::size_t>(dimension)];
 }
 
-std::size_t CellsMax(Dimension dimension) {
+StatisticsTable::Places PlacesOf(Dimension dimension) {
     switch (dimension) {
         case Dimension::kHour:
-            return 24;
+            return {.cells_max = 24};
         case Dimension::kType:
-            return 32;
+            return {.cells_max = 32};
         case Dimension::kTask:
+            return {.cells_max = 200, .once_max = 100};
         case Dimension::kWorker:
-            return 100;
+            return {.cells_max = 100};
     }
-    return 0;
+    return {};
 }
 
 std::string DayText(Day day) {
@@ -96,10 +101,10 @@ std::optional<StatisticsKeyParts> ParseStatisticsKey(std::string_view key) {
 }
 
 Rollup::Tables::Tables()
-    : tables{StatisticsTable(CellsMax(Dimension::kHour)),
-             StatisticsTable(CellsMax(Dimension::kTask)),
-             StatisticsTable(CellsMax(Dimension::kType)),
-             StatisticsTable(CellsMax(Dimension::kWorker))} {}
+    : tables{StatisticsTable(PlacesOf(Dimension::kHour)),
+             StatisticsTable(PlacesOf(Dimension::kTask)),
+             StatisticsTable(PlacesOf(Dimension::kType)),
+             StatisticsTable(PlacesOf(Dimension::kWorker))} {}
 
 Rollup::Tables& Rollup::Of(Time at) {
     const Day day = std::chrono::floor<std::chrono::days>(at);
@@ -126,7 +131,7 @@ void Rollup::Add(const Execution& row) {
     if (row.origin == Origin::kOnce) {
         // Spelled once per name; beyond what a table can hold, all names are one.
         auto found = once_keys_.find(task.name.view());
-        if (found == once_keys_.end() && once_keys_.size() < 10 * CellsMax(Dimension::kTask)) {
+        if (found == once_keys_.end() && once_keys_.size() < kOnceKeysMax) {
             found = once_keys_.emplace(task.name, Text(std::string(kOncePrefix) + task.name.str()))
                         .first;
         }
@@ -134,10 +139,7 @@ void Rollup::Add(const Execution& row) {
         key = found == once_keys_.end() ? &kOther : &found->second;
     }
     StatisticsCell& of_task = table(Dimension::kTask).At(*key);
-    if (of_task.name.empty() && of_task.total() == 0) {
-        of_task.name = task.name;
-        of_task.type = task.type;
-    }
+    if (of_task.total() == 0) of_task.SetName(task.name, task.type);
     Count(of_task, row);
     Count(table(Dimension::kType).At(task.type), row);
     if (!row.worker.empty()) Count(table(Dimension::kWorker).At(row.worker.text()), row);

@@ -112,6 +112,10 @@ TEST(RollupTest, CountsByHourTaskTypeAndWorker) {
                       .status = Status::kSkipped,
                       .reason = Reason::kMissed,
                       .message = "12 due times up to 2026 passed while nobody could fire them"}));
+    rollup.Add(RowOf({.worker = "",
+                      .status = Status::kSkipped,
+                      .reason = Reason::kPaused,
+                      .message = "3 due times up to 2026 passed while the task was paused"}));
 
     const auto tasks = Lines(rollup, {.by = ReportBy::kTask});
     ASSERT_EQ(tasks.size(), 2u);
@@ -122,7 +126,7 @@ TEST(RollupTest, CountsByHourTaskTypeAndWorker) {
     EXPECT_EQ(nightly.failed, 1u);
     EXPECT_EQ(nightly.cancelled, 1u);
     EXPECT_EQ(nightly.skipped, 1u);
-    EXPECT_EQ(nightly.missed, 12u);
+    EXPECT_EQ(nightly.missed, 12u + 3u);
     EXPECT_EQ(nightly.retries, 2u) << "the last failure was not repeated";
     EXPECT_EQ(nightly.success_rate(), 0.5);
     EXPECT_EQ(nightly.duration.max_ms(), 300u);
@@ -141,7 +145,7 @@ TEST(RollupTest, CountsByHourTaskTypeAndWorker) {
     EXPECT_EQ(of_type[0].key, "once:Nightly");
     const auto of_task = Lines(rollup, {.by = ReportBy::kDay, .task = "nightly"});
     ASSERT_EQ(of_task.size(), 1u);
-    EXPECT_EQ(of_task[0].cell->total(), 16u);
+    EXPECT_EQ(of_task[0].cell->total(), 19u);
 }
 
 // Half a day passed under one leader, the rest under another.
@@ -191,10 +195,79 @@ TEST(RollupTest, TooManyNamesShareOneCell) {
     const auto tasks = Lines(rollup, {.by = ReportBy::kTask});
     for (const ReportLine& line : tasks) total += line.cell->total();
     EXPECT_EQ(total, 5'000u) << "nothing is left out";
-    EXPECT_EQ(tasks.size(), CellsMax(Dimension::kTask) + 1);
+    EXPECT_EQ(tasks.size(), PlacesOf(Dimension::kTask).once_max + 1);
     EXPECT_EQ(tasks[0].key, kOtherKey);
+    EXPECT_EQ(tasks[0].cell->name, "") << "nobody's name stands for all of them";
+    EXPECT_EQ(tasks[0].cell->type, "");
     for (const Rollup::Row& row : rollup.Rows()) bytes += row.row.value.size();
     EXPECT_LT(bytes, 100'000u) << "a day stays small";
+}
+
+// Somebody submits a name with a number in it all night; in the morning the reports run.
+TEST(RollupTest, OneOffTasksDoNotTakeThePlacesOfRecurringOnes) {
+    Rollup rollup;
+    for (int i = 0; i < 2'000; ++i) {
+        rollup.Add(RowOf({.name = "job-" + std::to_string(i), .origin = Origin::kOnce}));
+    }
+    for (int i = 0; i < 100; ++i) {
+        const std::string id = "report-" + std::to_string(i);
+        for (int runs = 0; runs < 3; ++runs) rollup.Add(RowOf({.task = id, .name = id}));
+    }
+    const auto tasks = Lines(rollup, {.by = ReportBy::kTask});
+    EXPECT_EQ(std::ranges::count_if(tasks,
+                                    [](const ReportLine& line) {
+                                        return line.key.view().starts_with("report-") &&
+                                               line.cell->total() == 3;
+                                    }),
+              100);
+}
+
+// Over a month it is other names every day.
+TEST(ReportTest, OneOffTasksDoNotTakeTheLinesOfRecurringOnes) {
+    StatisticsReport report({.by = ReportBy::kTask, .from = kNoon - 24h * 30, .to = kNoon + 48h});
+    for (int day = 0; day < 30; ++day) {
+        Rollup rollup;
+        const Time at = kNoon - 24h * (29 - day);
+        for (int i = 0; i < 100; ++i) {
+            const std::string number = std::to_string(day) + "-" + std::to_string(i);
+            rollup.Add(RowOf({.name = "job-" + number, .origin = Origin::kOnce, .at = at}));
+        }
+        if (day == 29) rollup.Add(RowOf({.at = at}));
+        for (const Rollup::Row& row : rollup.Rows()) ASSERT_TRUE(report.Add(row.row));
+    }
+    const auto lines = report.Finish();
+    EXPECT_LE(lines.size(), kReportLinesMax + 1);
+    EXPECT_EQ(std::ranges::count(lines, "nightly", &ReportLine::key), 1);
+    const auto other =
+        std::ranges::find(lines, kOtherKey, [](const auto& line) { return line.key.view(); });
+    ASSERT_TRUE(other != lines.end());
+    EXPECT_EQ(other->cell->name, "");
+}
+
+// An earlier version kept 100 names of any kind, and gave "(other)" the name of one of them.
+TEST(RollupTest, ADayOfAnEarlierVersionIsGoneOnWith) {
+    StatisticsTable old({.cells_max = 101});
+    for (int i = 0; i < 100; ++i) {
+        StatisticsCell& cell = old.At(Text("once:job-" + std::to_string(i)));
+        cell.name = Text("job-" + std::to_string(i));
+        cell.success = 1;
+    }
+    StatisticsCell& other = old.At(Text(kOtherKey));
+    other.name = "A stranger";
+    other.type = "report";
+    other.success = 7;
+
+    Rollup rollup;
+    rollup.Add(RowOf({}));
+    const SettingPut row{Text(StatisticsKey(kDay, Dimension::kTask)), Text(old.Encode())};
+    ASSERT_TRUE(rollup.Load(kDay, {row}));
+
+    const auto tasks = Lines(rollup, {.by = ReportBy::kTask});
+    EXPECT_EQ(tasks.size(), 102u) << "all of them, and the one of today";
+    EXPECT_EQ(tasks[0].key, kOtherKey);
+    EXPECT_EQ(tasks[0].cell->total(), 7u);
+    EXPECT_EQ(tasks[0].cell->name, "");
+    EXPECT_EQ(tasks[0].cell->type, "");
 }
 
 TEST(RollupTest, DaysThatAreOverAndWrittenAreLetGo) {

@@ -33,9 +33,15 @@ void Decode(const record::Sketch& from, Sketch& to) {
 
 }  // namespace
 
+void StatisticsCell::SetName(const Text& name_now, const Text& type_now) {
+    if (is_other) return;
+    if (name.empty()) name = name_now;
+    if (type.empty()) type = type_now;
+}
+
 void StatisticsCell::Add(const StatisticsCell& other) {
-    if (!other.name.empty()) name = other.name;
-    if (!other.type.empty()) type = other.type;
+    if (!is_other && !other.name.empty()) name = other.name;
+    if (!is_other && !other.type.empty()) type = other.type;
     success += other.success;
     failed += other.failed;
     cancelled += other.cancelled;
@@ -49,9 +55,15 @@ void StatisticsCell::Add(const StatisticsCell& other) {
 StatisticsCell& StatisticsTable::At(const Text& key) {
     const auto found = cells_.find(key.view());
     if (found != cells_.end()) return *found->second;
-    const bool full = cells_.size() >= cells_max_;
-    auto& cell = cells_[full ? Text(kOtherKey) : key];
-    if (!cell) cell = std::make_unique<StatisticsCell>();
+    const bool once = places_.once_max > 0 && key.view().starts_with(kOncePrefix);
+    const std::size_t taken_max = once ? places_.once_max : places_.cells_max - places_.once_max;
+    std::size_t& taken = once ? once_ : plain_;
+    const bool own = taken < taken_max && key.view() != kOtherKey;
+    auto& cell = cells_[own ? key : Text(kOtherKey)];
+    if (cell) return *cell;
+    cell = std::make_unique<StatisticsCell>();
+    cell->is_other = !own;
+    taken += own ? 1 : 0;
     return *cell;
 }
 
@@ -62,8 +74,7 @@ Result<void> StatisticsTable::AddEncoded(std::string_view bytes) {
     }
     for (const record::Cell& from : table.cells()) {
         StatisticsCell& cell = At(Text(from.key()));
-        if (!from.name().empty() && cell.name.empty()) cell.name = Text(from.name());
-        if (!from.type().empty() && cell.type.empty()) cell.type = Text(from.type());
+        cell.SetName(Text(from.name()), Text(from.type()));
         cell.success += from.success();
         cell.failed += from.failed();
         cell.cancelled += from.cancelled();

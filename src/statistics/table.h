@@ -1,7 +1,9 @@
 // Table: statistics of one day along one dimension, a cell for each task, type, worker or hour.
 //
-// Bounded: once a table has `cells_max` cells, what has none of its own goes to the cell "(other)",
-// so that a million names cost no more than a hundred. Not for concurrent use.
+// Bounded: once a table's places are taken, what has no cell of its own goes to the cell "(other)",
+// so that a million names cost no more than a hundred. Names of one-off tasks, which anybody makes
+// up with every submit, have places apart: they cannot take those of recurring tasks. Not for
+// concurrent use.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -20,9 +22,14 @@ namespace takt::internal {
 
 constexpr std::string_view kOtherKey = "(other)";
 
+// One-off tasks have an id for each run; they are added up under "once:" and their name. No id of a
+// task has a colon.
+constexpr std::string_view kOncePrefix = "once:";
+
 struct StatisticsCell {
-    Text name;  // What people read; empty if the key says it all.
-    Text type;  // Of a task.
+    Text name;              // What people read; empty if the key says it all.
+    Text type;              // Of a task.
+    bool is_other = false;  // Many share it, so it has neither of them.
     std::uint64_t success = 0;
     std::uint64_t failed = 0;
     std::uint64_t cancelled = 0;
@@ -38,12 +45,19 @@ struct StatisticsCell {
         if (success + failed == 0) return std::nullopt;
         return static_cast<double>(success) / static_cast<double>(success + failed);
     }
+    // Unless it has a name already.
+    void SetName(const Text& name_now, const Text& type_now);
     void Add(const StatisticsCell& other);
 };
 
 class StatisticsTable {
   public:
-    explicit StatisticsTable(std::size_t cells_max) : cells_max_(cells_max) {}
+    struct Places {
+        std::size_t cells_max = 0;
+        // Of these for keys that begin with "once:", and only for them; 0: they are not told apart.
+        std::size_t once_max = 0;
+    };
+    explicit StatisticsTable(Places places) : places_(places) {}
 
     // The cell of `key`, or "(other)" if there are too many. Allocates only when it is new.
     StatisticsCell& At(const Text& key);
@@ -55,7 +69,10 @@ class StatisticsTable {
     const auto& cells() const { return cells_; }
 
   private:
-    const std::size_t cells_max_;
+    const Places places_;
+    // Places that are taken; "(other)" takes none.
+    std::size_t plain_ = 0;
+    std::size_t once_ = 0;
     boost::unordered_flat_map<Text, std::unique_ptr<StatisticsCell>, TextHash, TextEqual> cells_;
 };
 
