@@ -393,7 +393,7 @@ std::vector<ConfigKey> MakeKeys() {
         Key("worker.compression", FIELD(worker.compression),
             "Whether large payloads are compressed.", {"000 EnableCompression"}),
         Key("worker.health_listen", FIELD(worker.health_listen),
-            "Host and port for its own /healthz and /readyz; empty is none.",
+            "Host and port for its own /healthz, /readyz and /metrics; empty is none.",
             {"000 EnableHealthCheck"}),
         Key("worker.allow_shell", FIELD(worker.allow_shell), "Whether it runs shell tasks."),
         Key("worker.shell_env", FIELD(worker.shell_env),

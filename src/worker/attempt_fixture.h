@@ -40,12 +40,14 @@ class Attempt final : public TaskReporter {
         lines.emplace_back(line);
         if (on_line) on_line(line);
     }
+    bool HasLogRoom() const override { return !has_room || has_room(); }
     StopReason stop_reason() const override { return StopReason::kNone; }
 
     AssignedTask task;
     std::stop_source stop;
     std::vector<std::string> lines;
     std::function<void(std::string_view)> on_line;
+    std::function<bool()> has_room;  // Empty: always.
     double progress = 0;
 };
 

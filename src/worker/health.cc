@@ -7,21 +7,29 @@
 namespace takt::internal {
 namespace {
 
+// docs/operating.md has the same table; tests/deploy/monitoring_test.py compares them.
 std::string Metrics(const WorkerRuntimeStatus& status) {
     std::string text;
-    const auto add = [&](std::string_view name, std::string_view type, auto value) {
-        text += fmt::format("# TYPE takt_worker_{0} {1}\ntakt_worker_{0} {2}\n", name, type, value);
+    const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
+                         auto value) {
+        text += fmt::format(
+            "# HELP takt_worker_{0} {1}\n# TYPE takt_worker_{0} {2}\ntakt_worker_{0} {3}\n", name,
+            help, type, value);
     };
-    add("attached", "gauge", status.attached ? 1 : 0);
-    add("draining", "gauge", status.draining ? 1 : 0);
-    add("in_hand", "gauge", status.in_hand);
-    add("abandoned", "gauge", status.abandoned);
-    add("assigned_total", "counter", status.assigned);
-    add("succeeded_total", "counter", status.succeeded);
-    add("failed_total", "counter", status.failed);
-    add("stale_total", "counter", status.refused_stale);
-    add("reconnects_total", "counter", status.reconnects);
-    add("heartbeat_delay_seconds", "gauge",
+    add("attached", "gauge", "1 while it is attached to a scheduler.", status.attached ? 1 : 0);
+    add("draining", "gauge", "1 while it takes nothing new.", status.draining ? 1 : 0);
+    add("in_hand", "gauge", "Attempts in hand, with those whose results are not acknowledged yet.",
+        status.in_hand);
+    add("abandoned", "gauge", "Handlers that did not stop when asked to, and still run.",
+        status.abandoned);
+    add("assigned_total", "counter", "Attempts that it was given.", status.assigned);
+    add("succeeded_total", "counter", "Attempts that succeeded.", status.succeeded);
+    add("failed_total", "counter", "Attempts that failed.", status.failed);
+    add("stale_total", "counter", "Results that came too late: somebody else ran it.",
+        status.refused_stale);
+    add("reconnects_total", "counter", "Connections that were lost and made again.",
+        status.reconnects);
+    add("heartbeat_delay_seconds", "gauge", "There and back, of the last heartbeat.",
         std::chrono::duration<double>(status.heartbeat_delay).count());
     return text;
 }

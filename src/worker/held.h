@@ -42,7 +42,7 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
         double fraction = 0;
         std::string message;
         std::deque<std::string> lines;
-        std::uint64_t lines_dropped = 0;
+        std::uint64_t lines_dropped = 0;  // Behind the last of `lines`.
     } news;
 
     // The network thread's.
@@ -57,6 +57,7 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
 
     void OnProgress(double fraction, std::string_view message) override;
     void OnLog(std::string_view line) override;
+    bool HasLogRoom() const override;
     StopReason stop_reason() const override { return reason; }
 };
 

@@ -36,6 +36,10 @@ void Held::OnLog(std::string_view line) {
     }
 }
 
+bool Held::HasLogRoom() const {
+    return mailbox->HasLogRoom();
+}
+
 void Mailbox::Ring() {
     if (!closed_ && !std::exchange(rung_, true)) wake_();
 }
@@ -79,7 +83,7 @@ void Mailbox::Log(Held& held, std::string_view line) {
     MakeUtf8(text);
     const std::scoped_lock lock(mutex_);
     if (closed_ || IsOver(held)) return;
-    if (log_bytes_ + text.size() > log_bytes_max_) {
+    if (held.news.lines_dropped > 0 || log_bytes_ + text.size() > log_bytes_max_) {
         ++held.news.lines_dropped;
     } else {
         log_bytes_ += text.size() + 1;
@@ -87,6 +91,11 @@ void Mailbox::Log(Held& held, std::string_view line) {
     }
     List(held);
     Ring();
+}
+
+bool Mailbox::HasLogRoom() const {
+    const std::scoped_lock lock(mutex_);
+    return closed_ || log_bytes_ <= log_bytes_max_ / 2;
 }
 
 void Mailbox::Take(Mail& mail) {

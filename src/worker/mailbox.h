@@ -24,7 +24,11 @@ class Mailbox {
     void Started(HeldPtr held);
     void Finished(HeldPtr held, TaskResult result);
     void Progress(Held& held, double fraction, std::string_view message);
+    // A line for which there is no room is left out, and so are all after it until it can be said
+    // how many they were: what is missing is missing at one place.
     void Log(Held& held, std::string_view line);
+    // Half of the room is left: enough for what is on its way on some other threads.
+    bool HasLogRoom() const;
 
     struct Mail {
         std::vector<HeldPtr> started;
@@ -44,7 +48,7 @@ class Mailbox {
     void Ring();  // Under the lock, so that nothing rings after Close.
 
     const std::size_t log_bytes_max_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::function<void()> wake_;
     Mail mail_;
     bool rung_ = false;

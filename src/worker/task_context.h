@@ -77,6 +77,8 @@ class TaskReporter {
     virtual ~TaskReporter() = default;
     virtual void OnProgress(double fraction, std::string_view message) = 0;
     virtual void OnLog(std::string_view line) = 0;
+    // False while so many lines wait to be sent that more may have to be left out.
+    virtual bool HasLogRoom() const { return true; }
     virtual StopReason stop_reason() const = 0;
 };
 
@@ -107,6 +109,8 @@ class TaskContext {
     }
     // A line of the execution's log; line breaks in it make several.
     void Log(std::string_view line) { reporter_.OnLog(line); }
+    // Who can wait with the next lines does so while this is false: nothing is left out then.
+    bool HasLogRoom() const { return reporter_.HasLogRoom(); }
 
   private:
     const AssignedTask& task_;

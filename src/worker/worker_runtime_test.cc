@@ -215,7 +215,9 @@ TEST_F(WorkerRuntimeTest, HealthTellsWhetherItIsAttached) {
     EXPECT_EQ((*client)->Send({.url = base + "/healthz"})->status, 200);
     EXPECT_EQ((*client)->Send({.url = base + "/readyz"})->status, 200);
     EXPECT_THAT((*client)->Send({.url = base + "/metrics"})->body,
-                HasSubstr("takt_worker_attached 1"));
+                HasSubstr("# HELP takt_worker_attached 1 while it is attached to a scheduler.\n"
+                          "# TYPE takt_worker_attached gauge\n"
+                          "takt_worker_attached 1\n"));
     stack_->Stop();
     ASSERT_TRUE(AwaitEvents(WorkerEvent::kDisconnected));
     EXPECT_EQ((*client)->Send({.url = base + "/readyz"})->status, 503);

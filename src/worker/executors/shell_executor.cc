@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "base/json.h"
 #include "worker/executors/process.h"
@@ -22,6 +23,8 @@ namespace {
 // After the process has ended, its children may still hold the pipe; what they write is not ours.
 constexpr Duration kLastOutput{200};
 constexpr std::size_t kLineBytesMax = 16 << 10;
+// A pipe is full after as long at some 10 MB/s.
+constexpr Duration kLookForRoom{5};
 
 // The program that the payload names.
 Result<std::vector<std::string>> ReadCommand(std::string_view payload) {
@@ -93,10 +96,7 @@ class Run {
             pollfd poll_output{process_.output.get(), POLLIN, 0};
             if (poll(&poll_output, 1, 20) > 0) ReadOutput();
         }
-        if (!line_.empty()) Say(line_);
-        if (dropped_ > 0) {
-            context_.Log("[" + std::to_string(dropped_) + " bytes of output left out]");
-        }
+        if (!line_.empty()) context_.Log(line_);
         // Whatever it left running in its group ends with it.
         process_.Signal(SIGKILL);
         return process_.Wait();
@@ -106,17 +106,12 @@ class Run {
     void Step() {
         if (input_.empty()) process_.input.Close();
         // A closed one is ignored by poll, being negative.
-        std::array<pollfd, 4> polls{{{process_.output.get(), POLLIN, 0},
+        const bool waits = IsToWait();
+        std::array<pollfd, 4> polls{{{waits ? -1 : process_.output.get(), POLLIN, 0},
                                      {process_.input.get(), POLLOUT, 0},
                                      {process_.watch.get(), POLLIN, 0},
                                      {stopping_ ? -1 : wake_.get(), POLLIN, 0}}};
-        const int wait =
-            stopping_ && !killed_
-                ? static_cast<int>(std::clamp<std::int64_t>(
-                      std::chrono::duration_cast<Duration>(kill_at_ - SteadyClock::now()).count(),
-                      0, 60'000))
-                : -1;
-        poll(polls.data(), polls.size(), wait);
+        poll(polls.data(), polls.size(), PollTimeout(waits));
         if (polls[0].revents != 0) ReadOutput();
         if (polls[1].revents != 0) WriteInput();
         if (polls[2].revents != 0) ended_ = true;
@@ -129,6 +124,16 @@ class Run {
             killed_ = true;
             process_.Signal(SIGKILL);
         }
+    }
+
+    int PollTimeout(bool waits) const {
+        constexpr Duration kNever{60'000};
+        Duration wait = waits ? kLookForRoom : kNever;
+        if (stopping_ && !killed_) {
+            wait =
+                std::min(wait, std::chrono::duration_cast<Duration>(kill_at_ - SteadyClock::now()));
+        }
+        return static_cast<int>(std::max(wait, Duration(0)).count());
     }
 
     void WriteInput() {
@@ -148,22 +153,24 @@ class Run {
         line_.append(buffer.data(), static_cast<std::size_t>(size));
         std::size_t begin = 0;
         for (std::size_t end = 0; (end = line_.find('\n', begin)) != std::string::npos;) {
-            Say(std::string_view(line_).substr(begin, end - begin));
+            context_.Log(std::string_view(line_).substr(begin, end - begin));
             begin = end + 1;
         }
         line_.erase(0, begin);
         if (line_.size() < kLineBytesMax) return;
-        Say(line_);
+        context_.Log(line_);
         line_.clear();
     }
 
-    void Say(std::string_view line) {
-        if (said_ + line.size() > options_.output_bytes_max) {
-            dropped_ += line.size() + 1;
-            return;
+    // Whether to leave the output in the pipe, where the process waits for it to be read.
+    bool IsToWait() {
+        if (context_.HasLogRoom()) {
+            full_since_.reset();
+            return false;
         }
-        said_ += line.size() + 1;
-        context_.Log(line);
+        const Steady now = SteadyClock::now();
+        if (!full_since_) full_since_ = now;
+        return now - *full_since_ < options_.log_patience;
     }
 
     TaskContext& context_;
@@ -172,8 +179,7 @@ class Run {
     std::string_view input_;
     const Descriptor wake_;
     std::string line_;
-    std::size_t said_ = 0;
-    std::size_t dropped_ = 0;
+    std::optional<Steady> full_since_;
     bool ended_ = false;
     bool stopping_ = false;
     bool killed_ = false;

@@ -20,12 +20,15 @@ struct ShellExecutorOptions {
     // Names of variables that its processes get from this one's environment, beside PATH, HOME,
     // USER, LANG, LC_*, TZ and TMPDIR. Not all: a worker's has its token, and often other secrets.
     std::vector<std::string> env;
-    Duration kill_grace{2'000};              // From SIGTERM to SIGKILL.
-    std::size_t output_bytes_max = 1 << 20;  // Of the log; the rest is read and dropped.
+    Duration kill_grace{2'000};  // From SIGTERM to SIGKILL.
+    // A process that writes faster than its output can be sent waits for that, but not longer than
+    // this while nothing can be sent: work goes on without a scheduler.
+    Duration log_patience{5'000};
 };
 
 // Exit status 0 is success, any other a failure with that code, a signal's death one with 128 plus
-// its number. Both outputs go to the execution's log. The process has a group of its own, which is
+// its number. Both outputs go to the execution's log, all of them: the scheduler says how much it
+// keeps, and counts the rest. The process has a group of its own, which is
 // killed when the attempt is to stop. In its environment, beside what `env` says:
 // TAKT_EXECUTION_ID, TAKT_TASK_ID, TAKT_TYPE, TAKT_ATTEMPT, TAKT_EPOCH, TRACEPARENT, TRACESTATE.
 // A machine that has no process or descriptor to spare fails the attempt, which may be retried.
