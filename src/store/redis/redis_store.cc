@@ -160,7 +160,7 @@ void RedisStore::Announce(const NodeRow& node, Duration ttl, Done<void> done) {
         call.keys.Arg(global_.prefix + "node:" + node.node.text().str());
         call.args.Arg(node.node.view()).Arg(std::max<Duration::rep>(ttl.count(), 0));
         call.args.Arg(node.address.view()).Arg(node.version.view());
-        call.args.Arg(node.started_at.time_since_epoch().count());
+        call.args.Arg(node.started_at.time_since_epoch().count()).Arg(global_.prefix + "node:");
         client_->Send(std::move(call), [done = std::move(done)](Result<Replies> replies) mutable {
             if (!replies) return done(std::unexpected(replies.error()));
             done({});

@@ -3,7 +3,8 @@
 // All keys are named in KEYS, so that Redis Cluster can check them before it starts, except where a
 // row itself says in which indexes it stands; those scripts look at all of them before they write.
 // A script that has begun to write does not fail: the first write is one that Redis refuses when it
-// is full, read-only or without replicas, and everything after it is let through.
+// is full, read-only or without replicas, and everything after it is let through. Scripts of
+// scripts_read.cc write nothing, so that such a server still answers them.
 #pragma once
 
 #include "store/redis/client.h"

@@ -10,16 +10,13 @@ if not row[4] or row[4] == '' then return {} end
 return {row[1], row[2], row[3]}
 )");
 
-// KEYS nodes. ARGV prefix of the nodes' keys. Answers {id, hash} for each that is alive.
+// KEYS nodes. ARGV prefix of the nodes' keys. Answers {id, hash} for each that is alive. Those that
+// are not are left for kAnnounce to take out: a server that refuses writes still answers reads.
 const Script kNodes(R"(
 local alive = {}
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
   local row = redis.call('HMGET', ARGV[1] .. id, 'address', 'version', 'started_at')
-  if row[1] then
-    alive[#alive + 1] = {id, row[1], row[2], row[3]}
-  else
-    redis.call('SREM', KEYS[1], id)
-  end
+  if row[1] then alive[#alive + 1] = {id, row[1], row[2], row[3]} end
 end
 return alive
 )");

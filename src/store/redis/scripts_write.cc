@@ -36,7 +36,8 @@ redis.call('DEL', KEYS[2])
 return 1
 )");
 
-// KEYS nodes, the node's. ARGV node, ttl in ms (0 withdraws it), address, version, started_at.
+// KEYS nodes, the node's. ARGV node, ttl in ms (0 withdraws it), address, version, started_at,
+// prefix of the nodes' keys. Whoever announces itself takes out those whose time has run out.
 const Script kAnnounce(R"(
 if ARGV[2] == '0' then
   redis.call('DEL', KEYS[2])
@@ -46,6 +47,9 @@ end
 redis.call('HSET', KEYS[2], 'address', ARGV[3], 'version', ARGV[4], 'started_at', ARGV[5])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 redis.call('SADD', KEYS[1], ARGV[1])
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  if redis.call('EXISTS', ARGV[6] .. id) == 0 then redis.call('SREM', KEYS[1], id) end
+end
 return 1
 )");
 
