@@ -26,21 +26,26 @@ void Meters::OnCommit(const Committed& committed) {
     to.commit.Observe(std::chrono::duration<double>(committed.took).count());
     to.recent_commit.Add(Duration(committed.took.count()), now.steady);
     to.changes.Observe(static_cast<double>(committed.changes.size()));
+    const auto queue_of = [&](const Execution& row) -> QueueMeter& {
+        return to.queues.At(row.task->queue, [] { return std::make_unique<QueueMeter>(); });
+    };
     for (const Change& change : committed.changes) {
         const auto* execution = std::get_if<ExecutionChange>(&change);
         if (!execution) continue;
         const Execution& row = execution->row;
         const bool ended = execution->after == Place::kHistory;
+        // A fire that was skipped, or an execution that lapsed, is no work.
+        if (ended && row.status != Status::kSkipped) {
+            queue_of(row).CountEnd(row.status);
+            to.queue_rates.Count(row.task->queue, now.steady);
+        }
         if (row.started_at == Time{} || (!ended && row.status != Status::kRetrying)) continue;
         // The row of an attempt that is to be repeated does not say when it ended: just now.
         const Duration ran = (ended ? row.finished_at : now.wall) - row.started_at;
         TypeMeter& type = to.types.At(row.task->type, [] { return std::make_unique<TypeMeter>(); });
         type.duration.Observe(SecondsIn(ran));
         type.recent.Add(ran, now.steady);
-        if (!ended) continue;
-        to.waits
-            .At(row.task->queue, [] { return std::make_unique<MeterHistogram>(kDurationBounds); })
-            .Observe(SecondsIn(row.started_at - row.ready_at));
+        if (ended) queue_of(row).wait.Observe(SecondsIn(row.started_at - row.ready_at));
     }
 }
 
@@ -162,6 +167,11 @@ void Meters::CountRequest(int status) {
 double Meters::throughput() const {
     const std::scoped_lock lock(state_->mutex);
     return state_->Throughput(SteadyClock::now());
+}
+
+std::optional<double> Meters::throughput(const internal::Text& queue) const {
+    const std::scoped_lock lock(state_->mutex);
+    return state_->queue_rates.Of(queue, SteadyClock::now());
 }
 
 void Meters::WatchSpans(const SpanExporter& exporter) {

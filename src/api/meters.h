@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,9 @@ class Meters final : public Sink {
     // From any thread.
     void CountRequest(int status);
     double throughput() const;  // Executions completed per second.
+    // Executions of a queue that ended per second, but for skipped ones. Nothing if there are too
+    // many queues to tell.
+    std::optional<double> throughput(const internal::Text& queue) const;
     bool enabled() const { return config_.enabled; }
     // The Prometheus text format, with the gauges as given.
     std::string Text(const MetricsView& view, const NodeStatus& status, const MeterExtras& extras);

@@ -65,6 +65,69 @@ struct RateCounts {
     }
 };
 
+// How many executions of each queue ended of late. Unlike labels, queues are asked for by name.
+class QueueRates {
+  public:
+    explicit QueueRates(std::chrono::milliseconds slot) : slot_(slot) {}
+
+    void Count(const Text& queue, Steady now) {
+        // Most batches are of one queue.
+        if (last_ && last_name_ == queue) return void(++last_->Now(now));
+        auto found = rates_.find(queue.view());
+        if (found == rates_.end()) {
+            if (rates_.size() >= kQueuesMax) Sweep(now);
+            if (rates_.size() >= kQueuesMax) return;
+            found = rates_.emplace(queue, std::make_unique<Rate>(slot_)).first;
+        }
+        last_name_ = queue;
+        last_ = found->second.get();
+        ++last_->Now(now);
+    }
+    // Per second. Nothing if there are so many queues that this one may not have been counted.
+    std::optional<double> Of(const Text& queue, Steady now) const {
+        const auto found = rates_.find(queue.view());
+        if (found != rates_.end()) {
+            Rate& rate = *found->second;
+            return static_cast<double>(rate.Sum(now)) /
+                   std::chrono::duration<double>(rate.length()).count();
+        }
+        return rates_.size() < kQueuesMax ? std::optional(0.0) : std::nullopt;
+    }
+
+  private:
+    using Rate = RecentCounts<std::uint64_t, 10>;
+    // Names come from users. Four times as many as the engine keeps of idle ones.
+    static constexpr std::size_t kQueuesMax = 1'000;
+
+    // Forgets those in which nothing ended; no more often than that can change.
+    void Sweep(Steady now) {
+        if (now - swept_ < slot_) return;
+        swept_ = now;
+        last_ = nullptr;
+        boost::unordered::erase_if(rates_,
+                                   [now](auto& rate) { return rate.second->Sum(now) == 0; });
+    }
+
+    std::chrono::milliseconds slot_;
+    boost::unordered_flat_map<Text, std::unique_ptr<Rate>, TextHash, TextEqual> rates_;
+    Steady swept_{};
+    Text last_name_;
+    Rate* last_ = nullptr;
+};
+
+struct QueueMeter {
+    MeterHistogram wait{kDurationBounds};
+    std::uint64_t succeeded = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t cancelled = 0;
+
+    void CountEnd(Status status) {
+        succeeded += status == Status::kSuccess;
+        failed += status == Status::kFailed;
+        cancelled += status == Status::kCancelled;
+    }
+};
+
 struct TypeMeter {
     MeterHistogram duration{kDurationBounds};
     RecentSketch recent;
@@ -73,7 +136,8 @@ struct TypeMeter {
 struct Meters::State {
     explicit State(Duration interval)
         : completions(
-              std::max(Duration(interval.count() / std::int64_t{kCompletionSlots}), Duration(1))) {}
+              std::max(Duration(interval.count() / std::int64_t{kCompletionSlots}), Duration(1))),
+          queue_rates(completions.length() / kCompletionSlots) {}
 
     static constexpr std::size_t kCompletionSlots = 10;
 
@@ -89,9 +153,10 @@ struct Meters::State {
     RecentSketch recent_delay;
     RecentSketch recent_commit;  // In microseconds.
     ByLabel<TypeMeter> types;
-    ByLabel<MeterHistogram> waits;  // By queue.
+    ByLabel<QueueMeter> queues;
     RecentCounts<RateCounts, 60> rates{kAlertWindow / 60};
     RecentCounts<std::uint64_t, kCompletionSlots> completions;
+    QueueRates queue_rates;
     std::array<std::atomic<std::uint64_t>, 6> by_class{};
 
     double Throughput(Steady now) {

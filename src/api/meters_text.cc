@@ -185,8 +185,14 @@ std::string Meters::Text(const MetricsView& view, const NodeStatus& status,
         to.Histogram("task_scheduling_delay_seconds", from.delay);
         to.Histogram("takt_store_commit_duration_seconds", from.commit);
         to.Histogram("takt_store_commit_changes", from.changes);
-        for (const auto& [queue, wait] : from.waits.values()) {
-            to.Histogram("task_queue_wait_seconds", *wait, {{"queue", queue.str()}});
+        for (const auto& [queue, meter] : from.queues.values()) {
+            to.Histogram("task_queue_wait_seconds", meter->wait, {{"queue", queue.str()}});
+            for (const auto& [status, count] :
+                 {std::pair("success", meter->succeeded), std::pair("failed", meter->failed),
+                  std::pair("cancelled", meter->cancelled)}) {
+                to.Counter("takt_queue_finished_total", double(count),
+                           {{"queue", queue.str()}, {"status", status}});
+            }
         }
         for (const auto& [type, meter] : from.types.values()) {
             to.Histogram("task_execution_duration_seconds", meter->duration,

@@ -23,6 +23,8 @@ constexpr MetricDescription kTable[] = {
     {"task_dispatches_total", kCounter, "", "Attempts sent to workers.", "001"},
     {"task_dispatches_lost_total", kCounter, "", "Attempts lost with their worker.", "001"},
     {"takt_reports_stale_total", kCounter, "", "Reports refused as stale."},
+    {"takt_queue_finished_total", kCounter, "queue,status",
+     "Executions that ended, by queue and how; its rate is the queue's throughput."},
     // How it is now.
     {"tasks", kGauge, "status", "Executions that are not finished, by status.", "001"},
     {"tasks_pending", kGauge, "", "Executions that wait, retries included.", "000, 002"},
@@ -102,7 +104,8 @@ queues and 100 workers have a value of their own, the rest share `(other)`.
         static_configs: [{targets: ["10.0.0.5:8080", "10.0.0.6:8080", "10.0.0.7:8080"]}]
 
 `metrics.enabled: false` switches it off. The third column says which of the designs that Takt follows
-asks for it.
+asks for it. A worker tells numbers of its own at its `worker.health_listen`: see
+[operating](operating.md#watch).
 
 | name | type | asked by | labels | |
 |---|---|---|---|---|

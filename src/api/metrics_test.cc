@@ -98,6 +98,30 @@ TEST(Metrics, LabelsAreBounded) {
     EXPECT_NE(text.find("_count{type=\"(other)\"} 950"), std::string::npos);
 }
 
+// A program makes a queue per customer: the speed of the first is known, of the rest nothing wrong
+// is said.
+TEST(Metrics, TheSpeedOfAQueueIsKnownOrNotToldAtAll) {
+    Meters meters;
+    const auto end = [&](const std::string& queue, Status status) {
+        NewTaskPtr task(new Task);
+        task->queue = Text(queue);
+        Execution row;
+        row.task = task;
+        row.status = status;
+        const std::vector<Change> changes = {ExecutionChange{Place::kLive, Place::kHistory, row}};
+        meters.OnCommit({changes, std::chrono::microseconds(100)});
+    };
+    EXPECT_EQ(meters.throughput("customer-0"), 0.0);
+    end("customer-0", Status::kSuccess);
+    end("customer-0", Status::kSkipped);
+    end("customer-0", Status::kFailed);
+    EXPECT_EQ(meters.throughput("customer-0"), 0.2) << "two in ten seconds";
+    for (int i = 1; i < 1'500; ++i) end("customer-" + std::to_string(i), Status::kCancelled);
+    EXPECT_EQ(meters.throughput("customer-0"), 0.2);
+    EXPECT_EQ(meters.throughput("customer-999"), 0.1);
+    EXPECT_EQ(meters.throughput("customer-1499"), std::nullopt);
+}
+
 TEST(Metrics, SwitchedOffTheyAreNotServed) {
     Meters meters({.enabled = false});
     EXPECT_FALSE(meters.enabled());

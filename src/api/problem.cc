@@ -1,6 +1,5 @@
 #include "api/problem.h"
 
-#include <array>
 #include <utility>
 
 namespace takt::internal {
@@ -9,31 +8,37 @@ namespace {
 // A leader is found within a few seconds, and a full queue does not empty faster.
 constexpr int kRetryAfterSeconds = 1;
 
+constexpr ProblemTitle kTitles[] = {
+    {"invalid", "The request cannot be understood"},
+    {"too_large", "The request is too large"},
+    {"not_found", "There is no such thing"},
+    {"no_route", "There is no such address"},
+    {"method_not_allowed", "This address does not take that method"},
+    {"unsupported_media_type", "The body is of a type that is not taken here"},
+    {"conflict", "What is there does not allow it"},
+    {"precondition_failed", "It has changed meanwhile"},
+    {"exhausted", "A limit is reached"},
+    {"unauthorized", "A valid token is needed"},
+    {"forbidden", "The token does not allow this"},
+    {"origin_refused", "Pages of other sites may not ask"},
+    {"rate_limited", "Too many failed attempts"},
+    {"no_leader", "No scheduler leads at the moment"},
+    {"unavailable", "It cannot be done at the moment"},
+    {"unknown", "Whether it was done is not known"},
+};
+
 std::string_view TitleOf(std::string_view code) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kTitles = {{
-        {"invalid", "The request cannot be understood"},
-        {"too_large", "The request is too large"},
-        {"not_found", "There is no such thing"},
-        {"no_route", "There is no such address"},
-        {"method_not_allowed", "This address does not take that method"},
-        {"unsupported_media_type", "The body is of a type that is not taken here"},
-        {"conflict", "What is there does not allow it"},
-        {"precondition_failed", "It has changed meanwhile"},
-        {"exhausted", "A limit is reached"},
-        {"unauthorized", "A valid token is needed"},
-        {"forbidden", "The token does not allow this"},
-        {"rate_limited", "Too many failed attempts"},
-        {"no_leader", "No scheduler leads at the moment"},
-        {"unavailable", "It cannot be done at the moment"},
-        {"unknown", "Whether it was done is not known"},
-    }};
-    for (const auto& [known, title] : kTitles) {
-        if (known == code) return title;
+    for (const ProblemTitle& known : kTitles) {
+        if (known.code == code) return known.title;
     }
     return "Something is wrong on our side";
 }
 
 }  // namespace
+
+std::span<const ProblemTitle> ProblemTitles() {
+    return kTitles;
+}
 
 Problem ProblemOfRequest(const Error& error) {
     if (error.code == ErrorCode::kExhausted) return {413, "too_large", error.detail, error.field};

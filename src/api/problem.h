@@ -3,6 +3,7 @@
 // `code` is stable and for programs, `detail` is for people and names what to do about it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,13 @@ Problem ProblemOfRequest(const Error& error);
 
 // What the engine or the store answered: 400, 404, 409, 429, 503.
 Problem ProblemOfAnswer(const Error& error);
+
+// Every code and what it is called; docs/api.md says what to do about each.
+struct ProblemTitle {
+    std::string_view code;
+    std::string_view title;
+};
+std::span<const ProblemTitle> ProblemTitles();
 
 void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id);
 HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id);

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "api/json_read.h"
+#include "api/meters.h"
 #include "api/resources.h"
 #include "api/services.h"
 
@@ -27,11 +28,13 @@ Time OldestReady(const Queue& queue) {
     return oldest;
 }
 
-void WriteQueue(JsonWriter& json, const Queue& queue, Time now) {
+void WriteQueue(JsonWriter& json, const Queue& queue, const Meters& meters, Time now) {
     json.BeginObject().Field("name", queue.name.view());
     json.Field("paused", queue.limits.paused);
     json.Field("waiting", queue.waiting).Field("working", queue.working);
-    json.Field("finished", queue.finished);
+    json.Field("finished", queue.finished).Key("finished_per_second");
+    const auto rate = meters.throughput(queue.name);
+    rate ? json.Value(*rate) : json.Null();
     const Time oldest = OldestReady(queue);
     json.Key("oldest_wait_seconds");
     if (oldest == Time{}) {
@@ -59,7 +62,10 @@ void ListQueues(Call call) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const auto& [name, queue] : engine->lanes().queues()) WriteQueue(json, *queue, now);
+        const Meters& meters = call.services().meters;
+        for (const auto& [name, queue] : engine->lanes().queues()) {
+            WriteQueue(json, *queue, meters, now);
+        }
         json.EndArray().Key("next_cursor").Null().EndObject();
         call.Json(200, std::move(body));
     });
@@ -84,7 +90,7 @@ void SendQueue(Call call, Text name) {
         }
         std::string body;
         JsonWriter json(body);
-        WriteQueue(json, *found->second, ReadClocks().wall);
+        WriteQueue(json, *found->second, call.services().meters, ReadClocks().wall);
         call.Json(200, std::move(body));
     });
 }
@@ -104,9 +110,10 @@ void ChangeQueue(Call call, SetQueue change) {
     });
 }
 
-Result<RateLimit> ReadRateLimit(const JsonView& value) {
+// What is left out of a limit stays as it is in `rate`.
+Result<RateLimit> ReadRateLimit(const JsonView& value, RateLimit rate) {
     static constexpr std::array<std::string_view, 2> kNames = {"count", "per"};
-    RateLimit rate{.per = Duration(1'000)};
+    if (rate.count == 0) rate.per = Duration(1'000);
     if (value.is_null()) return RateLimit{};
     if (value.kind() != JsonView::Kind::kObject) {
         return BadField("rate_limit", "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
@@ -130,7 +137,7 @@ Result<RateLimit> ReadRateLimit(const JsonView& value) {
 }
 
 // What the body says; what it leaves out stays as it is, null takes a limit away.
-Result<SetQueue> ReadLimits(const Call& call) {
+Result<SetQueue> ReadLimits(const Call& call, const RateLimit& rate_now) {
     static constexpr std::array<std::string_view, 3> kNames = {"paused", "concurrency_max",
                                                                "rate_limit"};
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
@@ -149,7 +156,7 @@ Result<SetQueue> ReadLimits(const Call& call) {
             if (!most) return std::unexpected(most.error());
             change.working_max = static_cast<std::uint32_t>(*most);
         } else if (members.key() == kNames[2]) {
-            const auto rate = ReadRateLimit(value);
+            const auto rate = ReadRateLimit(value, rate_now);
             if (!rate) return std::unexpected(rate.error());
             change.rate = *rate;
         } else {
@@ -162,10 +169,16 @@ Result<SetQueue> ReadLimits(const Call& call) {
 void PutQueue(Call call) {
     auto name = QueueName(call);
     if (!name) return;
-    auto change = ReadLimits(call);
-    if (!change) return call.RefuseRequest(change.error());
-    change->queue = std::move(*name);
-    ChangeQueue(std::move(call), std::move(*change));
+    Node& node = call.services().node;
+    node.Look([call = std::move(call), name = std::move(*name)](const Engine* engine) mutable {
+        if (!engine) return call.RefuseAnswer(LeaderChanged());
+        const auto found = engine->lanes().queues().find(name);
+        const bool known = found != engine->lanes().queues().end();
+        auto change = ReadLimits(call, known ? found->second->limits.rate : RateLimit{});
+        if (!change) return call.RefuseRequest(change.error());
+        change->queue = std::move(name);
+        ChangeQueue(std::move(call), std::move(*change));
+    });
 }
 
 void SetPaused(Call call, bool paused) {

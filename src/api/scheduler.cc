@@ -61,12 +61,15 @@ void GetStatus(Call call) {
 
 // --- Strategy -----------------------------------------------------------------------------------
 
-// A strategy of the user's own, added in C++, is "custom:its-name".
-constexpr std::string_view kCustomPrefix = "custom:";
-
-std::string StrategyText(const Engine& engine) {
-    if (engine.strategy() != Strategy::kCustom) return std::string(Name(engine.strategy()));
-    return std::string(kCustomPrefix) + engine.strategy_name().str();
+std::vector<std::string> Available(const Call& call) {
+    std::vector<std::string> names;
+    for (int i = 0; i < static_cast<int>(Strategy::kCustom); ++i) {
+        names.emplace_back(Name(static_cast<Strategy>(i)));
+    }
+    for (const std::string& own : call.services().config.task_limits.own_strategies) {
+        names.push_back(StrategyText(Strategy::kCustom, own));
+    }
+    return names;
 }
 
 void SendStrategy(Call call) {
@@ -77,11 +80,10 @@ void SendStrategy(Call call) {
         }
         std::string body;
         JsonWriter json(body);
-        json.BeginObject().Field("strategy", std::string_view(StrategyText(*engine)));
+        json.BeginObject().Field("strategy", std::string_view(StrategyText(
+                                                 engine->strategy(), engine->strategy_name())));
         json.Key("available").BeginArray();
-        for (int i = 0; i < static_cast<int>(Strategy::kCustom); ++i) {
-            json.Value(Name(static_cast<Strategy>(i)));
-        }
+        for (const std::string& name : Available(call)) json.Value(std::string_view(name));
         json.EndArray().EndObject();
         call.Json(200, std::move(body));
     });
@@ -95,7 +97,7 @@ void AskStrategy(Call call, SetStrategy set) {
     });
 }
 
-// Whether there is a strategy of that own name, the engine knows.
+// null: the configured one. Whether there is a strategy of that own name, the engine knows.
 Result<SetStrategy> ReadStrategy(const Call& call) {
     static constexpr std::array<std::string_view, 1> kNames = {"strategy"};
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
@@ -105,16 +107,19 @@ Result<SetStrategy> ReadStrategy(const Call& call) {
     std::string scratch;
     while (members.Next()) {
         if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
+        if (members.value().is_null()) return SetStrategy{};
         if (!members.value().is_string()) continue;
         const std::string_view name = members.value().AsString(scratch);
-        if (name.starts_with(kCustomPrefix) && name.size() > kCustomPrefix.size()) {
+        if (name.starts_with(kOwnStrategyPrefix) && name.size() > kOwnStrategyPrefix.size()) {
             return SetStrategy{.strategy = Strategy::kCustom,
-                               .name = Text(name.substr(kCustomPrefix.size()))};
+                               .name = Text(name.substr(kOwnStrategyPrefix.size()))};
         }
         strategy = ParseStrategy(name);
     }
     if (!strategy || *strategy == Strategy::kCustom) {
-        return BadField("strategy", "must be one that GET /api/v1/scheduler/strategy lists");
+        std::string names;
+        for (const std::string& name : Available(call)) names += name + ", ";
+        return BadField("strategy", "must be one of " + names + "or null for the configured one");
     }
     return SetStrategy{.strategy = *strategy};
 }
@@ -127,15 +132,7 @@ void SetOne(Call call) {
 
 // Forgets what the balancer has learned; the strategy stays.
 void ResetStrategy(Call call) {
-    Node& node = call.services().node;
-    node.Look([call = std::move(call)](const Engine* engine) mutable {
-        if (!engine) {
-            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
-        }
-        AskStrategy(
-            std::move(call),
-            {.strategy = engine->strategy(), .name = engine->strategy_name(), .reset = true});
-    });
+    AskStrategy(std::move(call), {.reset = true});
 }
 
 // --- Health -------------------------------------------------------------------------------------
@@ -192,15 +189,16 @@ void AddSchedulerRoutes(std::vector<Route>& routes) {
                       .tag = "scheduler",
                       .summary = "How workers are chosen for tasks that name no strategy",
                       .gives = "Strategy"});
-    routes.push_back({.method = HttpMethod::kPut,
-                      .path = "/api/v1/scheduler/strategy",
-                      .permission = Permission::kOperator,
-                      .where = Where::kLeader,
-                      .handler = SetOne,
-                      .tag = "scheduler",
-                      .summary = "Change that; remembered by the next leader",
-                      .takes = "StrategyChoice",
-                      .gives = "Strategy"});
+    routes.push_back(
+        {.method = HttpMethod::kPut,
+         .path = "/api/v1/scheduler/strategy",
+         .permission = Permission::kOperator,
+         .where = Where::kLeader,
+         .handler = SetOne,
+         .tag = "scheduler",
+         .summary = "Change that; remembered by the next leader. null: as configured again",
+         .takes = "StrategyChoice",
+         .gives = "Strategy"});
     routes.push_back({.method = HttpMethod::kPost,
                       .path = "/api/v1/scheduler/strategy/reset",
                       .permission = Permission::kOperator,

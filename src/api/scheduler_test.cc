@@ -104,6 +104,93 @@ TEST(SchedulerApi, ALimitOfAQueueIsChangedWithoutTouchingTheRest) {
     EXPECT_TRUE(resumed.json.at("rate_limit").is_null());
 }
 
+// A queue is too fast for its database: somebody lowers the count, the time stays.
+TEST(SchedulerApi, APartOfAQueuesRateIsChangedWithoutTouchingTheOther) {
+    TestScheduler scheduler;
+    scheduler.Put("/api/v1/queues/q", R"({"rate_limit": {"count": 10, "per": "1m"}})");
+    const Answered fewer = scheduler.Put("/api/v1/queues/q", R"({"rate_limit": {"count": 5}})");
+    EXPECT_EQ(fewer.json.at("rate_limit").at("count").as_int64(), 5) << fewer.body;
+    EXPECT_EQ(fewer.json.at("rate_limit").at("per").as_string(), "1m");
+    const Answered slower = scheduler.Put("/api/v1/queues/q", R"({"rate_limit": {"per": "1h"}})");
+    EXPECT_EQ(slower.json.at("rate_limit").at("count").as_int64(), 5) << slower.body;
+    EXPECT_EQ(scheduler.Put("/api/v1/queues/new", R"({"rate_limit": {"per": "1h"}})").Text("field"),
+              "rate_limit.count");
+}
+
+// An operator asks how fast a queue is, and fires that were dropped are not work.
+TEST(SchedulerApi, AQueueSaysHowManyItFinishesPerSecond) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w");
+    scheduler.Post("/api/v1/tasks", R"({"id": "one", "name": "n", "queue": "mail"})");
+    scheduler.sink().Await(EventType::kTaskCompleted, "one");
+    // Nothing runs any more, so that the second fire finds the first one still there.
+    scheduler.Post("/api/v1/queues/mail/pause");
+    scheduler.Put("/api/v1/tasks/often",
+                  R"({"name": "n", "queue": "mail", "interval": "1h", "execution_mode": "skip"})");
+    scheduler.Post("/api/v1/tasks/often/trigger");
+    const Answered skipped = scheduler.Post("/api/v1/tasks/often/trigger");
+    EXPECT_EQ(skipped.Text("status"), "skipped") << skipped.body;
+
+    const Answered queue = scheduler.Get("/api/v1/queues/mail");
+    EXPECT_EQ(queue.json.at("finished").as_int64(), 1) << queue.body;
+    EXPECT_DOUBLE_EQ(queue.json.at("finished_per_second").as_double(), 0.1)
+        << "one in metrics.interval, ten seconds";
+    const std::string text = scheduler.Get("/metrics").body;
+    EXPECT_NE(text.find("takt_queue_finished_total{queue=\"mail\",status=\"success\"} 1\n"),
+              text.npos);
+    EXPECT_NE(text.find("takt_queue_finished_total{queue=\"mail\",status=\"failed\"} 0\n"),
+              text.npos);
+}
+
+// Lets the first worker have everything, as an embedding program might.
+class FirstOne final : public Balancer {
+  public:
+    std::size_t Pick(const Execution&, std::uint64_t, std::span<const Choice>) override {
+        return 0;
+    }
+};
+
+TestSchedulerOptions WithOwnStrategy() {
+    TestSchedulerOptions options;
+    options.config.task_limits.own_strategies = {"first"};
+    options.node_config.engine.balancers["first"] = [] { return std::make_unique<FirstOne>(); };
+    return options;
+}
+
+// A program that embeds Takt has a strategy of its own: it is found, switched to and asked for.
+TEST(SchedulerApi, AnOwnStrategyIsListedAndTasksMayAskForIt) {
+    TestScheduler scheduler(WithOwnStrategy());
+    scheduler.AttachWorker("w");
+    const Answered shown = scheduler.Get("/api/v1/scheduler/strategy");
+    EXPECT_EQ(shown.json.at("available").as_array().size(), 10u) << shown.body;
+    EXPECT_EQ(shown.json.at("available").as_array().back().as_string(), "custom:first");
+    EXPECT_EQ(scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "custom:first"})")
+                  .Text("strategy"),
+              "custom:first");
+
+    const Answered made = scheduler.Post(
+        "/api/v1/tasks", R"({"id": "t", "name": "n", "load_balance_strategy": "custom:first"})");
+    EXPECT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.Text("load_balance_strategy"), "custom:first");
+    scheduler.sink().Await(EventType::kTaskCompleted, "t");
+    const Answered other = scheduler.Post(
+        "/api/v1/tasks", R"({"name": "n", "load_balance_strategy": "custom:second"})");
+    EXPECT_EQ(other.status, 400);
+    EXPECT_NE(other.Text("detail").find("custom:first"), std::string::npos) << other.body;
+}
+
+// After an incident the operator wants what the configuration says, whatever that is.
+TEST(SchedulerApi, ASwitchOfTheStrategyIsForgotten) {
+    TestSchedulerOptions options;
+    options.node_config.engine.strategy = Strategy::kSticky;
+    TestScheduler scheduler(options);
+    scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": "random"})");
+    EXPECT_EQ(scheduler.Post("/api/v1/scheduler/strategy/reset").Text("strategy"), "random");
+    EXPECT_EQ(scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": null})").Text("strategy"),
+              "sticky");
+    EXPECT_EQ(scheduler.Put("/api/v1/scheduler/strategy", R"({})").status, 400);
+}
+
 TEST(SchedulerApi, StrategyIsSwitchedAtRunTime) {
     TestScheduler scheduler;
     EXPECT_EQ(scheduler.Get("/api/v1/scheduler/strategy").Text("strategy"), "least_tasks");

@@ -130,7 +130,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kSchemas
 "boolean"},"status":{"type":"string"}}})"},
     {"Queue",
      R"({"type":"object","properties":{"name":{"type":"string"},"paused":{"type":"boolean"},
-"waiting":{"type":"integer"},"working":{"type":"integer"},"finished":{"type":"integer"},
+"waiting":{"type":"integer"},"working":{"type":"integer"},"finished":{"type":"integer",
+"description":"Since this leader began; skipped ones do not count."},"finished_per_second":{"type":
+["number","null"],"description":"Over metrics.interval; null if there are too many queues to tell."},
 "oldest_wait_seconds":{"type":["number","null"]},"concurrency_max":{"type":["integer","null"]},
 "rate_limit":{"type":["object","null"]}}})"},
     {"QueueList", TAKT_LIST("Queue")},
@@ -149,7 +151,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kSchemas
      R"({"type":"object","properties":{"strategy":{"type":"string"},"available":{"type":"array",
 "items":{"type":"string"}}}})"},
     {"StrategyChoice",
-     R"({"type":"object","required":["strategy"],"properties":{"strategy":{"type":"string"}},
+     R"({"type":"object","required":["strategy"],"properties":{"strategy":{"type":["string",
+"null"],"description":"null: the configured one."}},
 "additionalProperties":false})"},
     {"ComingFire",
      R"({"type":"object","properties":{"at":{"type":"string","format":"date-time"},"task_id":{"type":

@@ -4,6 +4,7 @@
 
 #include "api/json_read.h"
 #include "api/task_json.h"
+#include "model/cron.h"
 #include "trace/trace_context.h"
 
 namespace takt::internal {
@@ -20,6 +21,11 @@ constexpr std::int64_t kRetriesMax = 10'000;
 constexpr std::int64_t kCountMax = 1'000'000;
 constexpr std::size_t kExcludedDatesMax = 1'000;
 constexpr Duration kShortest{1};
+constexpr Duration kIntervalMin{100};  // As FirePlan has it.
+
+constexpr std::string_view kStrategies =
+    "least_tasks, round_robin, weighted_round_robin, random, consistent_hash, least_connections, "
+    "capacity_based, sticky, resource_aware";
 
 // Carries a value that was read to where it belongs.
 template <typename T, typename Store>
@@ -107,38 +113,76 @@ Result<void> ReadTimeout(Draft& draft, const JsonView& value, std::string_view f
                 [&](Duration timeout) { draft.task->timeout = timeout; });
 }
 
+// The number of retries has two names; a caller who gives both must mean the same by them.
+Result<void> CheckRetries(const Draft& draft) {
+    if (!draft.retries_max || !draft.policy_retries_max ||
+        *draft.retries_max == *draft.policy_retries_max) {
+        return {};
+    }
+    return BadField("max_retry", "is " + std::to_string(*draft.retries_max) +
+                                     " but retry_policy.max_retries is " +
+                                     std::to_string(*draft.policy_retries_max) +
+                                     "; they are the same, give one of them");
+}
+
+Result<void> ReadMaxRetry(Draft& draft, const JsonView& value, std::string_view field) {
+    const auto count = ReadInteger(value, field, {0, kRetriesMax});
+    if (!count) return std::unexpected(count.error());
+    draft.retries_max = static_cast<std::uint32_t>(*count);
+    return CheckRetries(draft);
+}
+
+// The rest of the policy stays. One that then says nothing of its own is none.
+void ForgetMaxRetry(Draft& draft) {
+    if (!draft.options || !draft.options->retry || draft.policy_retries_max) return;
+    RetryPolicy& policy = *draft.options->retry;
+    policy.retries_max = draft.limits->retry_default.retries_max;
+    if (policy == draft.limits->retry_default) draft.options->retry.reset();
+}
+
+// What is left out stays as it is, or is the default in a new task; null is the default.
 Result<void> ReadRetryPolicy(Draft& draft, const JsonView& value, std::string_view field) {
     static constexpr std::array<std::string_view, 5> kNames = {
         "max_retries", "delay", "backoff_rate", "delay_max", "jitter"};
     if (value.kind() != JsonView::Kind::kObject) return BadField(field, "must be an object");
-    RetryPolicy policy = draft.limits->retry_default;
+    const RetryPolicy& standard = draft.limits->retry_default;
+    RetryPolicy policy = draft.opt().retry.value_or(standard);
     JsonView::Members members(value);
     while (members.Next()) {
         const std::string name = std::string(field) + "." + std::string(members.key());
         const JsonView given = members.value();
+        const auto keep = [&](auto& place, const auto& otherwise, auto read) -> Result<void> {
+            if (given.is_null()) {
+                place = otherwise;
+                return {};
+            }
+            return Keep(read(), [&](auto found) {
+                place = static_cast<std::remove_reference_t<decltype(place)>>(found);
+            });
+        };
+        const auto duration = [&] { return ReadDuration(given, name); };
         Result<void> kept;
         if (members.key() == kNames[0]) {
-            kept = Keep(ReadInteger(given, name, {0, kRetriesMax}), [&](std::int64_t count) {
-                policy.retries_max = static_cast<std::uint32_t>(count);
-            });
+            kept = keep(policy.retries_max, standard.retries_max,
+                        [&] { return ReadInteger(given, name, {0, kRetriesMax}); });
+            draft.policy_retries_max = policy.retries_max;
         } else if (members.key() == kNames[1]) {
-            kept = Keep(ReadDuration(given, name), [&](Duration delay) { policy.delay = delay; });
+            kept = keep(policy.delay, standard.delay, duration);
         } else if (members.key() == kNames[2]) {
-            kept = Keep(ReadNumber(given, name, {1, 100}),
-                        [&](double rate) { policy.backoff_rate = rate; });
+            kept = keep(policy.backoff_rate, standard.backoff_rate,
+                        [&] { return ReadNumber(given, name, {1, 100}); });
         } else if (members.key() == kNames[3]) {
-            kept =
-                Keep(ReadDuration(given, name), [&](Duration delay) { policy.delay_max = delay; });
+            kept = keep(policy.delay_max, standard.delay_max, duration);
         } else if (members.key() == kNames[4]) {
-            kept =
-                Keep(ReadNumber(given, name, {0, 1}), [&](double part) { policy.jitter = part; });
+            kept = keep(policy.jitter, standard.jitter,
+                        [&] { return ReadNumber(given, name, {0, 1}); });
         } else {
             return UnknownField(members.key(), kNames, std::string(field) + ".");
         }
         if (!kept) return kept;
     }
     draft.opt().retry = policy;
-    return {};
+    return CheckRetries(draft);
 }
 
 Result<void> ReadRate(Draft& draft, const JsonView& value, std::string_view field) {
@@ -146,7 +190,9 @@ Result<void> ReadRate(Draft& draft, const JsonView& value, std::string_view fiel
     if (value.kind() != JsonView::Kind::kObject) {
         return BadField(field, "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
     }
-    RateLimit rate{.per = Duration(1'000)};
+    // What is left out stays as it is, or is the default in a new task.
+    RateLimit rate = draft.opt().rate;
+    if (rate.count == 0) rate.per = Duration(1'000);
     JsonView::Members members(value);
     while (members.Next()) {
         const std::string name = std::string(field) + "." + std::string(members.key());
@@ -216,13 +262,40 @@ Result<void> ReadTraceState(Draft& draft, const JsonView& value, std::string_vie
 }
 
 Result<void> ReadCronText(Draft& draft, const JsonView& value, std::string_view field) {
-    // What is in it is judged when the whole task is known: the time zone belongs to it.
     std::string scratch;
     if (!value.is_string() || value.AsString(scratch).empty()) {
         return BadField(field, "must be a cron expression such as \"0 2 * * *\"");
     }
-    draft.recur().cron = Text(value.AsString(scratch));
+    // Whether it ever fires is judged when the whole task is known: the time zone belongs to it.
+    const std::string_view text = value.AsString(scratch);
+    if (const auto cron = Cron::Parse(text); !cron) {
+        return Fail(cron.error().code, cron.error().detail, std::string(field));
+    }
+    draft.recur().cron = Text(text);
+    draft.schedule_field = field;
     return {};
+}
+
+Result<void> ReadTaskStrategy(Draft& draft, const JsonView& value, std::string_view field) {
+    std::string scratch;
+    const std::string_view name = value.is_string() ? value.AsString(scratch) : std::string_view();
+    const auto built_in = ParseStrategy(name);
+    if (built_in && *built_in != Strategy::kCustom) {
+        draft.opt().strategy = *built_in;
+        draft.opt().strategy_name = Text();
+        return {};
+    }
+    std::string names(kStrategies);
+    for (const std::string& own : draft.limits->own_strategies) {
+        const std::string known = StrategyText(Strategy::kCustom, own);
+        if (name == known) {
+            draft.opt().strategy = Strategy::kCustom;
+            draft.opt().strategy_name = Text(own);
+            return {};
+        }
+        names += ", " + known;
+    }
+    return BadField(field, "must be one of " + names);
 }
 
 // For fields of one kind that differ only in where they go.
@@ -259,6 +332,18 @@ Result<void> ReadCronText(Draft& draft, const JsonView& value, std::string_view 
     [](Draft& draft) {                                                 \
         if (draft.options) draft.options->place = TaskOptions().place; \
     }
+#define TAKT_INTERVAL(place)                                             \
+    [](Draft& draft, const JsonView& value, std::string_view field) {    \
+        draft.schedule_field = field;                                    \
+        return Keep(ReadDuration(value, field, kIntervalMin),            \
+                    [&](Duration interval) { draft.place = interval; }); \
+    }
+#define TAKT_FORGET_SCHEDULE(place, field)                         \
+    [](Draft& draft) {                                             \
+        draft.schedule_field = field;                              \
+        if (draft.options && draft.options->recurrence)            \
+            draft.options->recurrence->place = Recurrence().place; \
+    }
 #define TAKT_FORGET_RECURRENCE(place)                              \
     [](Draft& draft) {                                             \
         if (draft.options && draft.options->recurrence)            \
@@ -275,15 +360,6 @@ constexpr std::string_view kPairsSchema =
 constexpr std::string_view kModes = "sequential, parallel, skip, replace";
 constexpr std::string_view kMisfires = "fire_once, fire_all, skip";
 constexpr std::string_view kDsts = "once, skip, twice";
-constexpr std::string_view kStrategies =
-    "least_tasks, round_robin, weighted_round_robin, random, consistent_hash, least_connections, "
-    "capacity_based, sticky, resource_aware";
-
-std::optional<Strategy> ParseBuiltIn(std::string_view name) {
-    const auto strategy = ParseStrategy(name);
-    return strategy == Strategy::kCustom ? std::nullopt : strategy;
-}
-
 const TaskField kFields[] = {
     {"id", "", Kind::kAny, R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$"})",
      "Chosen by the caller, which makes creation safe to repeat, or generated.", ReadId,
@@ -305,15 +381,22 @@ const TaskField kFields[] = {
      TAKT_CLEAR(task->timeout, Duration(0))},
     {"timeout", "timeout_seconds", Kind::kAny, kDurationSchema, "", ReadTimeout,
      TAKT_CLEAR(task->timeout, Duration(0))},
-    {"max_retry", "", Kind::kAny, kCount, "How many failed attempts are repeated.",
-     TAKT_COUNT(retries_max, 0, kRetriesMax), TAKT_FORGET(retry)},
+    {"max_retry", "", Kind::kAny, kCount, "How many failed attempts are repeated.", ReadMaxRetry,
+     ForgetMaxRetry},
     {"retry_policy", "", Kind::kAny,
      R"({"type":"object","properties":{"max_retries":{"type":"integer"},"delay":{"type":["string","number"]},"backoff_rate":{"type":"number","minimum":1},"delay_max":{"type":["string","number"]},"jitter":{"type":"number","minimum":0,"maximum":1}},"additionalProperties":false})",
-     "How failed attempts are repeated.", ReadRetryPolicy, TAKT_FORGET(retry)},
+     "How failed attempts are repeated. In a PATCH, what is left out of it stays.", ReadRetryPolicy,
+     TAKT_FORGET(retry)},
     {"load_balance_strategy", "", Kind::kAny,
-     R"({"enum":["least_tasks","least_loaded","round_robin","weighted_round_robin","weighted","random","consistent_hash","least_connections","capacity_based","sticky","resource_aware"]})",
-     "How its worker is chosen; the scheduler's strategy unless given.",
-     TAKT_NAMED(opt().strategy, ParseBuiltIn, kStrategies), TAKT_FORGET(strategy)},
+     R"({"anyOf":[{"enum":["least_tasks","least_loaded","least_load","round_robin","weighted_round_robin","weighted","random","consistent_hash","least_connections","capacity_based","sticky","resource_aware"]},{"type":"string","pattern":"^custom:."}]})",
+     "How its worker is chosen; the scheduler's strategy unless given. custom:NAME is one of the "
+     "embedding program's own.",
+     ReadTaskStrategy,
+     [](Draft& draft) {
+         if (!draft.options) return;
+         draft.options->strategy.reset();
+         draft.options->strategy_name = Text();
+     }},
     {"metadata", "", Kind::kAny, kPairsSchema, "Passed on to the worker.",
      TAKT_PAIRS(opt().metadata, kMetadataLimits), TAKT_FORGET(metadata)},
     {"labels", "", Kind::kAny, kPairsSchema, "A worker must carry all of them.",
@@ -321,9 +404,9 @@ const TaskField kFields[] = {
     {"executor", "", Kind::kAny, kText,
      "The only executor service or worker group that may run it.", TAKT_KEY(opt().executor),
      TAKT_FORGET(executor)},
-    {"unique_key", "", Kind::kAny, kText, "While an execution with this key lives, no second one.",
+    {"unique_key", "", Kind::kOnce, kText, "While an execution with this key lives, no second one.",
      TAKT_KEY(opt().unique_key), TAKT_FORGET(unique_key)},
-    {"unique_for", "", Kind::kAny, kDurationSchema, "How long unique_key holds.",
+    {"unique_for", "", Kind::kOnce, kDurationSchema, "How long unique_key holds.",
      TAKT_DURATION(opt().unique_for, kShortest), TAKT_FORGET(unique_for)},
     {"expires_after", "", Kind::kAny, kDurationSchema,
      "Dropped if not started this long after its time.",
@@ -336,7 +419,8 @@ const TaskField kFields[] = {
      TAKT_FORGET(concurrency_max)},
     {"rate_limit", "", Kind::kAny,
      R"({"type":"object","properties":{"count":{"type":"integer","minimum":1},"per":{"type":["string","number"]}},"required":["count"],"additionalProperties":false})",
-     "At most `count` starts in `per`.", ReadRate, TAKT_FORGET(rate)},
+     "At most `count` starts in `per`. In a PATCH, what is left out of it stays.", ReadRate,
+     TAKT_FORGET(rate)},
     {"traceparent", "", Kind::kOnce, kText,
      "W3C trace context of whoever submits it; the header of the request unless given.",
      ReadTraceParent, TAKT_FORGET(trace)},
@@ -348,18 +432,19 @@ const TaskField kFields[] = {
      TAKT_DURATION(opt().delay, Duration(0)), TAKT_FORGET(delay)},
     {"cron_expression", "", Kind::kRecurring, R"({"type":"string","examples":["0 2 * * MON-FRI"]})",
      "5 fields, 6 with seconds first, or @daily and friends.", ReadCronText,
-     TAKT_FORGET_RECURRENCE(cron)},
+     TAKT_FORGET_SCHEDULE(cron, "cron_expression")},
     {"cron", "cron_expression", Kind::kRecurring, kText, "", ReadCronText,
-     TAKT_FORGET_RECURRENCE(cron)},
+     TAKT_FORGET_SCHEDULE(cron, "cron")},
     {"interval", "", Kind::kRecurring, kDurationSchema, "Fixed rate: from fire to fire.",
-     TAKT_DURATION(recur().every, kShortest), TAKT_FORGET_RECURRENCE(every)},
-    {"every", "interval", Kind::kRecurring, kDurationSchema, "",
-     TAKT_DURATION(recur().every, kShortest), TAKT_FORGET_RECURRENCE(every)},
+     TAKT_INTERVAL(recur().every), TAKT_FORGET_SCHEDULE(every, "interval")},
+    {"every", "interval", Kind::kRecurring, kDurationSchema, "", TAKT_INTERVAL(recur().every),
+     TAKT_FORGET_SCHEDULE(every, "every")},
     {"interval_after_end", "", Kind::kRecurring, kDurationSchema,
-     "Fixed delay: from the end of a run to the next fire.",
-     TAKT_DURATION(recur().every_after_end, kShortest), TAKT_FORGET_RECURRENCE(every_after_end)},
+     "Fixed delay: from the end of a run to the next fire.", TAKT_INTERVAL(recur().every_after_end),
+     TAKT_FORGET_SCHEDULE(every_after_end, "interval_after_end")},
     {"every_after_end", "interval_after_end", Kind::kRecurring, kDurationSchema, "",
-     TAKT_DURATION(recur().every_after_end, kShortest), TAKT_FORGET_RECURRENCE(every_after_end)},
+     TAKT_INTERVAL(recur().every_after_end),
+     TAKT_FORGET_SCHEDULE(every_after_end, "every_after_end")},
     {"timezone", "", Kind::kRecurring, R"({"type":"string","examples":["Asia/Shanghai"]})",
      "IANA name; UTC unless given.", TAKT_KEY(recur().timezone), TAKT_FORGET_RECURRENCE(timezone)},
     {"dst", "", Kind::kRecurring, R"({"enum":["once","skip","twice"]})",
@@ -404,7 +489,7 @@ const TaskField kFields[] = {
      [](Draft& draft, const JsonView& value, std::string_view field) {
          return Keep(ReadBool(value, field), [&](bool truth) { draft.enabled = truth; });
      },
-     TAKT_CLEAR(enabled, std::nullopt)},
+     TAKT_CLEAR(enabled, true)},
     {"version", "", Kind::kReadOnly, kCount, "Rises with each change; the ETag."},
     {"created_at", "", Kind::kReadOnly, kTime, ""},
     {"updated_at", "", Kind::kReadOnly, kTime, ""},
@@ -419,6 +504,11 @@ static_assert(std::size(kFields) <= 64, "TaskDraft::seen has 64 bits");
 
 std::span<const TaskField> TaskFields() {
     return kFields;
+}
+
+std::string StrategyText(Strategy strategy, std::string_view own_name) {
+    if (strategy != Strategy::kCustom) return std::string(Name(strategy));
+    return std::string(kOwnStrategyPrefix) + std::string(own_name);
 }
 
 }  // namespace takt::internal

@@ -48,9 +48,8 @@ void WriteRetry(JsonWriter& json, const RetryPolicy& retry) {
 void WriteOptions(JsonWriter& json, const TaskOptions& options) {
     if (options.retry) WriteRetry(json, *options.retry);
     if (options.strategy) {
-        json.Field("load_balance_strategy", *options.strategy == Strategy::kCustom
-                                                ? options.strategy_name.view()
-                                                : Name(*options.strategy));
+        json.Field("load_balance_strategy",
+                   std::string_view(StrategyText(*options.strategy, options.strategy_name)));
     }
     if (!options.metadata.empty()) WritePairs(json, "metadata", options.metadata);
     if (!options.labels.empty()) WritePairs(json, "labels", options.labels);

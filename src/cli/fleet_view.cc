@@ -57,15 +57,19 @@ Table ExecutorTable(const boost::json::value& page) {
 }
 
 Table QueueTable(const boost::json::value& page) {
-    Table table({"QUEUE", "STATE", "WAITING", "WORKING", "OLDEST", "CONCURRENCY", "RATE"});
+    Table table({"QUEUE", "STATE", "WAITING", "WORKING", "FINISHED", "PER SECOND", "OLDEST",
+                 "CONCURRENCY", "RATE"});
     for (const auto* queue : ListMember(page, "items")) {
         const bool paused = Member(*queue, "paused") == "true";
         const std::string oldest = Member(*queue, "oldest_wait_seconds");
         const std::string most = Member(*queue, "concurrency_max");
+        const std::string speed = Member(*queue, "finished_per_second");
         const auto* rate = FindMember(*queue, "rate_limit");
         table.Add(
             {Member(*queue, "name"), paused ? Cell("paused", Colour::kYellow) : Cell("active"),
-             Member(*queue, "waiting"), Member(*queue, "working"),
+             Member(*queue, "waiting"), Member(*queue, "working"), Member(*queue, "finished"),
+             speed.empty() ? "-"
+                           : fmt::format("{:.1f}", NumberMember(*queue, "finished_per_second")),
              oldest.empty() ? "-"
                             : fmt::format("{:.1f}s", NumberMember(*queue, "oldest_wait_seconds")),
              most.empty() ? "-" : most,
@@ -126,6 +130,16 @@ std::string StatusText(const boost::json::value& status) {
     }
     if (!nodes.empty()) text += "\n" + nodes.Text();
     return text;
+}
+
+std::string StrategyText(const boost::json::value& strategy) {
+    std::string names;
+    for (const auto* name : ListMember(strategy, "available")) {
+        if (const auto* text = name->if_string()) {
+            names += (names.empty() ? "" : ", ") + Clean(std::string_view(*text));
+        }
+    }
+    return Fields({{"strategy", Member(strategy, "strategy")}, {"available", names}});
 }
 
 std::string MetricsText(const boost::json::value& metrics) {

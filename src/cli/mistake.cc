@@ -36,10 +36,14 @@ Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake) {
         const bool flag = word.starts_with('-');
         const std::vector<std::string> names = NamesOf(command, flag);
         const std::vector<std::string_view> candidates(names.begin(), names.end());
-        const std::string_view nearest =
-            Nearest(std::string_view(word).substr(0, word.find('=')), candidates);
+        const std::string_view name = std::string_view(word).substr(0, word.find('='));
+        const std::string_view nearest = Nearest(name, candidates);
         sentence = std::string("there is no ") + (flag ? "flag" : "command") + " '" + word + "'";
-        if (!nearest.empty()) sentence += "; did you mean '" + std::string(nearest) + "'?";
+        if (name == nearest) {
+            sentence = "the flag '" + std::string(nearest) + "' comes after the command";
+        } else if (!nearest.empty()) {
+            sentence += "; did you mean '" + std::string(nearest) + "'?";
+        }
     }
     std::string path;
     for (const CLI::App* at = &command; at; at = at->get_parent()) {

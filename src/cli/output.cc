@@ -172,6 +172,12 @@ std::string ShortTime(std::string_view time) {
     return out;
 }
 
+std::string ExactTime(std::string_view time) {
+    const std::string_view rest = time.size() > 19 ? time.substr(19, 4) : std::string_view();
+    const bool whole = !rest.starts_with('.') || rest == ".000";
+    return ShortTime(time) + std::string(whole ? "" : rest);
+}
+
 std::string TimeBetween(std::string_view from, std::string_view to) {
     const auto begin = ParseTime(from);
     const auto end = ParseTime(to);

@@ -63,6 +63,8 @@ std::vector<const boost::json::value*> ListMember(const boost::json::value& valu
 
 // "2026-11-15T03:46:17.648Z" as "2026-11-15 03:46:17"; "-" for nothing.
 std::string ShortTime(std::string_view time);
+// The same with milliseconds if it has some.
+std::string ExactTime(std::string_view time);
 // How long from one to the other; "-" unless both are there.
 std::string TimeBetween(std::string_view from, std::string_view to);
 

@@ -39,6 +39,10 @@ TEST(OutputTest, LongTextIsCutAtAWholeCharacter) {
 TEST(OutputTest, MissingTimesAndMembersAreShownAsNothing) {
     EXPECT_EQ(ShortTime(""), "-");
     EXPECT_EQ(ShortTime("2026-11-15T03:46:17.648Z"), "2026-11-15 03:46:17");
+    EXPECT_EQ(ExactTime("2026-11-15T03:46:17.648Z"), "2026-11-15 03:46:17.648");
+    EXPECT_EQ(ExactTime("2026-11-15T03:46:17.000Z"), "2026-11-15 03:46:17");
+    EXPECT_EQ(ExactTime("2026-11-15T03:46:17Z"), "2026-11-15 03:46:17");
+    EXPECT_EQ(ExactTime(""), "-");
     EXPECT_EQ(TimeBetween("2026-11-15T03:46:17.648Z", ""), "-");
     EXPECT_EQ(TimeBetween("2026-11-15T03:46:17.000Z", "2026-11-15T03:47:18.500Z"), "1m1s500ms");
     const auto value = ParseJson(R"({"worker_id": null, "attempt": 2, "result": {"a": 1}})");

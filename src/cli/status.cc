@@ -18,7 +18,10 @@ Result<int> Status(Client& client, const ClientOptions& options) {
     // Only a leader has them.
     const auto metrics = client.Get("/api/v1/metrics");
     if (!metrics) return std::unexpected(metrics.error());
-    std::printf("\n%s", MetricsText(metrics->value).c_str());
+    const auto strategy = client.Get("/api/v1/scheduler/strategy");
+    if (!strategy) return std::unexpected(strategy.error());
+    std::printf("\n%sstrategy    %s\n", MetricsText(metrics->value).c_str(),
+                Member(strategy->value, "strategy").c_str());
     return kOk;
 }
 

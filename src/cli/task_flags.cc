@@ -26,25 +26,13 @@ Result<std::string> ReadAll(std::istream& in, const std::string& name) {
     return text;
 }
 
-Result<std::string> ReadPayload(const std::string& given) {
+Result<std::string> PayloadText(const std::string& given) {
     if (given == "-") return ReadAll(std::cin, "standard input");
     if (!given.starts_with('@')) return given;
     std::ifstream file(given.substr(1), std::ios::binary);
     if (!file)
         return Fail(ErrorCode::kInvalid, "cannot read the payload's file " + given.substr(1));
     return ReadAll(file, given.substr(1));
-}
-
-Result<boost::json::value> PayloadOf(const TaskFlags& flags) {
-    auto payload = ReadPayload(flags.payload);
-    if (!payload) return std::unexpected(payload.error());
-    if (flags.text) return boost::json::value(*payload);
-    auto value = ParseJson(*payload, {.bytes_max = kPayloadBytesMax});
-    if (!value) {
-        return Fail(ErrorCode::kInvalid, "the payload is not JSON (" + value.error().detail +
-                                             "); say --text to send it as a string");
-    }
-    return value;
 }
 
 Result<std::pair<std::string, std::string>> Pair(const std::string& text, std::string_view flag) {
@@ -57,6 +45,18 @@ Result<std::pair<std::string, std::string>> Pair(const std::string& text, std::s
 }
 
 }  // namespace
+
+Result<boost::json::value> ReadPayload(const std::string& given, bool as_text) {
+    auto payload = PayloadText(given);
+    if (!payload) return std::unexpected(payload.error());
+    if (as_text) return boost::json::value(*payload);
+    auto value = ParseJson(*payload, {.bytes_max = kPayloadBytesMax});
+    if (!value) {
+        return Fail(ErrorCode::kInvalid, "the payload is not JSON (" + value.error().detail +
+                                             "); say --text to send it as a string");
+    }
+    return value;
+}
 
 void TaskFlags::Add(CLI::App& command, Purpose purpose) {
     const bool is_new = purpose == Purpose::kNew;
@@ -77,12 +77,14 @@ void TaskFlags::Add(CLI::App& command, Purpose purpose) {
     command.add_option("--executor", executor, "Group of workers or executor to run it");
     command.add_option("--label", labels, "NAME=VALUE that a worker must have; repeatable")
         ->type_name("NAME=VALUE");
-    command
-        .add_option(is_new ? "--field" : "--field,--set", fields,
-                    is_new ? "Any other field of POST /api/v1/tasks, value in JSON; repeatable"
-                           : "Any other field of PATCH /api/v1/tasks/{id}, value in JSON, null for "
-                             "its default; repeatable")
-        ->type_name("NAME=JSON");
+    AddFields(command, is_new ? "--field" : "--field,--set",
+              is_new ? "Any other field of POST /api/v1/tasks, value in JSON; repeatable"
+                     : "Any other field of PATCH /api/v1/tasks/{id}, value in JSON, null for its "
+                       "default; repeatable");
+}
+
+void TaskFlags::AddFields(CLI::App& command, const std::string& names, const std::string& help) {
+    command.add_option(names, fields, help)->type_name("NAME=JSON");
 }
 
 Result<boost::json::object> TaskFlags::ToJson() const {
@@ -103,7 +105,7 @@ Result<boost::json::object> TaskFlags::ToJson() const {
         task[field] = number ? std::move(*parsed) : boost::json::value(*value);
     }
     if (!payload.empty()) {
-        auto value = PayloadOf(*this);
+        auto value = ReadPayload(payload, text);
         if (!value) return std::unexpected(value.error());
         task["payload"] = std::move(*value);
     }

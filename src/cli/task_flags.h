@@ -10,6 +10,10 @@
 
 namespace takt::internal::cli {
 
+// A payload as given on the command line: JSON, @FILE, or - for standard input. kInvalid says what
+// is wrong with it.
+Result<boost::json::value> ReadPayload(const std::string& given, bool as_text);
+
 struct TaskFlags {
     std::string name, queue, priority, cron, every, timezone, retries, timeout, executor;
     std::string payload;  // As given, @FILE, or - for standard input.
@@ -21,6 +25,9 @@ struct TaskFlags {
     // where one is changed, a flag that is not given changes nothing.
     enum class Purpose : std::uint8_t { kNew, kChange };
     void Add(CLI::App& command, Purpose purpose);
+
+    // Only --field, with this help.
+    void AddFields(CLI::App& command, const std::string& names, const std::string& help);
 
     // What was given, as fields of POST and PATCH /api/v1/tasks. kInvalid says which flag is wrong.
     Result<boost::json::object> ToJson() const;

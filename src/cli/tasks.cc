@@ -18,9 +18,9 @@ struct TasksOptions {
     std::string name;
     std::string cursor;
     std::size_t limit = 100;
-    std::string cron, timezone, every;
     std::size_t count = 5;
     std::string payload;
+    bool text = false;
     bool force = false;
     bool wait = false;
     std::string type;
@@ -31,9 +31,12 @@ std::string ScheduleOf(const boost::json::value& task) {
     if (const std::string cron = Member(task, "cron_expression"); !cron.empty()) {
         return cron + " " + Member(task, "timezone");
     }
-    if (const std::string every = Member(task, "interval"); !every.empty()) return "every " + every;
-    if (const std::string after = Member(task, "interval_after_end"); !after.empty()) {
-        return after + " after its end";
+    for (const char* name : {"interval", "every"}) {
+        if (const std::string every = Member(task, name); !every.empty()) return "every " + every;
+    }
+    for (const char* name : {"interval_after_end", "every_after_end"}) {
+        const std::string after = Member(task, name);
+        if (!after.empty()) return after + " after its end";
     }
     return "once";
 }
@@ -123,39 +126,55 @@ Result<int> Update(Client& client, const TasksOptions& options) {
                 client.Call(HttpMethod::kPatch, path, std::move(body), {{"If-Match", version}}));
 }
 
-Result<int> Preview(Client& client, const TasksOptions& options) {
-    Result<ClientAnswer> answer;
-    if (!options.id.empty()) {
-        answer = client.Get(WithQuery(PathOf("tasks", options.id, "fires"),
-                                      {{"count", std::to_string(options.count)}}));
-    } else {
-        boost::json::object schedule;
-        if (!options.cron.empty()) schedule["cron_expression"] = options.cron;
-        if (!options.every.empty()) schedule["interval"] = options.every;
-        if (!options.timezone.empty()) schedule["timezone"] = options.timezone;
-        schedule["count"] = options.count;
-        std::string body;
-        AppendJson(body, schedule);
-        answer = client.Post("/api/v1/tasks/preview", std::move(body));
-    }
-    if (!answer) return std::unexpected(answer.error());
-    if (PrintedAsJson(options.client, *answer)) return kOk;
-    std::printf("%s\n", Member(answer->value, "description").c_str());
-    for (const auto* fire : ListMember(answer->value, "fires")) {
+void PrintFires(const boost::json::value& fires, const std::string& schedule) {
+    const std::string description = Member(fires, "description");
+    std::printf("%s\n", description.empty() ? schedule.c_str() : description.c_str());
+    for (const auto* fire : ListMember(fires, "fires")) {
         if (const auto* time = fire->if_string()) {
-            std::printf("  %s\n", ShortTime(std::string_view(*time)).c_str());
+            std::printf("  %s\n", ExactTime(std::string_view(*time)).c_str());
         }
     }
+}
+
+Result<int> PreviewTask(Client& client, const TasksOptions& options) {
+    const auto fires = client.Get(WithQuery(PathOf("tasks", options.id, "fires"),
+                                            {{"count", std::to_string(options.count)}}));
+    if (!fires) return std::unexpected(fires.error());
+    if (PrintedAsJson(options.client, *fires)) return kOk;
+    const auto task = client.Get(PathOf("tasks", options.id));
+    if (!task) return std::unexpected(task.error());
+    PrintFires(fires->value, ScheduleOf(task->value));
+    if (!ListMember(fires->value, "fires").empty()) return kOk;
+    const bool paused = Member(task->value, "enabled") == "false";
+    std::printf("  %s\n",
+                paused ? "it is paused and does not fire until it is resumed" : "it fires no more");
+    return kOk;
+}
+
+Result<int> Preview(Client& client, const TasksOptions& options) {
+    auto schedule = options.flags.ToJson();
+    if (!schedule) return std::unexpected(schedule.error());
+    if (!options.id.empty()) {
+        if (schedule->empty()) return PreviewTask(client, options);
+        return Fail(
+            ErrorCode::kInvalid,
+            "give a task or a schedule, not both: a task is shown with the schedule that it "
+            "has");
+    }
+    schedule->emplace("count", options.count);  // Unless a field says so.
+    std::string body;
+    AppendJson(body, *schedule);
+    const auto fires = client.Post("/api/v1/tasks/preview", std::move(body));
+    if (!fires) return std::unexpected(fires.error());
+    if (!PrintedAsJson(options.client, *fires)) PrintFires(fires->value, ScheduleOf(*schedule));
     return kOk;
 }
 
 Result<int> Trigger(Client& client, const TasksOptions& options) {
     boost::json::object body;
     if (!options.payload.empty()) {
-        auto payload = ParseJson(options.payload);
-        if (!payload) {
-            return Fail(ErrorCode::kInvalid, "the payload is not JSON: " + payload.error().detail);
-        }
+        auto payload = ReadPayload(options.payload, options.text);
+        if (!payload) return std::unexpected(payload.error());
         body["payload"] = std::move(*payload);
     }
     if (options.force) body["force"] = true;
@@ -215,16 +234,20 @@ void AddTasks(CLI::App& app, Context& context) {
     CLI::App* preview =
         tasks.Add({"preview", "When a task fires, or would with a schedule"}, Preview);
     preview->add_option("id", options.id, "Task; without it, --cron or --every");
-    preview->add_option("--cron", options.cron, "Cron expression");
-    preview->add_option("--every", options.every, "Interval");
-    preview->add_option("--timezone", options.timezone, "Of --cron [UTC]");
+    preview->add_option("--cron", options.flags.cron, "Cron expression");
+    preview->add_option("--every", options.flags.every, "Interval");
+    preview->add_option("--timezone", options.flags.timezone, "Of --cron [UTC]");
+    options.flags.AddFields(*preview, "--field",
+                            "Any other field of POST /api/v1/tasks/preview, value in JSON: dst, "
+                            "start_at, end_at, excluded_dates, interval_after_end; repeatable");
     preview->add_option("-c,--count", options.count, "How many fires")->capture_default_str();
     tasks.command().footer(
         "examples:\n"
         "  takt tasks\n"
         "  takt tasks pause nightly\n"
         "  takt tasks update nightly --cron '0 3 * * *' --timeout 10m\n"
-        "  takt tasks preview --cron '0 2 * * MON' --timezone Europe/Berlin\n");
+        "  takt tasks preview nightly --count 3\n"
+        "  takt tasks preview --cron '0 2 * * MON' --timezone Europe/Berlin --field dst=skip\n");
 }
 
 void AddTrigger(CLI::App& app, Context& context) {
@@ -232,14 +255,17 @@ void AddTrigger(CLI::App& app, Context& context) {
     CLI::App* trigger = app.add_subcommand("trigger", "Runs a recurring task now");
     options->client.Add(*trigger);
     trigger->add_option("id", options->id, "Task")->required();
-    trigger->add_option("payload,--payload", options->payload, "Another input, this once, in JSON");
+    trigger->add_option("payload,--payload", options->payload,
+                        "Another input, this once, in JSON; @FILE reads a file, - standard input");
+    trigger->add_flag("--text", options->text, "The payload is text, not JSON");
     trigger->add_flag("--force", options->force, "Also while its last run has not ended");
     trigger->add_flag("--wait", options->wait,
                       "Wait for its end; the exit code tells whether it succeeded");
     trigger->footer(
         "examples:\n"
         "  takt trigger nightly\n"
-        "  takt trigger nightly '{\"full\": true}' --wait\n");
+        "  takt trigger nightly '{\"full\": true}' --wait\n"
+        "  takt trigger nightly @full.json\n");
     trigger->callback([options, &context] {
         context.exit =
             WithClient(options->client, [&](Client& client) { return Trigger(client, *options); });

@@ -17,9 +17,14 @@ constexpr std::size_t kSmallBodyBytesMax = 64 << 10;
 constexpr PairLimits kLabelLimits = {32, 64, 256};
 constexpr std::string_view kLinkLabel = "takt.link";
 
-std::unexpected<Error> Inside(std::string_view prefix, Error error) {
-    error.field = std::string(prefix) + error.field;
-    error.detail = std::string(prefix) + error.detail;
+// What is wrong with an entry of a list. Most of what is said begins with the field; the rest, such
+// as the column of a cron expression, is said of it.
+std::unexpected<Error> Inside(std::string_view entry, Error error) {
+    const std::string field = error.field;
+    error.field = std::string(entry) + (field.empty() ? "" : "." + field);
+    error.detail = error.detail.starts_with(field + " ")
+                       ? error.field + error.detail.substr(field.size())
+                       : error.field + ": " + error.detail;
     return std::unexpected(std::move(error));
 }
 
@@ -76,14 +81,14 @@ class TaskEntry {
 
     Result<void> Read(const JsonView& value) {
         if (value.kind() != JsonView::Kind::kObject) {
-            return BadField("task", "must be a JSON object");
+            return BadField("", "must be a JSON object");
         }
         std::string other;  // A field beside the names.
         auto text = Renamed(value, other);
         if (!text) return std::unexpected(text.error());
         auto request =
             ReadTask(JsonView(*text), rules_.task_limits, rules_.texts, {.now = rules_.now});
-        if (!request) return std::unexpected(request.error());
+        if (!request) return std::unexpected(NamedBack(value, std::move(request.error())));
         Task& task = *request->task;
         registration_.worker.types.push_back(task.type);
         if (!task.recurring()) {
@@ -119,6 +124,18 @@ class TaskEntry {
         return text + '}';
     }
 
+    // The name is blamed as the registration calls it.
+    static Error NamedBack(const JsonView& value, Error error) {
+        JsonView::Members members(value);
+        while (members.Next()) {
+            if (members.key() == "name") return error;
+        }
+        if (error.field != "name") return error;
+        error.field = "task_name";
+        if (error.detail.starts_with("name ")) error.detail = "task_" + error.detail;
+        return error;
+    }
+
     Registration& registration_;
     const RegistrationRules& rules_;
 };
@@ -130,9 +147,9 @@ Result<void> ReadTasks(const JsonView& value, Registration& registration,
     JsonView::Elements elements(value);
     while (elements.Next()) {
         if (count == kTasksMax) return BadField("tasks", "are too many; 1000 at most");
-        const std::string prefix = "tasks[" + std::to_string(count++) + "].";
+        const std::string entry = "tasks[" + std::to_string(count++) + "]";
         auto read = TaskEntry(registration, rules).Read(elements.value());
-        if (!read) return Inside(prefix, std::move(read.error()));
+        if (!read) return Inside(entry, std::move(read.error()));
     }
     auto& types = registration.worker.types;
     std::ranges::sort(types);

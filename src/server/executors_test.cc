@@ -78,9 +78,11 @@ TEST_F(ExecutorsTest, ABadRegistrationIsRefusedByFieldAndLeavesNothing) {
         {Registration(R"(,"wieght":1)"), "wieght"},
         {Registration(R"(,"labels":[])"), "labels"},
         {Registration(R"(,"tasks":{})"), "tasks"},
-        {Registration(R"(,"tasks":[7])"), "tasks[0].task"},
-        {Registration(R"(,"tasks":[{"cron":"0 0 2 * * *"}])"), "tasks[0].name"},
-        {Registration(R"(,"tasks":[{"task_name":"a","cron":"61 * * * *"}])"),
+        {Registration(R"(,"tasks":[7])"), "tasks[0]"},
+        {Registration(R"(,"tasks":[{"cron":"0 0 2 * * *"}])"), "tasks[0].task_name"},
+        {Registration(R"(,"tasks":[{"name":""}])"), "tasks[0].name"},
+        {Registration(R"(,"tasks":[{"task_name":"a","cron":"61 * * * *"}])"), "tasks[0].cron"},
+        {Registration(R"(,"tasks":[{"task_name":"a","cron_expression":"61 * * * *"}])"),
          "tasks[0].cron_expression"},
         {Registration(R"(,"tasks":[{"task_name":"a"},{"task_name":"b","timeout":3}])"),
          "tasks[1].timeout"},
@@ -110,6 +112,26 @@ TEST_F(ExecutorsTest, ABadRegistrationIsRefusedByFieldAndLeavesNothing) {
     }
     EXPECT_EQ(Get("/api/v1/executors").body, R"({"items":[],"next_cursor":null})");
     EXPECT_EQ(Get("/api/v1/tasks").body, R"({"items":[],"next_cursor":null})");
+}
+
+// Whoever reads the log of a service that cannot register finds the fault in one sentence.
+TEST_F(ExecutorsTest, WhatIsWrongWithATaskOfARegistrationReadsAsASentence) {
+    const std::pair<std::string, std::string> cases[] = {
+        {R"({"task_name":"b","cron":"61 * * * *"})", "tasks[1].cron: column 1 (minute): "},
+        {R"({"task_name":"b","cron":"@daily","timezone":"Mars/Base"})",
+         "tasks[1].timezone: there is no time zone "},
+        {R"({"task_name":"b","cron":"@daily","timeout":0})", "tasks[1].timeout must be "},
+        {R"({"task_name":"b","cron":"@daily","tiemout":5})",
+         "tasks[1].tiemout: there is no field 'tiemout'; did you mean"},
+        {R"({"cron":"@daily"})", "tasks[1].task_name is missing"},
+        {R"(7)", "tasks[1] must be a JSON object"},
+    };
+    for (const auto& [task, says] : cases) {
+        const HttpAnswer answer =
+            Register(Registration(R"(,"tasks":[{"task_name":"a"},)" + task + "]"));
+        EXPECT_EQ(answer.status, 400) << answer.body;
+        EXPECT_TRUE(Field(answer, "detail").starts_with(says)) << answer.body;
+    }
 }
 
 // A service starts: its task is there under an id that people can read, and follows its changes.

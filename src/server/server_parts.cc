@@ -55,6 +55,12 @@ void LogAccess(const HttpAccess& access) {
          {"request_id", access.request_id}});
 }
 
+std::vector<std::string> OwnStrategies(const EngineConfig& config) {
+    std::vector<std::string> names;
+    for (const auto& [name, make] : config.balancers) names.push_back(name);
+    return names;
+}
+
 TracePolicy TracePolicyOf(const Config& config) {
     return {.enabled = config.tracing.enabled, .sample_ratio = config.tracing.sample_ratio};
 }
@@ -285,7 +291,8 @@ void Server::Parts::MakeApi() {
          .config = {.version = kVersion,
                     .access = {.loopback_only = loopback(), .insecure = config.server.insecure},
                     .prometheus = config.metrics.enabled,
-                    .task_limits = {.retry_default = config.engine.retry},
+                    .task_limits = {.retry_default = config.engine.retry,
+                                    .own_strategies = OwnStrategies(config.engine)},
                     .tracing = TracePolicyOf(config),
                     .body_bytes_max = config.server.body_bytes_max,
                     .bulk_bytes_max = config.server.bulk_bytes_max},

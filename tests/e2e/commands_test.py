@@ -25,6 +25,8 @@ class Commands(TaktTest):
         self.assertIn("leader", self.takt("status"))
         self.assertIn("online", self.takt("workers"))
         self.assertIn("default", self.takt("queues"))
+        self.assertIn("PER SECOND", self.takt("queues"))
+        self.assertGreater(self.takt_json("queues", "get", "default")["finished_per_second"], 0)
         self.assertIn("it is finished", self.takt("explain", "hello"))
         self.assertIn("executions", self.takt("top"))
 
@@ -94,6 +96,50 @@ class Commands(TaktTest):
         self.assertIn("there is no", self.refused(3, "tasks", "get", "every-second"))
         self.assertIn("2", self.takt("tasks", "preview", "--cron", "0 2 * * *", "--count", "2"))
         self.assertTrue(self.refused(2, "tasks", "preview", "--cron", "61 * * * *"))
+
+    def test_a_preview_says_all_there_is_to_say_of_a_schedule(self):
+        # Somebody plans a job, and later asks when it runs.
+        self.assertEqual(self.takt("tasks", "preview", "--every", "90s", "-c", "1", "--field",
+                                   'start_at="2099-01-01T00:00:00.250Z"').splitlines(),
+                         ["every 90s", "  2099-01-01 00:00:00.250"])
+        lines = self.takt("tasks", "preview", "--cron", "0 0 25 12 *", "-c", "1", "--field",
+                          'after="2098-12-01T00:00:00Z"', "--field",
+                          'excluded_dates=["2098-12-25"]').splitlines()
+        self.assertEqual(lines[1:], ["  2099-12-25 00:00:00"])
+        self.takt("submit", "echo", "--every", "1h", "--id", "hourly")
+        shown = self.takt("tasks", "preview", "hourly").splitlines()
+        self.assertEqual((shown[0], len(shown)), ("every 1h", 6))
+        self.takt("tasks", "pause", "hourly")
+        self.assertIn("it is paused", self.takt("tasks", "preview", "hourly"))
+        for flags in [("--cron", "*/0 * * * *"), ("--every", "1s"), ("--timezone", "UTC"),
+                      ("--field", "dst=skip")]:
+            self.assertIn("not both", self.refused(2, "tasks", "preview", "hourly", *flags))
+        self.assertIn("dst", self.refused(2, "tasks", "preview", "--cron", "@daily", "--field",
+                                          "dst=never"))
+
+    def test_a_trigger_takes_its_payload_as_a_submit_does(self):
+        # The input of a single run is in a file, or comes from another program.
+        file = pathlib.Path(self.folder) / "full.json"
+        file.write_text('{"full": true}')
+        self.takt("submit", "echo", "1", "--every", "1h", "--id", "hourly")
+        for given, stdin, result in [([f"@{file}"], "", {"full": True}), (["-"], "[7]", [7]),
+                                     (["plain words", "--text"], "", "plain words")]:
+            row = self.takt_json("trigger", "hourly", *given, "--wait", stdin=stdin)
+            self.assertEqual(row["result"], result)
+        self.assertIn("--text", self.refused(2, "trigger", "hourly", "plain words"))
+        self.assertIn("cannot read", self.refused(2, "trigger", "hourly", "@/nowhere.json"))
+
+    def test_the_strategy_is_switched_and_switched_back(self):
+        # An operator tries another way to spread the work.
+        self.assertIn("least_tasks", self.takt("status"))
+        self.assertIn("resource_aware", self.takt("strategy"))
+        self.assertEqual(self.takt_json("strategy", "set", "weighted")["strategy"],
+                         "weighted_round_robin")
+        self.assertEqual(self.takt_json("strategy", "reset")["strategy"], "weighted_round_robin")
+        self.assertIn("weighted_round_robin", self.takt("strategy", "get").splitlines()[0])
+        self.assertIn("weighted_round_robin", self.takt("status"))
+        self.assertEqual(self.takt_json("strategy", "unset")["strategy"], "least_tasks")
+        self.assertIn("strategy", self.refused(2, "strategy", "set", "best"))
 
     def test_a_recurring_task_is_changed_where_it_is_wrong_and_nowhere_else(self):
         # A nightly job needs more time, another input, and in the end another schedule.
@@ -235,8 +281,8 @@ class Commands(TaktTest):
     def test_every_command_explains_itself_and_completes(self):
         # Somebody explores the program.
         words = ["serve", "worker", "submit", "get", "list", "cancel", "retry", "trigger", "tasks",
-                 "workers", "executors", "queues", "alerts", "stats", "status", "explain", "logs", "top",
-                 "token", "bench", "completion"]
+                 "workers", "executors", "queues", "strategy", "alerts", "stats", "status", "explain",
+                 "logs", "top", "token", "bench", "completion"]
         shown = self.takt("--help")
         for word in words:
             self.assertIn(word, shown)
@@ -245,6 +291,7 @@ class Commands(TaktTest):
         self.assertIn("--priority", script)
         self.assertIn("'executors status') words='", script)
         self.assertIn("'tasks update') words='", script)
+        self.assertIn("strategy) words='get set unset reset", script)
         self.assertTrue(self.takt("completion", "zsh").endswith(script))
 
     def test_bench_measures_with_processes_of_its_own(self):

@@ -75,6 +75,8 @@ class Refusal(TaktTest):
         # A typing error must not be taken for a setting.
         self.assertIn("did you mean '--store'?", self.refused_sentence(USAGE, "serve", "--stor=x"))
         self.assertIn("did you mean 'submit'?", self.refused_sentence(USAGE, "submitt"))
+        early = self.refused_sentence(USAGE, "--server", "http://127.0.0.1:1", "status")
+        self.assertIn("the flag '--server' comes after the command", early)
         self.assertIn("--server", self.refused_sentence(USAGE, "tasks", "pause", "x", "--serverr=x"))
         self.assertTrue(self.refused_sentence(USAGE))
         self.assertTrue(self.refused_sentence(USAGE, "submit"))
