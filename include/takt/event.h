@@ -27,6 +27,9 @@ enum class EventType : std::uint8_t {
     kWorkerOffline,  // Not heard of for too long.
     kLeaderChanged,
     kAlert,
+    kTaskChanged,   // A recurring task was made, changed, paused or resumed; `detail` says which.
+    kTaskDeleted,   // A recurring task.
+    kQueueChanged,  // Its limits, or paused or resumed; `detail` is its name.
 };
 
 // "task.completed" and so on.

@@ -70,14 +70,16 @@ struct Task {
     // Who may run it.
     std::map<std::string, std::string> labels = {};  // A worker must carry all of them.
     std::string executor = {};  // The only worker group or executor that may run it; empty is any.
-    std::string load_balance_strategy = {};  // A built-in one; empty: the scheduler's.
+    std::string load_balance_strategy = {};  // A name of strategy.h; empty: the scheduler's.
 
     RetryPolicy retry = {};
     Duration timeout{0};        // Of one attempt; 0 is the scheduler's default.
     Duration expires_after{0};  // Dropped if not started this long after its time; 0 is never.
 
-    std::string unique_key = {};        // While an execution with this key lives, no second one;
-    Duration unique_for{0};             // also after its end, this long from its creation.
+    // For tasks that run once.
+    std::string unique_key = {};  // While an execution with this key lives, no second one;
+    Duration unique_for{0};       // also after its end, this long from its creation.
+
     std::string concurrency_key = {};   // Executions that share the key share concurrency_max.
     std::uint32_t concurrency_max = 0;  // At most so many at once; 0 is no limit.
     RateLimit rate_limit = {};
@@ -124,7 +126,7 @@ struct TaskRecord : Task {
     std::optional<Time> next_fire_at;  // None while it is paused, or when no fire is left.
     std::optional<Time> last_fire_at;
     std::uint64_t fires = 0;   // Fires made so far.
-    std::uint64_t missed = 0;  // Due times that the misfire policy dropped.
+    std::uint64_t missed = 0;  // Due times that the misfire policy or a pause dropped.
 };
 
 // Which recurring tasks to list.

@@ -22,10 +22,9 @@ void CarryTrace(const CallerTrace& trace, Task& task) {
     task.options = std::move(options);
 }
 
-Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options) {
+Result<TaskRequest> ReadTaskBody(Call& call, const ReadTaskOptions& options) {
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
     if (!object) return std::unexpected(object.error());
-    options.now = ReadClocks().wall;
     auto request =
         ReadTask(*object, call.services().config.task_limits, call.services().texts, options);
     const HttpHeaders& headers = call.request().headers;

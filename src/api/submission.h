@@ -10,7 +10,7 @@
 namespace takt::internal {
 
 // The task in the body. On the server's thread.
-Result<TaskRequest> ReadTaskBody(Call& call, ReadTaskOptions options);
+Result<TaskRequest> ReadTaskBody(Call& call, const ReadTaskOptions& options);
 
 // Gives a one-off task the trace that the request's headers name, unless it names one itself.
 struct CallerTrace {

@@ -1,4 +1,5 @@
 // Tasks: pause, resume, trigger, and when they fire next.
+#include <algorithm>
 #include <array>
 
 #include "api/execution_json.h"
@@ -73,16 +74,21 @@ void TriggerTask(Call call) {
     });
 }
 
-std::vector<Time> NextFires(const FirePlan& plan, Time after, std::size_t count) {
+// The first due time and those that follow it, at most `count`.
+std::vector<Time> FiresFrom(const FirePlan& plan, std::optional<Time> first, std::uint64_t count) {
     std::vector<Time> fires;
-    while (fires.size() < count) {
-        const auto next = plan.Next(fires.empty() ? after : fires.back());
-        if (!next) break;
+    for (auto next = first; next && fires.size() < count; next = plan.Next(fires.back())) {
         fires.push_back(*next);
         // What follows depends on how long the run takes.
         if (plan.after_end()) break;
     }
     return fires;
+}
+
+// How many fires are left of `count`, if the task fires only so often.
+std::uint64_t FiresLeft(const Recurrence& recurrence, std::uint64_t fires, std::uint64_t count) {
+    if (recurrence.fires_max == 0) return count;
+    return std::min(count, recurrence.fires_max - std::min(recurrence.fires_max, fires));
 }
 
 void WriteFires(JsonWriter& json, const std::vector<Time>& fires) {
@@ -113,14 +119,8 @@ void GetFires(Call call) {
         const auto plan = FirePlan::Make(recurrence, row->task->created_at);
         // The stored next time is the truth for the first one; the plan goes on from there.
         if (plan && !row->state.paused && row->state.next_at != Time{}) {
-            fires = NextFires(*plan, row->state.next_at, count - 1);
-            if (plan->after_end()) fires.clear();
-            fires.insert(fires.begin(), row->state.next_at);
-        }
-        if (recurrence.fires_max > 0) {
-            const std::uint64_t left =
-                recurrence.fires_max - std::min(recurrence.fires_max, row->state.fires);
-            if (fires.size() > left) fires.resize(left);
+            fires = FiresFrom(*plan, row->state.next_at,
+                              FiresLeft(recurrence, row->state.fires, count));
         }
         std::string body;
         JsonWriter json(body);
@@ -166,13 +166,18 @@ Result<PreviewRequest> ReadPreview(Call& call) {
 void Preview(Call call) {
     const auto preview = ReadPreview(call);
     if (!preview) return call.RefuseRequest(preview.error());
-    const auto plan = FirePlan::Make(preview->recurrence, preview->after);
+    const Recurrence& recurrence = preview->recurrence;
+    const auto plan = FirePlan::Make(recurrence, preview->after);
     if (!plan) return call.RefuseRequest(plan.error());
+    if (auto fires = plan->CheckFires(preview->after); !fires) {
+        return call.RefuseRequest(fires.error());
+    }
     std::string body;
     JsonWriter json(body);
     json.BeginObject();
-    WriteDescription(json, preview->recurrence);
-    WriteFires(json, NextFires(*plan, preview->after, preview->count));
+    WriteDescription(json, recurrence);
+    WriteFires(json, FiresFrom(*plan, plan->First(preview->after),
+                               FiresLeft(recurrence, 0, preview->count)));
     json.EndObject();
     call.Json(200, std::move(body));
 }

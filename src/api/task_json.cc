@@ -80,9 +80,24 @@ bool HasSchedule(const TaskDraft& draft) {
            recurrence.every_after_end > Duration(0);
 }
 
+// What a recurring task has instead of a field that it cannot have.
+std::string_view InsteadOf(std::string_view once) {
+    if (once.starts_with("unique")) return "execution_mode keeps runs of a recurring task apart";
+    if (once.starts_with("trace")) return "each run of a recurring task is a trace of its own";
+    return "a recurring task has start_at";
+}
+
+// A schedule is blamed under the name that the caller gave it.
+Error Blame(const TaskDraft& draft, Error error) {
+    const bool schedule = error.field == "cron_expression" || error.field == "interval" ||
+                          error.field == "interval_after_end";
+    if (schedule && !draft.schedule_field.empty()) error.field = draft.schedule_field;
+    return error;
+}
+
 Result<void> CheckRecurring(const TaskDraft& draft, Time now) {
     if (const std::string_view once = FirstSeen(draft, TaskField::Kind::kOnce); !once.empty()) {
-        return BadField(once, "is for one-off tasks; a recurring task has start_at");
+        return BadField(once, "is for one-off tasks; " + std::string(InsteadOf(once)));
     }
     const Recurrence& recurrence = *draft.options->recurrence;
     // The zone is looked for first, so that a misspelt one is not blamed on the expression.
@@ -90,7 +105,10 @@ Result<void> CheckRecurring(const TaskDraft& draft, Time now) {
         return Fail(zone.error().code, zone.error().detail, "timezone");
     }
     auto plan = FirePlan::Make(recurrence, now);
-    if (!plan) return std::unexpected(std::move(plan.error()));
+    if (!plan) return std::unexpected(Blame(draft, std::move(plan.error())));
+    if (now == Time{}) return {};
+    auto fires = plan->CheckFires(now);
+    if (!fires) return std::unexpected(Blame(draft, std::move(fires.error())));
     return {};
 }
 
@@ -178,6 +196,9 @@ Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, T
     while (members.Next()) {
         auto read = ReadField(draft, members.key(), members.value(), options.accept_read_only);
         if (!read) return std::unexpected(std::move(read.error()));
+    }
+    if (options.base && options.base->recurring() && !HasSchedule(draft)) {
+        return BadField(draft.schedule_field, "cannot be taken away; delete the task instead");
     }
     if (auto fits = CheckTogether(draft, options.now); !fits) {
         return std::unexpected(std::move(fits.error()));

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/json_view.h"
 #include "base/error.h"
@@ -26,9 +27,14 @@ namespace takt::internal {
 struct TaskLimits {
     std::size_t payload_bytes_max = 1 << 20;
     RetryPolicy retry_default;  // What a task that only says max_retry gets beside it.
+    std::vector<std::string> own_strategies = {};  // Of the embedding program, by name.
 };
 
 constexpr std::size_t kTaskNameBytesMax = 200;
+
+// A strategy of the embedding program's own is "custom:its-name".
+constexpr std::string_view kOwnStrategyPrefix = "custom:";
+std::string StrategyText(Strategy strategy, std::string_view own_name);
 
 // Keeps one copy of the names that tasks share: a million tasks of a dozen types hold a dozen
 // texts. Forgets when another name needs the place, so strangers cannot fill it. Not for concurrent
@@ -46,8 +52,10 @@ struct TaskDraft {
     NewTaskPtr task;
     std::unique_ptr<TaskOptions> options;  // Null while all are defaults.
     std::optional<bool> enabled;
-    std::optional<std::uint32_t> retries_max;
-    std::bitset<64> seen;  // By the number of the field.
+    std::optional<std::uint32_t> retries_max;         // As max_retry says.
+    std::optional<std::uint32_t> policy_retries_max;  // As retry_policy says.
+    std::string_view schedule_field;  // Under which name a schedule was given or taken away last.
+    std::bitset<64> seen;             // By the number of the field.
     const TaskLimits* limits = nullptr;
     TextPool* pool = nullptr;
 
@@ -75,7 +83,9 @@ std::span<const TaskField> TaskFields();
 struct ReadTaskOptions {
     const Task* base = nullptr;  // What to change; else a new task.
     bool accept_read_only = false;
-    Time now{};  // A recurring task that would never fire after it is refused.
+    // A recurring task that would never fire if it were made now is refused; 0: the engine decides,
+    // which knows whether the task exists and since when.
+    Time now{};
 };
 
 struct TaskRequest {

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 const Time kNow = *ParseTime("2026-11-15T02:00:00Z");
 
 Result<TaskRequest> Read(std::string_view text, ReadTaskOptions options = {}) {
-    static const TaskLimits limits{.payload_bytes_max = 1000};
+    static const TaskLimits limits{.payload_bytes_max = 1000, .own_strategies = {"mine"}};
     static TextPool pool;
     const auto object = ReadObject(text, 1 << 20);
     if (!object) return std::unexpected(object.error());
@@ -91,10 +91,16 @@ TEST(TaskJson, BadFieldsAreRefusedByName) {
         {R"({"name": "x", "cron_expression": 5})", "cron_expression"},
         {R"({"name": "x", "cron_expression": "*/0 * * * *"})", "cron_expression", "column"},
         {R"({"name": "x", "cron_expression": "60 * * * *"})", "cron_expression", "column"},
+        {R"({"name": "x", "cron": "60 * * * *"})", "cron", "column"},
+        {R"({"name": "x", "cron": "0 0 1 1 *", "end_at": "2026-11-16T00:00:00Z"})", "end_at"},
+        {R"({"name": "x", "cron": "0 0 1 12 *", "excluded_dates": ["2026-12-01"],
+             "end_at": "2027-01-01T00:00:00Z"})",
+         "end_at"},
         {R"({"name": "x", "cron_expression": "5-1 * * * *"})", "cron_expression"},
         {R"({"name": "x", "cron_expression": "0 0 30 2 *"})", "cron_expression"},
         {R"({"name": "x", "cron_expression": "0 0 0 1 1 * 2020"})", "cron_expression"},
-        {R"({"name": "x", "cron": "@daily", "interval": "1h"})", "cron_expression"},
+        {R"({"name": "x", "cron": "@daily", "interval": "1h"})", "interval", "exactly one"},
+        {R"({"name": "x", "every": "1h", "cron": "@daily"})", "cron", "exactly one"},
         {R"({"name": "x", "cron": "@daily", "cron_expression": "@daily"})", "cron_expression"},
         {R"({"name": "x", "cron": "@daily", "timezone": "Mars/Base"})", "timezone"},
         {R"({"name": "x", "cron": "@daily", "dst": "maybe"})", "dst"},
@@ -103,8 +109,17 @@ TEST(TaskJson, BadFieldsAreRefusedByName) {
         {R"({"name": "x", "cron": "@daily", "enabled": "yes"})", "enabled"},
         {R"({"name": "x", "cron": "@daily", "excluded_dates": ["2026-02-30"]})",
          "excluded_dates[0]"},
-        {R"({"name": "x", "interval": 0})", "interval"},
-        {R"({"name": "x", "interval": "1ms"})", "interval"},
+        {R"({"name": "x", "cron": "@daily", "unique_key": "k"})", "unique_key", "execution_mode"},
+        {R"({"name": "x", "unique_for": "1h", "unique_key": "k", "every": "1m"})", "unique_key"},
+        {R"({"name": "x", "interval": 0})", "interval", "from 100ms"},
+        {R"({"name": "x", "interval": "1ms"})", "interval", "from 100ms"},
+        {R"({"name": "x", "every_after_end": "99ms"})", "every_after_end", "from 100ms"},
+        {R"({"name": "x", "max_retry": 3, "retry_policy": {"max_retries": 5}})", "max_retry",
+         "retry_policy.max_retries is 5"},
+        {R"({"name": "x", "retry_policy": {"max_retries": 5}, "max_retry": 3})", "max_retry"},
+        {R"({"name": "x", "load_balance_strategy": "custom:unheard-of"})", "load_balance_strategy",
+         "custom:mine"},
+        {R"({"name": "x", "load_balance_strategy": "mine"})", "load_balance_strategy"},
         {R"({"name": "x", "interval": "1h", "end_at": "2020-01-01T00:00:00Z"})", "end_at"},
         {"{\"name\": \"x\xff\"}", ""},
         {R"({"name": "x)", ""},
@@ -136,7 +151,7 @@ TEST(TaskJson, WhatIsTooLargeOrTooDeepIsRefused) {
     for (int i = 0; i < 65; ++i) many += (i ? ",\"k" : "\"k") + std::to_string(i) + "\": \"\"";
     EXPECT_EQ(Read(many + "}}").error().field, "metadata");
     const std::string cron = R"({"name": "x", "cron": ")" + std::string(100'000, '*') + "\"}";
-    EXPECT_EQ(Read(cron).error().field, "cron_expression");
+    EXPECT_EQ(Read(cron).error().field, "cron");
     const std::string unknown = "{\"" + std::string(100'000, 'u') + "\": 1}";
     EXPECT_LT(Read(unknown).error().detail.size(), 200u);
 }
@@ -157,10 +172,10 @@ TEST(TaskJson, PlainTaskTakesTheDefaultsAndNoRoom) {
 TEST(TaskJson, EveryFieldFindsItsPlace) {
     const auto read = Read(R"({"id": "t1", "name": "n\u00e9\ud83d\ude00", "type": "ty",
         "queue": "q", "priority": "urgent", "parameters": [1], "timeout": "1m30s",
-        "retry_policy": {"max_retries": 2, "delay": 1.5, "backoff_rate": 3, "delay_max": "1m",
+        "retry_policy": {"max_retries": 7, "delay": 1.5, "backoff_rate": 3, "delay_max": "1m",
         "jitter": 0}, "max_retry": 7, "load_balance_strategy": "sticky",
         "metadata": {"b": "2", "a": "1"}, "labels": {"gpu": "yes"}, "executor": "ex",
-        "unique_key": "u", "unique_for": "1h", "expires_after": 60, "concurrency_key": "c",
+        "expires_after": 60, "concurrency_key": "c",
         "concurrency_max": 4, "rate_limit": {"count": 5, "per": 2}, "cron_expression": "0 2 * * *",
         "timezone": "Asia/Shanghai", "dst": "twice", "start_at": "2027-01-01T00:00:00Z",
         "end_at": "2028-01-01T00:00:00+08:00", "fires_max": 9, "jitter": "5s",
@@ -195,6 +210,111 @@ TEST(TaskJson, EveryFieldFindsItsPlace) {
     const auto again = Read(written, {.accept_read_only = true});
     ASSERT_TRUE(again) << again.error().detail << written;
     EXPECT_TRUE(SameRequest(*read->task, *again->task)) << written;
+}
+
+// A task as it was made, and what a PATCH makes of it.
+class TaskJsonChange : public ::testing::Test {
+  protected:
+    void Make(std::string_view text) {
+        const auto made = Read(text);
+        ASSERT_TRUE(made) << made.error().detail;
+        task_ = made->task;
+    }
+    Result<TaskRequest> Change(std::string_view text) {
+        return Read(text, {.base = task_.get(), .accept_read_only = true});
+    }
+    std::optional<RetryPolicy> RetryAfter(std::string_view text) {
+        const auto changed = Change(text);
+        EXPECT_TRUE(changed) << text << changed.error().detail;
+        return changed ? changed->task->opt().retry : std::nullopt;
+    }
+
+    TaskPtr task_;
+};
+
+// An operator lengthens the delay of a task, and expects the rest to be as it was.
+TEST_F(TaskJsonChange, OneFieldOfTheRetryPolicyLeavesTheOthers) {
+    Make(R"({"name": "x", "interval": "1h", "retry_policy": {"max_retries": 7, "delay": "5s",
+             "backoff_rate": 3}})");
+    const RetryPolicy standard;
+    EXPECT_EQ(RetryAfter(R"({"retry_policy": {"delay": "9s"}})"),
+              (RetryPolicy{7, 9s, 3, standard.delay_max, standard.jitter}));
+    EXPECT_EQ(RetryAfter(R"({"retry_policy": {"delay": null}})"),
+              (RetryPolicy{7, standard.delay, 3, standard.delay_max, standard.jitter}));
+    EXPECT_EQ(RetryAfter(R"({"max_retry": 2})"),
+              (RetryPolicy{2, 5s, 3, standard.delay_max, standard.jitter}));
+    EXPECT_EQ(RetryAfter(R"({"max_retry": null})"),
+              (RetryPolicy{standard.retries_max, 5s, 3, standard.delay_max, standard.jitter}));
+    EXPECT_EQ(RetryAfter(R"({"max_retry": null, "retry_policy": {"max_retries": 4}})")->retries_max,
+              4u);
+    EXPECT_EQ(RetryAfter(R"({"retry_policy": {"max_retries": 4}, "max_retry": null})")->retries_max,
+              4u);
+    EXPECT_EQ(RetryAfter(R"({"retry_policy": null})"), std::nullopt);
+    EXPECT_EQ(RetryAfter(R"({"retry_policy": null, "max_retry": 1})")->delay, standard.delay);
+    EXPECT_FALSE(Change(R"({"max_retry": 3, "retry_policy": {"max_retries": 5}})"));
+    EXPECT_TRUE(Change(R"({"max_retry": 5, "retry_policy": {"max_retries": 5}})"));
+
+    // A policy that says no more than the default is none: it follows the configuration again.
+    Make(R"({"name": "x", "interval": "1h", "max_retry": 7})");
+    EXPECT_EQ(RetryAfter(R"({"max_retry": null})"), std::nullopt);
+}
+
+TEST_F(TaskJsonChange, OneFieldOfTheRateLimitLeavesTheOther) {
+    Make(R"({"name": "x", "interval": "1h", "rate_limit": {"count": 5, "per": "1m"}})");
+    EXPECT_EQ(Change(R"({"rate_limit": {"count": 9}})")->task->opt().rate, (RateLimit{9, 60s}));
+    EXPECT_EQ(Change(R"({"rate_limit": {"per": "1h"}})")->task->opt().rate, (RateLimit{5, 1h}));
+    EXPECT_EQ(Change(R"({"rate_limit": null})")->task->opt().rate, RateLimit());
+}
+
+// Somebody takes the schedule away, under whichever of its names.
+TEST_F(TaskJsonChange, AScheduleThatIsTakenAwayIsNamedAsItWasGiven) {
+    Make(R"({"name": "x", "interval": "1h"})");
+    for (const char* name : {"interval", "every"}) {
+        const auto changed = Change("{\"" + std::string(name) + "\": null}");
+        ASSERT_FALSE(changed);
+        EXPECT_EQ(changed.error().field, name);
+        EXPECT_EQ(changed.error().detail,
+                  std::string(name) + " cannot be taken away; delete the task instead");
+    }
+    EXPECT_EQ(Change(R"({"cron": "@daily"})").error().field, "cron");
+    EXPECT_TRUE(Change(R"({"interval": null, "cron": "@daily"})"));
+}
+
+TEST_F(TaskJsonChange, NullOfEnabledIsTheDefault) {
+    Make(R"({"name": "x", "interval": "1h", "enabled": false})");
+    EXPECT_EQ(Change(R"({"enabled": null})")->enabled, true);
+    EXPECT_EQ(Change(R"({"priority": 1})")->enabled, std::nullopt);
+}
+
+// A program that embeds Takt brings a strategy of its own, and one of its tasks asks for it.
+TEST_F(TaskJsonChange, AnOwnStrategyIsAskedForAndShownByTheSameName) {
+    Make(R"({"name": "x", "interval": "1h", "load_balance_strategy": "custom:mine"})");
+    EXPECT_EQ(task_->opt().strategy, Strategy::kCustom);
+    EXPECT_EQ(task_->opt().strategy_name, "mine");
+    std::string written;
+    JsonWriter json(written);
+    WriteTask(json, {task_, {}});
+    EXPECT_NE(written.find(R"("load_balance_strategy":"custom:mine")"), written.npos) << written;
+    EXPECT_EQ(Change(R"({"load_balance_strategy": null})")->task->options->strategy_name, "");
+    const auto other = Change(R"({"load_balance_strategy": "least_load"})");
+    EXPECT_EQ(other->task->opt().strategy, Strategy::kLeastTasks);
+    EXPECT_EQ(other->task->opt().strategy_name, "");
+}
+
+// A client made from the OpenAPI page must not refuse what the scheduler takes.
+TEST(TaskJson, EveryNameOfAStrategyIsInTheSchema) {
+    for (const TaskField& field : TaskFields()) {
+        if (field.name != "load_balance_strategy") continue;
+        for (const char* name : {"least_loaded", "least_load", "weighted"}) {
+            EXPECT_TRUE(ParseStrategy(name));
+            EXPECT_NE(field.schema.find("\"" + std::string(name) + "\""), field.schema.npos)
+                << name;
+        }
+        for (int i = 0; i < static_cast<int>(Strategy::kCustom); ++i) {
+            const std::string name(Name(static_cast<Strategy>(i)));
+            EXPECT_NE(field.schema.find("\"" + name + "\""), field.schema.npos) << name;
+        }
+    }
 }
 
 // The names of a million tasks are held once.

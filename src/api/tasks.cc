@@ -73,7 +73,7 @@ void GetTask(Call call) {
 // --- Changing -----------------------------------------------------------------------------------
 
 void CreateTask(Call call) {
-    auto request = ReadTaskBody(call, {});
+    auto request = ReadTaskBody(call, {.now = ReadClocks().wall});
     if (!request) return call.RefuseRequest(request.error());
     if (auto named = NameByKey(call, *request->task); !named) {
         return call.RefuseRequest(named.error());
@@ -106,10 +106,6 @@ void Patched(Call call, const TaskRow& row, int tries) {
     const TaskId id = row.task->id;
     if (request->task->id != id) {
         return call.RefuseRequest(BadField("id", "cannot be changed").error());
-    }
-    if (!request->task->recurring()) {
-        return call.RefuseRequest(
-            BadField("cron_expression", "cannot be taken away; delete the task instead").error());
     }
     const auto condition = ReadIfMatch(call.request());
     if (!condition) return call.RefuseRequest(condition.error());

@@ -91,6 +91,15 @@ TEST(Tasks, SameRequestTwiceMakesOneTask) {
     EXPECT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "x"})", key).status, 409);
 }
 
+// Somebody paused a task and puts it back to what it is by default.
+TEST(Tasks, NullOfEnabledResumes) {
+    TestScheduler scheduler;
+    scheduler.Put("/api/v1/tasks/t", R"({"name": "n", "interval": "1h", "enabled": false})");
+    EXPECT_FALSE(scheduler.Get("/api/v1/tasks/t").json.at("enabled").as_bool());
+    EXPECT_TRUE(
+        scheduler.Patch("/api/v1/tasks/t", R"({"enabled": null})").json.at("enabled").as_bool());
+}
+
 // Two operators edit the same task at the same time: the second must not undo the first unseen.
 TEST(Tasks, ChangeOfAnOldVersionIsRefused) {
     TestScheduler scheduler;
@@ -161,6 +170,82 @@ TEST(Tasks, PreviewShowsTheNextFiresAndTheFault) {
     EXPECT_EQ(bad.status, 400);
     EXPECT_EQ(bad.Text("field"), "cron_expression");
     EXPECT_NE(bad.Text("detail").find("column"), std::string::npos) << bad.body;
+}
+
+TEST(Tasks, PreviewShowsWhatTheTaskWouldDo) {
+    TestScheduler scheduler;
+    const auto fires = [&](const std::string& recurrence) {
+        const Answered shown =
+            scheduler.Post("/api/v1/tasks/preview",
+                           R"({"count": 3, "after": "2026-11-15T06:00:00Z", )" + recurrence + "}");
+        std::string times = shown.status == 200 ? "" : shown.body;
+        if (shown.status != 200) return times;
+        for (const auto& fire : shown.json.at("fires").as_array()) {
+            times += std::string(fire.as_string().c_str()) + " ";
+        }
+        return times;
+    };
+    EXPECT_EQ(fires(R"("interval": "6h", "fires_max": 1)"), "2026-11-15T12:00:00.000Z ");
+    EXPECT_EQ(fires(R"("interval_after_end": "6h")"), "2026-11-15T06:00:00.000Z ");
+    EXPECT_EQ(fires(R"("interval_after_end": "6h", "start_at": "2027-01-01T00:00:00Z")"),
+              "2027-01-01T00:00:00.000Z ");
+    EXPECT_NE(fires(R"("interval": "1h", "end_at": "2026-11-15T06:30:00Z")").find("end_at"),
+              std::string::npos);
+}
+
+TEST(Tasks, FiresAreNoMoreThanAreLeft) {
+    TestScheduler scheduler;
+    scheduler.Put("/api/v1/tasks/t", R"({"name": "t", "interval": "1h", "fires_max": 2})");
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks/t/fires").json.at("fires").as_array().size(), 2u);
+    scheduler.Put("/api/v1/tasks/d", R"({"name": "d", "interval_after_end": "1h",
+        "start_at": "2999-01-01T00:00:00Z"})");
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks/d/fires").json.at("fires").as_array().size(), 1u);
+}
+
+// A campaign ends soon. That is no reason to refuse an end that leaves a fire, or what has nothing
+// to do with it.
+TEST(Tasks, WhetherATaskWouldNeverFireIsJudgedFromWhereItIs) {
+    TestScheduler scheduler;
+    const std::string soon = FormatTime(ReadClocks().wall + 50min);
+    const Answered once = scheduler.Post("/api/v1/tasks", R"({"id": "delay", "name": "d",
+        "interval_after_end": "1h", "end_at": ")" + soon + R"("})");
+    EXPECT_EQ(once.status, 201) << once.body;
+    const Answered changed = scheduler.Patch("/api/v1/tasks/delay", R"({"priority": 7})");
+    EXPECT_EQ(changed.status, 200) << changed.body;
+    const Answered back = scheduler.Put("/api/v1/tasks/delay", changed.body);
+    EXPECT_EQ(back.status, 200) << back.body;
+
+    const Answered hourly =
+        scheduler.Put("/api/v1/tasks/hourly", R"({"name": "h", "interval": "1h"})");
+    const Time due = *ParseTime(hourly.Text("next_fire_at"));
+    const Answered ended = scheduler.Patch("/api/v1/tasks/hourly",
+                                           R"({"end_at": ")" + FormatTime(due + 1ms) + R"("})");
+    EXPECT_EQ(ended.status, 200) << ended.body;
+    const Answered never =
+        scheduler.Patch("/api/v1/tasks/hourly", R"({"end_at": ")" + soon + R"("})");
+    EXPECT_EQ(never.status, 400) << never.body;
+    EXPECT_EQ(never.Text("field"), "end_at");
+    const Answered past =
+        scheduler.Post("/api/v1/tasks", R"({"name": "p", "cron": "0 0 0 1 1 ? 2025"})");
+    EXPECT_EQ(past.status, 400) << past.body;
+    EXPECT_EQ(past.Text("field"), "cron");
+}
+
+// One id, one task, whichever kind came first.
+TEST(Tasks, AnIdIsNotGivenToAOneOffAndARecurringTask) {
+    TestScheduler scheduler;
+    const auto post = [&](const std::string& body) {
+        return scheduler.Post("/api/v1/tasks", body);
+    };
+    ASSERT_EQ(post(R"({"id": "r", "name": "x", "interval": "1h"})").status, 201);
+    const Answered once = post(R"({"id": "r", "name": "noop"})");
+    EXPECT_EQ(once.status, 409) << once.body;
+    EXPECT_EQ(once.Text("field"), "id");
+    EXPECT_EQ(scheduler.Put("/api/v1/tasks/r", R"({"name": "noop"})").status, 409);
+
+    ASSERT_EQ(post(R"({"id": "o", "name": "noop"})").status, 201);
+    EXPECT_EQ(post(R"({"id": "o", "name": "x", "interval": "1h"})").status, 409);
+    EXPECT_EQ(scheduler.Put("/api/v1/tasks/o", R"({"name": "x", "interval": "1h"})").status, 409);
 }
 
 TEST(Tasks, ListGoesOnWhereThePageEnded) {

@@ -95,6 +95,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
             PlanFrom(*recurring, now.wall);
         }
         Arm(*recurring);
+        SayLimits(*recurring->row.task);
     }
     // A worker whose leader's machine lost its power notices by the silence, after its lease. To
     // expect it earlier would run everything twice that was running then.

@@ -130,7 +130,7 @@ class Engine {
         bool operator()(const Live* a, std::string_view id) const { return id == a->row.id.view(); }
     };
     // A question about an id that the engine does not hold, until the store has been asked.
-    using Question = std::variant<Submit, Cancel, Redrive, Conclude>;
+    using Question = std::variant<Submit, Cancel, Redrive, Conclude, PutTask>;
 
     void On(Submit& submit);
     void On(Cancel& cancel);
@@ -157,12 +157,13 @@ class Engine {
     void On(SetStrategy& set);
     void On(Tick&) {}
 
-    // engine.cc: questions
+    // engine_questions.cc
     void Ask(const ExecutionId& id, Question question);
     void AnswerTo(const Submit& submit, const std::optional<Execution>& found);
     void AnswerTo(const Cancel& cancel, const std::optional<Execution>& found);
     void AnswerTo(const Redrive& redrive, const std::optional<Execution>& found);
     void AnswerTo(const Conclude& conclude, const std::optional<Execution>& found);
+    void AnswerTo(const PutTask& put, const std::optional<Execution>& found);
     void RefuseFinished(RequestId request, const ExecutionId& id,
                         const std::optional<Execution>& found);
     Execution EndNow(Live& live, Status status, OutcomePtr outcome);
@@ -200,9 +201,11 @@ class Engine {
     Duration TimeoutOf(const Task& task) const;
 
     // engine_tasks.cc: recurring tasks
+    void MakeOrChange(const PutTask& put);
+    void EmitChange(const Task& task, std::string_view what);
     Recurring& Adopt(TaskRow row);
     void PlanFrom(Recurring& recurring, Time after);
-    void FindMark(Recurring& recurring);
+    void Mark(FireState& state, bool paused);
     void SetPaused(Recurring& recurring, bool paused);
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);
@@ -211,13 +214,14 @@ class Engine {
     void MissOverdue(Recurring& recurring);
     Execution Fire(Recurring& recurring, const FireRequest& request);
     void Link(Live& live, Recurring& recurring);
-    void RecordMissed(Recurring& recurring, const DueTimes& due);
+    void RecordMissed(Recurring& recurring, const DueTimes& due, Reason reason);
     void OnRunEnded(Live& live);
 
     // engine_gates.cc: limits
     Gate* NamedGateOf(const Task& task);
     Gate* FindGate(const Task& task) const;
     void Say(Gate& gate, const Task& task);
+    void SayLimits(const Task& task);
     void LeaveGate(Gate& gate);
     Gate* GateHolding(Live& live);
     void OpenGate(Gate& gate);
@@ -304,8 +308,7 @@ class Engine {
     std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
     boost::unordered_flat_map<SessionId, Slot*> sessions_;
     std::uint64_t joined_ = 0;
-    std::uint32_t forgot_generation_ = 0;   // The last batch in which a worker was forgotten.
-    std::uint32_t dropped_generation_ = 0;  // The last batch in which a task was deleted.
+    std::uint32_t forgot_generation_ = 0;  // The last batch in which a worker was forgotten.
 
     TimerHeap<Live, Time> due_;        // Executions that wait for their time.
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.

@@ -299,7 +299,7 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
             break;
     }
     ++purge_owed_;
-    ++live.lane->queue->finished;
+    if (status != Status::kSkipped) ++live.lane->queue->finished;
     ReleaseKey(live.row);
     if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
     if (live.recurring) OnRunEnded(live);

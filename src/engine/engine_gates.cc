@@ -11,12 +11,17 @@
 namespace takt::internal {
 namespace {
 
-// Without a key of its own a limit is for the task; one-off tasks share it by their name.
+// Without a key of its own a limit is for the task; one-off tasks share it by their name. Keys that
+// users send have no control characters, so these never meet theirs.
 Text GateKeyOf(const Task& task) {
     const TaskOptions& options = task.opt();
     if (!options.concurrency_key.empty()) return options.concurrency_key;
-    return task.recurring() ? Text("task/" + task.id.text().str())
-                            : Text("name/" + task.name.str());
+    return task.recurring() ? Text("\x01task/" + task.id.text().str())
+                            : Text("\x01name/" + task.name.str());
+}
+
+bool Limited(const TaskOptions& options) {
+    return options.concurrency_max > 0 || options.rate.count > 0;
 }
 
 }  // namespace
@@ -45,8 +50,6 @@ Gate* Engine::GateHolding(Live& live) {
 
 // The named gate of the task if there is one already; null otherwise.
 Gate* Engine::FindGate(const Task& task) const {
-    const TaskOptions& options = task.opt();
-    if (options.concurrency_max == 0 && options.rate.count == 0) return nullptr;
     const auto found = gates_.find(GateKeyOf(task));
     return found == gates_.end() ? nullptr : found->second.get();
 }
@@ -58,8 +61,7 @@ void Engine::Pass(Live& live, Gate& gate) {
 }
 
 Gate* Engine::NamedGateOf(const Task& task) {
-    const TaskOptions& options = task.opt();
-    if (options.concurrency_max == 0 && options.rate.count == 0) return nullptr;
+    if (!Limited(task.opt())) return nullptr;
     const Text key = GateKeyOf(task);
     auto& gate = gates_[key];
     if (!gate) {
@@ -81,6 +83,14 @@ void Engine::Say(Gate& gate, const Task& task) {
     gate.inside_max = options.concurrency_max;
     gate.pace.Set(options.rate, now_.steady);
     if (!gate.waiting.empty()) gate_paces_.Set(gate, now_.steady, gate.order);
+}
+
+// A recurring task was put, or a new leader found it: its limits count for those of its runs that
+// wait by an older word, also if it has none any more. Nobody without a limit has a word on a key
+// that others may share.
+void Engine::SayLimits(const Task& task) {
+    if (gates_.empty() || (!Limited(task.opt()) && !task.opt().concurrency_key.empty())) return;
+    if (Gate* gate = FindGate(task)) Say(*gate, task);
 }
 
 // Whoever waits is let through at the end of the step, when all else is settled.

@@ -110,7 +110,16 @@ void Engine::On(LookupDone& lookup) {
 }
 
 void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& found) {
-    if (!found) return CreateOnce(submit);
+    if (!found) {
+        if (!tasks_.contains(submit.task->id.text())) return CreateOnce(submit);
+        return ReplyWith(
+            submit.request,
+            internal::Fail(ErrorCode::kConflict,
+                           "a recurring task has the id '" + submit.task->id.text().str() +
+                               "'; choose another id, or give the task its schedule "
+                               "too to change it",
+                           "id"));
+    }
     if (SameRequest(*found->task, *submit.task))
         return ReplyWith(submit.request, Answer{.execution = *found});
     ReplyWith(submit.request,

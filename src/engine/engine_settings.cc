@@ -67,6 +67,10 @@ void Engine::On(PostAlert& alert) {
 }
 
 void Engine::On(SetStrategy& set) {
+    if (set.reset) {
+        balancers_.clear();
+        return ReplyWith(set.request, Answer{});
+    }
     const bool custom = set.strategy == Strategy::kCustom;
     if (custom && !config_.balancers.contains(set.name.str())) {
         return ReplyWith(set.request,
@@ -75,11 +79,11 @@ void Engine::On(SetStrategy& set) {
                                             set.name.str() + "'",
                                         "strategy"));
     }
-    if (set.reset) balancers_.clear();
-    strategy_ = set.strategy;
-    strategy_name_ = set.name;
-    Write(SettingPut{Text(kStrategyKey),
-                     custom ? KeyOf(kCustomPrefix, set.name) : Text(Name(set.strategy))});
+    strategy_ = set.strategy.value_or(config_.strategy);
+    strategy_name_ = set.strategy ? set.name : config_.strategy_name;
+    Text value;  // Nothing deletes it.
+    if (set.strategy) value = custom ? KeyOf(kCustomPrefix, set.name) : Text(Name(*set.strategy));
+    Write(SettingPut{Text(kStrategyKey), std::move(value)});
     ReplyWith(set.request, Answer{});
 }
 
@@ -95,6 +99,7 @@ void Engine::On(SetQueue& set) {
         std::to_string(int(limits.paused)) + " " + std::to_string(limits.working_max) + " " +
         std::to_string(limits.rate.count) + " " + std::to_string(limits.rate.per.count());
     Write(SettingPut{KeyOf(kQueuePrefix, set.queue), plain ? Text() : Text(value)});
+    Emit(Event{.type = EventType::kQueueChanged, .detail = set.queue});
     ReplyWith(set.request, Answer{});
     Pour(queue);
 }

@@ -53,8 +53,26 @@ void Engine::RestoreTask(TaskRow task) {
     Adopt(std::move(task));
 }
 
+// A one-off task may have had the id and be finished and out of memory.
 void Engine::On(PutTask& put) {
     TAKT_CHECK(put.task && put.task->recurring());
+    const Text id = put.task->id.text();
+    if (id.empty() || tasks_.contains(id)) return MakeOrChange(put);
+    const ExecutionId execution(id);
+    if (const Live* live = FindLive(execution)) return AnswerTo(put, live->row);
+    Ask(execution, std::move(put));
+}
+
+void Engine::AnswerTo(const PutTask& put, const std::optional<Execution>& found) {
+    // Runs of recurring tasks have ids of their own, which name no task.
+    if (!found || found->origin != Origin::kOnce) return MakeOrChange(put);
+    ReplyWith(put.request, internal::Fail(ErrorCode::kConflict,
+                                          "a one-off task has the id '" +
+                                              put.task->id.text().str() + "'; choose another id",
+                                          "id"));
+}
+
+void Engine::MakeOrChange(const PutTask& put) {
     Task& task = *put.task;
     const auto found = task.id.empty() ? tasks_.end() : tasks_.find(task.id.text());
     const bool exists = found != tasks_.end();
@@ -76,39 +94,38 @@ void Engine::On(PutTask& put) {
                                           : NoSuchTask(task.id));
     }
     if (!exists && IsOwnToCome(task.id.view())) return ReplyWith(put.request, TakenForOwn());
-    if (auto plan = FirePlan::Make(*task.opt().recurrence, now_.wall); !plan) {
-        return ReplyWith(put.request, std::unexpected(plan.error()));
+    task.updated_at = now_.wall;
+    task.created_at = exists ? found->second->row.task->created_at : now_.wall;
+    task.version = exists ? found->second->row.task->version + 1 : 1;
+    // Times that are the same keep their place, so that what was missed is still made up for. They
+    // were good once, and may be over: that is no reason to refuse another change.
+    const bool same_times =
+        exists && found->second->row.task->opt().recurrence == task.opt().recurrence;
+    if (!same_times) {
+        const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
+        if (!plan) return ReplyWith(put.request, std::unexpected(plan.error()));
+        const auto fires = plan->CheckFires(now_.wall);
+        if (!fires) return ReplyWith(put.request, std::unexpected(fires.error()));
     }
     while (task.id.empty()) {
         Text id = FreshId().second;
         if (!tasks_.contains(id)) task.id = TaskId(std::move(id));
     }
-    task.updated_at = now_.wall;
-    task.created_at = exists ? found->second->row.task->created_at : now_.wall;
-    task.version = exists ? found->second->row.task->version + 1 : 1;
-    // Times that are the same keep their place, so that what was missed is still made up for.
-    const bool same_times =
-        exists && found->second->row.task->opt().recurrence == task.opt().recurrence;
     if (exists && !same_times) MissOverdue(*found->second);
     TaskRow row{.task = put.task, .state = exists ? found->second->row.state : FireState{}};
     Recurring& recurring = Adopt(std::move(row));
-    if (!exists && dropped_generation_ == effects_->generation) FindMark(recurring);
-    if (!same_times) PlanFrom(recurring, now_.wall);
-    if (put.paused) SetPaused(recurring, *put.paused);
+    if (!same_times) {
+        // Nothing is overdue by times that are new.
+        if (put.paused) Mark(recurring.row.state, *put.paused);
+        PlanFrom(recurring, now_.wall);
+    } else if (put.paused) {
+        SetPaused(recurring, *put.paused);
+    }
     Write(recurring);
     if (recurring.turns) OpenGate(*recurring.turns);
-    if (Gate* gate = FindGate(*recurring.row.task)) Say(*gate, *recurring.row.task);
+    SayLimits(*recurring.row.task);
+    EmitChange(*recurring.row.task, exists ? "changed" : "made");
     ReplyWith(put.request, Answer{.task = recurring.row, .created = !exists});
-}
-
-// A task that was deleted and made again within one batch must not be both deleted and put by it.
-void Engine::FindMark(Recurring& recurring) {
-    for (std::uint32_t i = 0; i < effects_->changes.size(); ++i) {
-        const auto* deletion = std::get_if<TaskDelete>(&effects_->changes[i]);
-        if (deletion && deletion->id == recurring.row.task->id) {
-            recurring.mark = {effects_->generation, i};
-        }
-    }
 }
 
 void Engine::On(DeleteTask& remove) {
@@ -127,7 +144,6 @@ void Engine::On(DeleteTask& remove) {
         Add(change);
     }
     effects_->urgent = true;
-    dropped_generation_ = effects_->generation;
     if (recurring.turns) gate_paces_.Remove(*recurring.turns);
     for (Live* live : recurring.runs) live->recurring = nullptr;
     // Whoever waited for a turn need not wait any more: there is no task left to keep in order.
@@ -142,24 +158,34 @@ void Engine::On(DeleteTask& remove) {
         }
     }
     tasks_.erase(found);
+    Emit(Event{.type = EventType::kTaskDeleted, .task = remove.task});
+}
+
+void Engine::EmitChange(const Task& task, std::string_view what) {
+    Emit(Event{.type = EventType::kTaskChanged, .task = task.id, .detail = Text(what)});
 }
 
 void Engine::On(PauseTask& pause) {
     const auto found = tasks_.find(pause.task.text());
     if (found == tasks_.end()) return ReplyWith(pause.request, NoSuchTask(pause.task));
     SetPaused(*found->second, pause.paused);
+    EmitChange(*found->second->row.task, pause.paused ? "paused" : "resumed");
     ReplyWith(pause.request, Answer{.task = found->second->row});
 }
 
-void Engine::SetPaused(Recurring& recurring, bool paused) {
-    FireState& state = recurring.row.state;
+void Engine::Mark(FireState& state, bool paused) {
     if (state.paused == paused) return;
-    // What is due meanwhile is made up for only if the task asks for it; what was overdue before is
-    // on record either way.
-    const bool catch_up = recurring.row.task->opt().catch_up_after_pause;
-    if (!catch_up) MissOverdue(recurring);
     state.paused = paused;
     state.paused_at = paused ? now_.wall : Time{};
+}
+
+void Engine::SetPaused(Recurring& recurring, bool paused) {
+    if (recurring.row.state.paused == paused) return;
+    // What was overdue before the pause and what became due in it are made up for only if the task
+    // asks for it; else they are on record.
+    const bool catch_up = recurring.row.task->opt().catch_up_after_pause;
+    if (!catch_up) MissOverdue(recurring);
+    Mark(recurring.row.state, paused);
     if (!catch_up) PlanFrom(recurring, now_.wall);
     Arm(recurring);
     Write(recurring);
@@ -263,10 +289,12 @@ void Engine::OnFire(Recurring& recurring) {
         const auto due_times = DueBetween(*plan, due - Duration(1), now_.wall, kMissedCountMax);
         missed_until = std::max(missed_until, due_times->last - Duration(1));
     }
-    recurring.caught_up = more_due ? recurring.caught_up + 1 : 0;
-    if (options.misfire == Misfire::kFireAll && recurring.caught_up > options.misfires_max) {
-        missed_until = std::max(missed_until, now_.wall);
-        recurring.caught_up = 0;
+    // Late is one that others were made up for before, or that is due with others behind it. What
+    // is due just now is on time.
+    const bool late = more_due || recurring.caught_up > 0;
+    if (options.misfire == Misfire::kFireAll && late &&
+        recurring.caught_up >= options.misfires_max) {
+        missed_until = std::max(missed_until, now_.wall - Duration(1));
     }
     if (due <= missed_until) {
         DueTimes missed{.first = due, .last = due, .count = 1};
@@ -276,12 +304,14 @@ void Engine::OnFire(Recurring& recurring) {
                 missed = *counted;
             }
         }
-        RecordMissed(recurring, missed);
+        recurring.caught_up = 0;
+        RecordMissed(recurring, missed, Reason::kMissed);
         // A fixed delay has no due times of its own to go through: it begins anew.
         PlanFrom(recurring, after_end ? now_.wall : missed.last);
         Write(recurring);
         return;
     }
+    recurring.caught_up = more_due ? recurring.caught_up + 1 : 0;
     state.last_at = due;
     ++state.fires;
     ++counters_.fired;
@@ -290,11 +320,14 @@ void Engine::OnFire(Recurring& recurring) {
     if (!config_.sabotage.forget_fires) Write(recurring);
 }
 
-// The task gets other times: what is overdue by the old ones will not be fired any more.
+// The task gets other times, or is paused or resumed: what is overdue, or became due while it was
+// paused, will not be fired any more.
 void Engine::MissOverdue(Recurring& recurring) {
     const FireState& state = recurring.row.state;
-    if (state.paused || state.next_at == Time{} || state.next_at > now_.wall) return;
+    if (state.next_at == Time{} || state.next_at > now_.wall) return;
     const Task& task = *recurring.row.task;
+    // A fixed delay has no due times of its own: it begins anew when the pause ends.
+    if (state.paused && task.opt().recurrence->every_after_end > Duration(0)) return;
     DueTimes missed{.first = state.next_at, .last = state.next_at, .count = 1};
     const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
     // Without a plan the others cannot be counted; the record at least says from when on.
@@ -303,16 +336,18 @@ void Engine::MissOverdue(Recurring& recurring) {
             DueBetween(*plan, state.next_at - Duration(1), now_.wall, kMissedCountMax);
         if (counted) missed = *counted;
     }
-    RecordMissed(recurring, missed);
+    RecordMissed(recurring, missed, state.paused ? Reason::kPaused : Reason::kMissed);
 }
 
 // Due times that nobody fired leave one record for all of them, so that days of downtime cost no
 // more than a second of it.
-void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
+void Engine::RecordMissed(Recurring& recurring, const DueTimes& due, Reason reason) {
+    const bool paused = reason == Reason::kPaused;
     FireState& state = recurring.row.state;
     state.last_at = due.last;
     state.missed += due.count;
-    counters_.missed += due.count;
+    // Who watches this number wants to know what went wrong; a pause was somebody's wish.
+    if (!paused) counters_.missed += due.count;
     if (config_.sabotage.forget_missed) return;
     auto [serial, id] = FreshId();
     Execution row;
@@ -323,12 +358,14 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due) {
     row.status = Status::kSkipped;
     row.created_at = row.finished_at = now_.wall;
     row.scheduled_at = row.ready_at = due.first;
-    row.outcome =
-        MakeOutcome(Reason::kMissed,
-                    due.count == 1 ? "its due time passed while nobody could fire it"
-                                   : (due.more ? "more than " : "") + std::to_string(due.count) +
-                                         " due times up to " + FormatTime(due.last) +
-                                         " passed while nobody could fire them");
+    const std::string which = due.count == 1
+                                  ? "its due time"
+                                  : (due.more ? "more than " : "") + std::to_string(due.count) +
+                                        " due times up to " + FormatTime(due.last);
+    const char* why = paused           ? "the task was paused"
+                      : due.count == 1 ? "nobody could fire it"
+                                       : "nobody could fire them";
+    row.outcome = MakeOutcome(reason, which + " passed while " + why);
     Add(ExecutionChange{Place::kNone, Place::kHistory, row});
     effects_->urgent = true;
     ++counters_.skipped;

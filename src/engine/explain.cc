@@ -91,7 +91,7 @@ std::optional<Explanation> ExplainStatus(const Execution& row, Time now) {
     return std::nullopt;
 }
 
-// What a gate holds. `gate` is that of the task's key, null if it has none.
+// What a gate holds. `gate` is that of the task's key, null if there is none.
 Explanation ExplainHeld(const Live& live, const Gate* gate) {
     if (live.recurring && !live.took_turn && !live.forced) {
         return Explanation{"previous_run", "waits for the previous run of its task to finish"};
@@ -102,7 +102,8 @@ Explanation ExplainHeld(const Live& live, const Gate* gate) {
             "its concurrency limit of " + std::to_string(gate->inside_max) + " is reached",
             {{"limit", gate->inside_max}}};
     }
-    const RateLimit& rate = live.row.task->opt().rate;
+    // Others that share the key may have had the last word on it.
+    const RateLimit& rate = gate ? gate->pace.limit() : live.row.task->opt().rate;
     const std::string per = FormatDuration(rate.per);
     return Explanation{
         "rate_limit",

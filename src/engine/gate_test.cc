@@ -90,6 +90,62 @@ TEST_F(GateTest, AChangedTaskRaisesTheLimitOfItsRuns) {
     EXPECT_EQ(HandOf("a"), 2u);
 }
 
+// The limit was a mistake: whoever takes it away wants what waits to run.
+TEST_F(GateTest, ALimitTakenAwayLetsThoseThroughWhoWait) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    TaskOptions options{.concurrency_max = 1, .mode = Mode::kParallel};
+    At(0s, Put({.every = 1h, .options = options}));
+    for (int i = 0; i < 3; ++i) At(1s, TriggerOf("report"));
+    EXPECT_EQ(HandOf("a"), 1u);
+    options.concurrency_max = 0;
+    At(2s, Put({.every = 1h, .options = options}));
+    EXPECT_EQ(HandOf("a"), 3u);
+    FinishAll(3s);
+
+    EXPECT_EQ(engine().gate_count(), 0u);
+}
+
+// The same for the runs that a new leader finds: they were made when there was a limit.
+TEST_F(GateTest, ALimitTakenAwayIsGoneForTheNextLeaderToo) {
+    TaskOptions options{.concurrency_max = 1, .mode = Mode::kParallel};
+    At(0s, Put({.every = 1h, .options = options}));
+    for (int i = 0; i < 3; ++i) At(1s, TriggerOf("report"));
+    options.concurrency_max = 0;
+    At(2s, Put({.every = 1h, .options = options}));
+    Restart(3s);
+    At(4s, Join({.id = "a", .capacity = 10}));
+
+    EXPECT_EQ(HandOf("a"), 3u);
+}
+
+// One of two tasks that share a database needs it no more. The other one's limit stays.
+TEST_F(GateTest, WhoeverLeavesAKeyDoesNotOpenItForOthers) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    TaskOptions options{.concurrency_key = "db", .concurrency_max = 1, .mode = Mode::kParallel};
+    At(0s, Put({.every = 1h, .options = options}));
+    At(0s, Once(Keyed("x")));
+    At(0s, Once(Keyed("y")));
+    options.concurrency_max = 0;
+    At(1s, Put({.every = 1h, .options = options}));
+    EXPECT_EQ(CodeOf("y"), "concurrency_limit");
+    options.concurrency_key = Text();
+    At(2s, Put({.every = 1h, .options = options}));
+
+    EXPECT_EQ(CodeOf("y"), "concurrency_limit");
+}
+
+// Somebody calls a key as the engine might call one of its own.
+TEST_F(GateTest, AKeyNeverMeetsTheLimitOfAName) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Put({.every = 1h, .options = {.concurrency_max = 1}}));
+    At(0s, TriggerOf("report"));
+    At(0s, Once({.id = "x", .name = "export", .concurrency_max = 1}));
+    At(0s, Once({.id = "y", .concurrency_key = "name/export", .concurrency_max = 1}));
+    At(0s, Once({.id = "z", .concurrency_key = "task/report", .concurrency_max = 1}));
+
+    EXPECT_EQ(HandOf("a"), 4u);
+}
+
 // Whatever ends an execution in front of the gate or behind it leaves the gate right.
 TEST_F(GateTest, WhatEndsAtTheGateLeavesItRight) {
     At(0s, Join({.id = "a", .capacity = 10}));
@@ -176,6 +232,21 @@ TEST_F(GateTest, BothLimitsAreExplainedByTheOneThatHolds) {
     At(0s, Once({.id = "y", .concurrency_max = 5, .rate = rate}));
 
     EXPECT_EQ(CodeOf("y"), "rate_limit");
+}
+
+// Two tasks share a key; the rate of the one accepted last holds for both.
+TEST_F(GateTest, ARateIsExplainedAsItHoldsNotAsTheTaskNamesIt) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    const auto limited = [](std::string id, std::uint32_t count) {
+        return OnceSpec{
+            .id = std::move(id), .concurrency_key = "api", .rate = {.count = count, .per = 1h}};
+    };
+    for (const std::string id : {"x", "y", "z"}) At(0s, Once(limited(id, 2)));
+    At(1s, Once(limited("last", 1)));
+
+    const auto explained = engine().Explain(ExecutionId("z"), {WallAt(1s), Steady(7h + 1s)});
+    ASSERT_TRUE(explained);
+    EXPECT_EQ(explained->sentence, "its rate limit of 1 per 1h is reached");
 }
 
 // --- Queues -------------------------------------------------------------------------------------

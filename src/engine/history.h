@@ -154,7 +154,7 @@ class History : public ::testing::Test {
     PauseTask Resume(const std::string& task) { return {++request_, TaskId(Text(task)), false}; }
     Trigger TriggerOf(const std::string& task, std::string payload = {}, bool force = false);
     SetQueue Limit(const std::string& queue, QueueLimits limits);
-    SetStrategy Use(Strategy strategy, std::string name = {}, bool reset = false);
+    SetStrategy Use(Strategy strategy, std::string name = {});
     Attach Join(WorkerSpec spec);
     Heartbeat Beat(const std::string& worker);
     Detach Cut(const std::string& worker);

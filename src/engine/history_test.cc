@@ -277,8 +277,8 @@ Trigger History::TriggerOf(const std::string& task, std::string payload, bool fo
 SetQueue History::Limit(const std::string& queue, QueueLimits limits) {
     return {++request_, Text(queue), limits.paused, limits.working_max, limits.rate};
 }
-SetStrategy History::Use(Strategy strategy, std::string name, bool reset) {
-    return {++request_, strategy, Text(name), reset};
+SetStrategy History::Use(Strategy strategy, std::string name) {
+    return {.request = ++request_, .strategy = strategy, .name = Text(name)};
 }
 
 void History::Down(Duration until) {

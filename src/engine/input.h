@@ -22,7 +22,8 @@ using SessionId = std::uint64_t;
 
 // Run a one-off task. An empty task id is replaced by a generated one; the engine stamps its times.
 // Replies with the execution: a new one, or the one made earlier if the same id asked for the same
-// thing; kConflict if it asked for another; kExhausted if the queue is full.
+// thing; kConflict if it asked for another or is a recurring task's; kExhausted if the queue is
+// full.
 struct Submit {
     RequestId request = 0;
     NewTaskPtr task;  // Nobody else holds it.
@@ -54,7 +55,8 @@ struct Conclude {
 };
 
 // Makes a recurring task, or changes it: its id decides which. Replies with the task; kConflict if
-// `create_only` and the id asks for something else already, or if `if_version` is not its version.
+// the id is a one-off task's, if `create_only` and it asks for something else already, or if
+// `if_version` is not its version; kInvalid if its times make no sense or it would never fire.
 struct PutTask {
     RequestId request = 0;
     NewTaskPtr task;  // Nobody else holds it. An empty id is replaced by a generated one.
@@ -193,13 +195,13 @@ struct RemoveWorker {
     WorkerId worker;
 };
 
-// The strategy for tasks that name none; remembered by the next leader. `reset` also forgets what
-// the balancer has learned.
+// The strategy for tasks that name none; remembered by the next leader. Replies with nothing;
+// kInvalid if there is no custom strategy of that name.
 struct SetStrategy {
     RequestId request = 0;
-    Strategy strategy{};
-    Text name;  // Of a Strategy::kCustom.
-    bool reset = false;
+    std::optional<Strategy> strategy;  // Nothing: the configured one, now and under later leaders.
+    Text name;                         // Of a Strategy::kCustom.
+    bool reset = false;  // Only forget what the balancers have learned; the strategy stays.
 };
 
 // The answer to an effect Lookup: what the store has under the ids asked for, in their order.

@@ -34,7 +34,7 @@ struct Queue : Timer {
     std::uint64_t number = 0;    // In order of making.
     std::size_t waiting = 0;     // Pending and retrying, those whose time has not come included.
     std::size_t working = 0;     // Scheduled and running.
-    std::uint64_t finished = 0;  // Since this engine began, or last forgot the queue.
+    std::uint64_t finished = 0;  // Not skipped; since this engine began, or last forgot it.
     QueueLimits limits;
     Pace pace;
     std::vector<Lane*> lanes;

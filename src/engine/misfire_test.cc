@@ -75,6 +75,38 @@ TEST_F(MisfireTest, FireAllFiresEachAndNoMoreThanItsCap) {
     EXPECT_THAT(DueOf("report", Status::kPending), SizeIs(5));
 }
 
+// One more than the cap, one less, and just as many.
+TEST_F(MisfireTest, FireAllFiresAsManyAsItsCapHoweverManyAreOverdue) {
+    for (const int overdue : {2, 3, 4, 5}) {
+        RecurringSpec spec = EverySecond(Misfire::kFireAll);
+        spec.id = std::to_string(overdue);
+        spec.start_at = Duration(10'000 - 1'000 * overdue);
+        spec.options.misfires_max = 3;
+        At(0s, Put(spec));
+    }
+    Down(9500ms);
+    Until(9500ms);
+
+    const auto fired = [&](const std::string& id) { return TaskOf(id).state.fires; };
+    const auto missed = [&](const std::string& id) { return TaskOf(id).state.missed; };
+    EXPECT_THAT(std::vector({fired("2"), fired("3"), fired("4"), fired("5")}),
+                ElementsAre(2, 3, 3, 3));
+    EXPECT_THAT(std::vector({missed("2"), missed("3"), missed("4"), missed("5")}),
+                ElementsAre(0, 0, 1, 2));
+}
+
+// The new leader begins at the very second of the fourth.
+TEST_F(MisfireTest, FireAllDoesNotCountWhatIsOnTime) {
+    RecurringSpec spec = EverySecond(Misfire::kFireAll);
+    spec.options.misfires_max = 3;
+    At(0s, Put(spec));
+    Down(4s);
+    Until(9s);
+
+    EXPECT_EQ(TaskOf("report").state.fires, 9u);
+    EXPECT_EQ(TaskOf("report").state.missed, 0u);
+}
+
 TEST_F(MisfireTest, SkipFiresOnlyWhatIsHardlyLate) {
     config.misfire_tolerance = 2s;
     At(0s, Put(EverySecond(Misfire::kSkip)));
@@ -230,8 +262,11 @@ TEST_F(MisfireTest, WhatIsOverdueWhenATaskIsPausedIsOnRecordAsMissed) {
     At(20min + 30s, Resume("report"));
     Until(21min);
 
-    EXPECT_EQ(TaskOf("report").state.missed, 9u);
-    EXPECT_THAT(DueOf("report", Status::kSkipped), ElementsAre(120'000));
+    EXPECT_EQ(TaskOf("report").state.missed, 9u + 10u);
+    EXPECT_THAT(DueOf("report", Status::kSkipped), ElementsAre(120'000, 11 * 60'000));
+    ASSERT_THAT(RunsOf("report"), SizeIs(4));
+    EXPECT_EQ(RunsOf("report")[1]->outcome->reason, Reason::kMissed);
+    EXPECT_EQ(RunsOf("report")[2]->outcome->reason, Reason::kPaused);
     EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(60'000, 21 * 60'000));
 }
 

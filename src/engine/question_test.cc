@@ -50,6 +50,69 @@ TEST_F(QuestionTest, TwoSubmitsOfOneIdWhileTheStoreIsAskedMakeOneExecution) {
     EXPECT_EQ(store.executions.size(), 1u);
 }
 
+// --- One id, one task ---------------------------------------------------------------------------
+
+TEST_F(QuestionTest, TheIdOfARecurringTaskIsRefusedToAOneOff) {
+    At(0s, Put({.id = "backup", .every = 1h}));
+    At(1s, Once({.id = "backup"}));
+
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(LastReply().error().field, "id");
+    EXPECT_THAT(store.executions, IsEmpty());
+}
+
+TEST_F(QuestionTest, TheIdOfAOneOffIsRefusedToARecurringTaskAlsoOnceItIsFinished) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "backup"}));
+    At(1s, Put({.id = "backup", .every = 1h}));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(LastReply().error().field, "id");
+    At(2s, Success("backup"));
+    At(3s, Put({.id = "backup", .every = 1h}));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+
+    EXPECT_THAT(store.tasks, IsEmpty());
+}
+
+// Two deployments start at the same time and disagree about what "backup" is.
+TEST_F(QuestionTest, OfAOneOffAndARecurringTaskAtOnceTheFirstGetsTheId) {
+    answer_lookups = false;
+    At(0s, Put({.id = "backup", .every = 1h}));
+    At(0s, Once({.id = "backup"}));
+    At(0s, Once({.id = "cleanup"}));
+    At(0s, Put({.id = "cleanup", .every = 1h}));
+    EXPECT_THAT(replies, IsEmpty());
+    At(1s, NothingUnder("backup"));
+    At(1s, NothingUnder("cleanup"));
+    // The first of them changed what is under the id: the other asks the store anew.
+    At(2s, NothingUnder("backup"));
+
+    ASSERT_EQ(replies.size(), 4u);
+    EXPECT_TRUE(replies.at(1));
+    EXPECT_EQ(replies.at(2).error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(replies.at(3));
+    EXPECT_EQ(replies.at(4).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(store.tasks.size(), 1u);
+    EXPECT_EQ(store.executions.size(), 1u);
+}
+
+// A run has an id of its own, which names no task.
+TEST_F(QuestionTest, TheIdOfARunIsFreeForATask) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Put({.every = 1h}));
+    At(0s, TriggerOf("report"));
+    const std::string run = RunOf("report", 0);
+    At(1s, Success(run));
+    At(2s, Put({.id = run, .every = 1h}));
+
+    EXPECT_TRUE(LastReply());
+}
+
+// --- What the store knows -----------------------------------------------------------------------
+
 TEST_F(QuestionTest, AFinishedIdIsFoundInTheStore) {
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x"}));

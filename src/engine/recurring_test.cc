@@ -21,6 +21,23 @@ class RecurringTest : public History {
     static TaskOptions Parallel() { return {.mode = Mode::kParallel}; }
 };
 
+// --- Told ---------------------------------------------------------------------------------------
+
+// Somebody has the page of a task open while somebody else works on it.
+TEST_F(RecurringTest, WhoWatchesIsToldOfChangesToTasksAndQueues) {
+    At(0s, Put({.cron = "0 0 1 1 *"}));
+    At(1s, Put({.cron = "0 0 2 1 *"}));
+    At(2s, Pause("report"));
+    At(3s, Resume("report"));
+    At(4s, Limit("slow", {.paused = true}));
+    At(5s, Drop("report"));
+    Until(6s);
+
+    EXPECT_EQ(EventCount(EventType::kTaskChanged), 4u);
+    EXPECT_EQ(EventCount(EventType::kQueueChanged), 1u);
+    EXPECT_EQ(EventCount(EventType::kTaskDeleted), 1u);
+}
+
 // --- Times --------------------------------------------------------------------------------------
 
 // A report at every full minute.
@@ -181,6 +198,37 @@ TEST_F(RecurringTest, OtherTimesLeaveARecordOfWhatWasOverdue) {
     EXPECT_EQ(TaskOf("report").state.next_at, kBegin + 1h);
 }
 
+// The next fire is in five seconds; somebody ends the task right after it.
+TEST_F(RecurringTest, AnEndAfterTheNextFireIsTakenHoweverSoon) {
+    At(0s, Put({.every = 20s, .options = Parallel()}));
+    At(15s, Put({.every = 20s, .end_at = 24s, .options = Parallel()}));
+    EXPECT_TRUE(task_replies.contains(2));
+    Until(1min);
+
+    EXPECT_THAT(Due(), ElementsAre(20'000));
+}
+
+// A campaign is over. Its task can still be given another name or priority.
+TEST_F(RecurringTest, ATaskThatHasEndedCanBeChanged) {
+    At(0s, Put({.every = 10s, .end_at = 25s, .options = Parallel()}));
+    At(1min, Put({.every = 10s, .end_at = 25s, .payload = "new", .options = Parallel()}));
+    EXPECT_TRUE(LastReply());
+    EXPECT_EQ(TaskOf("report").task->payload, "new");
+    At(1min, Put({.every = 10s, .end_at = 30s, .options = Parallel()}));
+
+    ASSERT_FALSE(LastReply()) << "other times must have a fire left";
+    EXPECT_EQ(LastReply().error().field, "end_at");
+}
+
+TEST_F(RecurringTest, AFixedDelayThatIsLongerThanItsTimeFiresOnce) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Put({.after_end = 1h, .end_at = 50min}));
+    FinishAll(1min);
+    Until(3h);
+
+    EXPECT_THAT(Due(), ElementsAre(0));
+}
+
 TEST_F(RecurringTest, CreatingATaskTwiceIsOneTaskUnlessItAsksForSomethingElse) {
     At(0s, Put({.every = 10s, .create_only = true}));
     At(1s, Put({.every = 10s, .create_only = true}));
@@ -276,12 +324,10 @@ TEST_F(RecurringTest, DeletingATaskWithALongBacklogTakesManySmallSteps) {
     EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
 }
 
-// A program that renews its tasks by deleting and making them.
-TEST_F(RecurringTest, DeletingAndMakingATaskInOneBatchIsOneChange) {
+// A program that renews its tasks by deleting and making them, and waits for no answer.
+TEST_F(RecurringTest, ATaskThatIsDeletedAndMadeAtOnceIsANewOne) {
     At(0s, Put({.every = 1s, .options = Parallel()}));
     Gather();
-    At(500ms, Drop("report"));
-    At(500ms, Put({.every = 5s, .options = Parallel()}));
     At(500ms, Drop("report"));
     At(500ms, Put({.every = 2s, .options = Parallel()}));
     Commit();
@@ -316,7 +362,45 @@ TEST_F(RecurringTest, APausedTaskDoesNotFireAndDoesNotCatchUp) {
     At(10500ms, Resume("report"));
     Until(12s);
 
-    EXPECT_THAT(Due(), ElementsAre(1'000, 11'000, 12'000));
+    EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(1'000, 11'000, 12'000));
+}
+
+// A month later somebody asks what became of the fires of that night.
+TEST_F(RecurringTest, WhatBecameDueInAPauseIsOnRecord) {
+    At(0s, Put({.every = 1s, .options = Parallel()}));
+    At(1500ms, Pause("report"));
+    At(31500ms, Resume("report"));
+
+    ASSERT_THAT(Due(), ElementsAre(1'000, 2'000));
+    EXPECT_EQ(RunsOf("report")[1]->status, Status::kSkipped);
+    const Outcome& outcome = *RunsOf("report")[1]->outcome;
+    EXPECT_EQ(outcome.reason, Reason::kPaused);
+    EXPECT_EQ(outcome.message,
+              "30 due times up to 2026-01-01T00:00:31.000Z passed while the task was paused");
+    EXPECT_EQ(TaskOf("report").state.missed, 30u);
+    EXPECT_EQ(engine().counters().missed, 0u) << "nothing went wrong";
+}
+
+TEST_F(RecurringTest, WhatBecameDueInAPauseIsOnRecordAlsoIfTheTimesAreChangedInIt) {
+    At(0s, Put({.every = 1s, .options = {.catch_up_after_pause = true}}));
+    At(500ms, Pause("report"));
+    At(4500ms, Put({.every = 10s, .options = {.catch_up_after_pause = true}}));
+
+    EXPECT_EQ(TaskOf("report").state.missed, 4u);
+    EXPECT_THAT(DueOf("report", Status::kSkipped), ElementsAre(1'000));
+    EXPECT_TRUE(TaskOf("report").state.paused);
+}
+
+// Between its runs a fixed delay has no times that could be missed.
+TEST_F(RecurringTest, AFixedDelayBeginsAnewWhenItIsResumed) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Put({.after_end = 10s}));
+    FinishAll(1s);
+    At(5s, Pause("report"));
+    At(1min, Resume("report"));
+    Until(70s);
+
+    EXPECT_THAT(Due(), ElementsAre(0, 70'000));
     EXPECT_EQ(TaskOf("report").state.missed, 0u);
 }
 
@@ -389,18 +473,41 @@ TEST_F(RecurringTest, ATaskIsMadePausedInOneChange) {
 
     EXPECT_EQ(changes_in_last_commit(), 1u);
     EXPECT_TRUE(TaskOf("report").state.paused);
+    EXPECT_EQ(TaskOf("report").state.paused_at, kBegin);
     Until(10s);
-    EXPECT_THAT(Due(), IsEmpty());
     // A change that says nothing of it leaves it so.
     At(10s, Put({.every = 2s, .options = Parallel()}));
     Until(20s);
-    EXPECT_THAT(Due(), IsEmpty());
+    EXPECT_THAT(DueOf("report", Status::kPending), IsEmpty());
     PutTask resumed = Put({.every = 2s, .options = Parallel()});
     resumed.paused = false;
     At(20s, resumed);
     Until(23s);
-    EXPECT_THAT(Due(), Not(IsEmpty()));
+    EXPECT_THAT(DueOf("report", Status::kPending), Not(IsEmpty()));
     EXPECT_FALSE(TaskOf("report").state.paused);
+}
+
+// The first run of a fixed delay is at once; of one that is made paused, once it is resumed.
+TEST_F(RecurringTest, AFixedDelayThatIsMadePausedMissesNothingAndBeginsWhenItIsResumed) {
+    PutTask put = Put({.after_end = 1h});
+    put.paused = true;
+    At(0s, put);
+    EXPECT_EQ(TaskOf("report").state.missed, 0u);
+    EXPECT_THAT(Due(), IsEmpty());
+    At(10min, Resume("report"));
+
+    EXPECT_THAT(Due(), ElementsAre(600'000));
+    EXPECT_EQ(TaskOf("report").state.missed, 0u);
+}
+
+TEST_F(RecurringTest, ATaskThatBecomesAFixedDelayAndIsPausedMissesNothing) {
+    At(0s, Put({.every = 1h}));
+    PutTask put = Put({.after_end = 1h});
+    put.paused = true;
+    At(1s, put);
+
+    EXPECT_EQ(TaskOf("report").state.missed, 0u);
+    EXPECT_THAT(Due(), IsEmpty());
 }
 
 }  // namespace

@@ -179,6 +179,19 @@ TEST_F(StrategyTest, ASwitchIsRememberedByTheNextLeader) {
     EXPECT_EQ(engine().strategy(), Strategy::kConsistentHash);
 }
 
+// The operator takes the switch back: from now on the configuration counts again.
+TEST_F(StrategyTest, WithoutAChoiceItIsTheConfiguredOneAgain) {
+    config.strategy = Strategy::kSticky;
+    Workers();
+    At(0s, Use(Strategy::kConsistentHash));
+    At(1s, SetStrategy{});
+    EXPECT_EQ(engine().strategy(), Strategy::kSticky);
+    config.strategy = Strategy::kRandom;
+    Restart(2s);
+
+    EXPECT_EQ(engine().strategy(), Strategy::kRandom);
+}
+
 TEST_F(StrategyTest, AResetForgetsTurns) {
     config.strategy = Strategy::kRoundRobin;
     Workers();
@@ -186,9 +199,20 @@ TEST_F(StrategyTest, AResetForgetsTurns) {
     At(0s, Use(Strategy::kRoundRobin));
     suffix = "'";
     EXPECT_THAT(Spread(1), ElementsAre("b"));
-    At(0s, Use(Strategy::kRoundRobin, "", true));
+    At(0s, SetStrategy{.reset = true});
     suffix = "''";
     EXPECT_THAT(Spread(1), ElementsAre("a"));
+}
+
+// A reset is no choice: whoever configures another strategy later gets that one.
+TEST_F(StrategyTest, AResetLeavesTheStrategyToTheConfiguration) {
+    config.strategy = Strategy::kRoundRobin;
+    At(0s, SetStrategy{.reset = true});
+    EXPECT_EQ(engine().strategy(), Strategy::kRoundRobin);
+    config.strategy = Strategy::kRandom;
+    Restart(1s);
+
+    EXPECT_EQ(engine().strategy(), Strategy::kRandom);
 }
 
 class LastOne final : public Balancer {

@@ -256,9 +256,9 @@ TEST_F(SubmitTest, ATasksOwnStrategyWins) {
 
 // The operator switched the strategy, then the leader died.
 TEST_F(SubmitTest, TheStrategyIsRememberedByTheNextLeader) {
-    At(0s, SetStrategy{.request = 0, .strategy = Strategy::kRoundRobin});
-    At(0s, SetStrategy{.request = 0, .strategy = Strategy::kLeastTasks});
-    At(0s, SetStrategy{.request = 0, .strategy = Strategy::kRoundRobin, .reset = true});
+    At(0s, SetStrategy{.strategy = Strategy::kRoundRobin});
+    At(0s, SetStrategy{.strategy = Strategy::kLeastTasks});
+    At(0s, SetStrategy{.strategy = Strategy::kRoundRobin});
     Restart(1s);
 
     EXPECT_EQ(engine().strategy(), Strategy::kRoundRobin);

@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kBodyBytesPerSecond = 64 << 10;  // Slower than this is not a live client.
-constexpr std::size_t kInputKept = 4096;            // Of the input buffer, between requests.
+constexpr std::size_t kInputKept = 4096;               // Of the input buffer, between requests.
 constexpr std::uint32_t kRequestsPerTurn = 32;
 
 bool IsRequestId(std::string_view text) {

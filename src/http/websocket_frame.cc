@@ -13,7 +13,7 @@ namespace takt::internal {
 namespace {
 
 constexpr std::size_t kControlBytesMax = 125;  // RFC 6455, 5.5.
-constexpr std::size_t kFrameKept = 1024;    // More is given back when it is empty.
+constexpr std::size_t kFrameKept = 1024;       // More is given back when it is empty.
 
 bool IsControl(FrameKind kind) {
     return static_cast<std::uint8_t>(kind) >= 8;

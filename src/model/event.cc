@@ -10,7 +10,8 @@ namespace {
 constexpr std::array<std::string_view, kEventTypeCount> kTypes = {
     "task.submitted", "task.scheduled", "task.started",   "task.completed", "task.failed",
     "task.retrying",  "task.cancelled", "task.skipped",   "worker.joined",  "worker.left",
-    "worker.online",  "worker.offline", "leader.changed", "alert",
+    "worker.online",  "worker.offline", "leader.changed", "alert",          "task.changed",
+    "task.deleted",   "queue.changed",
 };
 
 }  // namespace

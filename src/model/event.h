@@ -26,8 +26,11 @@ enum class EventType : std::uint8_t {
     kWorkerOffline,  // Not heard of for too long.
     kLeaderChanged,
     kAlert,
+    kTaskChanged,   // A recurring task was made, changed, paused or resumed; `detail` says which.
+    kTaskDeleted,   // A recurring task.
+    kQueueChanged,  // Its limits, or paused or resumed; `detail` is its name.
 };
-constexpr int kEventTypeCount = 14;
+constexpr int kEventTypeCount = 17;
 
 // "task.completed" and so on.
 std::string_view Name(EventType type);

@@ -6,9 +6,9 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<std::string_view, 11> kReasons = {
+constexpr std::array<std::string_view, 12> kReasons = {
     "none",    "handler_failed", "timeout",  "worker_lost", "cancelled", "expired",
-    "skipped", "missed",         "replaced", "undecodable", "rejected",
+    "skipped", "missed",         "replaced", "undecodable", "rejected",  "paused",
 };
 constexpr std::array<std::string_view, 3> kOrigins = {"once", "fire", "trigger"};
 constexpr std::array<std::string_view, 4> kAttemptEnds = {"failed", "lost", "returned",

@@ -37,6 +37,7 @@ enum class Reason : std::uint8_t {
     kReplaced,       // A newer fire took its place.
     kUndecodable,    // Its stored record could not be read.
     kRejected,       // The worker refused to run it (unknown type, malformed payload).
+    kPaused,         // The fire was due while its task was paused.
 };
 std::string_view Name(Reason reason);
 std::optional<Reason> ParseReason(std::string_view name);

@@ -72,54 +72,62 @@ Result<FirePlan> FirePlan::Make(const Recurrence& recurrence, Time anchor) {
         plan.excluded_.push_back(*day);
     }
     std::ranges::sort(plan.excluded_);
-    if (!plan.Next(anchor)) {
-        return Fail(ErrorCode::kInvalid, "it would never fire: no due time is left",
-                    recurrence.end_at != Time{} ? "end_at" : "cron_expression");
-    }
     return plan;
 }
 
-std::optional<Time> FirePlan::NextOfKind(Time after) const {
-    if (cron_) return cron_->Next(after);
-    if (after_end()) return after + after_end_;
-    if (after < anchor_) return anchor_;
-    const auto turns = (after - anchor_) / every_ + 1;
+Result<void> FirePlan::CheckFires(Time at) const {
+    if (First(at)) return {};
+    return Fail(ErrorCode::kInvalid, "it would never fire: no due time is left",
+                end_at_ != Time{} ? "end_at" : "cron_expression");
+}
+
+std::optional<Time> FirePlan::AnyDueFrom(Time at) const {
+    if (cron_) return cron_->Next(at - Duration(1));
+    if (after_end()) return at;
+    if (at <= anchor_) return anchor_;
+    const auto turns = (at - anchor_ - Duration(1)) / every_ + 1;
     return anchor_ + every_ * turns;
 }
 
 std::optional<Time> FirePlan::EndOfExclusion(Time time) const {
     if (excluded_.empty()) return std::nullopt;
-    const auto local = std::chrono::seconds(zone_->LocalSeconds(time));
+    const std::chrono::seconds local(zone_->LocalSeconds(time));
     const auto day = std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(local));
     if (!std::ranges::binary_search(excluded_, day)) return std::nullopt;
-    const auto left =
-        std::chrono::sys_seconds(day + std::chrono::days(1)) - std::chrono::sys_seconds(local);
-    return std::chrono::floor<std::chrono::seconds>(time) + left;
-}
-
-std::optional<Time> FirePlan::Next(Time after) const {
-    if (start_at_ != Time{} && after < start_at_) after = start_at_ - Duration(1);
-    // Each turn leaves one excluded day (two turns if the clock was set back on it).
-    for (std::size_t turns = 2 * excluded_.size() + 1; turns > 0; --turns) {
-        const auto next = NextOfKind(after);
-        if (!next || (end_at_ != Time{} && *next >= end_at_)) return std::nullopt;
-        const auto past = EndOfExclusion(*next);
-        if (!past) return next;
-        after = *past - Duration(1);
+    const std::int64_t midnight =
+        std::chrono::sys_seconds(day + std::chrono::days(1)).time_since_epoch().count();
+    const auto second = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+    // A change of offset on that day makes it longer or shorter, or skips its midnight.
+    const auto changes = zone_->changes();
+    for (std::size_t i = zone_->IndexAt(second);; ++i) {
+        const std::int64_t end = midnight - changes[i].offset;
+        if (i + 1 == changes.size() || end < changes[i + 1].at) {
+            return Time(std::chrono::seconds(end));
+        }
+        const OffsetChange& change = changes[i + 1];
+        if (change.at + change.offset >= midnight) return Time(std::chrono::seconds(change.at));
     }
-    return std::nullopt;
 }
 
-std::optional<Time> FirePlan::First(Time at) const {
-    if (!after_end()) return Next(at - Duration(1));
-    at = std::max(at, start_at_);
+std::optional<Time> FirePlan::DueFrom(Time at) const {
+    if (start_at_ != Time{}) at = std::max(at, start_at_);
+    // Each turn leaves one excluded day (two turns if the clock was set back into it).
     for (std::size_t turns = 2 * excluded_.size() + 1; turns > 0; --turns) {
-        if (end_at_ != Time{} && at >= end_at_) return std::nullopt;
-        const auto past = EndOfExclusion(at);
-        if (!past) return at;
+        const auto due = AnyDueFrom(at);
+        if (!due || (end_at_ != Time{} && *due >= end_at_)) return std::nullopt;
+        const auto past = EndOfExclusion(*due);
+        if (!past) return due;
         at = *past;
     }
     return std::nullopt;
+}
+
+std::optional<Time> FirePlan::Next(Time after) const {
+    return DueFrom(after + (after_end() ? after_end_ : Duration(1)));
+}
+
+std::optional<Time> FirePlan::First(Time at) const {
+    return after_end() ? DueFrom(at) : Next(at);
 }
 
 std::optional<DueTimes> DueBetween(const FirePlan& plan, Time after, Time until,

@@ -15,24 +15,31 @@ namespace takt::internal {
 class FirePlan {
   public:
     // `anchor` is where a fixed rate counts from if there is no start_at: when the task was made.
-    // kInvalid, naming the field, unless exactly one kind of recurrence is given, its parts make
-    // sense and there is at least one due time after `anchor`.
+    // kInvalid, naming the field, unless exactly one kind of recurrence is given and its parts make
+    // sense. Whether it ever fires is another question: see CheckFires.
     static Result<FirePlan> Make(const Recurrence& recurrence, Time anchor);
 
     // The first due time strictly after `after`; nothing if there is none. For a fixed delay that
-    // is the delay after `after`, taken for the end of a run.
+    // is the delay after `after`, taken for the end of a run, or as soon thereafter as its start
+    // and its excluded days allow.
     std::optional<Time> Next(Time after) const;
 
-    // The first due time at or after `at` of a task that has never run: a fixed delay has no run to
-    // count from, its first fire is at once.
+    // The first due time of a task that is made at `at`: like Next, but a fixed delay has no run to
+    // count from and fires at once.
     std::optional<Time> First(Time at) const;
+
+    // kInvalid, naming the field, if a task that is made at `at` would never fire.
+    Result<void> CheckFires(Time at) const;
 
     // Whether the next due time depends on the end of the last run.
     bool after_end() const { return after_end_ > Duration(0); }
 
   private:
     FirePlan() = default;
-    std::optional<Time> NextOfKind(Time after) const;
+    // The first due time at or after `at`. To a fixed delay any moment will do.
+    std::optional<Time> DueFrom(Time at) const;
+    // The same, whatever the start, the end and the excluded days say.
+    std::optional<Time> AnyDueFrom(Time at) const;
     // The first moment after the excluded day that `time` falls on; nothing if it is not excluded.
     std::optional<Time> EndOfExclusion(Time time) const;
 

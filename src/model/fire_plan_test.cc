@@ -48,6 +48,26 @@ TEST(FirePlan, NextIsTheFirstDueTimeStrictlyAfter) {
          "2026-01-01T00:30:00Z",
          "2026-01-01T00:31:00Z"},
         {"delay", {.every_after_end = 90s}, "2026-01-01T01:00:00Z", "2026-01-01T01:01:30Z"},
+        {"delay, not before its start",
+         {.every_after_end = 1h, .start_at = At("2027-01-01T00:00:00Z")},
+         "2026-01-01T01:00:00Z",
+         "2027-01-01T00:00:00Z"},
+        {"delay, into its start",
+         {.every_after_end = 1h, .start_at = At("2026-01-01T01:30:00Z")},
+         "2026-01-01T01:00:00Z",
+         "2026-01-01T02:00:00Z"},
+        {"delay, over an excluded day to the first moment of the next",
+         {.every_after_end = 13h, .excluded_dates = {"2026-01-02"}},
+         "2026-01-01T12:00:00Z",
+         "2026-01-03T00:00:00Z"},
+        {"delay, over an excluded day of its zone",
+         {.timezone = "Asia/Shanghai", .every_after_end = 13h, .excluded_dates = {"2026-01-02"}},
+         "2026-01-01T12:00:00Z",
+         "2026-01-02T16:00:00Z"},
+        {"delay, past its end",
+         {.every_after_end = 1h, .end_at = At("2026-01-01T02:00:00Z")},
+         "2026-01-01T01:00:00Z",
+         ""},
         {"start in the middle of a cron's day",
          {.cron = "0 2 * * *", .start_at = At("2026-01-05T02:00:00Z")},
          "2026-01-01T01:00:00Z",
@@ -103,6 +123,28 @@ TEST(FirePlan, AnExcludedDayIsExcludedToItsEndAlsoIfItIsLonger) {
               FormatTime(At("2026-10-25T23:30:00Z")));
 }
 
+// Berlin sets its clock forward on an excluded Sunday: that day has 23 hours.
+TEST(FirePlan, AnExcludedDayIsExcludedToItsEndAlsoIfItIsShorter) {
+    const auto plan = FirePlan::Make(
+        {.cron = "30 * * * *", .timezone = "Europe/Berlin", .excluded_dates = {"2026-03-29"}},
+        At(kMade));
+    ASSERT_TRUE(plan);
+
+    EXPECT_EQ(FormatTime(*plan->Next(At("2026-03-28T22:30:00Z"))),
+              FormatTime(At("2026-03-29T22:30:00Z")));
+}
+
+// Havana skips the first hour of a Sunday: the day after an excluded Saturday begins at one.
+TEST(FirePlan, TheDayAfterAnExcludedOneMayBeginLate) {
+    const auto plan = FirePlan::Make(
+        {.timezone = "America/Havana", .every_after_end = 1h, .excluded_dates = {"2026-03-07"}},
+        At(kMade));
+    ASSERT_TRUE(plan);
+
+    EXPECT_EQ(FormatTime(*plan->Next(At("2026-03-07T12:00:00Z"))),
+              FormatTime(At("2026-03-08T05:00:00Z")));
+}
+
 TEST(FirePlan, TheFirstFireOfAFixedDelayIsAtOnceUnlessItsTimesSayOtherwise) {
     const auto first = [](Recurrence recurrence) {
         recurrence.every_after_end = 1h;
@@ -114,6 +156,17 @@ TEST(FirePlan, TheFirstFireOfAFixedDelayIsAtOnceUnlessItsTimesSayOtherwise) {
     EXPECT_EQ(first({.start_at = At("2026-01-05T00:00:00Z")}), "2026-01-05T00:00:00.000Z");
     EXPECT_EQ(first({.excluded_dates = {"2026-01-01"}}), "2026-01-02T00:00:00.000Z");
     EXPECT_EQ(first({.end_at = At("2026-01-01T11:00:00Z")}), "");
+}
+
+TEST(FirePlan, TheFirstFireOfAFixedRateIsOneIntervalAfterItWasMadeOrAtItsStart) {
+    const auto first = [](const Recurrence& recurrence) {
+        const auto plan = FirePlan::Make(recurrence, At(kMade));
+        const auto time = plan ? plan->First(At(kMade)) : std::nullopt;
+        return time ? FormatTime(*time) : "";
+    };
+    EXPECT_EQ(first({.every = 1h}), "2026-01-01T01:00:10.000Z");
+    EXPECT_EQ(first({.every = 1h, .start_at = At("2026-01-05T00:00:00Z")}),
+              "2026-01-05T00:00:00.000Z");
 }
 
 // --- Refusals -----------------------------------------------------------------------------------
@@ -136,7 +189,6 @@ TEST(FirePlan, WhatMakesNoSenseIsRefusedWithItsField) {
         {{.every = kDurationMax + 1ms}, "interval", "100 years"},
         {{.every_after_end = 1ms}, "interval_after_end", "100ms"},
         {{.timezone = "Mars/Olympus", .every = 1s}, "timezone", ""},
-        {{.every = 1h, .end_at = At("2026-01-01T00:30:00Z")}, "end_at", "never fire"},
         {{.every = 1h, .excluded_dates = {"2026-02-30"}}, "excluded_dates", "2026-02-30"},
         {{.every = 1h, .excluded_dates = {"tomorrow"}}, "excluded_dates", "not a date"},
         {{.every = 1h, .excluded_dates = std::vector<Text>(1001, "2026-01-05")},
@@ -150,6 +202,23 @@ TEST(FirePlan, WhatMakesNoSenseIsRefusedWithItsField) {
         EXPECT_EQ(plan.error().field, c.field) << plan.error().detail;
         EXPECT_THAT(plan.error().detail, HasSubstr(c.detail));
     }
+}
+
+TEST(FirePlan, WhatWouldNeverFireIsToldByItsFirstFire) {
+    const auto refused = [](const Recurrence& recurrence, std::string_view made) {
+        const auto plan = FirePlan::Make(recurrence, At(kMade));
+        if (!plan) return "no plan: " + plan.error().detail;
+        const auto fires = plan->CheckFires(At(made));
+        return fires ? "" : fires.error().field;
+    };
+    const Time half_past = At("2026-01-01T00:30:00Z");
+    EXPECT_EQ(refused({.every = 1h, .end_at = half_past}, kMade), "end_at");
+    EXPECT_EQ(refused({.cron = "0 0 0 1 1 ? 2025"}, kMade), "cron_expression");
+    EXPECT_EQ(refused({.every_after_end = 1h, .end_at = half_past}, kMade), "");
+    EXPECT_EQ(refused({.every_after_end = 1h, .end_at = half_past}, "2026-01-01T00:30:00Z"),
+              "end_at");
+    // It fires at 00:20:10 next, whatever lies behind.
+    EXPECT_EQ(refused({.every = 20min, .end_at = half_past}, "2026-01-01T00:15:00Z"), "");
 }
 
 // --- DueBetween ---------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ FireState Take(Taker& take, const record::FireState& from) {
 
 OutcomePtr Take(Taker& take, const record::Outcome& from) {
     boost::intrusive_ptr<Outcome> outcome(new Outcome);
-    outcome->reason = take.OneOf(from.reason(), Reason::kRejected);
+    outcome->reason = take.OneOf(from.reason(), Reason::kPaused);
     outcome->code = from.code();
     outcome->message = from.message();
     outcome->data = from.data();
@@ -148,7 +148,7 @@ OutcomePtr Take(Taker& take, const record::Outcome& from) {
         PastAttempt& attempt = outcome->past.emplace_back();
         attempt.attempt = past.attempt();
         attempt.end = take.OneOf(past.end(), AttemptEnd::kCancelled);
-        attempt.reason = take.OneOf(past.reason(), Reason::kRejected);
+        attempt.reason = take.OneOf(past.reason(), Reason::kPaused);
         if (!past.worker().empty()) attempt.worker = WorkerId(past.worker());
         attempt.started_at = take.At(past.started_at_ms());
         attempt.finished_at = take.At(past.finished_at_ms());
@@ -258,7 +258,7 @@ Result<Event> DecodeEvent(std::string_view bytes) {
     const record::Event& from = *scratch;
     Taker take;
     Event event{.serial = from.serial(),
-                .type = take.OneOf(from.type(), EventType::kAlert),
+                .type = take.OneOf(from.type(), EventType::kQueueChanged),
                 .at = take.At(from.at_ms()),
                 .task = TaskId(from.task()),
                 .execution = ExecutionId(from.execution()),

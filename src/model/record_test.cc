@@ -303,7 +303,7 @@ TEST(RecordTest, UnknownEnumeratorsAreRefused) {
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(3); }));
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(256); }));
     EXPECT_TRUE(
-        ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(11); }));
+        ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(12); }));
     EXPECT_TRUE(ExecutionRefused(
         [](auto& m) { m.mutable_state()->mutable_outcome()->add_past()->set_end(4); }));
     EXPECT_TRUE(ExecutionRefused([](auto& m) {

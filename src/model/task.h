@@ -160,7 +160,7 @@ struct FireState {
     Time last_at{};  // The last due time that was accounted for: run, skipped or missed.
     Time paused_at{};
     std::uint64_t fires = 0;   // Fires made so far; fires_max counts these.
-    std::uint64_t missed = 0;  // Due times dropped by the misfire policy.
+    std::uint64_t missed = 0;  // Due times dropped by the misfire policy or by a pause.
 };
 
 // A recurring task as stores keep it. One-off tasks have no row of their own: see Execution.

@@ -67,7 +67,7 @@ TEST(TaskTest, NamesOfEnumeratorsReadBack) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(ParseMisfire(Name(Misfire(i))), Misfire(i));
     for (int i = 0; i < 3; ++i) EXPECT_EQ(ParseDst(Name(Dst(i))), Dst(i));
     for (int i = 0; i < 10; ++i) EXPECT_EQ(ParseStrategy(Name(Strategy(i))), Strategy(i));
-    for (int i = 0; i < 11; ++i) EXPECT_EQ(ParseReason(Name(Reason(i))), Reason(i));
+    for (int i = 0; i < 12; ++i) EXPECT_EQ(ParseReason(Name(Reason(i))), Reason(i));
     for (int i = 0; i < 4; ++i)
         EXPECT_EQ(ParseWorkerStatus(Name(WorkerStatus(i))), WorkerStatus(i));
     for (int i = 0; i < kEventTypeCount; ++i) {

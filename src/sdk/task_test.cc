@@ -157,6 +157,26 @@ TEST_F(TaskTest, StatusCanBeSetFromOutside) {
               ErrorCode::kConflict);
 }
 
+// An order is billed once, however often the shop sends it.
+TEST_F(TaskTest, UniqueKeyKeepsASecondOneAwayAndIsForTasksThatRunOnce) {
+    Start();
+    const Task bill{.id = "bill-7",
+                    .type = "nobody",
+                    .unique_key = "order-7",
+                    .unique_for = std::chrono::minutes(5)};
+    ASSERT_TRUE(scheduler_->SubmitTask(bill));
+    const auto found = scheduler_->GetTask("bill-7");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->unique_key, bill.unique_key);
+    EXPECT_EQ(found->unique_for, bill.unique_for);
+    EXPECT_EQ(scheduler_->SubmitTask({.type = "nobody", .unique_key = "order-7"}).error().code,
+              ErrorCode::kConflict);
+    const auto nightly =
+        scheduler_->SubmitTask({.type = "nobody", .unique_key = "k", .cron_expression = "@daily"});
+    ASSERT_FALSE(nightly);
+    EXPECT_EQ(nightly.error().field, "unique_key");
+}
+
 // A nightly job over its life: made, looked at, run by hand, paused, resumed, taken away.
 TEST_F(TaskTest, RecurringTaskIsKeptAsItWasWritten) {
     Start();
@@ -177,8 +197,6 @@ TEST_F(TaskTest, RecurringTaskIsKeptAsItWasWritten) {
                                  .jitter = 0.5},
                        .timeout = 1500ms,
                        .expires_after = 1h,
-                       .unique_key = "nightly",
-                       .unique_for = 5min,
                        .concurrency_key = "db",
                        .concurrency_max = 2,
                        .rate_limit = {.count = 3, .per = 10s},
@@ -221,8 +239,6 @@ TEST_F(TaskTest, RecurringTaskIsKeptAsItWasWritten) {
     EXPECT_EQ(found->retry.jitter, nightly.retry.jitter);
     EXPECT_EQ(found->timeout, nightly.timeout);
     EXPECT_EQ(found->expires_after, nightly.expires_after);
-    EXPECT_EQ(found->unique_key, nightly.unique_key);
-    EXPECT_EQ(found->unique_for, nightly.unique_for);
     EXPECT_EQ(found->concurrency_key, nightly.concurrency_key);
     EXPECT_EQ(found->concurrency_max, nightly.concurrency_max);
     EXPECT_EQ(found->rate_limit.count, nightly.rate_limit.count);

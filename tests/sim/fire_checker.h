@@ -46,8 +46,6 @@ class FireChecker {
     static Record RecordOf(const Execution& row);
     void Account(const Record& record);
     void CheckPut(const TaskRow& before, const TaskRow& after, std::vector<Record> records);
-    // Whether times may pass unrecorded because the task was paused meanwhile.
-    bool MayPass(const TaskRow& before, const TaskRow& after) const;
     bool WasPaused(const TaskRow& before) const;
 
     World& world_;
