@@ -19,6 +19,11 @@ struct Language {
     std::string types;  // What its task types begin with.
 };
 
+// For the names of the tests in reports.
+void PrintTo(const Language& language, std::ostream* to) {
+    *to << language.name;
+}
+
 class ExampleWorkerTest : public testing::TestWithParam<Language> {
   protected:
     void SetUp() override { ASSERT_TRUE(stack_.watcher.AwaitRole(Role::kLeader)); }

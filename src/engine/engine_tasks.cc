@@ -88,6 +88,12 @@ void Engine::MakeOrChange(const PutTask& put) {
                                             "' exists already and asks for something else",
                                         "id"));
     }
+    if (put.if_own && exists && found->second->row.task->opt().executor != task.opt().executor) {
+        return ReplyWith(
+            put.request,
+            internal::Fail(ErrorCode::kConflict,
+                           "the task '" + task.id.text().str() + "' is not this executor's", "id"));
+    }
     if (put.if_version != 0 && (!exists || found->second->row.task->version != put.if_version)) {
         return ReplyWith(put.request, exists
                                           ? WrongVersion(task.id, found->second->row.task->version)

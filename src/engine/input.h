@@ -62,7 +62,8 @@ struct PutTask {
     NewTaskPtr task;  // Nobody else holds it. An empty id is replaced by a generated one.
     bool create_only = false;
     std::uint32_t if_version = 0;  // 0: whatever it is.
-    std::optional<bool> paused;    // Pauses or resumes it in the same change; else as it was.
+    bool if_own = false;  // kConflict if the task that is there names another executor, or none.
+    std::optional<bool> paused;  // Pauses or resumes it in the same change; else as it was.
 };
 
 // Forgets a recurring task. Executions that exist go on. Replies with the task as it was;

@@ -77,6 +77,24 @@ TEST_F(QuestionTest, TheIdOfAOneOffIsRefusedToARecurringTaskAlsoOnceItIsFinished
     EXPECT_THAT(store.tasks, IsEmpty());
 }
 
+// An operator makes a task in the moment between an executor's look and its registration.
+TEST_F(QuestionTest, AnExecutorDoesNotTakeATaskThatIsNotItsOwn) {
+    const auto brought = [&](Duration every, const char* executor) {
+        PutTask put =
+            Put({.id = "backup", .every = every, .options = {.executor = Text(executor)}});
+        put.if_own = true;
+        return put;
+    };
+    At(0s, brought(1h, "reports"));
+    At(1s, brought(2h, "reports"));
+    EXPECT_TRUE(LastReply());
+    At(2s, brought(3h, "other"));
+
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_EQ(TaskOf("backup").task->opt().recurrence->every, 2h);
+}
+
 // Two deployments start at the same time and disagree about what "backup" is.
 TEST_F(QuestionTest, OfAOneOffAndARecurringTaskAtOnceTheFirstGetsTheId) {
     answer_lookups = false;

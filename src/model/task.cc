@@ -76,8 +76,8 @@ std::optional<Strategy> ParseStrategy(std::string_view name) {
 }
 
 Task::Task(const Task& other)
-    // The count of references belongs to the object, not to its value: a copy starts its own.
-    : boost::intrusive_ref_counter<Task, boost::thread_safe_counter>(),
+    // The count of references belongs to the object, not to its value: this starts a new one.
+    : boost::intrusive_ref_counter<Task, boost::thread_safe_counter>(other),
       id(other.id),
       name(other.name),
       type(other.type),

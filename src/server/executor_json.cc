@@ -86,8 +86,7 @@ class TaskEntry {
         std::string other;  // A field beside the names.
         auto text = Renamed(value, other);
         if (!text) return std::unexpected(text.error());
-        auto request =
-            ReadTask(JsonView(*text), rules_.task_limits, rules_.texts, {.now = rules_.now});
+        auto request = ReadTask(JsonView(*text), rules_.task_limits, rules_.texts, {});
         if (!request) return std::unexpected(NamedBack(value, std::move(request.error())));
         Task& task = *request->task;
         registration_.worker.types.push_back(task.type);

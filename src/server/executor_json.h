@@ -25,7 +25,6 @@ struct RegistrationRules {
     const ExecutorPolicy& policy;
     const TaskLimits& task_limits;
     TextPool& texts;
-    Time now{};
 };
 
 // kInvalid names the field at fault, "tasks[2].cron". A task without a schedule only names what the

@@ -9,6 +9,7 @@
 #include "api/json_read.h"
 #include "api/services.h"
 #include "links/push_link.h"
+#include "model/fire_plan.h"
 #include "server/executor_json.h"
 
 namespace takt::internal {
@@ -97,6 +98,13 @@ struct Registering {
     }
 };
 
+Error NotItsTask(const Task& task) {
+    return {ErrorCode::kConflict,
+            "there is a task '" + task.id.text().str() +
+                "' that is not this executor's; delete it or choose another task_name",
+            "tasks"};
+}
+
 // What the registration would take from others: a name that stream workers go by, or a task that is
 // not its service's. The role executor brings tasks, and decides about nobody else's.
 std::optional<Error> ConflictOf(const Engine& engine, const Registration& registration) {
@@ -112,11 +120,19 @@ std::optional<Error> ConflictOf(const Engine& engine, const Registration& regist
     }
     for (const TaskRequest& request : registration.tasks) {
         const Recurring* known = engine.FindTask(request.task->id);
-        if (!known || known->row.task->opt().executor == name) continue;
-        return Error{ErrorCode::kConflict,
-                     "there is a task '" + request.task->id.text().str() +
-                         "' that is not this executor's; delete it or choose another task_name",
-                     "tasks"};
+        if (known && known->row.task->opt().executor != name) return NotItsTask(*request.task);
+        const Recurrence& times = *request.task->opt().recurrence;
+        // Of a task that has run its course nothing is left to fire; that is no fault of its
+        // executor's.
+        if (known && known->row.task->opt().recurrence == times) continue;
+        const Time now = ReadClocks().wall;
+        const auto plan = FirePlan::Make(times, now);
+        const auto fires = plan ? plan->CheckFires(now) : Result<void>();
+        if (!fires) {
+            return Error{ErrorCode::kInvalid,
+                         "the task '" + request.task->name.str() + "': " + fires.error().detail,
+                         "tasks"};
+        }
     }
     return std::nullopt;
 }
@@ -126,7 +142,8 @@ void PutTasks(const std::shared_ptr<Registering>& self) {
     for (TaskRequest& request : std::exchange(self->registration.tasks, {})) {
         self->brought.emplace_back(request.task->name, request.task->id.text());
         ++self->waiting;
-        PutTask put{.task = std::move(request.task)};
+        // Somebody may make a task of that id after the look above.
+        PutTask put{.task = std::move(request.task), .if_own = true};
         if (request.enabled) put.paused = !*request.enabled;
         node.Ask(std::move(put), [self](const Result<Answer>& answer) {
             if (!answer) {
@@ -145,8 +162,7 @@ void Register(PushLink& link, Call call) {
     Services& services = call.services();
     auto registration = ReadRegistration(*object, {.policy = link.policy(),
                                                    .task_limits = services.config.task_limits,
-                                                   .texts = services.texts,
-                                                   .now = ReadClocks().wall});
+                                                   .texts = services.texts});
     if (!registration) return call.RefuseRequest(registration.error());
     auto self = std::make_shared<Registering>(link, std::move(call), std::move(*registration));
     services.node.Look([self](const Engine* engine) {

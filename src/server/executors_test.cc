@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <future>
 #include <map>
+#include <thread>
 
 #include "api/access.h"
 #include "http/client.h"
@@ -150,6 +151,23 @@ TEST_F(ExecutorsTest, RegisteringBringsTasksAndRegisteringAgainUpdatesThem) {
     EXPECT_EQ(Field(Get("/api/v1/tasks/reports.daily"), "cron_expression"), "0 0 3 * * *");
     EXPECT_NE(Get("/api/v1/tasks/reports.daily").body.find(R"("enabled":false)"),
               std::string::npos);
+}
+
+// A service brings a job for the year's last weeks. In the new year it must still be able to start.
+TEST_F(ExecutorsTest, ATaskThatHasRunItsCourseKeepsNobodyFromRegistering) {
+    const Time end = ReadClocks().wall + Duration(300);
+    const auto with_end = [&](Time at) {
+        return Registration(R"(,"tasks":[{"task_name":"daily","interval":"100ms","end_at":")" +
+                            FormatTime(at) + R"("}])");
+    };
+    ASSERT_EQ(Register(with_end(end)).status, 200);
+    std::this_thread::sleep_for(end - ReadClocks().wall + Duration(1));
+
+    EXPECT_EQ(Register(with_end(end)).status, 200);
+    const HttpAnswer refused = Register(with_end(end - Duration(1)));
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_EQ(Field(refused, "field"), "tasks");
+    EXPECT_NE(refused.body.find("never fire"), std::string::npos) << refused.body;
 }
 
 // Somebody has an executor's token and would like more: the name that a worker with a shell goes
