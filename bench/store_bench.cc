@@ -81,8 +81,7 @@ Rate BenchSqlite(const std::string& directory, std::size_t batch, double seconds
          {"PRAGMA page_size = 8192", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
           "PRAGMA cache_size = -65536", "PRAGMA wal_autocheckpoint = 8000",
           "CREATE TABLE live (serial INTEGER PRIMARY KEY, status INTEGER, record BLOB)",
-          "CREATE TABLE history (serial INTEGER PRIMARY KEY, status INTEGER, task TEXT, record "
-          "BLOB)",
+          "CREATE TABLE history (serial INTEGER PRIMARY KEY, status INT, task TEXT, record BLOB)",
           "CREATE INDEX history_status ON history (status)",
           "CREATE INDEX history_task ON history (task)"}) {
         connection.Run(sql);

@@ -280,8 +280,9 @@ std::string Picture(const std::vector<Spread>& spreads) {
         "2.</text>\n",
         width, height, kTasks, kWorkers);
     for (std::size_t i = 0; i < spreads.size(); ++i) {
+        const std::size_t row = i / kColumns;
         svg += Panel(spreads[i], 10 + kPanelWidth * double(i % kColumns),
-                     56 + kPanelHeight * double(i / kColumns));
+                     56 + kPanelHeight * double(row));
     }
     return svg + "</svg>\n";
 }
