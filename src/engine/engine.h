@@ -204,9 +204,11 @@ class Engine {
     void MakeOrChange(const PutTask& put);
     void EmitChange(const Task& task, std::string_view what);
     Recurring& Adopt(TaskRow row);
-    void PlanFrom(Recurring& recurring, Time after);
     void Mark(FireState& state, bool paused);
     void SetPaused(Recurring& recurring, bool paused);
+
+    // engine_fires.cc: when they are due, and what becomes of it
+    void PlanFrom(Recurring& recurring, Time after);
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);
     void TellUnplanned(Recurring& recurring, const Error& error);

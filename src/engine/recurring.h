@@ -25,6 +25,9 @@ struct Recurring : Timer {
     bool told = false;    // That its due times cannot be found.
     std::uint64_t order = 0;
     ChangeMark mark;
+
+    // How many of its runs may go on at once; 0 is no limit.
+    std::uint32_t TurnsAtOnce() const { return row.task->opt().mode == Mode::kSequential ? 1 : 0; }
 };
 
 }  // namespace takt::internal
