@@ -121,7 +121,7 @@ Result<SetStrategy> ReadStrategy(const Call& call) {
         for (const std::string& name : Available(call)) names += name + ", ";
         return BadField("strategy", "must be one of " + names + "or null for the configured one");
     }
-    return SetStrategy{.strategy = *strategy};
+    return SetStrategy{.strategy = strategy};
 }
 
 void SetOne(Call call) {

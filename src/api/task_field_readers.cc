@@ -250,7 +250,7 @@ Result<void> ReadTaskStrategy(Draft& draft, const JsonView& value, std::string_v
     const std::string_view name = value.is_string() ? value.AsString(scratch) : std::string_view();
     const auto built_in = ParseStrategy(name);
     if (built_in && *built_in != Strategy::kCustom) {
-        draft.opt().strategy = *built_in;
+        draft.opt().strategy = built_in;
         draft.opt().strategy_name = Text();
         return {};
     }
