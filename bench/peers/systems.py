@@ -113,6 +113,10 @@ def add_clients(clients, report):
         known["peak_bytes"] = max(known["peak_bytes"], process["memory_peak_bytes"])
 
 
+# What one worker may hold at once, as RabbitMQ's prefetch: the best of 500, 1,000 and 2,000.
+CAPACITY = 2000
+
+
 class Takt:
     """Scheduler and store started here, workers and submitters by takt bench. Its workers refuse what
     comes twice or uncalled for."""
@@ -157,7 +161,10 @@ class Takt:
         ):
             meter = Meter(groups)
             report = run_bench(
-                setup, server.settings["url"], "--workers", 1, "--payload", plan.payload, *arguments
+                setup,
+                server.settings["url"],
+                *("--workers", 1, "--capacity", CAPACITY, "--payload", plan.payload),
+                *arguments,
             )
             of_takt(phases, report, meter)
             add_clients(clients, report)
