@@ -1,12 +1,10 @@
-// Limits: how many at once, how many in a time, how many of a kind; and queues as operators set
-// them.
+// Limits of tasks and keys: how many at once, how many in a time.
 #include "engine/history.h"
 
 namespace takt::internal {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class GateTest : public History {
@@ -249,111 +247,6 @@ TEST_F(GateTest, ARateIsExplainedAsItHoldsNotAsTheTaskNamesIt) {
     EXPECT_EQ(explained->sentence, "its rate limit of 1 per 1h is reached");
 }
 
-// --- Queues -------------------------------------------------------------------------------------
-
-TEST_F(GateTest, APausedQueueStartsNothingAndDelaysNoOther) {
-    At(0s, Join({.id = "a", .capacity = 10}));
-    At(0s, Limit("slow", {.paused = true}));
-    for (int i = 0; i < 100; ++i) At(0s, Once({.queue = "slow"}));
-    At(0s, Once({.id = "x", .queue = "fast"}));
-    EXPECT_THAT(AssignedIds(), ElementsAre("x"));
-    EXPECT_EQ(CodeOf(store.executions.begin()->first.text().str()), "queue_paused");
-    Restart(1s);
-    At(1s, Join({.id = "a", .capacity = 10, .holding = {RefOf("x")}}));
-    EXPECT_EQ(HandOf("a"), 1u);
-    At(2s, Limit("slow", {}));
-
-    EXPECT_EQ(HandOf("a"), 10u);
-    EXPECT_FALSE(store.settings.contains(Text("queue/slow")));
-}
-
-// Two operators at once: one pauses a queue for a repair, the other sets how fast it may start.
-TEST_F(GateTest, AChangeOfOneLimitOfAQueueLeavesTheOthers) {
-    At(0s, Limit("slow", {.working_max = 2}));
-    At(0s, SetQueue{.queue = Text("slow"), .paused = true});
-    At(0s, SetQueue{.queue = Text("slow"), .rate = RateLimit{.count = 5, .per = 1s}});
-    EXPECT_EQ(store.settings.at(Text("queue/slow")), "1 2 5 1000");
-    At(0s, Join({.id = "a", .capacity = 10}));
-    for (const std::string id : {"x", "y", "z"}) At(0s, Once({.id = id, .queue = "slow"}));
-    EXPECT_EQ(CodeOf("x"), "queue_paused");
-    At(1s, SetQueue{.queue = Text("slow"), .paused = false});
-    EXPECT_EQ(HandOf("a"), 2u);
-    At(2s, SetQueue{.queue = Text("slow"), .working_max = 0});
-
-    EXPECT_EQ(HandOf("a"), 3u);
-    EXPECT_EQ(store.settings.at(Text("queue/slow")), "0 0 5 1000");
-}
-
-TEST_F(GateTest, AQueueRunsNoMoreThanItMay) {
-    At(0s, Join({.id = "a", .capacity = 10}));
-    At(0s, Limit("slow", {.working_max = 2}));
-    for (const std::string id : {"x", "y", "z"}) At(0s, Once({.id = id, .queue = "slow"}));
-    At(0s, Once({.id = "w", .queue = "fast"}));
-    EXPECT_THAT(AssignedIds(), ElementsAre("x", "y", "w"));
-    EXPECT_EQ(CodeOf("z"), "queue_limit");
-    At(1s, Success("w"));
-    EXPECT_EQ(StatusOf("z"), Status::kPending);
-    At(2s, Success("x"));
-    EXPECT_EQ(StatusOf("z"), Status::kScheduled);
-    At(3s, Once({.id = "v", .queue = "slow"}));
-    At(4s, Limit("slow", {.working_max = 3}));
-
-    EXPECT_EQ(StatusOf("v"), Status::kScheduled);
-}
-
-// The place becomes free at a worker that does not serve what waits.
-TEST_F(GateTest, APlaceInAQueueGoesToAnyWorkerWithRoom) {
-    At(0s, Limit("slow", {.working_max = 1}));
-    At(0s, Join({.id = "a", .types = {Text("one")}}));
-    At(0s, Join({.id = "b", .types = {Text("two")}}));
-    At(0s, Once({.id = "x", .type = "one", .queue = "slow"}));
-    At(0s, Once({.id = "y", .type = "two", .queue = "slow"}));
-    EXPECT_EQ(StatusOf("y"), Status::kPending);
-    At(1s, Success("x"));
-
-    EXPECT_EQ(StatusOf("y"), Status::kScheduled);
-}
-
-TEST_F(GateTest, AQueueStartsNoMoreInATimeThanItMay) {
-    At(0s, Join({.id = "a", .capacity = 10}));
-    At(0s, Limit("slow", {.rate = {.count = 1, .per = 1s}}));
-    for (int i = 0; i < 3; ++i) At(0s, Once({.queue = "slow"}));
-    EXPECT_THAT(assigns, SizeIs(1));
-    EXPECT_EQ(CodeOf(store.executions.rbegin()->first.text().str()), "queue_rate_limit");
-    Until(1001ms);
-    EXPECT_THAT(assigns, SizeIs(2));
-    Until(2002ms);
-
-    EXPECT_THAT(assigns, SizeIs(3));
-}
-
-// The executions were there first; the worker that joins must not take the rate's place as waker.
-TEST_F(GateTest, APacedQueueGoesOnWhenAWorkerJoinsLate) {
-    At(0s, Limit("slow", {.rate = {.count = 1, .per = 1s}}));
-    for (int i = 0; i < 3; ++i) At(0s, Once({.queue = "slow"}));
-    Restart(1s);
-    At(5s, Join({.id = "a", .capacity = 10}));
-    EXPECT_THAT(assigns, SizeIs(1));
-    Until(8s);
-
-    EXPECT_THAT(assigns, SizeIs(3));
-}
-
-// --- Forgetting ---------------------------------------------------------------------------------
-
-// Keys come from users. A scheduler that is never idle must forget them all the same: the windows
-// end while other things finish every second.
-TEST_F(GateTest, UniqueWindowsAreForgottenWhileTheSchedulerIsBusy) {
-    At(0s, Join({.id = "a", .capacity = 10}));
-    for (int i = 0; i < 200; ++i) {
-        const std::string id = "x" + std::to_string(i);
-        At(i * 1s, Once({.id = id, .unique_key = id, .unique_for = 10s}));
-        At(i * 1s, Success(id));
-    }
-
-    EXPECT_LE(store.settings.size(), 12u);
-}
-
 // A limit of each customer's own, for a million customers.
 TEST_F(GateTest, GatesAreForgottenWhenNobodyNeedsThem) {
     config.cleanup_interval = 1min;
@@ -370,95 +263,6 @@ TEST_F(GateTest, GatesAreForgottenWhenNobodyNeedsThem) {
     EXPECT_EQ(engine().gate_count(), 1u);
     Until(2h);
     EXPECT_EQ(engine().gate_count(), 0u);
-}
-
-// --- Unique keys --------------------------------------------------------------------------------
-
-TEST_F(GateTest, AUniqueKeyIsHeldUntilItsExecutionIsFinished) {
-    At(0s, Join({.id = "a"}));
-    At(0s, Once({.id = "x", .unique_key = "invoice 7"}));
-    At(1s, Once({.id = "y", .unique_key = "invoice 7"}));
-    ASSERT_FALSE(LastReply());
-    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
-    EXPECT_EQ(LastReply().error().field, "unique_key");
-    // The same id is the same request, not a second one.
-    At(1s, Once({.id = "x", .unique_key = "invoice 7"}));
-    EXPECT_TRUE(LastReply());
-    Restart(2s);
-    At(2s, Once({.id = "y", .unique_key = "invoice 7"}));
-    EXPECT_FALSE(LastReply());
-    At(3s, CancelOf("x"));
-    At(4s, Once({.id = "y", .unique_key = "invoice 7"}));
-
-    EXPECT_TRUE(LastReply());
-    EXPECT_THAT(store.settings, IsEmpty());
-}
-
-// One mail an hour, however fast it was sent.
-TEST_F(GateTest, AWindowKeepsTheKeyBeyondTheEnd) {
-    config.cleanup_interval = 1min;
-    At(0s, Join({.id = "a"}));
-    At(0s, Once({.id = "x", .unique_key = "mail", .unique_for = 1h}));
-    At(1s, Success("x"));
-    At(2s, Once({.id = "y", .unique_key = "mail", .unique_for = 1h}));
-    EXPECT_FALSE(LastReply());
-    Restart(30min);
-    At(30min, Once({.id = "y", .unique_key = "mail", .unique_for = 1h}));
-    EXPECT_FALSE(LastReply());
-    Until(61min);
-    EXPECT_THAT(store.settings, IsEmpty());
-    At(61min, Once({.id = "y", .unique_key = "mail", .unique_for = 1h}));
-
-    EXPECT_TRUE(LastReply());
-}
-
-// Its window ends while it still runs: the key is free when it is finished, not before.
-TEST_F(GateTest, AWindowThatEndsDuringTheRunFreesTheKeyWithIt) {
-    At(0s, Join({.id = "a"}));
-    At(0s, Once({.id = "x", .unique_key = "k", .unique_for = 1s}));
-    At(10s, Once({.id = "y", .unique_key = "k"}));
-    EXPECT_FALSE(LastReply());
-    At(11s, Success("x"));
-    At(12s, Once({.id = "y", .unique_key = "k"}));
-
-    EXPECT_TRUE(LastReply());
-    EXPECT_THAT(store.settings, IsEmpty());
-}
-
-// Somebody made a new one instead of the failed one, then somebody else runs the old one again.
-TEST_F(GateTest, RunningAgainDoesNotTakeAKeyFromAnother) {
-    At(0s, Join({.id = "a", .capacity = 10}));
-    At(0s, Once({.id = "x", .unique_key = "k"}));
-    At(1s, Failure("x", false));
-    At(2s, Once({.id = "y", .unique_key = "k"}));
-    At(3s, RedriveOf("x"));
-    ASSERT_FALSE(LastReply());
-    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
-    At(4s, Success("y"));
-    At(5s, RedriveOf("x"));
-    EXPECT_TRUE(LastReply());
-    At(6s, Once({.id = "z", .unique_key = "k"}));
-
-    EXPECT_FALSE(LastReply());
-}
-
-TEST_F(GateTest, RunningAgainWithinTheOwnWindowIsNoSecond) {
-    At(0s, Join({.id = "a", .capacity = 10}));
-    At(0s, Once({.id = "x", .unique_key = "k", .unique_for = 1h}));
-    At(1s, Failure("x", false));
-    At(2s, RedriveOf("x"));
-
-    EXPECT_TRUE(LastReply());
-    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
-}
-
-TEST_F(GateTest, RunsOfARecurringTaskHoldNoKey) {
-    At(0s, Put({.every = 1h, .options = {.unique_key = "k"}}));
-    At(0s, TriggerOf("report"));
-    Restart(1s);
-    At(2s, Once({.unique_key = "k"}));
-
-    EXPECT_TRUE(LastReply());
 }
 
 }  // namespace
