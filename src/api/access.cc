@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/json_view.h"
 #include "base/check.h"
+#include "base/json_view.h"
 
 namespace takt::internal {
 namespace {

@@ -18,10 +18,10 @@
 
 #include "alerts/alerts.h"
 #include "api/event_hub.h"
-#include "api/meters.h"
 #include "api/route.h"
 #include "api/services.h"
 #include "http/message.h"
+#include "metrics/meters.h"
 #include "statistics/statistics.h"
 
 namespace takt::internal {

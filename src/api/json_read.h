@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/json_view.h"
 #include "base/error.h"
+#include "base/json_view.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "model/task.h"

@@ -3,9 +3,9 @@
 
 #include "alerts/alerts.h"
 #include "api/event_hub.h"
-#include "api/meters.h"
 #include "api/resources.h"
 #include "api/services.h"
+#include "metrics/meters.h"
 
 namespace takt::internal {
 namespace {

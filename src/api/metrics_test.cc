@@ -3,8 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/metric_table.h"
 #include "api/test_scheduler.h"
+#include "metrics/metric_table.h"
 
 namespace takt::internal {
 namespace {
@@ -51,16 +51,6 @@ TEST(Metrics, AllOfTheTableAreServedWithTheirHelpAndNothingElse) {
     }
 }
 
-// The names that seed 002 promises its users.
-TEST(Metrics, TheSeedsNamesAreThere) {
-    for (const char* name :
-         {"tasks_submitted_total", "tasks_completed_total", "tasks_failed_total", "tasks_pending",
-          "tasks_running", "workers_online", "scheduler_is_leader",
-          "task_execution_duration_seconds", "worker_utilization"}) {
-        EXPECT_EQ(DescribeMetric(name).name, name);
-    }
-}
-
 // Prometheus' own tool reads it and finds nothing to complain about.
 TEST(Metrics, PromtoolReadsThem) {
     if (std::system("command -v promtool >/dev/null 2>&1") != 0) {
@@ -70,72 +60,6 @@ TEST(Metrics, PromtoolReadsThem) {
     std::ofstream(file) << SomeMetrics();
     EXPECT_EQ(std::system(("promtool check metrics <" + file).c_str()), 0);
     std::remove(file.c_str());
-}
-
-// Names of types and queues come from users.
-TEST(Metrics, LabelsAreBounded) {
-    Meters meters;
-    std::vector<Change> changes;
-    const Time now = ReadClocks().wall;
-    for (int i = 0; i < 1'000; ++i) {
-        NewTaskPtr task(new Task);
-        task->type = Text("type-" + std::to_string(i));
-        task->queue = Text("queue-" + std::to_string(i));
-        Execution row;
-        row.task = task;
-        row.status = Status::kSuccess;
-        row.ready_at = row.started_at = row.finished_at = now;
-        changes.emplace_back(ExecutionChange{Place::kLive, Place::kHistory, row});
-    }
-    meters.OnCommit({changes, std::chrono::microseconds(100)});
-    const std::string text = meters.Text({}, {}, {});
-    std::size_t count = 0;
-    for (std::size_t at = text.find("task_execution_duration_seconds_count{"); at != text.npos;
-         at = text.find("task_execution_duration_seconds_count{", at + 1)) {
-        ++count;
-    }
-    EXPECT_EQ(count, kLabelsMax + 1);
-    EXPECT_NE(text.find("_count{type=\"(other)\"} 950"), std::string::npos);
-}
-
-// A program makes a queue per customer: the speed of the first is known, of the rest nothing wrong
-// is said.
-TEST(Metrics, TheSpeedOfAQueueIsKnownOrNotToldAtAll) {
-    Meters meters;
-    const auto end = [&](const std::string& queue, Status status) {
-        NewTaskPtr task(new Task);
-        task->queue = Text(queue);
-        Execution row;
-        row.task = task;
-        row.status = status;
-        const std::vector<Change> changes = {ExecutionChange{Place::kLive, Place::kHistory, row}};
-        meters.OnCommit({changes, std::chrono::microseconds(100)});
-    };
-    EXPECT_EQ(meters.throughput("customer-0"), 0.0);
-    end("customer-0", Status::kSuccess);
-    end("customer-0", Status::kSkipped);
-    end("customer-0", Status::kFailed);
-    EXPECT_EQ(meters.throughput("customer-0"), 0.2) << "two in ten seconds";
-    for (int i = 1; i < 1'500; ++i) end("customer-" + std::to_string(i), Status::kCancelled);
-    EXPECT_EQ(meters.throughput("customer-0"), 0.2);
-    EXPECT_EQ(meters.throughput("customer-999"), 0.1);
-    EXPECT_EQ(meters.throughput("customer-1499"), std::nullopt);
-}
-
-TEST(Metrics, SwitchedOffTheyAreNotServed) {
-    Meters meters({.enabled = false});
-    EXPECT_FALSE(meters.enabled());
-}
-
-// docs/metrics.md is made from the table.
-TEST(Metrics, ThePageListsThemAll) {
-    const std::string path = std::string(TAKT_SOURCE_DIR) + "/docs/metrics.md";
-    if (std::getenv("TAKT_WRITE_PAGES")) std::ofstream(path) << MetricsPage();
-    std::ifstream file(path);
-    std::stringstream page;
-    page << file.rdbuf();
-    EXPECT_EQ(page.str(), MetricsPage())
-        << "write it anew: TAKT_WRITE_PAGES=1 ./build/api_test --gtest_filter='Metrics.*'";
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 #include <array>
 
 #include "api/json_read.h"
-#include "api/meters.h"
 #include "api/resources.h"
 #include "api/services.h"
+#include "metrics/meters.h"
 
 namespace takt::internal {
 namespace {

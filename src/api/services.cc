@@ -1,7 +1,7 @@
 #include "api/services.h"
 
-#include "api/meters.h"
 #include "base/log.h"
+#include "metrics/meters.h"
 
 namespace takt::internal {
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "api/json_view.h"
 #include "api/task_json.h"
 #include "base/error.h"
+#include "base/json_view.h"
 #include "base/time.h"
 
 namespace takt::internal::task_field {

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json_view.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/json_view.h"
 #include "base/text.h"
 #include "model/execution.h"
 #include "model/task.h"

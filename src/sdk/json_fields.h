@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/json_view.h"
+#include "base/json_view.h"
 #include "takt/time.h"
 
 namespace takt {

@@ -7,9 +7,7 @@
 #include <map>
 #include <thread>
 
-#include "api/access.h"
 #include "http/client.h"
-#include "server/executor_json.h"
 #include "server/server.h"
 #include "tests/support/stack.h"
 
@@ -337,16 +335,6 @@ TEST_F(ExecutorsTest, OpenApiDescribesEveryRouteOfExecutors) {
                                "ExecutorStatus", "Callback", "CallbackAnswer", "ExecutorNews"}) {
         EXPECT_TRUE(schemas.contains(schema)) << schema;
     }
-}
-
-// Names in any script get a task id all the same, each its own.
-TEST(ExecutorTaskId, IsReadableWhereItCanBeAndUniqueWhereItCannot) {
-    EXPECT_EQ(ExecutorTaskId("reports", "daily").view(), "reports.daily");
-    const TaskId chinese = ExecutorTaskId("数据", "日报");
-    EXPECT_TRUE(IsValidId(chinese.view()));
-    EXPECT_EQ(chinese, ExecutorTaskId("数据", "日报"));
-    EXPECT_NE(chinese, ExecutorTaskId("数据日", "报"));
-    EXPECT_TRUE(IsValidId(ExecutorTaskId(std::string(100, 'a'), "b").view()));
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "api/access.h"
+#include "api/executor_routes.h"
 #include "api/forward.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "console/console.h"
 #include "server/advertise.h"
-#include "server/executor_routes.h"
 #include "store/open.h"
 #include "takt/version.h"
 

@@ -1,4 +1,4 @@
-#include "server/executor_routes.h"
+#include "api/executor_routes.h"
 
 #include <atomic>
 #include <memory>
@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "api/executor_json.h"
 #include "api/json_read.h"
 #include "api/services.h"
 #include "links/push_link.h"
 #include "model/fire_plan.h"
-#include "server/executor_json.h"
 
 namespace takt::internal {
 namespace {

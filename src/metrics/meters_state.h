@@ -8,9 +8,9 @@
 #include <memory>
 #include <mutex>
 
-#include "api/meter_parts.h"
-#include "api/meters.h"
 #include "base/text.h"
+#include "metrics/meter_parts.h"
+#include "metrics/meters.h"
 #include "statistics/table.h"
 
 namespace takt::internal {

@@ -1,4 +1,4 @@
-#include "api/json_view.h"
+#include "base/json_view.h"
 
 #include <charconv>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "api/metric_table.h"
+#include "metrics/metric_table.h"
 
 #include <array>
 
@@ -136,8 +136,8 @@ std::string MetricsPage() {
                 std::string(metric.help) + " |\n";
     }
     page +=
-        "\nThis page is made from the code: `TAKT_WRITE_PAGES=1 ./build/api_test "
-        "--gtest_filter='Metrics.*'` writes it.\n";
+        "\nThis page is made from the code: `TAKT_WRITE_PAGES=1 ./build/metrics_test "
+        "--gtest_filter='Meters.*'` writes it.\n";
     return page;
 }
 

@@ -1,4 +1,4 @@
-#include "server/executor_json.h"
+#include "api/executor_json.h"
 
 #include <algorithm>
 #include <array>
@@ -6,15 +6,18 @@
 
 #include "api/access.h"
 #include "api/json_read.h"
+#include "api/task_field_readers.h"
 
 namespace takt::internal {
 namespace {
 
-constexpr std::size_t kNameBytesMax = 200;
+using task_field::Keep;
+
+constexpr std::size_t kExecutorNameBytesMax = 200;
 constexpr std::size_t kUrlBytesMax = 2'000;
 constexpr std::size_t kTasksMax = 1'000;
 constexpr std::size_t kSmallBodyBytesMax = 64 << 10;
-constexpr PairLimits kLabelLimits = {32, 64, 256};
+constexpr PairLimits kExecutorLabelLimits = {32, 64, 256};
 constexpr std::string_view kLinkLabel = "takt.link";
 
 // What is wrong with an entry of a list. Most of what is said begins with the field; the rest, such
@@ -55,13 +58,6 @@ Result<Text> ReadHealthUrl(const JsonView& value, const ExecutorPolicy& policy) 
     const auto checked = policy.Check(text->view(), "health_check_url");
     if (!checked) return std::unexpected(checked.error());
     return text;
-}
-
-template <typename T, typename Store>
-Result<void> Keep(Result<T> value, Store store) {
-    if (!value) return std::unexpected(std::move(value.error()));
-    store(std::move(*value));
-    return {};
 }
 
 // Executors carry this label and the tasks they bring ask for it. A name is not enough: a stream
@@ -164,14 +160,14 @@ Result<void> ReadTasks(const JsonView& value, Registration& registration,
     return {};
 }
 
-constexpr std::array<std::string_view, 9> kFields = {
+constexpr std::array<std::string_view, 9> kRegistrationFields = {
     "name",     "instance_id", "base_url", "health_check_url", "tasks",
     "capacity", "weight",      "labels",   "process_id"};
 
 Result<void> ReadField(std::string_view key, const JsonView& value, Worker& worker,
                        const RegistrationRules& rules) {
     if (key == "name") {
-        return Keep(ReadName(value, key, kNameBytesMax), [&](Text t) { worker.group = t; });
+        return Keep(ReadName(value, key, kExecutorNameBytesMax), [&](Text t) { worker.group = t; });
     }
     if (key == "instance_id") {
         std::string scratch;
@@ -193,12 +189,14 @@ Result<void> ReadField(std::string_view key, const JsonView& value, Worker& work
                     [&](std::int64_t n) { worker.weight = static_cast<std::uint32_t>(n); });
     }
     if (key == "labels") {
-        return Keep(ReadPairs(value, key, kLabelLimits), [&](Pairs p) { worker.labels = p; });
+        return Keep(ReadPairs(value, key, kExecutorLabelLimits),
+                    [&](Pairs p) { worker.labels = p; });
     }
     if (key == "process_id") {
-        return Keep(ReadName(value, key, kNameBytesMax), [&](Text t) { worker.instance = t; });
+        return Keep(ReadName(value, key, kExecutorNameBytesMax),
+                    [&](Text t) { worker.instance = t; });
     }
-    return UnknownField(key, kFields);
+    return UnknownField(key, kRegistrationFields);
 }
 
 // A health page elsewhere would tell nothing about who is called, and would be one more address.

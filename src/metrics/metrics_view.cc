@@ -1,4 +1,4 @@
-#include "api/metrics_view.h"
+#include "metrics/metrics_view.h"
 
 #include <algorithm>
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json_view.h"
 #include "api/task_json.h"
 #include "base/json.h"
+#include "base/json_view.h"
 #include "engine/slot.h"
 #include "links/executor_policy.h"
 #include "links/push_link.h"

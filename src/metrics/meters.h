@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "alerts/metric.h"
-#include "api/metrics_view.h"
 #include "base/time.h"
 #include "engine/engine.h"
+#include "metrics/metrics_view.h"
 #include "node/node.h"
 #include "node/sink.h"
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <map>
 
-#include "api/meters.h"
-#include "api/meters_state.h"
-#include "api/metric_table.h"
+#include "metrics/meters.h"
+#include "metrics/meters_state.h"
+#include "metrics/metric_table.h"
 #include "trace/span_exporter.h"
 
 namespace takt::internal {

@@ -1,6 +1,6 @@
-#include "api/meters.h"
+#include "metrics/meters.h"
 
-#include "api/meters_state.h"
+#include "metrics/meters_state.h"
 
 namespace takt::internal {
 namespace {

@@ -1,0 +1,91 @@
+#include "metrics/meters.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "metrics/metric_table.h"
+
+namespace takt::internal {
+namespace {
+
+// The names that seed 002 promises its users.
+TEST(Meters, TheSeedsNamesAreThere) {
+    for (const char* name :
+         {"tasks_submitted_total", "tasks_completed_total", "tasks_failed_total", "tasks_pending",
+          "tasks_running", "workers_online", "scheduler_is_leader",
+          "task_execution_duration_seconds", "worker_utilization"}) {
+        EXPECT_EQ(DescribeMetric(name).name, name);
+    }
+}
+
+// Names of types and queues come from users.
+TEST(Meters, LabelsAreBounded) {
+    Meters meters;
+    std::vector<Change> changes;
+    const Time now = ReadClocks().wall;
+    for (int i = 0; i < 1'000; ++i) {
+        NewTaskPtr task(new Task);
+        task->type = Text("type-" + std::to_string(i));
+        task->queue = Text("queue-" + std::to_string(i));
+        Execution row;
+        row.task = task;
+        row.status = Status::kSuccess;
+        row.ready_at = row.started_at = row.finished_at = now;
+        changes.emplace_back(ExecutionChange{Place::kLive, Place::kHistory, row});
+    }
+    meters.OnCommit({changes, std::chrono::microseconds(100)});
+    const std::string text = meters.Text({}, {}, {});
+    std::size_t count = 0;
+    for (std::size_t at = text.find("task_execution_duration_seconds_count{"); at != text.npos;
+         at = text.find("task_execution_duration_seconds_count{", at + 1)) {
+        ++count;
+    }
+    EXPECT_EQ(count, kLabelsMax + 1);
+    EXPECT_NE(text.find("_count{type=\"(other)\"} 950"), std::string::npos);
+}
+
+// A program makes a queue per customer: the speed of the first is known, of the rest nothing wrong
+// is said.
+TEST(Meters, TheSpeedOfAQueueIsKnownOrNotToldAtAll) {
+    Meters meters;
+    const auto end = [&](const std::string& queue, Status status) {
+        NewTaskPtr task(new Task);
+        task->queue = Text(queue);
+        Execution row;
+        row.task = task;
+        row.status = status;
+        const std::vector<Change> changes = {ExecutionChange{Place::kLive, Place::kHistory, row}};
+        meters.OnCommit({changes, std::chrono::microseconds(100)});
+    };
+    EXPECT_EQ(meters.throughput("customer-0"), 0.0);
+    end("customer-0", Status::kSuccess);
+    end("customer-0", Status::kSkipped);
+    end("customer-0", Status::kFailed);
+    EXPECT_EQ(meters.throughput("customer-0"), 0.2) << "two in ten seconds";
+    for (int i = 1; i < 1'500; ++i) end("customer-" + std::to_string(i), Status::kCancelled);
+    EXPECT_EQ(meters.throughput("customer-0"), 0.2);
+    EXPECT_EQ(meters.throughput("customer-999"), 0.1);
+    EXPECT_EQ(meters.throughput("customer-1499"), std::nullopt);
+}
+
+TEST(Meters, SwitchedOffTheyAreNotServed) {
+    Meters meters({.enabled = false});
+    EXPECT_FALSE(meters.enabled());
+}
+
+// docs/metrics.md is made from the table.
+TEST(Meters, ThePageListsThemAll) {
+    const std::string path = std::string(TAKT_SOURCE_DIR) + "/docs/metrics.md";
+    if (std::getenv("TAKT_WRITE_PAGES")) std::ofstream(path) << MetricsPage();
+    std::ifstream file(path);
+    std::stringstream page;
+    page << file.rdbuf();
+    EXPECT_EQ(page.str(), MetricsPage())
+        << "write it anew: TAKT_WRITE_PAGES=1 ./build/metrics_test --gtest_filter='Meters.*'";
+}
+
+}  // namespace
+}  // namespace takt::internal
