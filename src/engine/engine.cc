@@ -20,8 +20,8 @@ constexpr std::uint64_t kPurgeIdle = 10'000;
 // What makes a live row impossible to go on with; null if nothing does.
 const char* Nonsense(const Execution& row) {
     if (row.task->priority > kPriorityMax) return "its stored priority is above 9";
-    const bool working = row.status == Status::kScheduled || row.status == Status::kRunning;
-    if (working && row.worker.empty()) return "it is stored as at work, but not with whom";
+    if (IsWorking(row.status) && row.worker.empty())
+        return "it is stored as at work, but not with whom";
     return nullptr;
 }
 
@@ -77,9 +77,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     // be assigned yet: no worker is connected.
     changes_limit_ = SIZE_MAX;
     // Those at work first: what is still to start must find their places taken.
-    const auto working = [](const Live* live) {
-        return live->row.status == Status::kScheduled || live->row.status == Status::kRunning;
-    };
+    const auto working = [](const Live* live) { return IsWorking(live->row.status); };
     for (Live* live : restored_) {
         if (working(live)) Settle(*live);
     }

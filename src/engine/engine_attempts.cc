@@ -32,7 +32,7 @@ Live& Engine::Insert(Execution row, Place place) {
     live->place = place;
     live->lane = &LaneFor(*live->row.task);
     ++live->lane->live;
-    if (live->row.status == Status::kPending || live->row.status == Status::kRetrying) {
+    if (IsWaiting(live->row.status)) {
         ++live->lane->queue->waiting;
     } else {
         ++live->lane->queue->working;
@@ -45,7 +45,7 @@ Live& Engine::Insert(Execution row, Place place) {
 
 // Puts a restored execution where it belongs.
 void Engine::Settle(Live& live) {
-    if (live.row.status == Status::kPending || live.row.status == Status::kRetrying) {
+    if (IsWaiting(live.row.status)) {
         // Who has begun keeps its turn until it is finished, also between attempts.
         if (Begun(live.row) && live.recurring) Pass(live, *live.recurring->turns);
         if (live.row.status == Status::kPending && !Expired(live.row)) return Wait(live);

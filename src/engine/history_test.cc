@@ -407,7 +407,7 @@ void History::FinishAll(Duration at) {
     std::vector<std::string> ids;
     for (const auto& [id, row] : store.executions) {
         const Status status = row.execution.status;
-        if (status == Status::kScheduled || status == Status::kRunning) {
+        if (IsWorking(status)) {
             ids.push_back(id.text().str());
         }
     }

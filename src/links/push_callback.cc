@@ -74,8 +74,7 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
     }
     const Execution* row = engine->Find(report.execution);
     if (!row) return JudgeStored(std::move(report), std::move(done));
-    const bool current = row->token == report.token &&
-                         (row->status == Status::kScheduled || row->status == Status::kRunning);
+    const bool current = row->token == report.token && IsWorking(row->status);
     if (!current) return done(JudgeCallback(*row, report));
     const AttemptRef attempt{row->id, row->attempt, row->token};
     if (const auto instance = Find(row->worker)) instance->OnEnded(attempt);
@@ -103,8 +102,7 @@ void PushLink::TakeNews(News news, CallbackDone done) {
         if (!row) {
             return done({Kind::kStale, "the execution is finished, or there is none of this id"});
         }
-        if (row->token != news.token ||
-            (row->status != Status::kScheduled && row->status != Status::kRunning)) {
+        if (row->token != news.token || !IsWorking(row->status)) {
             if (row->attempt <= 1 && row->token != news.token) {
                 return done({Kind::kForeign, "the token is not one of this execution's"});
             }

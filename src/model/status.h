@@ -34,6 +34,17 @@ std::span<const Transition> Transitions();
 
 bool CanFollow(Status from, Status to);
 
+// For its time, a turn, a limit, a worker or the next attempt.
+constexpr bool IsWaiting(Status status) {
+    return status == Status::kPending || status == Status::kRetrying;
+}
+
+// A worker has it, whether it has said that it began or not.
+constexpr bool IsWorking(Status status) {
+    return status == Status::kScheduled || status == Status::kRunning;
+}
+
+// Every status is exactly one of the three: waiting, working, terminal.
 constexpr bool IsTerminal(Status status) {
     return status >= Status::kSuccess;
 }

@@ -70,6 +70,13 @@ TEST(StatusTest, EveryOtherStateReachesATerminalOne) {
     }
 }
 
+// Queues and hands are counted by these three: one that is two of them would be counted twice.
+TEST(StatusTest, EveryStatusIsExactlyOneOfWaitingWorkingAndTerminal) {
+    for (const Status status : AllStatuses()) {
+        EXPECT_EQ(IsWaiting(status) + IsWorking(status) + IsTerminal(status), 1) << Name(status);
+    }
+}
+
 // The engine asserts with CanFollow, the documentation is drawn from Transitions.
 TEST(StatusTest, CanFollowSaysWhatTheTableSays) {
     for (const Status from : AllStatuses()) {

@@ -116,8 +116,8 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time w
             Fail(Describe(after) + " was completed by a report that is not of its attempt");
         }
     }
-    if (Working(before.status)) --in_hand_[before.worker.text().str()];
-    if (Working(after.status)) ++in_hand_[after.worker.text().str()];
+    if (IsWorking(before.status)) --in_hand_[before.worker.text().str()];
+    if (IsWorking(after.status)) ++in_hand_[after.worker.text().str()];
     moves_.push_back({before, after, redrives_.contains(after.id)});
     found->second = after;
 }
@@ -179,7 +179,7 @@ void Checker::OnVerdict(const AttemptRef& attempt, bool accepted) {
              " were accepted");
     }
     const Execution* row = Find(attempt.execution);
-    if (row->attempt == attempt.attempt && Working(row->status)) {
+    if (row->attempt == attempt.attempt && IsWorking(row->status)) {
         Fail("a report of " + Describe(*row) + " was acknowledged before it was committed");
     }
 }

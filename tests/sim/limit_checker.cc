@@ -71,7 +71,7 @@ void LimitChecker::CheckModes() {
         if (!task || task->task->created_at != run.task->created_at) continue;
         Counts& count = counts[run.task->id];
         // Who has begun keeps its turn through retries and losses. What is run again begins anew.
-        if (Working(run.status) || (run.attempt > 0 && !row.redriven)) ++count.begun;
+        if (IsWorking(run.status) || (run.attempt > 0 && !row.redriven)) ++count.begun;
         if (!row.redriven) ++count.live;
         // What was fired by other times, before the task was changed, goes on.
         const bool after_end = run.task->opt().recurrence->every_after_end > Duration(0);
@@ -127,7 +127,7 @@ void LimitChecker::CheckConcurrency() {
     std::map<Text, std::uint32_t> working;
     for (const auto& [id, row] : live_) {
         const TaskOptions& options = row.execution.task->opt();
-        if (options.concurrency_max == 0 || !Working(row.execution.status)) continue;
+        if (options.concurrency_max == 0 || !IsWorking(row.execution.status)) continue;
         const Text key = SharedKeyOf(*row.execution.task);
         if (++working[key] > options.concurrency_max) {
             fail_("more than " + std::to_string(options.concurrency_max) + " of " + key.str() +
@@ -156,7 +156,7 @@ void LimitChecker::CheckPaces(std::uint64_t epoch, const std::vector<RowMove>& m
 std::size_t LimitChecker::CountIn(const Text& queue, bool working) const {
     return std::size_t(std::ranges::count_if(live_, [&](const auto& entry) {
         const Execution& row = entry.second.execution;
-        return row.task->queue == queue && Working(row.status) == working;
+        return row.task->queue == queue && IsWorking(row.status) == working;
     }));
 }
 
@@ -176,9 +176,8 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
     for (const RowMove& move : moves) {
         const Text& queue = move.after.task->queue;
         if (Began(move)) ++begun[queue];
-        const bool waited =
-            move.before.task && !IsTerminal(move.before.status) && !Working(move.before.status);
-        const bool waits = !IsTerminal(move.after.status) && !Working(move.after.status);
+        const bool waited = move.before.task && IsWaiting(move.before.status);
+        const bool waits = IsWaiting(move.after.status);
         if (move.before.task && waits && !waited) ++back[queue];
     }
     for (const auto& [queue, count] : begun) {

@@ -22,11 +22,6 @@ namespace takt::internal::sim {
 // The payload that marks a forced trigger: rows do not say that they were forced.
 constexpr std::string_view kForcedPayload = "forced";
 
-// Whether a worker has it.
-constexpr bool Working(Status status) {
-    return status == Status::kScheduled || status == Status::kRunning;
-}
-
 // One row that a batch changed.
 struct RowMove {
     Execution before;  // As it was; without a task if there was none.

@@ -78,7 +78,7 @@ Result<void> ReadOutcome(std::string_view bytes, Execution& row) {
 }
 
 Result<void> CheckState(const Execution& row) {
-    const bool working = row.status == Status::kScheduled || row.status == Status::kRunning;
+    const bool working = IsWorking(row.status);
     if (!working || !row.worker.empty()) return {};
     return Fail(ErrorCode::kInvalid,
                 "it is " + std::string(Name(row.status)) + " and names no worker");
