@@ -4,12 +4,10 @@
 
 #include "base/log.h"
 #include "engine/engine.h"
+#include "engine/misfire.h"
 
 namespace takt::internal {
 namespace {
-
-// Due times beyond this many are not counted one by one when they are recorded as missed.
-constexpr std::uint64_t kMissedCountMax = 10'000;
 
 // How long until due times that cannot be found (tzdata is missing) are looked for again.
 constexpr Duration kPlanRetry{60'000};
@@ -63,8 +61,8 @@ void Engine::TellUnplanned(Recurring& recurring, const Error& error) {
         {{"task", recurring.row.task->id.view()}, {"error", error.detail}});
 }
 
-// A due time has come. Each call accounts for it, and perhaps for others that came and went while
-// nobody could fire them, and moves on to the next.
+// A due time has come. Each call carries out one decision: accounts for it, and perhaps for others
+// that came and went while nobody could fire them, and moves on to the next.
 void Engine::OnFire(Recurring& recurring) {
     const Task& task = *recurring.row.task;
     const TaskOptions& options = task.opt();
@@ -74,60 +72,31 @@ void Engine::OnFire(Recurring& recurring) {
         TellUnplanned(recurring, plan.error());
         return fires_.Set(recurring, now_.wall + kPlanRetry, recurring.order);
     }
-    const bool after_end = plan->after_end();
     const Time due = state.next_at;
     // Whoever accounted for that due time could not find the one after it.
-    const bool accounted_for = !after_end && due <= state.last_at;
+    const bool accounted_for = !plan->after_end() && due <= state.last_at;
     if (recurring.replan_after != Time{} || accounted_for) {
         const bool replan = recurring.replan_after != Time{};
         PlanFrom(recurring, replan ? recurring.replan_after : state.last_at);
         return Write(recurring);
     }
     recurring.told = false;
-    std::optional<Time> following;
-    if (!after_end) following = plan->Next(due);
-
-    // What is too late to be fired at all.
-    Time missed_until{};
-    if (options.start_deadline > Duration(0)) missed_until = now_.wall - options.start_deadline;
-    if (options.misfire == Misfire::kSkip) {
-        missed_until = std::max(missed_until, now_.wall - config_.misfire_tolerance);
+    const FireDecision decision = DecideFire(*plan, options,
+                                             {.due = due,
+                                              .now = now_.wall,
+                                              .tolerance = config_.misfire_tolerance,
+                                              .caught_up = recurring.caught_up});
+    recurring.caught_up = decision.caught_up;
+    if (decision.missed) {
+        RecordMissed(recurring, *decision.missed, Reason::kMissed);
+    } else {
+        state.last_at = due;
+        ++state.fires;
+        ++counters_.fired;
+        Fire(recurring, {.due = due});
     }
-    const bool more_due = following && *following <= now_.wall;
-    if (options.misfire == Misfire::kFireOnce && more_due) {
-        // Only the last of several is fired.
-        const auto due_times = DueBetween(*plan, due - Duration(1), now_.wall, kMissedCountMax);
-        missed_until = std::max(missed_until, due_times->last - Duration(1));
-    }
-    // Late is one that others were made up for before, or that is due with others behind it. What
-    // is due just now is on time.
-    const bool late = more_due || recurring.caught_up > 0;
-    if (options.misfire == Misfire::kFireAll && late &&
-        recurring.caught_up >= options.misfires_max) {
-        missed_until = std::max(missed_until, now_.wall - Duration(1));
-    }
-    if (due <= missed_until) {
-        DueTimes missed{.first = due, .last = due, .count = 1};
-        if (!after_end) {
-            if (auto counted =
-                    DueBetween(*plan, due - Duration(1), missed_until, kMissedCountMax)) {
-                missed = *counted;
-            }
-        }
-        recurring.caught_up = 0;
-        RecordMissed(recurring, missed, Reason::kMissed);
-        // A fixed delay has no due times of its own to go through: it begins anew.
-        PlanFrom(recurring, after_end ? now_.wall : missed.last);
-        Write(recurring);
-        return;
-    }
-    recurring.caught_up = more_due ? recurring.caught_up + 1 : 0;
-    state.last_at = due;
-    ++state.fires;
-    ++counters_.fired;
-    Fire(recurring, {.due = due});
-    PlanFrom(recurring, after_end ? now_.wall : due);
-    if (!config_.sabotage.forget_fires) Write(recurring);
+    PlanFrom(recurring, decision.next_after);
+    if (decision.missed || !config_.sabotage.forget_fires) Write(recurring);
 }
 
 // The task gets other times, or is paused or resumed: what is overdue, or became due while it was
