@@ -27,12 +27,14 @@
 #include "base/random.h"
 #include "engine/balancer.h"
 #include "engine/config.h"
+#include "engine/draft.h"
 #include "engine/effects.h"
 #include "engine/explain.h"
 #include "engine/input.h"
 #include "engine/lanes.h"
 #include "engine/live.h"
 #include "engine/recurring.h"
+#include "engine/retention.h"
 #include "engine/slot.h"
 #include "engine/timer_heap.h"
 #include "model/fire_plan.h"
@@ -118,7 +120,7 @@ class Engine {
     std::vector<const Recurring*> NextFires(std::size_t count) const { return fires_.First(count); }
     Strategy strategy() const { return strategy_; }
     const Text& strategy_name() const { return strategy_name_; }
-    Serial last_serial() const { return serials_.last(); }
+    Serial last_serial() const { return draft_.last_serial(); }
 
   private:
     struct ById {
@@ -167,7 +169,6 @@ class Engine {
     void RefuseFinished(RequestId request, const ExecutionId& id,
                         const std::optional<Execution>& found);
     Execution EndNow(Live& live, Status status, OutcomePtr outcome);
-    void ReplyWith(RequestId request, Result<Answer> answer);
     void CreateOnce(const Submit& submit);
     std::pair<Serial, Text> FreshId();
     bool IsOwnToCome(std::string_view id) const;
@@ -187,9 +188,8 @@ class Engine {
     void Unqueue(Live& live);
     void Take(Live& live, Slot& slot);
     Slot& LetGo(Live& live);
-    bool Withdraw(const Live& live);
     void Requeue(Live& live, bool loss);
-    void Fail(Live& live, OutcomePtr outcome, bool retryable);
+    void FailAttempt(Live& live, OutcomePtr outcome, bool retryable);
     Execution Finish(Live& live, Status status, OutcomePtr outcome);
     void Stop(Live& live, Reason reason);
     void Settle(Live& live);
@@ -241,7 +241,6 @@ class Engine {
         std::uint64_t bytes_dropped = 0;
         std::uint64_t lines_dropped = 0;
     };
-    void AppendLog(const Live& live, std::string_view lines);
     void EndLog(const Live& live);
 
     // engine_settings.cc
@@ -256,7 +255,6 @@ class Engine {
 
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
-    void FindMark(Slot& slot, const WorkerId& id);
     void Reconcile(Slot& slot, const std::vector<AttemptRef>& holding);
     void CloseSessionOf(Slot& slot, Text why);
     void Doubt(Slot& slot, bool loss);
@@ -278,31 +276,15 @@ class Engine {
     // engine.cc: what comes out
     void RunDue();
     void Bury(Execution& row);
-    void Clean();
-    bool MustPurge() const { return 2 * purge_owed_ >= config_.purge_max; }
-    bool Tired() const {
-        return effects_->changes.size() >= changes_limit_ || step_bytes_ >= config_.bytes_per_step;
-    }
-    // Returns where the change is in the batch.
-    template <typename Kind>
-    std::uint32_t Add(Kind change) {
-        effects_->changes.emplace_back(std::move(change));
-        step_bytes_ += SizeOf(effects_->changes.back());
-        return static_cast<std::uint32_t>(effects_->changes.size() - 1);
-    }
-    void Rewrite(std::uint32_t index, Change change);
     void Write(Live& live, Place after, bool urgent);
-    void Write(Slot& slot);
     void Write(Recurring& recurring);
-    void Write(SettingPut setting);
     void Emit(EventType type, const Live& live, Text detail = {});
     void Emit(EventType type, const Slot& slot, Text detail = {});
-    void Emit(Event event);
 
     const EngineConfig config_;
     const TermView term_;
     Random random_;
-    SerialSource serials_;
+    Draft draft_;
     bool begun_ = false;
 
     boost::unordered_flat_set<Live*, ById, ById> live_;
@@ -310,7 +292,6 @@ class Engine {
     std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
     boost::unordered_flat_map<SessionId, Slot*> sessions_;
     std::uint64_t joined_ = 0;
-    std::uint32_t forgot_generation_ = 0;  // The last batch in which a worker was forgotten.
 
     TimerHeap<Live, Time> due_;        // Executions that wait for their time.
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.
@@ -334,6 +315,8 @@ class Engine {
     std::map<Serial, ProgressView> progress_;
     std::map<Serial, LogMeter> log_meters_;  // Of those that wrote something.
 
+    Retention retention_;
+
     Strategy strategy_;
     Text strategy_name_;  // Of a Strategy::kCustom.
     std::map<std::pair<Strategy, Text>, std::unique_ptr<Balancer>> balancers_;
@@ -342,19 +325,9 @@ class Engine {
 
     std::array<std::size_t, kStatusCount> counts_{};
     EngineCounters counters_;
-    std::uint64_t purge_owed_ = 0;  // Executions that purges yet to come have to make up for.
-    Steady cleaned_at_{};
     Steady gates_cleaned_at_{};
-    ChangeMark purge_mark_;
-    Time purged_before_{};  // What had finished by then may be gone.
-    boost::unordered_flat_map<Text, std::uint32_t, TextHash, TextEqual> setting_marks_;
-    std::uint32_t settings_generation_ = 0;  // The batch that they are of.
 
-    // Of the step under way.
-    Instant now_{};
-    Effects* effects_ = nullptr;
-    std::size_t changes_limit_ = 0;
-    std::size_t step_bytes_ = 0;  // Of the changes it made, those made twice counted twice.
+    Instant now_{};  // Of the step under way, or the last.
 };
 
 }  // namespace takt::internal

@@ -137,7 +137,7 @@ void Engine::MakeReady(Live& live) {
     Lane& lane = *live.lane;
     const bool open = lane.queue->Open(now_.steady);
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
-    if (lane.free > 0 && lane.empty() && open && !Tired()) {
+    if (lane.free > 0 && lane.empty() && open && !draft_.Tired()) {
         return Take(live, *Choose(live.row, lane));
     }
     lane.Add(live);
@@ -190,7 +190,7 @@ void Engine::Take(Live& live, Slot& slot) {
     overdue_.Set(live, now_.steady + timeout + config_.timeout_grace, row.serial);
     ++counters_.assigned;
     Write(live, Place::kLive, true);
-    effects_->assigns.push_back({slot.session, row, timeout});
+    draft_.Send(Assign{slot.session, row, timeout});
     Emit(EventType::kTaskScheduled, live);
 }
 
@@ -211,19 +211,9 @@ Slot& Engine::LetGo(Live& live) {
     return slot;
 }
 
-// Takes back an assignment that is not sent yet: its commit is still being gathered. False if it is
-// on its way.
-bool Engine::Withdraw(const Live& live) {
-    if (live.mark.generation != effects_->generation) return false;
-    return std::erase_if(effects_->assigns, [&](const Assign& assign) {
-               return assign.execution.serial == live.row.serial &&
-                      assign.execution.attempt == live.row.attempt;
-           }) > 0;
-}
-
 // Its worker is gone, or never got it: somebody else has to run it.
 void Engine::Requeue(Live& live, bool loss) {
-    Withdraw(live);
+    draft_.Withdraw(live.row, live.mark);
     LetGo(live);
     live.row.outcome = RememberAttempt(
         live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned, .at = now_.wall});
@@ -246,7 +236,7 @@ void Engine::Requeue(Live& live, bool loss) {
 }
 
 // An attempt failed. REQUIRES: let go.
-void Engine::Fail(Live& live, OutcomePtr outcome, bool retryable) {
+void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
     ++live.row.failures;
     const RetryPolicy& retry = RetryOf(*live.row.task);
     if (!retryable || live.row.failures > retry.retries_max) {
@@ -298,7 +288,7 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
             Emit(EventType::kTaskSkipped, live, detail);
             break;
     }
-    ++purge_owed_;
+    retention_.CountFinished();
     if (status != Status::kSkipped) ++live.lane->queue->finished;
     ReleaseKey(live.row);
     if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
@@ -313,10 +303,10 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
 
 // Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.
 void Engine::Stop(Live& live, Reason reason) {
-    if (Withdraw(live)) return;
+    if (draft_.Withdraw(live.row, live.mark)) return;
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
-    if (slot.session != 0) effects_->stops.push_back({slot.session, attempt, reason});
+    if (slot.session != 0) draft_.Send(StopAttempt{slot.session, attempt, reason});
     // What was sent over HTTP cannot be called back, and nobody will tell when it is over.
     if (slot.row.link == LinkKind::kStream) {
         slot.lingering.push_back({attempt.execution, attempt.attempt});
@@ -342,10 +332,10 @@ void Engine::OnDue(Live& live) {
 void Engine::OnOverdue(Live& live) {
     Stop(live, Reason::kTimeout);
     Slot& slot = LetGo(live);
-    Fail(live,
-         MakeOutcome(Reason::kTimeout, "took longer than its timeout of " +
-                                           FormatDuration(TimeoutOf(*live.row.task))),
-         true);
+    FailAttempt(live,
+                MakeOutcome(Reason::kTimeout, "took longer than its timeout of " +
+                                                  FormatDuration(TimeoutOf(*live.row.task))),
+                true);
     Feed(slot);
 }
 
@@ -353,7 +343,7 @@ void Engine::On(Started& started) {
     Live* live = Current(started.attempt);
     if (!live) {
         ++counters_.stale;
-        effects_->stops.push_back({started.session, started.attempt, Reason::kCancelled});
+        draft_.Send(StopAttempt{started.session, started.attempt, Reason::kCancelled});
         return;
     }
     if (live->row.status != Status::kScheduled) return;
@@ -368,7 +358,7 @@ void Engine::On(Started& started) {
 
 void Engine::On(Report& report) {
     Live* live = Current(report.attempt);
-    effects_->verdicts.push_back({report.session, report.attempt, live != nullptr});
+    draft_.Send(Verdict{report.session, report.attempt, live != nullptr});
     if (!live) {
         ++counters_.stale;
         return Unlinger(report.attempt, report.session);
@@ -378,7 +368,7 @@ void Engine::On(Report& report) {
     if (report.success) {
         Finish(*live, Status::kSuccess, std::move(report.outcome));
     } else {
-        Fail(*live, std::move(report.outcome), report.retryable);
+        FailAttempt(*live, std::move(report.outcome), report.retryable);
     }
     Feed(slot);
 }

@@ -145,14 +145,14 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due, Reason reas
                       : due.count == 1 ? "nobody could fire it"
                                        : "nobody could fire them";
     row.outcome = MakeOutcome(reason, which + " passed while " + why);
-    Add(ExecutionChange{Place::kNone, Place::kHistory, row});
-    effects_->urgent = true;
+    draft_.Append(ExecutionChange{Place::kNone, Place::kHistory, row});
+    draft_.MakeUrgent();
     ++counters_.skipped;
-    ++purge_owed_;
-    Emit(Event{.type = EventType::kTaskSkipped,
-               .task = row.task->id,
-               .execution = row.id,
-               .detail = row.outcome->message});
+    retention_.CountFinished();
+    draft_.Emit(Event{.type = EventType::kTaskSkipped,
+                      .task = row.task->id,
+                      .execution = row.id,
+                      .detail = row.outcome->message});
 }
 
 // Makes a run of a recurring task, as far as its mode lets it. Returns the execution as it is now.
@@ -205,7 +205,7 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
 // Ends the runs whose place a newer one takes, as many as one step may; the others in later ones.
 // By their ids: whoever ends one may feed a worker, and so end others that have expired.
 void Engine::EndReplaced() {
-    for (; !Tired() && !replaced_.empty(); replaced_.pop_front()) {
+    for (; !draft_.Tired() && !replaced_.empty(); replaced_.pop_front()) {
         Live* live = FindLive(replaced_.front());
         if (!live) continue;
         EndNow(*live, Status::kCancelled,

@@ -109,7 +109,7 @@ void Engine::LeaveGate(Gate& gate) {
 void Engine::OpenGate(Gate& gate) {
     gate_paces_.Remove(gate);
     while (!gate.waiting.empty() && gate.Open(now_.steady)) {
-        if (Tired()) return gate_paces_.Set(gate, now_.steady, gate.order);
+        if (draft_.Tired()) return gate_paces_.Set(gate, now_.steady, gate.order);
         Live& live = *gate.waiting.front();
         gate.waiting.Remove(live);
         live.held = false;
@@ -138,7 +138,7 @@ void Engine::Pour(Queue& queue) {
             front = other;
         }
         if (!best) return;
-        if (Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
+        if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
         if (Lapse(*front.live)) continue;
         Take(*front.live, *Choose(front.live->row, *best));
     }
@@ -155,13 +155,12 @@ bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId reque
     if (found == claims_.end()) return true;
     const Claim& claim = found->second;
     if (!claim.live && (claim.until <= now_.wall || claim.execution == self)) return true;
-    ReplyWith(
-        request,
-        internal::Fail(ErrorCode::kConflict,
-                       "execution '" + claim.execution.text().str() + "' holds the unique key '" +
-                           options.unique_key.str() + "' until " +
-                           (claim.live ? std::string("it is finished") : FormatTime(claim.until)),
-                       "unique_key"));
+    draft_.Reply(request,
+                 Fail(ErrorCode::kConflict,
+                      "execution '" + claim.execution.text().str() + "' holds the unique key '" +
+                          options.unique_key.str() + "' until " +
+                          (claim.live ? std::string("it is finished") : FormatTime(claim.until)),
+                      "unique_key"));
     return false;
 }
 
@@ -190,7 +189,7 @@ void Engine::ReleaseKey(const Execution& row) {
 
 // Forgets the claims whose window is over.
 void Engine::CleanKeys() {
-    while (!Tired() && !claim_ends_.empty() && claim_ends_.begin()->first <= now_.wall) {
+    while (!draft_.Tired() && !claim_ends_.empty() && claim_ends_.begin()->first <= now_.wall) {
         const auto [until, key] = *claim_ends_.begin();
         claim_ends_.erase(claim_ends_.begin());
         const auto claim = claims_.find(key);

@@ -39,23 +39,13 @@ void Engine::On(LogLines& lines) {
     meter.bytes += kept.size();
     meter.bytes_dropped += dropped.size();
     meter.lines_dropped += static_cast<std::uint64_t>(std::ranges::count(dropped, '\n'));
-    if (!kept.empty()) AppendLog(*live, kept);
+    if (!kept.empty()) draft_.AppendLog(live->row.id, live->row.attempt, kept);
     if (!full && !dropped.empty()) {
-        AppendLog(*live, "(the log is full: scheduler.log_bytes_max is " +
+        draft_.AppendLog(live->row.id, live->row.attempt,
+                         "(the log is full: scheduler.log_bytes_max is " +
                              std::to_string(config_.log_bytes_max) +
                              " bytes; what follows is dropped)\n");
     }
-}
-
-void Engine::AppendLog(const Live& live, std::string_view lines) {
-    LogChunk chunk{.execution = live.row.id,
-                   .index = serials_.Next(now_.wall),
-                   .attempt = live.row.attempt,
-                   .at = now_.wall,
-                   .lines = Text(lines)};
-    // Output is worth keeping, not worth waiting for: it goes along with the next commit.
-    Add(LogAppend{chunk});
-    effects_->logs.push_back(std::move(chunk));
 }
 
 // The execution writes nothing more: now it can be said how much was left out.
@@ -65,8 +55,9 @@ void Engine::EndLog(const Live& live) {
     const LogMeter meter = found->second;
     log_meters_.erase(found);
     if (meter.bytes_dropped == 0) return;
-    AppendLog(live, "(dropped: " + std::to_string(meter.lines_dropped) + " lines, " +
-                        std::to_string(meter.bytes_dropped) + " bytes)\n");
+    draft_.AppendLog(live.row.id, live.row.attempt,
+                     "(dropped: " + std::to_string(meter.lines_dropped) + " lines, " +
+                         std::to_string(meter.bytes_dropped) + " bytes)\n");
 }
 
 }  // namespace takt::internal

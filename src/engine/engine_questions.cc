@@ -25,7 +25,7 @@ void Engine::On(Submit& submit) {
     if (id.empty()) return CreateOnce(submit);
     const ExecutionId execution(id.text());
     if (const Live* live = FindLive(execution)) return AnswerTo(submit, live->row);
-    if (IsOwnToCome(id.view())) return ReplyWith(submit.request, TakenForOwn());
+    if (IsOwnToCome(id.view())) return draft_.Reply(submit.request, TakenForOwn());
     Ask(execution, std::move(submit));
 }
 
@@ -38,7 +38,7 @@ void Engine::On(Cancel& cancel) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = Reason::kCancelled;
     outcome->message = cancel.reason;
-    ReplyWith(cancel.request, Answer{.execution = EndNow(*live, Status::kCancelled, outcome)});
+    draft_.Reply(cancel.request, Answer{.execution = EndNow(*live, Status::kCancelled, outcome)});
 }
 
 void Engine::On(Conclude& conclude) {
@@ -49,15 +49,14 @@ void Engine::On(Conclude& conclude) {
         return Ask(id, std::move(conclude));
     }
     if (!CanFollow(live->row.status, conclude.status)) {
-        return ReplyWith(
-            conclude.request,
-            internal::Fail(ErrorCode::kConflict, "execution '" + conclude.execution.text().str() +
-                                                     "' is " + std::string(Name(live->row.status)) +
-                                                     " and cannot become " +
-                                                     std::string(Name(conclude.status))));
+        return draft_.Reply(conclude.request,
+                            Fail(ErrorCode::kConflict,
+                                 "execution '" + conclude.execution.text().str() + "' is " +
+                                     std::string(Name(live->row.status)) + " and cannot become " +
+                                     std::string(Name(conclude.status))));
     }
-    ReplyWith(conclude.request,
-              Answer{.execution = EndNow(*live, conclude.status, std::move(conclude.outcome))});
+    draft_.Reply(conclude.request,
+                 Answer{.execution = EndNow(*live, conclude.status, std::move(conclude.outcome))});
 }
 
 // Ends an execution wherever it is, without its worker's word.
@@ -85,8 +84,7 @@ void Engine::Ask(const ExecutionId& id, Question question) {
     auto [entry, first] = questions_.try_emplace(id.text());
     entry->second.push_back(std::move(question));
     if (!first) return;
-    if (effects_->lookups.empty()) effects_->lookups.emplace_back();
-    effects_->lookups.back().ids.push_back(id);
+    draft_.LookUp(id);
 }
 
 void Engine::On(LookupDone& lookup) {
@@ -99,9 +97,9 @@ void Engine::On(LookupDone& lookup) {
         // What changes an execution is told as an event. From then on the store's answer is old:
         // while the execution lives the engine knows better, and once it ended the store has to be
         // asked again.
-        const std::size_t events = effects_->events.size();
+        const std::size_t events = draft_.events_told();
         for (Question& question : questions) {
-            const bool outdated = effects_->events.size() != events;
+            const bool outdated = draft_.events_told() != events;
             std::visit(
                 [&](auto& known) { outdated ? On(known) : AnswerTo(known, lookup.found[i]); },
                 question);
@@ -112,21 +110,20 @@ void Engine::On(LookupDone& lookup) {
 void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& found) {
     if (!found) {
         if (!tasks_.contains(submit.task->id.text())) return CreateOnce(submit);
-        return ReplyWith(
-            submit.request,
-            internal::Fail(ErrorCode::kConflict,
-                           "a recurring task has the id '" + submit.task->id.text().str() +
-                               "'; choose another id, or give the task its schedule "
-                               "too to change it",
-                           "id"));
+        return draft_.Reply(submit.request,
+                            Fail(ErrorCode::kConflict,
+                                 "a recurring task has the id '" + submit.task->id.text().str() +
+                                     "'; choose another id, or give the task its schedule "
+                                     "too to change it",
+                                 "id"));
     }
     if (SameRequest(*found->task, *submit.task))
-        return ReplyWith(submit.request, Answer{.execution = *found});
-    ReplyWith(submit.request,
-              internal::Fail(ErrorCode::kConflict,
-                             "a task with the id '" + submit.task->id.text().str() +
-                                 "' exists already and asks for something else; choose another id",
-                             "id"));
+        return draft_.Reply(submit.request, Answer{.execution = *found});
+    draft_.Reply(submit.request,
+                 Fail(ErrorCode::kConflict,
+                      "a task with the id '" + submit.task->id.text().str() +
+                          "' exists already and asks for something else; choose another id",
+                      "id"));
 }
 
 void Engine::AnswerTo(const Cancel& cancel, const std::optional<Execution>& found) {
@@ -141,12 +138,12 @@ void Engine::RefuseFinished(RequestId request, const ExecutionId& id,
                             const std::optional<Execution>& found) {
     const std::string name = id.text().str();
     if (!found) {
-        return ReplyWith(
-            request, internal::Fail(ErrorCode::kNotFound, "there is no execution '" + name + "'"));
+        return draft_.Reply(request,
+                            Fail(ErrorCode::kNotFound, "there is no execution '" + name + "'"));
     }
-    ReplyWith(request, internal::Fail(ErrorCode::kConflict,
-                                      "execution '" + name + "' is finished already (" +
-                                          std::string(Name(found->status)) + ")"));
+    draft_.Reply(request,
+                 Fail(ErrorCode::kConflict, "execution '" + name + "' is finished already (" +
+                                                std::string(Name(found->status)) + ")"));
 }
 
 // What is run again keeps its history, the attempt with which it ended included.
@@ -166,23 +163,23 @@ static void RememberLast(Execution& row) {
 void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& found) {
     const std::string id = redrive.execution.text().str();
     if (!found) {
-        return ReplyWith(redrive.request, internal::Fail(ErrorCode::kNotFound,
-                                                         "there is no execution '" + id + "'"));
+        return draft_.Reply(redrive.request,
+                            Fail(ErrorCode::kNotFound, "there is no execution '" + id + "'"));
     }
     if (!CanFollow(found->status, Status::kPending) || !IsTerminal(found->status)) {
-        return ReplyWith(
-            redrive.request,
-            internal::Fail(ErrorCode::kConflict,
-                           "execution '" + id + "' is " + std::string(Name(found->status)) +
-                               "; only failed and cancelled ones can be run again"));
+        return draft_.Reply(redrive.request,
+                            Fail(ErrorCode::kConflict,
+                                 "execution '" + id + "' is " + std::string(Name(found->status)) +
+                                     "; only failed and cancelled ones can be run again"));
     }
     const Duration margin = std::min(kRedriveMargin, config_.retention / 2);
-    if (found->finished_at < std::max(now_.wall - config_.retention, purged_before_) + margin) {
-        return ReplyWith(redrive.request,
-                         internal::Fail(ErrorCode::kConflict,
-                                        "execution '" + id +
-                                            "' is about to be deleted, its retention ends; "
-                                            "submit its task again"));
+    if (found->finished_at <
+        std::max(now_.wall - config_.retention, retention_.purged_before()) + margin) {
+        return draft_.Reply(
+            redrive.request,
+            Fail(ErrorCode::kConflict, "execution '" + id +
+                                           "' is about to be deleted, its retention ends; "
+                                           "submit its task again"));
     }
     if (found->origin == Origin::kOnce &&
         !MayClaim(*found->task, redrive.execution, redrive.request)) {
@@ -205,7 +202,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     HoldKey(live.row);
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");
-    ReplyWith(redrive.request, Answer{.execution = WaitAndSee(live)});
+    draft_.Reply(redrive.request, Answer{.execution = WaitAndSee(live)});
 }
 
 void Engine::CreateOnce(const Submit& submit) {
@@ -213,12 +210,11 @@ void Engine::CreateOnce(const Submit& submit) {
     if (!MayClaim(task, ExecutionId(task.id.text()), submit.request)) return;
     const Queue& queue = lanes_.QueueOf(task.queue);
     if (queue.waiting >= config_.pending_max) {
-        return ReplyWith(submit.request,
-                         internal::Fail(ErrorCode::kExhausted,
-                                        "queue '" + task.queue.str() +
-                                            "' is full: " + std::to_string(queue.waiting) +
-                                            " executions wait in it; try again later",
-                                        "queue"));
+        return draft_.Reply(submit.request, Fail(ErrorCode::kExhausted,
+                                                 "queue '" + task.queue.str() +
+                                                     "' is full: " + std::to_string(queue.waiting) +
+                                                     " executions wait in it; try again later",
+                                                 "queue"));
     }
     Execution row;
     if (task.id.empty()) {
@@ -226,7 +222,7 @@ void Engine::CreateOnce(const Submit& submit) {
         row.serial = serial;
         task.id = TaskId(std::move(id));
     } else {
-        row.serial = serials_.Next(now_.wall);
+        row.serial = draft_.NextSerial();
     }
     task.created_at = task.updated_at = now_.wall;
     row.id = ExecutionId(task.id.text());
@@ -239,14 +235,14 @@ void Engine::CreateOnce(const Submit& submit) {
     Write(live, Place::kLive, true);
     ++counters_.submitted;
     Emit(EventType::kTaskSubmitted, live);
-    ReplyWith(submit.request, Answer{.execution = WaitAndSee(live), .created = true});
+    draft_.Reply(submit.request, Answer{.execution = WaitAndSee(live), .created = true});
 }
 
 // A serial and the id spelled from it. Callers may have chosen ids of the same form long ago: those
 // that live are passed over, each once.
 std::pair<Serial, Text> Engine::FreshId() {
     for (;;) {
-        const Serial serial = serials_.Next(now_.wall);
+        const Serial serial = draft_.NextSerial();
         Text id(SerialText(serial));
         if (!live_.contains(id.view())) return {serial, std::move(id)};
     }
@@ -255,18 +251,14 @@ std::pair<Serial, Text> Engine::FreshId() {
 // Whether the engine itself may come to give this id.
 bool Engine::IsOwnToCome(std::string_view id) const {
     const std::optional<Serial> serial = ParseSerial(id);
-    return serial && *serial > serials_.last() && *serial < SerialAt(now_.wall + kOwnIds);
+    return serial && *serial > draft_.last_serial() && *serial < SerialAt(now_.wall + kOwnIds);
 }
 
 std::unexpected<Error> Engine::TakenForOwn() {
-    return internal::Fail(ErrorCode::kInvalid,
-                          "ids of 13 characters like this one are given by the scheduler itself; "
-                          "choose another, or leave it out",
-                          "id");
-}
-
-void Engine::ReplyWith(RequestId request, Result<Answer> answer) {
-    if (request != 0) effects_->replies.push_back({request, std::move(answer)});
+    return Fail(ErrorCode::kInvalid,
+                "ids of 13 characters like this one are given by the scheduler itself; "
+                "choose another, or leave it out",
+                "id");
 }
 
 }  // namespace takt::internal

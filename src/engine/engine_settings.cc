@@ -53,38 +53,37 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
 }
 
 void Engine::On(SetSetting& set) {
-    Write(SettingPut{std::move(set.key), std::move(set.value)});
-    ReplyWith(set.request, Answer{});
+    draft_.Set(SettingPut{std::move(set.key), std::move(set.value)});
+    draft_.Reply(set.request, Answer{});
 }
 
 void Engine::On(PostAlert& alert) {
-    Write(SettingPut{std::move(alert.key), std::move(alert.value)});
-    Emit(Event{.type = EventType::kAlert,
-               .task = std::move(alert.task),
-               .worker = std::move(alert.worker),
-               .detail = std::move(alert.detail)});
-    ReplyWith(alert.request, Answer{});
+    draft_.Set(SettingPut{std::move(alert.key), std::move(alert.value)});
+    draft_.Emit(Event{.type = EventType::kAlert,
+                      .task = std::move(alert.task),
+                      .worker = std::move(alert.worker),
+                      .detail = std::move(alert.detail)});
+    draft_.Reply(alert.request, Answer{});
 }
 
 void Engine::On(SetStrategy& set) {
     if (set.reset) {
         balancers_.clear();
-        return ReplyWith(set.request, Answer{});
+        return draft_.Reply(set.request, Answer{});
     }
     const bool custom = set.strategy == Strategy::kCustom;
     if (custom && !config_.balancers.contains(set.name.str())) {
-        return ReplyWith(set.request,
-                         internal::Fail(ErrorCode::kInvalid,
-                                        "this scheduler has no strategy of its own named '" +
-                                            set.name.str() + "'",
-                                        "strategy"));
+        return draft_.Reply(set.request, Fail(ErrorCode::kInvalid,
+                                              "this scheduler has no strategy of its own named '" +
+                                                  set.name.str() + "'",
+                                              "strategy"));
     }
     strategy_ = set.strategy.value_or(config_.strategy);
     strategy_name_ = set.strategy ? set.name : config_.strategy_name;
     Text value;  // Nothing deletes it.
     if (set.strategy) value = custom ? KeyOf(kCustomPrefix, set.name) : Text(Name(*set.strategy));
-    Write(SettingPut{Text(kStrategyKey), std::move(value)});
-    ReplyWith(set.request, Answer{});
+    draft_.Set(SettingPut{Text(kStrategyKey), std::move(value)});
+    draft_.Reply(set.request, Answer{});
 }
 
 void Engine::On(SetQueue& set) {
@@ -98,9 +97,9 @@ void Engine::On(SetQueue& set) {
     const std::string value =
         std::to_string(int(limits.paused)) + " " + std::to_string(limits.working_max) + " " +
         std::to_string(limits.rate.count) + " " + std::to_string(limits.rate.per.count());
-    Write(SettingPut{KeyOf(kQueuePrefix, set.queue), plain ? Text() : Text(value)});
-    Emit(Event{.type = EventType::kQueueChanged, .detail = set.queue});
-    ReplyWith(set.request, Answer{});
+    draft_.Set(SettingPut{KeyOf(kQueuePrefix, set.queue), plain ? Text() : Text(value)});
+    draft_.Emit(Event{.type = EventType::kQueueChanged, .detail = set.queue});
+    draft_.Reply(set.request, Answer{});
     Pour(queue);
 }
 
@@ -118,7 +117,8 @@ void Engine::RestoreQueue(const Text& name, std::string_view value) {
 void Engine::WriteClaim(const Text& key, const Claim& claim) {
     const std::string value =
         std::to_string(claim.until.time_since_epoch().count()) + " " + claim.execution.text().str();
-    Write(SettingPut{KeyOf(kUniquePrefix, key), claim.execution.empty() ? Text() : Text(value)});
+    draft_.Set(
+        SettingPut{KeyOf(kUniquePrefix, key), claim.execution.empty() ? Text() : Text(value)});
 }
 
 void Engine::RestoreClaim(const Text& key, std::string_view value) {

@@ -55,10 +55,10 @@ void Engine::On(PutTask& put) {
 void Engine::AnswerTo(const PutTask& put, const std::optional<Execution>& found) {
     // Runs of recurring tasks have ids of their own, which name no task.
     if (!found || found->origin != Origin::kOnce) return MakeOrChange(put);
-    ReplyWith(put.request, internal::Fail(ErrorCode::kConflict,
-                                          "a one-off task has the id '" +
-                                              put.task->id.text().str() + "'; choose another id",
-                                          "id"));
+    draft_.Reply(put.request, Fail(ErrorCode::kConflict,
+                                   "a one-off task has the id '" + put.task->id.text().str() +
+                                       "'; choose another id",
+                                   "id"));
 }
 
 void Engine::MakeOrChange(const PutTask& put) {
@@ -69,26 +69,25 @@ void Engine::MakeOrChange(const PutTask& put) {
         const TaskRow& row = found->second->row;
         if (SameRequest(*row.task, task)) {
             if (put.paused) SetPaused(*found->second, *put.paused);
-            return ReplyWith(put.request, Answer{.task = row});
+            return draft_.Reply(put.request, Answer{.task = row});
         }
-        return ReplyWith(put.request,
-                         internal::Fail(ErrorCode::kConflict,
-                                        "a task with the id '" + task.id.text().str() +
-                                            "' exists already and asks for something else",
-                                        "id"));
+        return draft_.Reply(put.request, Fail(ErrorCode::kConflict,
+                                              "a task with the id '" + task.id.text().str() +
+                                                  "' exists already and asks for something else",
+                                              "id"));
     }
     if (put.if_own && exists && found->second->row.task->opt().executor != task.opt().executor) {
-        return ReplyWith(
+        return draft_.Reply(
             put.request,
-            internal::Fail(ErrorCode::kConflict,
-                           "the task '" + task.id.text().str() + "' is not this executor's", "id"));
+            Fail(ErrorCode::kConflict,
+                 "the task '" + task.id.text().str() + "' is not this executor's", "id"));
     }
     if (put.if_version != 0 && (!exists || found->second->row.task->version != put.if_version)) {
-        return ReplyWith(put.request, exists
-                                          ? WrongVersion(task.id, found->second->row.task->version)
-                                          : NoSuchTask(task.id));
+        return draft_.Reply(
+            put.request,
+            exists ? WrongVersion(task.id, found->second->row.task->version) : NoSuchTask(task.id));
     }
-    if (!exists && IsOwnToCome(task.id.view())) return ReplyWith(put.request, TakenForOwn());
+    if (!exists && IsOwnToCome(task.id.view())) return draft_.Reply(put.request, TakenForOwn());
     task.updated_at = now_.wall;
     task.created_at = exists ? found->second->row.task->created_at : now_.wall;
     task.version = exists ? found->second->row.task->version + 1 : 1;
@@ -98,9 +97,9 @@ void Engine::MakeOrChange(const PutTask& put) {
         exists && found->second->row.task->opt().recurrence == task.opt().recurrence;
     if (!same_times) {
         const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
-        if (!plan) return ReplyWith(put.request, std::unexpected(plan.error()));
+        if (!plan) return draft_.Reply(put.request, std::unexpected(plan.error()));
         const auto fires = plan->CheckFires(now_.wall);
-        if (!fires) return ReplyWith(put.request, std::unexpected(fires.error()));
+        if (!fires) return draft_.Reply(put.request, std::unexpected(fires.error()));
     }
     while (task.id.empty()) {
         Text id = FreshId().second;
@@ -120,25 +119,20 @@ void Engine::MakeOrChange(const PutTask& put) {
     if (recurring.turns) OpenGate(*recurring.turns);
     SayLimits(*recurring.row.task);
     EmitChange(*recurring.row.task, exists ? "changed" : "made");
-    ReplyWith(put.request, Answer{.task = recurring.row, .created = !exists});
+    draft_.Reply(put.request, Answer{.task = recurring.row, .created = !exists});
 }
 
 void Engine::On(DeleteTask& remove) {
     const auto found = tasks_.find(remove.task.text());
-    if (found == tasks_.end()) return ReplyWith(remove.request, NoSuchTask(remove.task));
+    if (found == tasks_.end()) return draft_.Reply(remove.request, NoSuchTask(remove.task));
     Recurring& recurring = *found->second;
     if (remove.if_version != 0 && recurring.row.task->version != remove.if_version) {
-        return ReplyWith(remove.request, WrongVersion(remove.task, recurring.row.task->version));
+        return draft_.Reply(remove.request, WrongVersion(remove.task, recurring.row.task->version));
     }
-    ReplyWith(remove.request, Answer{.task = recurring.row});
+    draft_.Reply(remove.request, Answer{.task = recurring.row});
     fires_.Remove(recurring);
-    const TaskDelete change{remove.task};
-    if (recurring.mark.generation == effects_->generation) {
-        Rewrite(recurring.mark.index, change);
-    } else {
-        Add(change);
-    }
-    effects_->urgent = true;
+    draft_.MakeUrgent();
+    draft_.Put(recurring.mark, TaskDelete{remove.task});
     if (recurring.turns) gate_paces_.Remove(*recurring.turns);
     for (Live* live : recurring.runs) live->recurring = nullptr;
     // Whoever waited for a turn need not wait any more: there is no task left to keep in order.
@@ -146,26 +140,26 @@ void Engine::On(DeleteTask& remove) {
         Live& live = *recurring.turns->waiting.front();
         recurring.turns->waiting.Remove(live);
         live.held = false;
-        if (Tired()) {
+        if (draft_.Tired()) {
             due_.Set(live, live.row.ready_at, live.row.serial);
         } else {
             MakeReady(live);
         }
     }
     tasks_.erase(found);
-    Emit(Event{.type = EventType::kTaskDeleted, .task = remove.task});
+    draft_.Emit(Event{.type = EventType::kTaskDeleted, .task = remove.task});
 }
 
 void Engine::EmitChange(const Task& task, std::string_view what) {
-    Emit(Event{.type = EventType::kTaskChanged, .task = task.id, .detail = Text(what)});
+    draft_.Emit(Event{.type = EventType::kTaskChanged, .task = task.id, .detail = Text(what)});
 }
 
 void Engine::On(PauseTask& pause) {
     const auto found = tasks_.find(pause.task.text());
-    if (found == tasks_.end()) return ReplyWith(pause.request, NoSuchTask(pause.task));
+    if (found == tasks_.end()) return draft_.Reply(pause.request, NoSuchTask(pause.task));
     SetPaused(*found->second, pause.paused);
     EmitChange(*found->second->row.task, pause.paused ? "paused" : "resumed");
-    ReplyWith(pause.request, Answer{.task = found->second->row});
+    draft_.Reply(pause.request, Answer{.task = found->second->row});
 }
 
 void Engine::Mark(FireState& state, bool paused) {
@@ -188,7 +182,7 @@ void Engine::SetPaused(Recurring& recurring, bool paused) {
 
 void Engine::On(Trigger& trigger) {
     const auto found = tasks_.find(trigger.task.text());
-    if (found == tasks_.end()) return ReplyWith(trigger.request, NoSuchTask(trigger.task));
+    if (found == tasks_.end()) return draft_.Reply(trigger.request, NoSuchTask(trigger.task));
     Execution row = Fire(*found->second, {.due = now_.wall,
                                           .origin = Origin::kTrigger,
                                           .payload = std::move(trigger.payload),
@@ -198,7 +192,7 @@ void Engine::On(Trigger& trigger) {
         PlanFrom(*found->second, now_.wall);
         Write(*found->second);
     }
-    ReplyWith(trigger.request, Answer{.execution = std::move(row), .created = true});
+    draft_.Reply(trigger.request, Answer{.execution = std::move(row), .created = true});
 }
 
 }  // namespace takt::internal

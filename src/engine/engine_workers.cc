@@ -22,7 +22,6 @@ void Engine::On(Attach& attach) {
     if (is_new) {
         entry->second = std::make_unique<Slot>();
         entry->second->order = ++joined_;
-        if (forgot_generation_ == effects_->generation) FindMark(*entry->second, attach.worker.id);
     }
     Slot& slot = *entry->second;
     const Worker before = slot.row;
@@ -49,22 +48,14 @@ void Engine::On(Attach& attach) {
     FindLanes(slot);
     Doubt(slot, !same_process);
     Reconcile(slot, attach.holding);
-    Write(slot);
+    draft_.PutWorker(slot.mark, slot.row);
     if (is_new) {
         Emit(EventType::kWorkerJoined, slot);
     } else if (before.status == WorkerStatus::kOffline) {
         Emit(EventType::kWorkerOnline, slot);
     }
-    if (set_aside) effects_->drains.push_back({slot.session, true});
+    if (set_aside) draft_.Send(DrainNotice{slot.session, true});
     Continue(slot);
-}
-
-// A worker that left and came back within one batch must not be both deleted and put by it.
-void Engine::FindMark(Slot& slot, const WorkerId& id) {
-    for (std::uint32_t i = 0; i < effects_->changes.size(); ++i) {
-        const auto* deletion = std::get_if<WorkerDelete>(&effects_->changes[i]);
-        if (deletion && deletion->id == id) slot.mark = {effects_->generation, i};
-    }
 }
 
 // Whatever the engine believes to be in the worker's hand may not be there.
@@ -81,7 +72,7 @@ void Engine::Reconcile(Slot& slot, const std::vector<AttemptRef>& holding) {
         if (live && live->slot == &slot) {
             live->doubtful = false;
         } else {
-            effects_->stops.push_back({slot.session, attempt, Reason::kWorkerLost});
+            draft_.Send(StopAttempt{slot.session, attempt, Reason::kWorkerLost});
             slot.lingering.push_back({attempt.execution, attempt.attempt});
         }
     }
@@ -93,7 +84,7 @@ void Engine::Continue(Slot& slot) {
     for (Live* live = slot.hand.front(); live;) {
         Live* next = live->next;
         if (live->doubtful) {
-            if (Tired()) return Later(slot);
+            if (draft_.Tired()) return Later(slot);
             Requeue(*live, slot.doubt_is_loss);
         }
         live = next;
@@ -122,7 +113,7 @@ void Engine::Feed(Slot& slot) {
             front = other;
         }
         if (!best) return;
-        if (Tired()) return Later(slot);
+        if (draft_.Tired()) return Later(slot);
         if (Lapse(*front.live)) continue;
         Take(*front.live, slot);
     }
@@ -228,32 +219,32 @@ void Engine::On(Goodbye& goodbye) {
 void Engine::On(RemoveWorker& remove) {
     const auto found = workers_.find(remove.worker.text());
     if (found == workers_.end()) {
-        return ReplyWith(remove.request,
-                         internal::Fail(ErrorCode::kNotFound,
-                                        "there is no worker '" + remove.worker.text().str() + "'"));
+        return draft_.Reply(
+            remove.request,
+            Fail(ErrorCode::kNotFound, "there is no worker '" + remove.worker.text().str() + "'"));
     }
-    ReplyWith(remove.request, Answer{});
+    draft_.Reply(remove.request, Answer{});
     Leave(*found->second, "an operator removed it");
 }
 
 void Engine::On(SetWorkerStatus& set) {
     const auto found = workers_.find(set.worker.text());
     if (found == workers_.end()) {
-        return ReplyWith(set.request,
-                         internal::Fail(ErrorCode::kNotFound,
-                                        "there is no worker '" + set.worker.text().str() + "'"));
+        return draft_.Reply(
+            set.request,
+            Fail(ErrorCode::kNotFound, "there is no worker '" + set.worker.text().str() + "'"));
     }
     Slot& slot = *found->second;
-    ReplyWith(set.request, Answer{});
+    draft_.Reply(set.request, Answer{});
     if (set.status == WorkerStatus::kOffline) return Lose(slot, set.reason);
     const WorkerStatus before = slot.row.status;
     // A worker that is not there cannot be put online by saying so.
     const bool absent = set.status == WorkerStatus::kOnline && slot.session == 0;
     slot.row.status = absent ? WorkerStatus::kOffline : set.status;
     slot.row.status_reason = set.reason;
-    Write(slot);
+    draft_.PutWorker(slot.mark, slot.row);
     if (slot.session != 0) {
-        effects_->drains.push_back({slot.session, set.status != WorkerStatus::kOnline});
+        draft_.Send(DrainNotice{slot.session, set.status != WorkerStatus::kOnline});
     }
     if (before != WorkerStatus::kOnline && slot.row.status == WorkerStatus::kOnline) {
         Emit(EventType::kWorkerOnline, slot, set.reason);
@@ -263,7 +254,7 @@ void Engine::On(SetWorkerStatus& set) {
 
 void Engine::CloseSessionOf(Slot& slot, Text why) {
     if (slot.session == 0) return;
-    effects_->closes.push_back({slot.session, std::move(why)});
+    draft_.Send(CloseSession{slot.session, std::move(why)});
     sessions_.erase(slot.session);
     slot.session = 0;
 }
@@ -275,7 +266,7 @@ void Engine::Lose(Slot& slot, Text why) {
         slot.row.status = WorkerStatus::kOffline;
         slot.row.status_reason = why;
     }
-    Write(slot);
+    draft_.PutWorker(slot.mark, slot.row);
     Emit(EventType::kWorkerOffline, slot, std::move(why));
     leases_.Set(slot, now_.steady + config_.worker_forgotten, slot.order);
     Doubt(slot, true);
@@ -310,15 +301,8 @@ void Engine::Forget(Slot& slot) {
     LeaveLanes(slot);
     leases_.Remove(slot);
     std::erase(unfinished_, &slot);
-    const WorkerDelete change{slot.row.id};
-    if (slot.mark.generation == effects_->generation) {
-        Rewrite(slot.mark.index, change);
-    } else {
-        Add(change);
-    }
-    effects_->urgent = true;
-    forgot_generation_ = effects_->generation;
-    workers_.erase(change.id.text());
+    draft_.DeleteWorker(slot.mark, slot.row.id);
+    workers_.erase(Text(slot.row.id.text()));
 }
 
 // The worker is done with an attempt that was settled without it.

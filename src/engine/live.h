@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "engine/draft.h"
 #include "engine/timer_heap.h"
 #include "model/change.h"
 #include "model/execution.h"
@@ -15,12 +16,6 @@ namespace takt::internal {
 struct Lane;
 struct Recurring;
 struct Slot;
-
-// Which change of the batch being gathered speaks of this row, so that a later one replaces it.
-struct ChangeMark {
-    std::uint32_t generation = 0;
-    std::uint32_t index = 0;
-};
 
 // Waits in the timer heap for its time (pending, retrying: by the wall clock) or for its end
 // (scheduled, running: by the steady clock).
