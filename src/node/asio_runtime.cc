@@ -1,5 +1,6 @@
 #include "node/asio_runtime.h"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <utility>
 
@@ -7,6 +8,10 @@ namespace takt::internal {
 
 void AsioRuntime::Post(Action action) {
     boost::asio::post(loop_, std::move(action));
+}
+
+void AsioRuntime::Dispatch(Action action) {
+    boost::asio::dispatch(loop_, std::move(action));
 }
 
 std::uint64_t AsioRuntime::After(Duration delay, Action action) {

@@ -18,6 +18,7 @@ class AsioRuntime final : public Runtime {
 
     Instant Now() override { return ReadClocks(); }
     void Post(Action action) override;
+    void Dispatch(Action action) override;
     std::uint64_t After(Duration delay, Action action) override;
     void Cancel(std::uint64_t timer) override;
 

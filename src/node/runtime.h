@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "base/time.h"
 
@@ -20,6 +21,9 @@ class Runtime {
     // Runs `action` soon, on the node's one thread, after what was posted before it. May be called
     // from any thread.
     virtual void Post(Action action) = 0;
+
+    // As Post, but at once if called on the node's thread.
+    virtual void Dispatch(Action action) { Post(std::move(action)); }
 
     // Runs `action` on the node's thread once `delay` has passed, unless cancelled. Called on the
     // node's thread only. The returned number is never 0.
