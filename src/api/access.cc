@@ -183,12 +183,4 @@ bool IsLoopback(std::string_view host) {
             host.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
-Result<void> CheckListenAddress(std::string_view host, std::size_t tokens, bool insecure) {
-    if (insecure || tokens > 0 || IsLoopback(host)) return {};
-    return Fail(ErrorCode::kInvalid,
-                "listening on " + std::string(host) +
-                    " would let anybody on the network run tasks: create a token first (takt token "
-                    "create --role admin), or say --insecure if that is what you want");
-}
-
 }  // namespace takt::internal

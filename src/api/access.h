@@ -70,8 +70,4 @@ NewToken MakeToken(AccessRole role, std::string name, Time now, Time expires_at,
 // Whether an address, as given to listen on, is reachable from this machine only.
 bool IsLoopback(std::string_view host);
 
-// Whether serving on `host` is safe without being told so explicitly: kInvalid, saying what to do,
-// for any address but loopback while there is no token.
-Result<void> CheckListenAddress(std::string_view host, std::size_t tokens, bool insecure);
-
 }  // namespace takt::internal

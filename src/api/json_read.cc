@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/utf8.h"
 
 namespace takt::internal {
@@ -12,34 +13,10 @@ namespace {
 
 // A field's name may come from a stranger: enough of it to recognise is shown.
 constexpr std::size_t kShownBytesMax = 64;
-// Names longer than any of ours are near to none of them.
-constexpr std::size_t kNameBytesMax = 40;
 
 bool HasControl(std::string_view text) {
     return std::ranges::any_of(
         text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
-// How many insertions, deletions, replacements and swaps of neighbours turn one into the other.
-// REQUIRES: neither is longer than kNameBytesMax.
-std::size_t Distance(std::string_view a, std::string_view b) {
-    using Row = std::array<std::size_t, kNameBytesMax + 1>;
-    Row before{};
-    Row last{};
-    Row row{};
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        before = last;
-        last = row;
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                row[j] = std::min(row[j], before[j - 2] + 1);
-            }
-        }
-    }
-    return row[b.size()];
 }
 
 }  // namespace
@@ -145,20 +122,6 @@ Result<Pairs> ReadPairs(const JsonView& value, std::string_view field, const Pai
     }
     std::ranges::sort(pairs, {}, [](const auto& pair) { return pair.first.view(); });
     return pairs;
-}
-
-std::string_view NearestName(std::string_view unknown, std::span<const std::string_view> known) {
-    if (unknown.size() > kNameBytesMax) return {};
-    std::string_view nearest;
-    // A third of the letters wrong is still a slip; more is another word.
-    std::size_t least = std::max<std::size_t>(unknown.size() / 3, 1) + 1;
-    for (const std::string_view name : known) {
-        const std::size_t distance = Distance(unknown, name);
-        if (distance >= least) continue;
-        least = distance;
-        nearest = name;
-    }
-    return nearest;
 }
 
 std::unexpected<Error> UnknownField(std::string_view unknown,

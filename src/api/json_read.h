@@ -50,9 +50,6 @@ struct PairLimits {
 };
 Result<Pairs> ReadPairs(const JsonView& value, std::string_view field, const PairLimits& limits);
 
-// The known name that an unknown one was probably meant to be; empty if none is near.
-std::string_view NearestName(std::string_view unknown, std::span<const std::string_view> known);
-
 // "there is no field 'naem'; did you mean 'name'?"
 std::unexpected<Error> UnknownField(std::string_view unknown,
                                     std::span<const std::string_view> known,

@@ -71,13 +71,6 @@ Result<std::size_t> QueryCount(const HttpRequest& request, std::string_view name
     return number;
 }
 
-Result<bool> QueryBool(const HttpRequest& request, std::string_view name) {
-    const auto text = request.Query(name);
-    if (!text || *text == "false") return false;
-    if (*text == "true") return true;
-    return BadField(name, "must be true or false");
-}
-
 std::string SerialCursor(Serial serial) {
     std::string cursor = "s";
     for (int shift = 60; shift >= 0; shift -= 4) cursor += kHex[serial >> shift & 15];

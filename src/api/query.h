@@ -26,8 +26,6 @@ struct CountRange {
 Result<std::size_t> QueryCount(const HttpRequest& request, std::string_view name,
                                CountRange range = {});
 
-Result<bool> QueryBool(const HttpRequest& request, std::string_view name);
-
 // Cursors are opaque to callers: where a page ended.
 std::string SerialCursor(Serial serial);
 Result<Serial> ParseSerialCursor(std::string_view cursor);

@@ -1,16 +1,17 @@
 #include "base/failpoint.h"
-#include "base/number.h"
 
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
-#include <numeric>
 #include <optional>
 #include <thread>
+
+#include "base/nearest.h"
+#include "base/number.h"
 
 namespace takt::internal {
 
@@ -72,33 +73,6 @@ Result<Order> ParseOrder(std::string_view item) {
     return order;
 }
 
-// Levenshtein's: how many letters to insert, delete or replace. Names are short.
-std::size_t Distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i + 1);
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
-}
-
-std::string Nearest(std::string_view name) {
-    std::string nearest;
-    std::size_t distance = std::numeric_limits<std::size_t>::max();
-    for (std::string& known : KnownFailPoints()) {
-        if (const std::size_t d = Distance(name, known); d < distance) {
-            distance = d;
-            nearest = std::move(known);
-        }
-    }
-    return nearest;
-}
-
 }  // namespace
 
 namespace failpoint_internal {
@@ -142,12 +116,13 @@ Result<void> SetFailPoints(std::string_view list) {
         }
         const std::string quoted = "fail point '" + std::string(order->name) + "'";
         if (!known) {
-            const std::string nearest = Nearest(order->name);
-            return Fail(
-                ErrorCode::kInvalid,
-                "there is no " + quoted +
-                    (nearest.empty() ? "; this build has none" : "; the nearest is " + nearest),
-                "TAKT_FAILPOINTS");
+            const std::vector<std::string> names = KnownFailPoints();
+            const std::string nearest(NearestName(
+                order->name, std::vector<std::string_view>(names.begin(), names.end())));
+            std::string detail = "there is no " + quoted;
+            if (names.empty()) detail += "; this build has none";
+            if (!nearest.empty()) detail += "; the nearest is " + nearest;
+            return Fail(ErrorCode::kInvalid, std::move(detail), "TAKT_FAILPOINTS");
         }
         if (!able) {
             return Fail(ErrorCode::kInvalid, quoted + " cannot do 'error'", "TAKT_FAILPOINTS");

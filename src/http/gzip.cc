@@ -47,27 +47,6 @@ std::string GzipWriter::Compress(std::string_view text) {
     return out;
 }
 
-Result<std::string> Gunzip(std::string_view bytes, std::size_t bytes_max) {
-    z_stream z{};
-    TAKT_CHECK(inflateInit2(&z, kGzipWindow) == Z_OK);
-    std::string out;
-    z.next_in = Bytes(bytes);
-    z.avail_in = static_cast<uInt>(bytes.size());
-    int state = Z_OK;
-    while (state == Z_OK && out.size() <= bytes_max) {
-        const std::size_t had = out.size();
-        out.resize(std::min(bytes_max + 1, std::max<std::size_t>(4096, had * 2)));
-        z.next_out = Bytes(out) + had;
-        z.avail_out = static_cast<uInt>(out.size() - had);
-        state = inflate(&z, Z_NO_FLUSH);
-        out.resize(out.size() - z.avail_out);
-    }
-    inflateEnd(&z);
-    if (out.size() > bytes_max) return Fail(ErrorCode::kExhausted, "gzip body is too large");
-    if (state != Z_STREAM_END) return Fail(ErrorCode::kInvalid, "gzip body is broken");
-    return out;
-}
-
 bool IsCompressible(std::string_view content_type) {
     const std::string_view type = content_type.substr(0, content_type.find(';'));
     if (type.starts_with("text/")) return true;

@@ -1,11 +1,9 @@
-// gzip for answers and, with a bound, for reading them back.
+// gzip for answers.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "base/error.h"
 
 namespace takt::internal {
 
@@ -24,9 +22,6 @@ class GzipWriter {
     struct Stream;
     std::unique_ptr<Stream> stream_;
 };
-
-// kInvalid when `bytes` is not gzip, kExhausted when it unpacks to more than `bytes_max`.
-Result<std::string> Gunzip(std::string_view bytes, std::size_t bytes_max);
 
 // Whether text of this type gets smaller: images and archives do not.
 bool IsCompressible(std::string_view content_type);

@@ -52,7 +52,6 @@ class FrameReader {
     std::optional<Frame> Next();
 
     std::optional<WebSocketCode> error() const { return error_; }
-    std::size_t buffered() const { return bytes_.size(); }
 
   private:
     struct Header {
