@@ -1,8 +1,8 @@
 // What runs tasks inside a Worker: functions, a TaskProcessor, or Executors.
 //
 //     worker.Handle("resize", [](takt::TaskContext& task) {
-//         if (!Resize(task.payload(), task.stop_token())) return takt::TaskResult::Failure("no
-//         image"); return takt::TaskResult::Success(R"({"width": 640})");
+//         if (!Resize(task.payload(), task.stop_token())) return takt::TaskResult::Failure("no image");
+//         return takt::TaskResult::Success(R"({"width": 640})");
 //     });
 //
 // All of these are called on threads of the worker's own, several at once up to its capacity. An

@@ -8,9 +8,8 @@
 
 namespace takt::internal {
 
-//   const auto nodes = AskStore<std::vector<NodeRow>>([&](auto done) {
-//   store.Nodes(std::move(done));
-//   });
+//     const auto nodes = AskStore<std::vector<NodeRow>>(
+//         [&](auto done) { store.Nodes(std::move(done)); });
 //
 // Bounded by the backend's own deadline.
 template <typename T, typename Ask>

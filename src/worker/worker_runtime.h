@@ -1,11 +1,12 @@
 // WorkerRuntime: a stream worker. Connects to the schedulers, runs what it is assigned, reports.
 //
 //     ExecutorRegistry executors;
-//     executors.AddFunction("thumbnail", [](TaskContext& context) { … return TaskResult::Success();
-//     }); auto worker = WorkerRuntime::Create({.servers = {"http://127.0.0.1:8080"}}, executors);
+//     executors.AddFunction("thumbnail", [](TaskContext& context) { return TaskResult::Success(); });
+//     auto worker = WorkerRuntime::Create({.servers = {"http://127.0.0.1:8080"}}, executors);
 //     if (!worker) …
 //     (*worker)->Start();
-//     … (*worker)->Stop();
+//     …
+//     (*worker)->Stop();
 //     (*worker)->Wait();
 //
 // Heartbeats and everything else on the network come from a thread of its own, which handlers
