@@ -41,7 +41,10 @@ test('the console follows to the new leader without a reload', async () => {
     await page.goto(`${second.address}/cluster`);
     await page.getByTestId('leader').filter({ hasText: 'first' }).waitFor();
     // The follower writes nothing; the page does not let it look as if nobody did.
-    await page.locator('.fields > div', { hasText: 'Commits by this node' }).getByText('0', { exact: true }).waitFor();
+    await page
+        .locator('.fields > div', { hasText: 'Commits by this node' })
+        .getByText('0', { exact: true })
+        .waitFor();
     await page.evaluate(() => {
         window.notReloaded = true;
     });

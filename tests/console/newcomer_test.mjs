@@ -140,7 +140,11 @@ async function assertChinese(element, text) {
 
 test('what the scheduler says is said in Chinese too', async () => {
     // It waits, and the person who submitted it wonders why.
-    await call(scheduler.address, 'POST', 'tasks', { id: 'lonely', name: 'lonely', type: 'nobody-runs-this' });
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'lonely',
+        name: 'lonely',
+        type: 'nobody-runs-this',
+    });
     await page.goto(`${scheduler.address}/executions/lonely`);
     await assertChinese(page.locator('.why'), '没有工作节点能运行类型为“nobody-runs-this”的任务。');
 

@@ -82,7 +82,9 @@ test('an answer that comes late is not put over a newer one', async () => {
     letGo();
     await (await late).finished();
     // Two frames: time enough to show it.
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await page.evaluate(
+        () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
     assert.equal(await page.locator('.page-header .badge').textContent(), 'Paused');
 });
 
@@ -169,7 +171,11 @@ test('an execution that waits for its retry does not get longer', async () => {
     const ms = Date.parse(attempts[0].finished_at) - Date.parse(attempts[0].started_at);
     assert.equal(await took.textContent(), `${ms} ms`);
     await page.goto(`${scheduler.address}/executions?status=retrying`);
-    await page.getByRole('row', { name: 'again' }).getByRole('cell', { name: '–', exact: true }).first().waitFor();
+    await page
+        .getByRole('row', { name: 'again' })
+        .getByRole('cell', { name: '–', exact: true })
+        .first()
+        .waitFor();
     await call(scheduler.address, 'POST', 'executions/again/cancel');
 });
 
@@ -181,7 +187,10 @@ test('a duration is rounded before it is split', async () => {
         await route.fulfill({ json });
     });
     await page.goto(`${scheduler.address}/executions/nearly`);
-    await page.locator('.fields > div', { hasText: 'Duration' }).getByText('2 min 0 s', { exact: true }).waitFor();
+    await page
+        .locator('.fields > div', { hasText: 'Duration' })
+        .getByText('2 min 0 s', { exact: true })
+        .waitFor();
     await page.unroute('**/api/v1/executions/nearly');
 });
 
@@ -275,7 +284,9 @@ test('a log that could not be read for a moment goes on as if nothing had been',
     await submit({ id: 'talks', name: 'talks', type: 'sleep', parameters: { ms: 3_600_000 } });
     await withOwnBrowser({}, async (own) => {
         await own.route('**/talks/log?follow=true', (route) => route.fulfill({ status: 404, json: {} }));
-        await own.route('**/talks/log?limit=*', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 });
+        await own.route('**/talks/log?limit=*', (route) => route.fulfill({ status: 503, json: {} }), {
+            times: 1,
+        });
         await own.goto(`${scheduler.address}/executions/talks`);
         const problem = own.getByText('The server answered 503');
         await problem.waitFor();

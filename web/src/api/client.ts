@@ -58,13 +58,7 @@ export const asProblem = (error: unknown): Problem =>
     error instanceof Problem ? error : new Problem(0, 'unreadable', String(error));
 
 export const problemFrom = (status: number, body: ProblemFields, otherwise = ''): Problem =>
-    new Problem(
-        status,
-        body.code ?? '',
-        body.detail ?? body.title ?? otherwise,
-        body.field,
-        body.request_id,
-    );
+    new Problem(status, body.code ?? '', body.detail ?? body.title ?? otherwise, body.field, body.request_id);
 
 export async function readProblem(response: Response): Promise<Problem> {
     const body = (await response.json().catch(() => ({}))) as ProblemFields;

@@ -96,8 +96,10 @@ export interface Fires {
 }
 
 // The next fire of a task, and the schedule that it comes from.
-export interface ComingFire
-    extends Pick<TaskFields, 'cron_expression' | 'interval' | 'interval_after_end' | 'timezone'> {
+export interface ComingFire extends Pick<
+    TaskFields,
+    'cron_expression' | 'interval' | 'interval_after_end' | 'timezone'
+> {
     at: string;
     task_id: string;
     task_name: string;

@@ -100,6 +100,8 @@ export function useData<T>(
             unsubscribe?.();
             document.removeEventListener('visibilitychange', onVisible);
         };
+        // `deps` says when to read again, which may be more than what `load` uses.
+        // eslint-disable-next-line react-hooks/exhaustive-deps
     }, [...deps, topics, everyMs, paused]);
 
     return { data: state.data, problem: state.problem, loading: state.loading, reload };

@@ -11,6 +11,7 @@ import {
     type KeyboardEvent,
     type ReactNode,
     useDeferredValue,
+    useCallback,
     useEffect,
     useId,
     useMemo,
@@ -129,17 +130,20 @@ export function Search({ onClose }: { onClose: () => void }) {
     const first = useFirstField();
     const idOf = (index: number) => `${list}${index}`;
 
-    const go = async (find: Find | undefined) => {
-        if (!find) return;
-        navigate(typeof find.to === 'string' ? find.to : await find.to());
-        onClose();
-    };
+    const go = useCallback(
+        async (find: Find | undefined) => {
+            if (!find) return;
+            navigate(typeof find.to === 'string' ? find.to : await find.to());
+            onClose();
+        },
+        [navigate, onClose],
+    );
     // Who types fast and presses Enter means what is typed, not what was found for the first letters of it.
     useEffect(() => {
         if (!entered || !settled) return;
         setEntered(false);
         void go(finds[current]);
-    }, [entered, settled]);
+    }, [entered, settled, go, finds, current]);
     const pressed = (event: KeyboardEvent) => {
         if (event.key === 'ArrowDown') setChosen((current + 1) % Math.max(1, finds.length));
         else if (event.key === 'ArrowUp') setChosen((current + finds.length - 1) % Math.max(1, finds.length));

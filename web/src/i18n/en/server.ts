@@ -5,7 +5,8 @@ export const server = {
     'advice.unreachable':
         'No connection to the scheduler. It is tried again by itself; check that the process runs and that you can reach it.',
     'explain.cancelled': 'It is cancelled.',
-    'explain.concurrency_limit': 'Its concurrency limit of {limit} is reached; it starts when another one ends.',
+    'explain.concurrency_limit':
+        'Its concurrency limit of {limit} is reached; it starts when another one ends.',
     'explain.failed': 'It has failed.',
     'explain.no_executor': 'There is no executor “{executor}”.',
     'explain.no_worker': 'No worker has ever connected. Start one with: takt worker',

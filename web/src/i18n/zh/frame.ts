@@ -23,7 +23,8 @@ export const frame = {
     'action.save': '保存',
     'action.trigger': '立即运行',
     'error.broken': '此页面无法显示',
-    'error.brokenText': '如果调度器在页面打开后升级过，重新加载即可。若仍无法显示，请把以下内容告诉运维人员：',
+    'error.brokenText':
+        '如果调度器在页面打开后升级过，重新加载即可。若仍无法显示，请把以下内容告诉运维人员：',
     'error.noPage': '页面不存在',
     'error.request': '请求 {id}',
     'error.stale': '数据可能已过时：{why}',

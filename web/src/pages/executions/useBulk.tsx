@@ -46,7 +46,10 @@ interface Swept {
 
 // From the newest to the oldest, so that what fails again at once, or is new, is not met again. Ends early
 // where nothing of a whole call can be changed: that is hardly different further on.
-async function sweepAll(filter: ExecutionFilter, call: (query: SweepQuery) => Promise<Sweep>): Promise<Swept> {
+async function sweepAll(
+    filter: ExecutionFilter,
+    call: (query: SweepQuery) => Promise<Sweep>,
+): Promise<Swept> {
     const swept: Swept = { matched: 0, changed: 0, more: true };
     let cursor: string | undefined;
     try {
