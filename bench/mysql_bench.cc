@@ -88,7 +88,7 @@ Rate BenchStore(MariadbServer& server, std::size_t batch, double seconds) {
     return meter.Of(changes);
 }
 
-// Rows of 359 bytes, live and history apart, two indexes on the history: the research's fastest
+// Rows of 359 bytes, live and history apart, two indexes on the history: the fastest measured
 // shape, as one packet without any check.
 Rate BenchRaw(MariadbServer& server, std::size_t batch, double seconds) {
     mysql::Connection connection(Options(server, "takt_test_raw"));

@@ -42,7 +42,7 @@ class Evaluation : public ::testing::Test {
     std::vector<Alert> history;
 };
 
-// Half of the runs fail, and go on failing: seed 002's first example, through its five minutes.
+// Half of the runs fail, and go on failing, for the five minutes of the rule.
 TEST_F(Evaluation, FailureRateFiresAfterFiveMinutesAndNotASecondBefore) {
     const auto half = Value("task_failure_rate", 0.5);
     auto changed = Look(half);
@@ -73,7 +73,7 @@ TEST_F(Evaluation, FailureRateFiresAfterFiveMinutesAndNotASecondBefore) {
     EXPECT_TRUE(evaluator.active().empty());
 }
 
-// All workers are gone for a minute: seed 002's second example.
+// All workers are gone for a minute.
 TEST_F(Evaluation, NoWorkersFiresAfterAMinute) {
     const auto none = Value("workers_online", 0);
     Hold(1min, none);

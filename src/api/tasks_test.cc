@@ -29,7 +29,7 @@ TEST(Tasks, OneOffTaskRunsAndShowsItsResult) {
     EXPECT_EQ(task.Text("status"), "success");
 }
 
-// The lines of seed 003, as written there.
+// The lines of another kit's README, as written there.
 TEST(Tasks, CurlLinesOfTheSeedWork) {
     TestScheduler scheduler;
     scheduler.AttachWorker("w-1");

@@ -1,4 +1,5 @@
 // What is said about a command line that is not understood.
+#include "base/nearest.h"
 #include "cli/cli.h"
 
 namespace takt::internal::cli {
@@ -37,7 +38,7 @@ Exit ExitOfMistake(const CLI::App& app, const CLI::ParseError& mistake) {
         const std::vector<std::string> names = NamesOf(command, flag);
         const std::vector<std::string_view> candidates(names.begin(), names.end());
         const std::string_view name = std::string_view(word).substr(0, word.find('='));
-        const std::string_view nearest = Nearest(name, candidates);
+        const std::string_view nearest = NearestName(name, candidates);
         sentence = std::string("there is no ") + (flag ? "flag" : "command") + " '" + word + "'";
         if (name == nearest) {
             sentence = "the flag '" + std::string(nearest) + "' comes after the command";

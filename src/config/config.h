@@ -122,11 +122,9 @@ struct Config {
 // One thing that can be set.
 struct ConfigKey {
     std::string_view name;
-    std::string_view
-        kind;  // "duration", "number", "bytes", "yes or no", "text", "list", "map", "list of maps".
+    // "duration", "number", "yes or no", "text", "list", "map" or "list of maps".
+    std::string_view kind;
     std::string_view help;  // One sentence.
-    // What other schedulers call it, for the table in docs/configuration.md: "000 TaskTimeout".
-    std::vector<std::string_view> seeds;
     std::function<Result<void>(Config&, std::string_view)> set;
     std::function<std::string(const Config&)> get;
 };
@@ -147,8 +145,5 @@ Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> 
 
 // Values that contradict each other: a renewal slower than the lease, a heartbeat slower than its.
 Result<void> CheckConfig(const Config& config);
-
-// The candidate most like `word`, or nothing if none is near.
-std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace takt::internal

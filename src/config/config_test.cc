@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include "config/foreign_keys.h"
 #include "config/page.h"
 
 namespace takt::internal {
@@ -26,6 +28,11 @@ class ConfigTest : public ::testing::Test {
     }
     Result<void> Environment(std::vector<std::string> variables) {
         return LoadConfigEnvironment(config, variables);
+    }
+
+    static bool HasKey(std::string_view name) {
+        return std::ranges::any_of(ConfigKeys(),
+                                   [&](const ConfigKey& key) { return key.name == name; });
     }
 
     const std::string path = ::testing::TempDir() + "takt_config_test_" +
@@ -232,82 +239,37 @@ TEST_F(ConfigTest, ThePageListsEveryKey) {
         << "run config_test with TAKT_WRITE_PAGES=1 and look at the difference";
 }
 
-// Who comes from one of the schedulers that this one follows finds each of their options.
-TEST_F(ConfigTest, EveryOptionOfTheSeedsHasItsKey) {
-    const std::vector<std::string_view> options = {"000 NodeID",
-                                                   "000 EtcdKeyPrefix",
-                                                   "000 HeartbeatInterval",
-                                                   "000 TaskTimeout",
-                                                   "000 WorkerTimeout",
-                                                   "000 WorkerTTL",
-                                                   "000 ElectionTimeout",
-                                                   "000 LoadBalanceStrategy",
-                                                   "000 EnableMetrics",
-                                                   "000 EnableTracing",
-                                                   "000 MaxRetryAttempts",
-                                                   "000 RetryBackoffBase",
-                                                   "000 RetryBackoffMax",
-                                                   "000 TaskQueueSize",
-                                                   "000 WorkerPoolSize",
-                                                   "000 WorkerID",
-                                                   "000 WorkerName",
-                                                   "000 MaxConcurrency",
-                                                   "000 worker HeartbeatInterval",
-                                                   "000 worker TaskTimeout",
-                                                   "000 IdleTimeout",
-                                                   "000 EnableHealthCheck",
-                                                   "000 BufferSize",
-                                                   "000 EnableCompression",
-                                                   "001 schedule.leader_lock_ttl",
-                                                   "001 schedule.leader_renew_interval",
-                                                   "001 schedule.scan_interval",
-                                                   "001 worker.heartbeat_interval",
-                                                   "001 worker.heartbeat_timeout",
-                                                   "001 worker.max_concurrent_tasks",
-                                                   "001 task.default_timeout",
-                                                   "001 task.max_retry",
-                                                   "001 task.retry_delay",
-                                                   "001 task.backoff_rate",
-                                                   "001 redis.addr",
-                                                   "001 redis.password",
-                                                   "001 redis.db",
-                                                   "001 redis.pool_size",
-                                                   "002 RedisClient",
-                                                   "002 SchedulerID",
-                                                   "002 Namespace",
-                                                   "002 CleanupInterval",
-                                                   "002 TaskRetryLimit",
-                                                   "002 WorkerTimeout",
-                                                   "002 LeaderLeaseTTL",
-                                                   "002 EnableMonitoring",
-                                                   "002 LoadBalanceStrategy",
-                                                   "002 MetricsInterval",
-                                                   "002 HealthCheckInterval",
-                                                   "002 AlertRules",
-                                                   "002 TaskTypes",
-                                                   "002 Capacity",
-                                                   "002 Debug",
-                                                   "002 LogLevel",
-                                                   "003 scheduler.instance_id",
-                                                   "003 scheduler.lock_key",
-                                                   "003 scheduler.lock_timeout",
-                                                   "003 scheduler.heartbeat_interval",
-                                                   "003 scheduler.max_workers",
-                                                   "003 health_check.enabled",
-                                                   "003 health_check.interval",
-                                                   "003 health_check.timeout",
-                                                   "003 health_check.failure_threshold",
-                                                   "003 health_check.recovery_threshold",
-                                                   "003 database.host",
-                                                   "003 database.port",
-                                                   "003 database.database",
-                                                   "003 database.user",
-                                                   "003 database.password"};
-    const std::string page = ConfigPage();
-    for (const std::string_view option : options) {
-        const std::string row = "| " + std::string(option.substr(0, 3)) + " | `" +
-                                std::string(option.substr(4)) + "` |";
-        EXPECT_THAT(page, HasSubstr(row));
+// --- Keys of others -----------------------------------------------------------------------------
+
+// Somebody brings along the configuration file of the kit that Takt replaces.
+TEST_F(ConfigTest, AKeyOfAnotherSchedulerIsAnsweredWithOurs) {
+    auto loaded = Load("database:\n  host: 127.0.0.1\n");
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr(path + ":2"));
+    EXPECT_THAT(loaded.error().detail, HasSubstr("here it is store.url: mysql://"));
+    EXPECT_THAT(SetConfig(config, "redis.pool_size", "10").error().detail,
+                HasSubstr("leave it out"));
+    EXPECT_THAT(SetConfig(config, "tasktimeout", "5m").error().detail,
+                HasSubstr("here it is scheduler.timeout"));
+}
+
+TEST_F(ConfigTest, KeysOfOthersLeadToKeysThatExistAndAreNoneOfOurs) {
+    for (const ForeignKey& foreign : ForeignKeys()) {
+        EXPECT_FALSE(HasKey(foreign.theirs)) << foreign.theirs;
+        EXPECT_TRUE(foreign.ours.empty() || HasKey(foreign.ours)) << foreign.theirs;
+        EXPECT_FALSE(foreign.ours.empty() && foreign.how.empty()) << foreign.theirs;
+        EXPECT_EQ(FindForeignKey(foreign.theirs), &foreign) << "twice in the table";
+    }
+}
+
+// Whoever plans the move reads the page instead, in either language.
+TEST_F(ConfigTest, ThePageForNewcomersHasEveryKeyOfTheirs) {
+    for (const std::string name : {"/docs/coming_from.md", "/docs/zh/coming_from.md"}) {
+        std::stringstream page;
+        page << std::ifstream(std::string(TAKT_SOURCE_DIR) + name).rdbuf();
+        for (const ForeignKey& foreign : ForeignKeys()) {
+            EXPECT_THAT(page.str(), HasSubstr("`" + std::string(foreign.theirs) + "`")) << name;
+        }
     }
 }
 

@@ -4,28 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <numeric>
 
+#include "base/nearest.h"
 #include "config/config.h"
+#include "config/foreign_keys.h"
 #include "model/worker.h"
 
 namespace takt::internal {
 namespace {
-
-std::size_t Distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-        }
-    }
-    return row[b.size()];
-}
 
 std::string EnvironmentName(std::string_view key) {
     std::string name = "TAKT_";
@@ -68,6 +54,20 @@ std::string_view KindOf(std::string_view name) {
     return found == ConfigKeys().end() ? std::string_view() : found->kind;
 }
 
+// What to write instead of a key that does not exist.
+std::string HintFor(std::string_view key) {
+    if (const ForeignKey* foreign = FindForeignKey(key)) {
+        if (foreign->ours.empty()) return std::string(foreign->how);
+        const std::string how = foreign->how.empty() ? "" : ": " + std::string(foreign->how);
+        return "here it is " + std::string(foreign->ours) + how;
+    }
+    std::vector<std::string_view> names;
+    for (const ConfigKey& known : ConfigKeys()) names.push_back(known.name);
+    const std::string nearest(NearestName(key, names));
+    if (nearest.empty()) return "docs/configuration.md lists them all";
+    return "did you mean '" + nearest + "'?";
+}
+
 Result<void> Walk(Config& config, const std::string& path, const YAML::Node& node,
                   const std::string& prefix) {
     for (const auto& item : node) {
@@ -103,19 +103,6 @@ Result<void> Walk(Config& config, const std::string& path, const YAML::Node& nod
 
 }  // namespace
 
-std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates) {
-    std::string_view nearest;
-    std::size_t least = word.size() / 3 + 2;  // Further off it is a guess, not a slip.
-    for (const std::string_view candidate : candidates) {
-        const std::size_t distance = Distance(word, candidate);
-        if (distance < least) {
-            least = distance;
-            nearest = candidate;
-        }
-    }
-    return nearest;
-}
-
 Result<void> SetConfig(Config& config, std::string_view key, std::string_view value) {
     for (const ConfigKey& known : ConfigKeys()) {
         if (known.name != key) continue;
@@ -124,13 +111,7 @@ Result<void> SetConfig(Config& config, std::string_view key, std::string_view va
         return Fail(ErrorCode::kInvalid, std::string(key) + ": " + set.error().detail,
                     std::string(key));
     }
-    std::vector<std::string_view> names;
-    for (const ConfigKey& known : ConfigKeys()) names.push_back(known.name);
-    const std::string_view nearest = Nearest(key, names);
-    return Fail(ErrorCode::kInvalid,
-                "there is no key '" + std::string(key) + "'" +
-                    (nearest.empty() ? "; docs/configuration.md lists them all"
-                                     : "; did you mean '" + std::string(nearest) + "'?"),
+    return Fail(ErrorCode::kInvalid, "there is no key '" + std::string(key) + "'; " + HintFor(key),
                 std::string(key));
 }
 
@@ -162,7 +143,7 @@ Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> 
         if (std::ranges::find(kOthers, name) != kOthers.end()) continue;
         const auto key = keys.find(name);
         if (key == keys.end()) {
-            const std::string_view nearest = Nearest(name, names);
+            const std::string_view nearest = NearestName(name, names);
             return Fail(
                 ErrorCode::kInvalid,
                 "the environment variable " + name + " names no key" +

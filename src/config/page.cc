@@ -70,21 +70,10 @@ void AddSection(std::string& page, std::string_view section, std::string_view ti
 std::string ConfigPage() {
     std::string page(kIntroduction);
     for (const auto& [section, title] : kSections) AddSection(page, section, title);
-    std::vector<std::pair<std::string_view, std::string>> seeds;
-    for (const ConfigKey& key : ConfigKeys()) {
-        for (const std::string_view seed : key.seeds) {
-            seeds.emplace_back(seed, "`" + std::string(key.name) + "`");
-        }
-    }
-    std::ranges::sort(seeds);
     page +=
-        "\n## Coming from another scheduler\n\nThe options of the five designs that this one "
-        "follows, by their number, and the key for each.\n\n| design | option | key |\n"
-        "|---|---|---|\n";
-    for (const auto& [seed, key] : seeds) {
-        page += "| " + std::string(seed.substr(0, 3)) + " | `" + std::string(seed.substr(4)) +
-                "` | " + key + " |\n";
-    }
+        "\nWhat other schedulers call these things is in [coming from](coming_from.md); a key of "
+        "theirs "
+        "is answered with ours.\n";
     return page;
 }
 

@@ -11,8 +11,8 @@
 namespace takt::internal {
 namespace {
 
-// The names that seed 002 promises its users.
-TEST(Meters, TheSeedsNamesAreThere) {
+// The names that users of another kit have on their dashboards.
+TEST(Meters, TheNamesOfOtherKitsAreThere) {
     for (const char* name :
          {"tasks_submitted_total", "tasks_completed_total", "tasks_failed_total", "tasks_pending",
           "tasks_running", "workers_online", "scheduler_is_leader",

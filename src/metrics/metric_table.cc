@@ -11,24 +11,23 @@ using enum MetricType;
 
 constexpr MetricDescription kTable[] = {
     // What happened.
-    {"tasks_submitted_total", kCounter, "", "Executions accepted, fires included.", "000, 002"},
-    {"tasks_completed_total", kCounter, "", "Executions that succeeded.", "000, 002"},
-    {"tasks_failed_total", kCounter, "", "Executions that failed for good.", "000, 002"},
-    {"tasks_cancelled_total", kCounter, "", "Executions that were cancelled.", "001"},
-    {"tasks_retried_total", kCounter, "", "Attempts that failed and are repeated.", "001"},
-    {"tasks_skipped_total", kCounter, "", "Fires that were dropped, and ranges that were missed.",
-     "001"},
+    {"tasks_submitted_total", kCounter, "", "Executions accepted, fires included."},
+    {"tasks_completed_total", kCounter, "", "Executions that succeeded."},
+    {"tasks_failed_total", kCounter, "", "Executions that failed for good."},
+    {"tasks_cancelled_total", kCounter, "", "Executions that were cancelled."},
+    {"tasks_retried_total", kCounter, "", "Attempts that failed and are repeated."},
+    {"tasks_skipped_total", kCounter, "", "Fires that were dropped, and ranges that were missed."},
     {"tasks_fired_total", kCounter, "", "Due times of recurring tasks that became executions."},
     {"tasks_missed_total", kCounter, "", "Due times that the misfire policy dropped."},
-    {"task_dispatches_total", kCounter, "", "Attempts sent to workers.", "001"},
-    {"task_dispatches_lost_total", kCounter, "", "Attempts lost with their worker.", "001"},
+    {"task_dispatches_total", kCounter, "", "Attempts sent to workers."},
+    {"task_dispatches_lost_total", kCounter, "", "Attempts lost with their worker."},
     {"takt_reports_stale_total", kCounter, "", "Reports refused as stale."},
     {"takt_queue_finished_total", kCounter, "queue,status",
      "Executions that ended, by queue and how; its rate is the queue's throughput."},
     // How it is now.
-    {"tasks", kGauge, "status", "Executions that are not finished, by status.", "001"},
-    {"tasks_pending", kGauge, "", "Executions that wait, retries included.", "000, 002"},
-    {"tasks_running", kGauge, "", "Executions that workers have in hand.", "000, 001, 002"},
+    {"tasks", kGauge, "status", "Executions that are not finished, by status."},
+    {"tasks_pending", kGauge, "", "Executions that wait, retries included."},
+    {"tasks_running", kGauge, "", "Executions that workers have in hand."},
     {"tasks_ready", kGauge, "priority", "Executions that could start now, by priority."},
     {"takt_queue_waiting", kGauge, "queue", "Executions that wait, by queue."},
     {"takt_queue_working", kGauge, "queue", "Executions that workers have in hand, by queue."},
@@ -36,40 +35,36 @@ constexpr MetricDescription kTable[] = {
      "How long the oldest execution that could start has waited."},
     // How long and how well.
     {"task_scheduling_delay_seconds", kHistogram, "",
-     "Between being ready and being sent to a worker.", "001"},
-    {"task_queue_wait_seconds", kHistogram, "queue", "Between being ready and being begun.", "001"},
-    {"task_execution_duration_seconds", kHistogram, "type", "How long attempts ran.", "001, 002"},
+     "Between being ready and being sent to a worker."},
+    {"task_queue_wait_seconds", kHistogram, "queue", "Between being ready and being begun."},
+    {"task_execution_duration_seconds", kHistogram, "type", "How long attempts ran."},
     {"task_execution_duration_percentile_seconds", kGauge, "type,percentile",
-     "How long the attempts of the last minutes ran: p50, p95, p99 (off by at most 3.2 %).", "001"},
+     "How long the attempts of the last minutes ran: p50, p95, p99 (off by at most 3.2 %)."},
     {"task_success_rate", kGauge, "",
-     "Of the executions that ended in the last five minutes, the part that succeeded.", "001"},
+     "Of the executions that ended in the last five minutes, the part that succeeded."},
     {"task_failure_rate", kGauge, "",
-     "Of the executions that ended in the last five minutes, the part that failed for good.",
-     "001, 002"},
+     "Of the executions that ended in the last five minutes, the part that failed for good."},
     {"task_retry_rate", kGauge, "",
-     "Of the attempts that ended in the last five minutes, the part that is repeated.", "001"},
+     "Of the attempts that ended in the last five minutes, the part that is repeated."},
     {"task_dispatch_success_rate", kGauge, "",
-     "Of the attempts sent out in the last five minutes, the part not lost with its worker.",
-     "001"},
-    {"task_throughput", kGauge, "", "Executions completed per second, over metrics.interval.",
-     "000"},
+     "Of the attempts sent out in the last five minutes, the part not lost with its worker."},
+    {"task_throughput", kGauge, "", "Executions completed per second, over metrics.interval."},
     // Workers.
-    {"workers_online", kGauge, "", "Workers that are there.", "000, 001, 002"},
+    {"workers_online", kGauge, "", "Workers that are there."},
     {"workers_draining", kGauge, "",
-     "Of the workers that are there: get nothing new, for a drain or maintenance.", ""},
-    {"workers_offline", kGauge, "", "Workers that are not heard of.", "000"},
-    {"worker_utilization", kGauge, "", "Part of the workers' capacity in use, 0 to 1.", "002"},
-    {"worker_tasks_running", kGauge, "worker", "Executions that a worker has in hand.", "001"},
+     "Of the workers that are there: get nothing new, for a drain or maintenance."},
+    {"workers_offline", kGauge, "", "Workers that are not heard of."},
+    {"worker_utilization", kGauge, "", "Part of the workers' capacity in use, 0 to 1."},
+    {"worker_tasks_running", kGauge, "worker", "Executions that a worker has in hand."},
     {"worker_capacity", kGauge, "worker", "Executions that a worker takes at once."},
-    {"worker_cpu_ratio", kGauge, "worker", "Of all cores of its machine, as it says.", "000"},
-    {"worker_memory_ratio", kGauge, "worker", "Of the memory of its machine, as it says.", "000"},
-    {"worker_heartbeat_delay_seconds", kGauge, "worker", "Time since its last sign of life.",
-     "001"},
+    {"worker_cpu_ratio", kGauge, "worker", "Of all cores of its machine, as it says."},
+    {"worker_memory_ratio", kGauge, "worker", "Of the memory of its machine, as it says."},
+    {"worker_heartbeat_delay_seconds", kGauge, "worker", "Time since its last sign of life."},
     // The scheduler.
-    {"scheduler_is_leader", kGauge, "", "1 on the node that leads.", "002"},
-    {"scheduler_elections_total", kCounter, "", "Times this node was elected.", "001"},
+    {"scheduler_is_leader", kGauge, "", "1 on the node that leads."},
+    {"scheduler_elections_total", kCounter, "", "Times this node was elected."},
     {"takt_epoch", kGauge, "", "Of the term in which this node leads; 0 if it does not."},
-    {"takt_uptime_seconds", kGauge, "", "Since this scheduler started.", "000"},
+    {"takt_uptime_seconds", kGauge, "", "Since this scheduler started."},
     {"takt_store_commit_duration_seconds", kHistogram, "",
      "From sending a batch to the store to its answer, repetitions included."},
     {"takt_store_commit_changes", kHistogram, "", "Rows that a batch changes."},
@@ -103,12 +98,11 @@ queues and 100 workers have a value of their own, the rest share `(other)`.
         authorization: {credentials_file: /etc/prometheus/takt-token}   # a token with the role viewer
         static_configs: [{targets: ["10.0.0.5:8080", "10.0.0.6:8080", "10.0.0.7:8080"]}]
 
-`metrics.enabled: false` switches it off. The third column says which of the designs that Takt follows
-asks for it. A worker tells numbers of its own at its `worker.health_listen`: see
+`metrics.enabled: false` switches it off. A worker tells numbers of its own at its `worker.health_listen`: see
 [operating](operating.md#watch).
 
-| name | type | asked by | labels | |
-|---|---|---|---|---|
+| name | type | labels | |
+|---|---|---|---|
 )";
 
 constexpr std::string_view kTypes[] = {"counter", "gauge", "histogram"};
@@ -132,8 +126,7 @@ std::string MetricsPage() {
     for (const MetricDescription& metric : kTable) {
         page += "| `" + std::string(metric.name) + "` | " +
                 std::string(kTypes[static_cast<std::size_t>(metric.type)]) + " | " +
-                std::string(metric.asked_by) + " | " + std::string(metric.labels) + " | " +
-                std::string(metric.help) + " |\n";
+                std::string(metric.labels) + " | " + std::string(metric.help) + " |\n";
     }
     page +=
         "\nThis page is made from the code: `TAKT_WRITE_PAGES=1 ./build/metrics_test "

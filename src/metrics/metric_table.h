@@ -14,9 +14,8 @@ enum class MetricType : std::uint8_t { kCounter, kGauge, kHistogram };
 struct MetricDescription {
     std::string_view name;
     MetricType type{};
-    std::string_view labels;         // Parted by commas; empty: none.
-    std::string_view help;           // One sentence.
-    std::string_view asked_by = {};  // The designs that ask for it, for the page.
+    std::string_view labels;  // Parted by commas; empty: none.
+    std::string_view help;    // One sentence.
 };
 
 std::span<const MetricDescription> MetricTable();

@@ -68,7 +68,7 @@ std::string_view Name(Strategy strategy);
 std::optional<Mode> ParseMode(std::string_view name);
 std::optional<Misfire> ParseMisfire(std::string_view name);
 std::optional<Dst> ParseDst(std::string_view name);
-// The names above and the seeds' others: least_loaded, least_load, weighted.
+// The names above, and other kits' names for some: least_loaded, least_load, weighted.
 std::optional<Strategy> ParseStrategy(std::string_view name);
 
 // When a recurring task fires. Exactly one of cron, every and every_after_end is set.

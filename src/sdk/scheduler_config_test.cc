@@ -13,7 +13,7 @@ class FirstWorker final : public LoadBalancer {
     std::size_t Pick(const WorkToPlace&, std::span<const WorkerChoice>) override { return 0; }
 };
 
-// Somebody moves over from seed 000 and fills in every option there is.
+// Somebody moves over from a Go kit and fills in every option there is.
 TEST(SchedulerConfig, EveryOptionArrivesAtItsKey) {
     SchedulerOptions options{.store_url = "etcd://h:1/my-app",
                              .listen = "127.0.0.1:1",

@@ -245,7 +245,7 @@ TEST_F(SchedulerTest, FullQueueRefusesWithoutLosingAnything) {
     EXPECT_EQ(scheduler_->ListTasks(Status::kPending)->size(), 2u);
 }
 
-// Seed 002's worker: a process with an HTTP port, announced by whoever knows it.
+// A worker as another kit has it: a process with an HTTP port, announced by whoever knows it.
 TEST_F(SchedulerTest, HttpWorkerIsRegisteredSeenAndTakenAway) {
     Start();
     const auto worker = scheduler_->RegisterWorker({.id = "worker-001",

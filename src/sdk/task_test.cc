@@ -125,7 +125,7 @@ TEST_F(TaskTest, CancelledTaskAsksItsHandlerToStop) {
     EXPECT_EQ(scheduler_->CancelTask("other").error().code, ErrorCode::kNotFound);
 }
 
-// A worker of seed 002's kind reports by telling the scheduler how it ended, which must not count
+// A worker that moved over from another kit reports by telling the scheduler how it ended, which must not count
 // twice when its own answer comes too.
 TEST_F(TaskTest, StatusCanBeSetFromOutside) {
     Start();

@@ -8,6 +8,7 @@ from pages import SOURCE, sections
 # English page: its translation.
 TRANSLATED = {
     "README.md": "README.zh-CN.md",
+    "docs/coming_from.md": "docs/zh/coming_from.md",
     "docs/configuration.md": "docs/zh/configuration.md",
     "docs/operating.md": "docs/zh/operating.md",
 }

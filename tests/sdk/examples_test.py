@@ -1,4 +1,4 @@
-"""The C++ examples, as real processes: seed 000's quick start and seed 002's HTTP worker."""
+"""The C++ examples, as real processes: the quick start and the worker that is called over HTTP."""
 import os
 import pathlib
 import signal

@@ -9,7 +9,7 @@ namespace takt::internal::embedded {
 namespace {
 
 // 8000 pages of 8 KiB, 64 MB: with less the disk is synced too often, with more a checkpoint takes
-// long (research: 60,000 lifecycles a second at this value).
+// long (60,000 lifecycles a second at this value).
 constexpr int kCheckpointFrames = 8000;
 
 // Readers that never pause keep the log from starting over. Past this much of it the writer waits

@@ -1,4 +1,4 @@
-// The API's origin: every command of seed 003, literally, with hosts and ids filled in.
+// The API's origin: every command of the page that it comes from, with hosts and ids filled in.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,15 +11,15 @@ namespace {
 
 // Somebody follows the page that this API comes from, from the first command to the last, with the
 // executors of examples/executor; a cron fire and its callback included.
-TEST(Seed003, EveryCommandWorksAsWritten) {
+TEST(ExecutorKit, EveryCommandWorksAsWritten) {
     const auto folder =
-        std::filesystem::path(testing::TempDir()) / ("seed003-" + std::to_string(::getpid()));
+        std::filesystem::path(testing::TempDir()) / ("executor-kit-" + std::to_string(::getpid()));
     Config config;
     config.store.url = "file:" + folder.string();
     config.server.listen = "127.0.0.1:0";
     auto server = Server::Start(config);
     ASSERT_TRUE(server) << server.error().detail;
-    const std::string command = TAKT_PYTHON " " TAKT_SOURCE "/tests/seed003.py " +
+    const std::string command = TAKT_PYTHON " " TAKT_SOURCE "/tests/executor_kit.py " +
                                 (*server)->url() +
                                 " " TAKT_SOURCE "/examples/executor/executor.py " TAKT_EXECUTOR;
     EXPECT_EQ(std::system(command.c_str()), 0);

@@ -1,4 +1,4 @@
-"""Runs the commands of seed 003 against a server: seed003.py SERVER_URL EXECUTOR_PY EXECUTOR_CPP.
+"""Runs the commands of a scheduler kit's page against a server: executor_kit.py URL EXECUTOR_PY EXECUTOR_CPP.
 
 The commands are the page's own, letter by letter; only hosts, ports and ids are filled in.
 """
