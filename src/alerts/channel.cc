@@ -6,7 +6,7 @@
 
 #include "alerts/split_list.h"
 #include "base/id.h"
-#include "http/url.h"
+#include "base/url.h"
 
 namespace takt::internal {
 namespace {

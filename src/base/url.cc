@@ -1,6 +1,9 @@
 #include "base/url.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/number.h"
@@ -13,6 +16,60 @@ bool IsHost(std::string_view text) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
     });
+}
+
+std::unexpected<Error> BadUrl(std::string_view why) {
+    return Fail(ErrorCode::kInvalid, "URL " + std::string(why), "url");
+}
+
+std::string LowerCase(std::string_view text) {
+    std::string lower(text);
+    std::ranges::transform(lower, lower.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    return lower;
+}
+
+bool IsAddress(int family, const std::string& text) {
+    std::array<unsigned char, sizeof(in6_addr)> bytes{};
+    return inet_pton(family, text.c_str(), bytes.data()) == 1;
+}
+
+bool IsHostName(std::string_view host) {
+    return !host.empty() && host.size() <= 253 &&
+           host.find_first_of(":%") == std::string_view::npos;
+}
+
+// A name whose last label is a number is an address in a spelling that resolvers read differently
+// (0x7f.1, 017700000001): refused, so that what is checked is what is reached.
+bool LooksLikeAddress(std::string_view host) {
+    const std::string_view last = host.substr(host.rfind('.') + 1);
+    return last.starts_with("0x") || (!last.empty() && std::ranges::all_of(last, [](char c) {
+               return c >= '0' && c <= '9';
+           }));
+}
+
+bool MustBeEncoded(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= 0x20 || byte >= 0x7f || c == '\\' || c == '"' || c == '<' || c == '>';
+}
+
+Result<void> ReadAuthority(std::string_view authority, Url& url) {
+    if (authority.find('@') != std::string_view::npos) {
+        return BadUrl("must not contain a user name or password");
+    }
+    std::optional<HostPort> place = ParseHostPort(authority, url.tls ? 443 : 80);
+    if (!place) return BadUrl("has no valid host and port");
+    url.host = LowerCase(place->host);
+    url.port = place->port;
+    if (authority.starts_with('[')) {
+        if (!IsAddress(AF_INET6, url.host)) return BadUrl("has a broken IPv6 address");
+        return {};
+    }
+    if (!IsHostName(url.host)) return BadUrl("has no valid host");
+    if (LooksLikeAddress(url.host) && !IsAddress(AF_INET, url.host)) {
+        return BadUrl("has a host that is neither a name nor an IP address");
+    }
+    return {};
 }
 
 }  // namespace
@@ -92,6 +149,37 @@ std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t port_
     if (!number || *number == 0) return std::nullopt;
     place.port = *number;
     return place;
+}
+
+Result<Url> ParseUrl(std::string_view text) {
+    if (text.size() > 8192) return BadUrl("is longer than 8192 characters");
+    if (std::ranges::any_of(text, MustBeEncoded)) {
+        return BadUrl("has a character that must be percent-encoded");
+    }
+    const std::size_t colon = text.find("://");
+    const std::string scheme = LowerCase(text.substr(0, colon));
+    Url url{.tls = scheme == "https" || scheme == "wss"};
+    if (colon == std::string_view::npos || (!url.tls && scheme != "http" && scheme != "ws")) {
+        return BadUrl("must start with http:// or https://");
+    }
+    if (text.find('#') != std::string_view::npos) return BadUrl("must not have a fragment");
+    text.remove_prefix(colon + 3);
+    const std::size_t end = std::min(text.find_first_of("/?"), text.size());
+    if (const Result<void> read = ReadAuthority(text.substr(0, end), url); !read) {
+        return std::unexpected(read.error());
+    }
+    url.target = text.substr(end);
+    if (!url.target.starts_with('/')) url.target.insert(0, "/");
+    return url;
+}
+
+std::string Url::Authority() const {
+    if (port != (tls ? 443 : 80)) return Show(HostPort{host, port});
+    return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+std::string Url::Origin() const {
+    return (tls ? "https://" : "http://") + Authority();
 }
 
 }  // namespace takt::internal

@@ -1,5 +1,5 @@
-// URLs that name a server: cut into parts without ever taking a piece of a password for another
-// part, which errors and descriptions may show.
+// URLs: those that name a store's server, cut into parts without ever taking a piece of a password
+// for another part, which errors and descriptions may show; and those that we call over HTTP.
 #pragma once
 
 #include <cstdint>
@@ -40,5 +40,21 @@ std::string Show(const HostPort& place);  // "10.0.0.5:6379", "[::1]:6379"
 
 // "host", "host:port", "[::1]" or "[::1]:port". Nothing if it is none of them.
 std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t port_default);
+
+// A URL that we call: http and https (ws and wss mean the same), nothing else.
+struct Url {
+    bool tls = false;
+    std::string host;  // A name in lower case or an IP address, IPv6 without brackets.
+    std::uint16_t port = 80;
+    std::string target = "/";  // Path and query.
+
+    // The value of the Host header: with brackets for IPv6, with the port unless it is the default.
+    std::string Authority() const;
+    // One text per server, for pooling.
+    std::string Origin() const;
+};
+
+// kInvalid for other schemes, user names and passwords, fragments, spaces and control characters.
+Result<Url> ParseUrl(std::string_view text);
 
 }  // namespace takt::internal

@@ -5,7 +5,6 @@
 #include "http/address.h"
 #include "http/gunzip_testing.h"
 #include "http/gzip.h"
-#include "http/url.h"
 
 namespace takt::internal {
 namespace {
@@ -69,46 +68,6 @@ TEST(Gzip, UnpacksToWhatWasPacked) {
         while (text.size() < size) text += "{\"id\":" + std::to_string(text.size()) + "}";
         const std::string packed = writer.Compress(text);
         EXPECT_EQ(Gunzip(packed), text);
-    }
-}
-
-// An operator registers executors by URL.
-TEST(Urls, AreTakenApart) {
-    const Url url = ParseUrl("https://Example.COM:8443/run?x=1").value();
-    EXPECT_TRUE(url.tls);
-    EXPECT_EQ(url.host, "example.com");
-    EXPECT_EQ(url.port, 8443);
-    EXPECT_EQ(url.target, "/run?x=1");
-    EXPECT_EQ(url.Origin(), "https://example.com:8443");
-    EXPECT_EQ(ParseUrl("http://[::1]/")->Authority(), "[::1]");
-    EXPECT_EQ(ParseUrl("http://a?q")->target, "/?q");
-    EXPECT_EQ(ParseUrl("ws://a")->port, 80);
-}
-
-// An attacker registers an executor whose URL means something else than it seems to.
-TEST(Urls, ThatHideTheirMeaningAreRefused) {
-    for (const std::string_view text : {"",
-                                        "a",
-                                        "ftp://a/",
-                                        "file:///etc/passwd",
-                                        "http://",
-                                        "http:///a",
-                                        "http://user@a/",
-                                        "http://a:pass@b/",
-                                        "http://a:0/",
-                                        "http://a:99999/",
-                                        "http://a:8x/",
-                                        "http://[::1",
-                                        "http://[a]/",
-                                        "http://a b/",
-                                        "http://a/\r\nX: y",
-                                        "http://a\\b/",
-                                        "http://0x7f.1/",
-                                        "http://2130706433/",
-                                        "http://127.1/",
-                                        "http://a/#f",
-                                        "http://[127.0.0.1]/"}) {
-        EXPECT_FALSE(ParseUrl(text)) << text;
     }
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/url.h"
 #include "http/address.h"
-#include "http/url.h"
 
 namespace takt::internal {
 

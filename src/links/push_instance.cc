@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "http/url.h"
+#include "base/url.h"
 #include "links/executor_report.h"
 #include "links/push_call.h"
 #include "links/session_id.h"

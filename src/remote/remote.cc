@@ -4,7 +4,7 @@
 #include <boost/json/value.hpp>
 
 #include "base/json.h"
-#include "http/url.h"
+#include "base/url.h"
 
 namespace takt::internal {
 namespace {

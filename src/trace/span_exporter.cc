@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/url.h"
 #include "http/client.h"
-#include "http/url.h"
 
 namespace takt::internal {
 namespace {

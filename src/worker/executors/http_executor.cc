@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/url.h"
 #include "base/utf8.h"
-#include "http/url.h"
 
 namespace takt::internal {
 namespace {
