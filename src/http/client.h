@@ -13,8 +13,8 @@
 #include "http/address.h"
 #include "http/log.h"
 #include "http/message.h"
-#include "http/tls.h"
 #include "http/websocket.h"
+#include "tls/client_context.h"
 
 namespace boost::asio {
 class io_context;

@@ -10,10 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/url.h"
 #include "http/address.h"
 #include "http/name_lookup.h"
 #include "http/transport.h"
-#include "http/url.h"
+#include "tls/client_context.h"
 
 namespace takt::internal {
 

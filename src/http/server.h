@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "http/log.h"
 #include "http/message.h"
-#include "http/tls.h"
+#include "tls/server_context.h"
 
 namespace boost::asio {
 class io_context;

@@ -1,4 +1,5 @@
-#include "http/tls.h"
+// TLS of the server and of the client, on real sockets.
+#include "tls/server_context.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>

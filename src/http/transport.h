@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/tls.h"
+#include "tls/session.h"
 
 namespace takt::internal {
 
