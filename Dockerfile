@@ -24,7 +24,6 @@ RUN apt-get update -qq \
         libatomic1 \
         libboost-container1.81.0 \
         libboost-json1.81.0 \
-        libboost-url1.81.0 \
         libcurl4 \
         libdate-tz3 \
         libfmt9 \

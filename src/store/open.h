@@ -14,7 +14,7 @@ struct StoreOptions {
 };
 
 // file:./takt-data   a directory of this machine, for one process
-// etcd://host:2379   an etcd cluster; see store/etcd/etcd_options.h for the rest of the URL
+// etcd://host:2379   an etcd cluster; see store/etcd/options.h for the rest of the URL
 // memory:            nothing outlives the process; for trying out and for tests
 // redis://host:port  Redis; also rediss, redis+sentinel, rediss+sentinel: docs/stores/redis.md
 // mysql://…          a MySQL or MariaDB database; see ParseMysqlUrl

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "store/etcd/async.h"
-#include "store/etcd/etcd_options.h"
+#include "store/etcd/options.h"
 
 namespace takt::internal::etcd {
 
@@ -46,6 +46,7 @@ struct Rpc {
 // What a TLS connection needs, as PEM text.
 struct Security {
     bool tls = false;
+    bool verify = true;
     std::string ca;
     std::string cert;
     std::string key;

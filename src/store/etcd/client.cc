@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "tls/session.h"
+
 namespace takt::internal::etcd {
 namespace {
 
@@ -12,6 +15,13 @@ constexpr Duration kPauseMax{500};
 constexpr Duration kAttemptMin{200};
 // A lease of etcd's is granted and renewed in whole seconds.
 constexpr Duration kSecond{1000};
+
+// Three files are looked at then, which costs nothing beside a call.
+constexpr Duration kFilesEvery{1000};
+
+std::string StampsOf(const StoreTls& tls) {
+    return FileStamps({&tls.ca_file, &tls.cert_file, &tls.key_file});
+}
 
 // All of an operation's attempts failed, or one did in a way that ends it.
 Error Conclude(Effect effect, bool maybe_applied, Error error) {
@@ -40,9 +50,35 @@ struct Client::TokenWait {
     bool await_resume() const { return waited; }
 };
 
-Client::Client(const EtcdOptions& options, const Security& security) : options_(options) {
+Client::Client(const EtcdOptions& options, const Security& security)
+    : options_(options), stamps_(StampsOf(options.tls)), looked_at_(SteadyClock::now()) {
     for (const std::string& endpoint : options.endpoints) {
         channels_.push_back(MakeChannel(endpoint, security));
+    }
+}
+
+std::shared_ptr<Channel> Client::channel(std::size_t at) {
+    const std::lock_guard lock(mutex_);
+    if (options_.tls.enabled) RereadFiles();
+    return channels_[at % channels_.size()];
+}
+
+void Client::RereadFiles() {
+    const Steady now = SteadyClock::now();
+    if (now - looked_at_ < kFilesEvery) return;
+    looked_at_ = now;
+    std::string stamps = StampsOf(options_.tls);
+    if (stamps == stamps_) return;
+    stamps_ = std::move(stamps);
+    const Result<Security> security = ReadSecurity(options_);
+    if (!security) {
+        Log(LogLevel::kError, "store", "changed certificates cannot be used; the old ones stay",
+            {{"error", security.error().detail}});
+        return;
+    }
+    // Calls under way hold the connection that they began on.
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+        channels_[i] = MakeChannel(options_.endpoints[i], *security);
     }
 }
 
@@ -70,8 +106,8 @@ Async<Result<void>> Client::Invoke(Rpc rpc, Effect effect, Steady latest) {
         const Token token = this->token();
         Verdict verdict{.next = Verdict::Next::kNewToken};
         if (options_.user.empty() || token.generation != 0) {
-            const RpcStatus status =
-                co_await channel(at).Call(rpc, token.text, AttemptTime(deadline));
+            const std::shared_ptr<Channel> member = channel(at);
+            const RpcStatus status = co_await member->Call(rpc, token.text, AttemptTime(deadline));
             if (status.ok()) co_return {};
             verdict = Judge(status);
         }
@@ -127,7 +163,8 @@ Async<std::optional<Verdict>> Client::Authenticate(Steady deadline) {
     request.set_password(options_.password);
     pb::AuthenticateResponse response;
     const std::size_t at = current_.load();
-    const RpcStatus status = co_await channel(at).Call(
+    const std::shared_ptr<Channel> member = channel(at);
+    const RpcStatus status = co_await member->Call(
         {"/etcdserverpb.Auth/Authenticate", &request, &response}, {}, AttemptTime(deadline));
     // A cluster whose authentication is off takes everybody; the user of the URL is then not used.
     const bool off = status.code == RpcCode::kFailedPrecondition;

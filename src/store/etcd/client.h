@@ -18,7 +18,7 @@
 #include "etcd.pb.h"
 #include "store/etcd/async.h"
 #include "store/etcd/channel.h"
-#include "store/etcd/etcd_options.h"
+#include "store/etcd/options.h"
 #include "store/etcd/verdict.h"
 
 namespace takt::internal::etcd {
@@ -59,13 +59,18 @@ class Client {
     Async<std::optional<Verdict>> RefreshToken(Token old, Steady deadline);
     Async<std::optional<Verdict>> Authenticate(Steady deadline);
     Token token();
-    Channel& channel(std::size_t at) { return *channels_[at % channels_.size()]; }
+    // The connection to a member. Made anew if the files of certificates were replaced.
+    std::shared_ptr<Channel> channel(std::size_t at);
+    // REQUIRES: mutex_ is held.
+    void RereadFiles();
     // Leaves member `from`, unless somebody has done so already.
     void MoveOn(std::size_t from) { current_.compare_exchange_strong(from, from + 1); }
     Duration AttemptTime(Steady deadline) const;
 
     const EtcdOptions options_;
-    std::vector<std::unique_ptr<Channel>> channels_;  // One to each member.
+    std::vector<std::shared_ptr<Channel>> channels_;  // One to each member.
+    std::string stamps_;                              // Of the files that they were made with.
+    Steady looked_at_{};                              // When these were last compared.
     std::atomic<std::size_t> current_ = 0;            // Modulo their number.
     std::mutex mutex_;
     Token token_;

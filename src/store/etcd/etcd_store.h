@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "store/etcd/etcd_options.h"
+#include "store/etcd/options.h"
 #include "store/store.h"
 
 namespace takt::internal {

@@ -43,17 +43,15 @@ void SetTls(MYSQL* handle, const MysqlOptions& options) {
     const auto file = [](const std::string& path) { return path.empty() ? nullptr : path.c_str(); };
     const my_bool off = 0;
     const my_bool on = 1;
-    if (options.tls == MysqlTls::kOff) {
+    if (!options.tls.enabled) {
         SetOption(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off);
         return;
     }
     mysql_ssl_set(
-        handle, file(options.tls_key), file(options.tls_cert), file(options.tls_ca),
-        options.tls == MysqlTls::kVerified && options.tls_ca.empty() ? "/etc/ssl/certs" : nullptr,
-        nullptr);
+        handle, file(options.tls.key_file), file(options.tls.cert_file), file(options.tls.ca_file),
+        options.tls.verify && options.tls.ca_file.empty() ? "/etc/ssl/certs" : nullptr, nullptr);
     SetOption(handle, MYSQL_OPT_SSL_ENFORCE, &on);
-    SetOption(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
-              options.tls == MysqlTls::kVerified ? &on : &off);
+    SetOption(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, options.tls.verify ? &on : &off);
 }
 
 }  // namespace

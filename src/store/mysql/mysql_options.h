@@ -8,14 +8,9 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "store/url/parameters.h"
 
 namespace takt::internal {
-
-enum class MysqlTls : std::uint8_t {
-    kOff,
-    kVerified,    // The server proves its name by a certificate of `tls_ca` or the system's.
-    kUnverified,  // Encrypted, but to whoever answers.
-};
 
 struct MysqlOptions {
     std::string host = "127.0.0.1";
@@ -25,18 +20,18 @@ struct MysqlOptions {
     std::string password;
     std::string database;
     std::string prefix = "takt_";  // Of every table, so that a database can be shared.
-    MysqlTls tls = MysqlTls::kOff;
-    std::string tls_ca, tls_cert, tls_key;  // Files, PEM.
-    std::size_t readers = 4;                // Connections (and threads) that read.
-    // Of a connect, a read and a write each, and how long an operation waits for its turn.
+    StoreTls tls;
+    std::size_t readers = 4;  // Connections (and threads) that read.
+    // Of a connect, a read and a write each, and how long an operation waits for its turn. MySQL's
+    // client counts whole seconds; a URL's parts of one are rounded up.
     std::chrono::seconds timeout{10};
     std::size_t load_page_rows = 10'000;  // In one page of Load.
 };
 
-// mysql://user:password@host:port/database?tls=1&ca=…&cert=…&key=…&prefix=takt_&pool=4
-//     &timeout=10&socket=/run/mysqld/mysqld.sock
-// Parts are percent-encoded; only the database must be there. kInvalid, with a sentence that holds
-// no password, otherwise.
+// mysql://[user[:password]@]host[:port]/database[?name=value&…]
+// docs/stores/mysql.md lists the parameters, the table in options.cc reads them. Parts are
+// percent-encoded; only the database must be there. kInvalid, with a sentence that holds no
+// password, otherwise.
 Result<MysqlOptions> ParseMysqlUrl(std::string_view url);
 
 // "mysql takt@127.0.0.1:3306/takt": for people; never the password.

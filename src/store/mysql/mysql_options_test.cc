@@ -15,21 +15,21 @@ TEST(MysqlOptionsTest, AUrlSaysWhereAndHow) {
     EXPECT_EQ(plain->password, "");
     EXPECT_EQ(plain->database, "takt");
     EXPECT_EQ(plain->prefix, "takt_");
-    EXPECT_EQ(plain->tls, MysqlTls::kOff);
+    EXPECT_FALSE(plain->tls.enabled);
 
     const auto full = ParseMysqlUrl(
-        "mysql://u%40x:p%40ss%3Aword%2F%3F@[::1]:3307/my%20db?tls=1&ca=/ca.pem&cert=/c.pem&key="
-        "/k.pem&prefix=a_&pool=7&timeout=3&socket=/run/s");
+        "mysql://u%40x:p%40ss%3Aword%2F%3F@[::1]:3307/my%20db?tls=1&tls_ca=/ca.pem&tls_cert=/c.pem&"
+        "tls_key=/k.pem&prefix=a_&pool=7&timeout=2500ms&socket=/run/s");
     ASSERT_TRUE(full) << full.error().detail;
     EXPECT_EQ(full->user, "u@x");
     EXPECT_EQ(full->password, "p@ss:word/?");
     EXPECT_EQ(full->host, "::1");
     EXPECT_EQ(full->port, 3307);
     EXPECT_EQ(full->database, "my db");
-    EXPECT_EQ(full->tls, MysqlTls::kVerified);
-    EXPECT_EQ(full->tls_ca, "/ca.pem");
-    EXPECT_EQ(full->tls_cert, "/c.pem");
-    EXPECT_EQ(full->tls_key, "/k.pem");
+    EXPECT_TRUE(full->tls.enabled && full->tls.verify);
+    EXPECT_EQ(full->tls.ca_file, "/ca.pem");
+    EXPECT_EQ(full->tls.cert_file, "/c.pem");
+    EXPECT_EQ(full->tls.key_file, "/k.pem");
     EXPECT_EQ(full->prefix, "a_");
     EXPECT_EQ(full->readers, 7u);
     EXPECT_EQ(full->timeout, std::chrono::seconds(3));
@@ -50,9 +50,9 @@ TEST(MysqlOptionsTest, WhatIsWrongIsNamedWithoutThePassword) {
                             "mysql://u:secret@h/d?pool=0",
                             "mysql://u:secret@h/d?pool=999",
                             "mysql://u:secret@h/d?timeout=-1",
+                            "mysql://u:secret@h/d?timeout=500ms",
                             "mysql://u:secret@h/d?prefix=a%60b",
                             "mysql://u:secret@h/d?tls=yes",
-                            "mysql://u:secret@h/d?ca=/x",
                             "mysql://u:secret@h/d?tls=1&cert=/x",
                             "mysql://u:secret@h/d?password=secret",
                             "mysql://u:1/secret@h",

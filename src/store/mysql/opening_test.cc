@@ -112,8 +112,8 @@ TEST_F(MysqlOpeningTest, TlsIsUsedAndVerified) {
                     "GRANT ALL ON {}.* TO secure@'%'",
                     MariadbServer::kPassword, database_.name()));
     MysqlOptions options = database_.options();
-    options.tls = MysqlTls::kVerified;
-    options.tls_ca = TestServer().ca();
+    options.tls.enabled = true;
+    options.tls.ca_file = TestServer().ca();
     {
         Connection connection(options);
         Rows cipher = connection.Query("SHOW STATUS LIKE 'Ssl_cipher'");
@@ -124,15 +124,15 @@ TEST_F(MysqlOpeningTest, TlsIsUsedAndVerified) {
 
     options.user = "secure";
     Refused(options, {"password"});  // Which is how the server says that a certificate is missing.
-    options.tls_cert = TestServer().client_cert();
-    options.tls_key = TestServer().client_key();
+    options.tls.cert_file = TestServer().client_cert();
+    options.tls.key_file = TestServer().client_key();
     EXPECT_TRUE(OpenMysql(options));
 
-    options.tls_ca = TestServer().foreign_ca();
+    options.tls.ca_file = TestServer().foreign_ca();
     Refused(options, {"certificate"});
-    options.tls_ca.clear();  // The system's authorities do not know it either.
+    options.tls.ca_file.clear();  // The system's authorities do not know it either.
     Refused(options, {"certificate"});
-    options.tls = MysqlTls::kUnverified;
+    options.tls.verify = false;
     EXPECT_TRUE(OpenMysql(options));
 }
 
@@ -140,8 +140,8 @@ TEST_F(MysqlOpeningTest, TlsIsUsedAndVerified) {
 TEST_F(MysqlOpeningTest, ACertificateOfAnotherNameIsRefused) {
     MysqlOptions options = database_.options();
     options.host = "localhost";
-    options.tls = MysqlTls::kVerified;
-    options.tls_ca = TestServer().ca();
+    options.tls.enabled = true;
+    options.tls.ca_file = TestServer().ca();
 
     Refused(options, {"TLS"});
 }

@@ -5,7 +5,7 @@
 
 #include "store/redis/client.h"
 #include "store/redis/keys.h"
-#include "store/redis/redis_options.h"
+#include "store/redis/options.h"
 #include "store/store.h"
 
 namespace takt::internal::redis {

@@ -92,27 +92,13 @@ Client::Client(const RedisOptions& options)
 Result<std::unique_ptr<Client>> Client::Make(const RedisOptions& options) {
     std::unique_ptr<Client> client(new Client(options));
     if (options.tls.enabled) {
-        const TlsOptions& tls = options.tls;
-        try {
-            auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_client);
-            if (tls.ca_file.empty()) {
-                context->set_default_verify_paths();
-            } else {
-                context->load_verify_file(tls.ca_file);
-            }
-            if (!tls.cert_file.empty()) {
-                context->use_certificate_chain_file(tls.cert_file);
-                context->use_private_key_file(tls.key_file, asio::ssl::context::pem);
-            }
-            client->tls_ = std::move(context);
-        } catch (const boost::system::system_error& error) {
-            return Fail(
-                ErrorCode::kInvalid,
-                fmt::format("the TLS files of the store cannot be used: {} (ca {}, cert {}, "
-                            "key {})",
-                            error.code().message(), tls.ca_file, tls.cert_file, tls.key_file),
-                "store");
-        }
+        Result<std::unique_ptr<TlsClientContext>> tls =
+            TlsClientContext::Load({.ca_file = options.tls.ca_file,
+                                    .certificate_file = options.tls.cert_file,
+                                    .key_file = options.tls.key_file,
+                                    .verify = options.tls.verify});
+        if (!tls) return BadStoreUrl(tls.error().detail);
+        client->tls_ = std::move(*tls);
     }
     client->topology_ = MakeTopology(client->io_, options, client->tls_.get());
     client->thread_ = std::thread([&io = client->io_] { io.run(); });
@@ -264,8 +250,7 @@ Connection& Client::ConnectionTo(const Endpoint& endpoint, Lane lane) {
                                  .database = options_.database,
                                  .primary_only = options_.deployment == Deployment::kSentinel,
                                  .connect_timeout = options_.connect_timeout,
-                                 .tls = tls_.get(),
-                                 .verify = options_.tls.verify});
+                                 .tls = tls_.get()});
     }
     return *connection;
 }

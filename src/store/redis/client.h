@@ -7,7 +7,6 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,10 +18,11 @@
 
 #include "base/error.h"
 #include "store/redis/connection.h"
-#include "store/redis/redis_options.h"
+#include "store/redis/options.h"
 #include "store/redis/resp.h"
 #include "store/redis/topology.h"
 #include "store/store.h"
+#include "tls/client_context.h"
 
 namespace takt::internal::redis {
 
@@ -43,8 +43,8 @@ struct Call {
     // Doing it twice is as good as once: it is sent again if the connection breaks, and fails with
     // kUnavailable where others fail with kUnknown.
     bool repeatable = true;
-    Duration timeout_max{600'000};  // Shortens the client's own time limit.
-    unsigned wait_replicas = 0;     // Then WAIT follows, and its reply is the last one.
+    Duration timeout_max{600'000};    // Shortens the client's own time limit.
+    std::uint64_t wait_replicas = 0;  // Then WAIT follows, and its reply is the last one.
 
     // Either a script with its keys and arguments, or whole commands.
     const Script* script = nullptr;
@@ -87,7 +87,7 @@ class Client {
     const RedisOptions options_;
     boost::asio::io_context io_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-    std::unique_ptr<boost::asio::ssl::context> tls_;
+    std::unique_ptr<TlsClientContext> tls_;
     std::shared_ptr<Topology> topology_;
     bool closing_ = false;
     std::size_t reads_ = 0;

@@ -4,7 +4,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/write.hpp>
 #include <random>
 #include <utility>
@@ -112,17 +111,8 @@ void Connection::Connected() {
     // Replies of some megabytes are usual here; do not give the buffer back after each.
     reader_->maxbuf = 1 << 20;
     if (!setup_.tls) return Greet();
-    tls_ = std::make_shared<Tls>(socket_, *setup_.tls);
-    // Servers that hold several certificates choose by this name. Addresses are not sent.
-    error_code is_name;
-    asio::ip::make_address(setup_.endpoint.host, is_name);
-    if (is_name) SSL_set_tlsext_host_name(tls_->native_handle(), setup_.endpoint.host.c_str());
-    if (setup_.verify) {
-        tls_->set_verify_mode(asio::ssl::verify_peer);
-        tls_->set_verify_callback(asio::ssl::host_name_verification(setup_.endpoint.host));
-    } else {
-        tls_->set_verify_mode(asio::ssl::verify_none);
-    }
+    // The stream owns the session.
+    tls_ = std::make_shared<Tls>(socket_, setup_.tls->NewSession(setup_.endpoint.host).release());
     tls_->async_handshake(asio::ssl::stream_base::client, Guard([this](error_code error) {
                               if (error) {
                                   return Fail(Failure::Kind::kRefused, "TLS: " + error.message());

@@ -8,7 +8,6 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -20,8 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "store/redis/redis_options.h"
+#include "store/redis/options.h"
 #include "store/redis/resp.h"
+#include "tls/client_context.h"
 
 namespace takt::internal::redis {
 
@@ -54,8 +54,7 @@ struct ConnectionSetup {
     unsigned database = 0;
     bool primary_only = false;  // A replica is no good: the connection fails.
     Duration connect_timeout{2'000};
-    boost::asio::ssl::context* tls = nullptr;  // Null is plain TCP.
-    bool verify = true;
+    TlsClientContext* tls = nullptr;  // Null is plain TCP.
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

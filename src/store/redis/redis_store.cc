@@ -228,7 +228,7 @@ Result<void> RedisStore::CommitAnswer(const Batch& batch, const Replies& replies
 
 // Whether as many replicas have it as the options ask for.
 Result<void> RedisStore::Replicated(const Replies& replies) const {
-    const unsigned wanted = client_->options().wait_replicas;
+    const std::uint64_t wanted = client_->options().wait_replicas;
     if (wanted == 0) return {};
     const std::uint64_t have = replies.back().view().number().value_or(0);
     if (have >= wanted) return {};

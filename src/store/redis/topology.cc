@@ -203,12 +203,11 @@ class ClusterTopology final : public AskingTopology {
 }  // namespace
 
 std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisOptions& options,
-                                       boost::asio::ssl::context* tls) {
+                                       TlsClientContext* tls) {
     ConnectionSetup setup{.endpoint = {},
                           .credentials = options.credentials,
                           .connect_timeout = options.connect_timeout,
-                          .tls = tls,
-                          .verify = options.tls.verify};
+                          .tls = tls};
     switch (options.deployment) {
         case Deployment::kSentinel:
             setup.credentials = options.sentinel_credentials;

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
 
 #include "store/redis/connection.h"
-#include "store/redis/redis_options.h"
+#include "store/redis/options.h"
 
 namespace takt::internal::redis {
 
@@ -38,6 +37,6 @@ class Topology {
 
 // `tls` may be null, and is used as long as the topology lives.
 std::shared_ptr<Topology> MakeTopology(boost::asio::io_context& io, const RedisOptions& options,
-                                       boost::asio::ssl::context* tls);
+                                       TlsClientContext* tls);
 
 }  // namespace takt::internal::redis

@@ -1,5 +1,5 @@
 // The URL that an operator writes.
-#include "store/etcd/etcd_options.h"
+#include "store/etcd/options.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ TEST(EtcdOptions, AHostIsEnough) {
     ASSERT_TRUE(options) << options.error().detail;
     EXPECT_EQ(options->endpoints, (Endpoints{"localhost:2379"}));
     EXPECT_EQ(options->prefix, "/takt");
-    EXPECT_FALSE(options->tls);
+    EXPECT_FALSE(options->tls.enabled);
     EXPECT_TRUE(options->compact);
     EXPECT_EQ(options->timeout, Duration(5000));
 }
@@ -23,16 +23,16 @@ TEST(EtcdOptions, AHostIsEnough) {
 TEST(EtcdOptions, EveryPartIsRead) {
     const Result<EtcdOptions> options = ParseEtcdUrl(
         "etcd://us%40er:p%3Aw%2F1@h1:2379,10.0.0.2,[::1]:4000/team/takt/"
-        "?ca=%2Fetc%2Fca.pem&cert=/c.pem&key=/k.pem&timeout=1500ms&compact=0");
+        "?tls_ca=%2Fetc%2Fca.pem&tls_cert=/c.pem&tls_key=/k.pem&timeout=1500ms&compact=0");
     ASSERT_TRUE(options) << options.error().detail;
     EXPECT_EQ(options->endpoints, (Endpoints{"h1:2379", "10.0.0.2:2379", "[::1]:4000"}));
     EXPECT_EQ(options->user, "us@er");
     EXPECT_EQ(options->password, "p:w/1");
     EXPECT_EQ(options->prefix, "/team/takt");
-    EXPECT_TRUE(options->tls) << "files imply it";
-    EXPECT_EQ(options->ca_file, "/etc/ca.pem");
-    EXPECT_EQ(options->cert_file, "/c.pem");
-    EXPECT_EQ(options->key_file, "/k.pem");
+    EXPECT_TRUE(options->tls.enabled) << "files imply it";
+    EXPECT_EQ(options->tls.ca_file, "/etc/ca.pem");
+    EXPECT_EQ(options->tls.cert_file, "/c.pem");
+    EXPECT_EQ(options->tls.key_file, "/k.pem");
     EXPECT_EQ(options->timeout, Duration(1500));
     EXPECT_FALSE(options->compact);
 }
@@ -57,7 +57,7 @@ TEST(EtcdOptions, WhatIsWrongIsNamed) {
         {"etcd://h?tls=yes", "tls"},
         {"etcd://h?timeout=1h", "timeout"},
         {"etcd://h?timeout=0s", "timeout"},
-        {"etcd://h?cert=/c.pem", "cert and key"},
+        {"etcd://h?cert=/c.pem", "tls_cert and tls_key"},
         {"etcd://h?ca=%zz", "ca"},
         {"etcd://h/%2", "prefix"},
         {"etcd://:secret@h", "user"},

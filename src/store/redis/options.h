@@ -4,7 +4,7 @@
 //   redis://host:port,host:port,…  or  ?cluster=1               Redis Cluster
 //   redis+sentinel://host:port,host:port/master[/db]            Sentinel; rediss+sentinel:// too
 //
-// docs/stores/redis.md lists the names after the question mark.
+// docs/stores/redis.md lists the parameters, the table in options.cc reads them.
 #pragma once
 
 #include <compare>
@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "store/url/parameters.h"
 
 namespace takt::internal::redis {
 
@@ -34,14 +35,6 @@ struct Credentials {
 
 enum class Deployment : std::uint8_t { kSingle, kSentinel, kCluster };
 
-struct TlsOptions {
-    bool enabled = false;
-    bool verify = true;     // The server's certificate and its name.
-    std::string ca_file;    // Empty: the system's authorities.
-    std::string cert_file;  // A client certificate, or empty.
-    std::string key_file;
-};
-
 struct RedisOptions {
     Deployment deployment = Deployment::kSingle;
     std::vector<Endpoint> hosts;
@@ -50,10 +43,10 @@ struct RedisOptions {
     Credentials sentinel_credentials;
     unsigned database = 0;
     std::string name_space = "takt";
-    TlsOptions tls;
+    StoreTls tls;
     Duration timeout{5'000};          // Of one call.
     Duration connect_timeout{2'000};  // Of one attempt to connect, name resolution included.
-    unsigned wait_replicas = 0;       // Replicas that must have a commit before it succeeds.
+    std::uint64_t wait_replicas = 0;  // Replicas that must have a commit before it succeeds.
     Duration wait_timeout{1'000};
     std::uint64_t events_max = 100'000;  // About so many stay in the stream of events.
     bool publish = true;                 // Events also go out by PUBLISH.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "store/url/parameters.h"
 
 namespace takt::internal {
 
@@ -15,24 +16,16 @@ struct EtcdOptions {
     std::string prefix = "/takt";        // Of all keys; starts with a slash, ends with none.
     std::string user;                    // Empty: no authentication.
     std::string password;
-    bool tls = false;
-    std::string ca_file;    // PEM. Empty: the system's authorities.
-    std::string cert_file;  // PEM of a client certificate, together with key_file.
-    std::string key_file;
+    StoreTls tls;
     Duration timeout{5000};  // Of one operation, all its attempts together.
     bool compact = true;     // Whether the leader discards old revisions; see docs/stores/etcd.md.
     std::size_t load_page_rows = 1000;  // Executions in one page of Load.
 };
 
 // etcd://[user:password@]host[:port][,host[:port]…][/prefix][?name=value&…]
-//
-//   tls=1            encrypt; implied by ca, cert and key
-//   ca, cert, key    files in PEM form
-//   timeout          of one operation, "5s"; 100ms to 60s
-//   compact=0        leave the discarding of old revisions to etcd's --auto-compaction
-//
-// Names and values may be percent-encoded. kInvalid, naming the part at fault and never the
-// password, for anything else; unknown parameters are refused.
+// docs/stores/etcd.md lists the parameters, the table in options.cc reads them.
+// Parts are percent-encoded. kInvalid, naming the part at fault and never the password, for
+// anything else.
 Result<EtcdOptions> ParseEtcdUrl(std::string_view url);
 
 }  // namespace takt::internal
