@@ -56,12 +56,13 @@ void LateRuns::Adopt(const Text& task, Time due, Duration late) {
 
 void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
     std::erase_if(slips_, [&](const auto& item) { return !engine.FindTask(TaskId(item.first)); });
-    for (const auto& [id, recurring] : engine.tasks()) {
-        const TaskRow& row = recurring->row;
+    engine.ForEachTask([&](const TaskView& task) {
+        const TaskRow& row = task.row;
         const FireState& state = row.state;
+        const Text& id = row.task->id.text();
         if (state.paused) {
             slips_.erase(id);
-            continue;
+            return;
         }
         AlertReading worst;
         const auto consider = [&](Time due, Duration late, std::string_view what) {
@@ -71,11 +72,10 @@ void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
         if (state.next_at != Time{} && state.next_at < now) {
             consider(state.next_at, now - state.next_at, "was not fired");
         }
-        for (const Live* live : recurring->runs) {
-            const Execution& run = live->row;
-            if (run.origin != Origin::kFire || run.attempt > 1 || run.started_at != Time{})
+        for (const Execution* run : task.runs) {
+            if (run->origin != Origin::kFire || run->attempt > 1 || run->started_at != Time{})
                 continue;
-            consider(run.scheduled_at, now - run.ready_at, "has not begun");
+            consider(run->scheduled_at, now - run->ready_at, "has not begun");
         }
         if (const auto slip = slips_.find(id); slip != slips_.end()) {
             const auto& [due, late] = slip->second;
@@ -87,7 +87,7 @@ void LateRuns::Read(const Engine& engine, Time now, AlertReadings& readings) {
             }
         }
         if (worst.value > 0) readings.push_back(std::move(worst));
-    }
+    });
 }
 
 void LateRuns::ReadRows(const std::vector<TaskRow>& rows, Time now, Duration grace,

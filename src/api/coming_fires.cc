@@ -38,9 +38,7 @@ void ListComingFires(Call call) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const Recurring* recurring : engine->NextFires(limit)) {
-            WriteComingFire(json, recurring->row);
-        }
+        for (const TaskRow& row : engine->NextFires(limit)) WriteComingFire(json, row);
         EndPage(json, std::nullopt);
         call.Json(200, std::move(body));
     });

@@ -8,7 +8,7 @@
 #include "api/task_json.h"
 #include "base/json.h"
 #include "base/json_view.h"
-#include "engine/slot.h"
+#include "engine/views.h"
 #include "links/executor_policy.h"
 #include "links/push_link.h"
 #include "model/worker.h"
@@ -46,6 +46,6 @@ struct StatusChange {
 Result<StatusChange> ReadStatusChange(std::string_view body);
 
 // Leaves the object open for more fields.
-void BeginExecutor(JsonWriter& json, const Slot& slot, const std::optional<PushView>& view);
+void BeginExecutor(JsonWriter& json, const WorkerView& seen, const std::optional<PushView>& view);
 
 }  // namespace takt::internal

@@ -29,13 +29,13 @@ void SendExecutor(PushLink& link, Call call, WorkerId id, Brought brought = {}) 
     node.Look([&link, call = std::move(call), id = std::move(id),
                brought = std::move(brought)](const Engine* engine) mutable {
         if (!engine) return call.RefuseAnswer(kLeaderChanged);
-        const Slot* slot = engine->FindWorker(id);
-        if (!slot || slot->row.link != LinkKind::kPush) {
+        const auto worker = engine->FindWorker(id);
+        if (!worker || worker->row.link != LinkKind::kPush) {
             return call.RefuseAnswer(NoSuchExecutor(id));
         }
         std::string body;
         JsonWriter json(body);
-        BeginExecutor(json, *slot, link.View(id));
+        BeginExecutor(json, *worker, link.View(id));
         if (!brought.empty()) {
             json.Key("tasks").BeginArray();
             for (const auto& [name, task] : brought) {
@@ -56,9 +56,9 @@ void List(PushLink& link, Call call) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const auto& [id, slot] : engine->workers()) {
-            if (slot->row.link != LinkKind::kPush) continue;
-            BeginExecutor(json, *slot, link.View(slot->row.id));
+        for (const WorkerView& worker : engine->Workers()) {
+            if (worker.row.link != LinkKind::kPush) continue;
+            BeginExecutor(json, worker, link.View(worker.row.id));
             json.EndObject();
         }
         json.EndArray().Key("next_cursor").Null().EndObject();
@@ -109,17 +109,17 @@ Error NotItsTask(const Task& task) {
 // not its service's. The role executor brings tasks, and decides about nobody else's.
 std::optional<Error> ConflictOf(const Engine& engine, const Registration& registration) {
     const Text& name = registration.worker.group;
-    for (const auto& [id, slot] : engine.workers()) {
-        if (slot->row.link == LinkKind::kPush) continue;
-        if (slot->row.group != name && slot->row.id.text() != name) continue;
+    for (const WorkerView& worker : engine.Workers()) {
+        if (worker.row.link == LinkKind::kPush) continue;
+        if (worker.row.group != name && worker.row.id.text() != name) continue;
         return Error{ErrorCode::kConflict,
                      "'" + name.str() + "' is the id or the group of the worker '" +
-                         slot->row.id.text().str() +
+                         worker.row.id.text().str() +
                          "', which is no executor; register under another name",
                      "name"};
     }
     for (const TaskRequest& request : registration.tasks) {
-        const Recurring* known = engine.FindTask(request.task->id);
+        const auto known = engine.FindTask(request.task->id);
         if (known && known->row.task->opt().executor != name) return NotItsTask(*request.task);
         const Recurrence& times = *request.task->opt().recurrence;
         // Of a task that has run its course nothing is left to fire; that is no fault of its

@@ -15,32 +15,19 @@ Error LeaderChanged() {
     return {ErrorCode::kUnavailable, "the leader has just changed", ""};
 }
 
-// Of the executions that may start now, when the one that has waited longest became ready.
-Time OldestReady(const Queue& queue) {
-    Time oldest{};
-    for (const Lane* lane : queue.lanes) {
-        for (const LiveList& list : lane->waiting) {
-            if (list.empty()) continue;
-            const Time ready = list.front()->row.ready_at;
-            if (oldest == Time{} || ready < oldest) oldest = ready;
-        }
-    }
-    return oldest;
-}
-
-void WriteQueue(JsonWriter& json, const Queue& queue, const Meters& meters, Time now) {
+void WriteQueue(JsonWriter& json, const QueueView& queue, const Meters& meters, Time now) {
     json.BeginObject().Field("name", queue.name.view());
     json.Field("paused", queue.limits.paused);
     json.Field("waiting", queue.waiting).Field("working", queue.working);
     json.Field("finished", queue.finished).Key("finished_per_second");
     const auto rate = meters.throughput(queue.name);
     rate ? json.Value(*rate) : json.Null();
-    const Time oldest = OldestReady(queue);
     json.Key("oldest_wait_seconds");
-    if (oldest == Time{}) {
+    if (queue.oldest_ready == Time{}) {
         json.Null();
     } else {
-        json.Value(static_cast<double>(std::max(now - oldest, Duration(0)).count()) / 1000);
+        json.Value(static_cast<double>(std::max(now - queue.oldest_ready, Duration(0)).count()) /
+                   1000);
     }
     json.Key("concurrency_max");
     queue.limits.working_max > 0 ? json.Value(queue.limits.working_max) : json.Null();
@@ -63,9 +50,7 @@ void ListQueues(Call call) {
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
         const Meters& meters = call.services().meters;
-        for (const auto& [name, queue] : engine->lanes().queues()) {
-            WriteQueue(json, *queue, meters, now);
-        }
+        for (const QueueView& queue : engine->Queues()) WriteQueue(json, queue, meters, now);
         json.EndArray().Key("next_cursor").Null().EndObject();
         call.Json(200, std::move(body));
     });
@@ -82,15 +67,15 @@ void SendQueue(Call call, Text name) {
     Node& node = call.services().node;
     node.Look([call = std::move(call), name = std::move(name)](const Engine* engine) mutable {
         if (!engine) return call.RefuseAnswer(LeaderChanged());
-        const auto found = engine->lanes().queues().find(name);
-        if (found == engine->lanes().queues().end()) {
+        const auto queue = engine->FindQueue(name);
+        if (!queue) {
             return call.RefuseAnswer({ErrorCode::kNotFound,
                                       "nothing was ever put into queue '" + name.str() + "'",
                                       "name"});
         }
         std::string body;
         JsonWriter json(body);
-        WriteQueue(json, *found->second, call.services().meters, ReadClocks().wall);
+        WriteQueue(json, *queue, call.services().meters, ReadClocks().wall);
         call.Json(200, std::move(body));
     });
 }
@@ -172,9 +157,8 @@ void PutQueue(Call call) {
     Node& node = call.services().node;
     node.Look([call = std::move(call), name = std::move(*name)](const Engine* engine) mutable {
         if (!engine) return call.RefuseAnswer(LeaderChanged());
-        const auto found = engine->lanes().queues().find(name);
-        const bool known = found != engine->lanes().queues().end();
-        auto change = ReadLimits(call, known ? found->second->limits.rate : RateLimit{});
+        const auto queue = engine->FindQueue(name);
+        auto change = ReadLimits(call, queue ? queue->limits.rate : RateLimit{});
         if (!change) return call.RefuseRequest(change.error());
         change->queue = std::move(name);
         ChangeQueue(std::move(call), std::move(*change));

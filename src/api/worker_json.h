@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/json.h"
-#include "engine/slot.h"
+#include "engine/views.h"
 
 namespace takt::internal {
 
-void WriteWorker(JsonWriter& json, const Slot& slot);
+void WriteWorker(JsonWriter& json, const WorkerView& view);
 
 }  // namespace takt::internal

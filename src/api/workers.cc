@@ -1,4 +1,5 @@
 // Workers: list, get, drain, resume, remove.
+#include <algorithm>
 #include <limits>
 
 #include "api/json_read.h"
@@ -34,15 +35,12 @@ void ListWorkers(Call call) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        const auto& workers = engine->workers();
-        std::size_t written = 0;
+        // One more than the page holds, unless it holds all, tells whether there is another.
+        const auto workers = engine->WorkersAfter(Text(after), std::max(limit, limit + 1));
+        const std::size_t shown = std::min<std::size_t>(workers.size(), limit);
+        for (std::size_t i = 0; i < shown; ++i) WriteWorker(json, workers[i]);
         std::optional<std::string> next;
-        for (auto at = workers.upper_bound(Text(after)); at != workers.end(); ++at) {
-            WriteWorker(json, *at->second);
-            if (++written < limit) continue;
-            if (std::next(at) != workers.end()) next = IdCursor(at->first.view());
-            break;
-        }
+        if (workers.size() > shown) next = IdCursor(workers[shown - 1].row.id.view());
         EndPage(json, next);
         call.Json(200, std::move(body));
     });
@@ -52,11 +50,11 @@ void ListWorkers(Call call) {
 void SendWorker(Call call, WorkerId id) {
     Node& node = call.services().node;
     node.Look([call = std::move(call), id = std::move(id)](const Engine* engine) mutable {
-        const Slot* slot = engine ? engine->FindWorker(id) : nullptr;
-        if (!slot) return call.RefuseAnswer(NoSuchWorker(id));
+        const auto worker = engine ? engine->FindWorker(id) : std::nullopt;
+        if (!worker) return call.RefuseAnswer(NoSuchWorker(id));
         std::string body;
         JsonWriter json(body);
-        WriteWorker(json, *slot);
+        WriteWorker(json, *worker);
         call.Json(200, std::move(body));
     });
 }

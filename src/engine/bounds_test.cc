@@ -76,7 +76,7 @@ TEST_F(BoundsTest, ABatchHasOneChangeOfEachRowHoweverOftenItChanged) {
     At(0s, Join({.id = "a"}));
     Gather();
     At(500ms, Once({}));
-    const Execution row = engine().workers().begin()->second->hand.front()->row;
+    const Execution row = engine().HandOf(engine().Workers().at(0).row.id).at(0).execution;
     const AttemptRef ref{row.id, row.attempt, row.token};
     At(500ms, Started{SessionOf("a"), ref});
     At(500ms, ReportOf(ref, "a", true));
@@ -115,8 +115,7 @@ TEST_F(BoundsTest, LanesThatNothingUsesAreForgottenWhenThereAreMany) {
         At(0s, Once({.id = id, .labels = {{"run", std::to_string(i)}}}));
         At(0s, CancelOf(id));
     }
-    EXPECT_LE(engine().lanes().size(), 257u);
-    EXPECT_LE(engine().FindWorker(WorkerId("a"))->lanes.size(), 257u);
+    EXPECT_LE(engine().lane_count(), 257u);
 
     At(1s, Once({.id = "last"}));
     EXPECT_EQ(StatusOf("last"), Status::kScheduled);
@@ -131,16 +130,11 @@ TEST_F(BoundsTest, QueuesThatNothingUsesAreForgottenWhenThereAreMany) {
         At(0s, Once({.id = id, .queue = "customer-" + std::to_string(i)}));
         At(0s, CancelOf(id));
     }
-    const auto& queues = engine().lanes().queues();
-    EXPECT_LE(queues.size(), 600u);
-    ASSERT_TRUE(queues.contains(Text("shut")));
-    EXPECT_TRUE(queues.find(Text("shut"))->second->limits.paused);
-    ASSERT_TRUE(queues.contains(Text("kept")));
-    EXPECT_EQ(queues.find(Text("kept"))->second->waiting, 1u);
-    std::set<std::uint64_t> numbers;
-    for (const auto& [name, queue] : queues) {
-        EXPECT_TRUE(numbers.insert(queue->number).second) << "two queues have one number";
-    }
+    EXPECT_LE(engine().Queues().size(), 600u);
+    ASSERT_TRUE(engine().FindQueue(Text("shut")));
+    EXPECT_TRUE(engine().FindQueue(Text("shut"))->limits.paused);
+    ASSERT_TRUE(engine().FindQueue(Text("kept")));
+    EXPECT_EQ(engine().FindQueue(Text("kept"))->waiting, 1u);
 }
 
 // --- Retention ----------------------------------------------------------------------------------

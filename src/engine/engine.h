@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,7 @@
 #include "engine/retention.h"
 #include "engine/slot.h"
 #include "engine/timer_heap.h"
+#include "engine/views.h"
 #include "model/fire_plan.h"
 
 namespace takt::internal {
@@ -55,12 +57,6 @@ struct EngineCounters {
     std::uint64_t fired = 0;
     std::uint64_t missed = 0;  // Due times dropped by a misfire policy.
     std::uint64_t transitions = 0;
-};
-
-struct ProgressView {
-    double fraction = 0;
-    Text message;
-    Time at{};
 };
 
 struct TermView {
@@ -103,8 +99,17 @@ class Engine {
     // --- Looking in -----------------------------------------------------------------------------
 
     const Execution* Find(const ExecutionId& id) const;
-    const Slot* FindWorker(const WorkerId& id) const;
-    const Recurring* FindTask(const TaskId& id) const;
+    std::optional<QueueView> FindQueue(const Text& name) const;
+    std::vector<QueueView> Queues() const;  // By name.
+    std::optional<WorkerView> FindWorker(const WorkerId& id) const;
+    // In the order of their ids, those above `id`, at most so many.
+    std::vector<WorkerView> WorkersAfter(const Text& id, std::size_t count_max) const;
+    std::vector<WorkerView> Workers() const { return WorkersAfter(Text(), SIZE_MAX); }
+    std::vector<HeldView> HandOf(const WorkerId& id) const;
+    std::optional<TaskView> FindTask(const TaskId& id) const;
+    void ForEachTask(const std::function<void(const TaskView&)>& visit) const;  // By id.
+    // The tasks that fire next, in that order; at most so many. Costs no more with a million tasks.
+    std::vector<TaskRow> NextFires(std::size_t count_max) const;
     // Why an execution has not started or is not finished; nothing if the engine does not hold it.
     std::optional<Explanation> Explain(const ExecutionId& id, Instant now) const;
     // How far a running attempt says it is; null if it said nothing.
@@ -113,11 +118,7 @@ class Engine {
     std::size_t gate_count() const { return gates_.size(); }  // Named limits that are remembered.
     std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
     const EngineCounters& counters() const { return counters_; }
-    const Lanes& lanes() const { return lanes_; }
-    const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers() const { return workers_; }
-    const std::map<Text, std::unique_ptr<Recurring>, std::less<>>& tasks() const { return tasks_; }
-    // The tasks that fire next, in that order; at most `count`. Costs no more with a million tasks.
-    std::vector<const Recurring*> NextFires(std::size_t count) const { return fires_.First(count); }
+    std::size_t lane_count() const { return lanes_.size(); }  // Kinds of work that are remembered.
     Strategy strategy() const { return strategy_; }
     const Text& strategy_name() const { return strategy_name_; }
     Serial last_serial() const { return draft_.last_serial(); }

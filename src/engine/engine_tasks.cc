@@ -22,11 +22,6 @@ std::unexpected<Error> WrongVersion(const TaskId& id, std::uint32_t version) {
 
 }  // namespace
 
-const Recurring* Engine::FindTask(const TaskId& id) const {
-    const auto found = tasks_.find(id.text());
-    return found == tasks_.end() ? nullptr : found->second.get();
-}
-
 Recurring& Engine::Adopt(TaskRow row) {
     auto& recurring = tasks_[row.task->id.text()];
     if (!recurring) {

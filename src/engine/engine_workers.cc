@@ -7,11 +7,6 @@
 
 namespace takt::internal {
 
-const Slot* Engine::FindWorker(const WorkerId& id) const {
-    const auto found = workers_.find(id.text());
-    return found == workers_.end() ? nullptr : found->second.get();
-}
-
 Slot* Engine::SlotOf(SessionId session) const {
     const auto found = sessions_.find(session);
     return found == sessions_.end() ? nullptr : found->second;

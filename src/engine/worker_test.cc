@@ -160,7 +160,8 @@ TEST_F(WorkerTest, ACancelBeforeTheCommitOfTheAssignmentLeavesTheWorkerAlone) {
     At(0s, Join({.id = "a"}));
     Gather();
     At(1s, Once({}));
-    const std::string id = engine().workers().begin()->second->hand.front()->row.id.text().str();
+    const std::string id =
+        engine().HandOf(engine().Workers().at(0).row.id).at(0).execution.id.text().str();
     At(1s, CancelOf(id));
     At(1s, Once({.id = "next"}));
     Commit();

@@ -38,7 +38,6 @@ struct PushLinkConfig {
     std::uint32_t recovery_threshold = 2;
     std::uint32_t concurrency_max = 100;  // Calls under way to one instance; more wait here.
     Duration timeout{30'000};             // Of one call.
-    Duration attempt_timeout{300'000};    // As the engine's, for tasks that name none.
     Duration lease{30'000};               // As the engine's: kept alive well within it.
     Duration forgotten{3'600'000};        // As the engine's: an executor gone this long.
     CircuitBreakerConfig breaker;

@@ -33,12 +33,10 @@ Done<Answer> WithoutAnswer(Done<void> done) {
     };
 }
 
-std::vector<Assign> HandOf(const Slot& slot, Duration timeout_default) {
+std::vector<Assign> HandOf(const Engine& engine, const WorkerId& id) {
     std::vector<Assign> hand;
-    for (const Live* live = slot.hand.front(); live; live = live->next) {
-        const Duration own = live->row.task->timeout;
-        hand.push_back(
-            {.execution = live->row, .timeout = own > Duration(0) ? own : timeout_default});
+    for (const HeldView& held : engine.HandOf(id)) {
+        hand.push_back({.execution = held.execution, .timeout = held.timeout});
     }
     return hand;
 }
@@ -118,17 +116,17 @@ void PushLink::Restore() {
 
 void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& offline) {
     ready_ = true;
-    for (const auto& [id, slot] : engine.workers()) {
-        if (slot->row.link != LinkKind::kPush || slot->leaving) continue;
-        auto instance = std::make_shared<PushInstance>(context_, slot->row);
-        instances_[id] = instance;
-        instance->declared_offline = std::ranges::any_of(offline, [&](const SettingPut& setting) {
-            return setting.key == OfflineKey(slot->row.id);
-        });
+    for (const WorkerView& worker : engine.Workers()) {
+        const Worker& row = worker.row;
+        if (row.link != LinkKind::kPush || worker.leaving) continue;
+        auto instance = std::make_shared<PushInstance>(context_, row);
+        instances_[row.id.text()] = instance;
+        instance->declared_offline = std::ranges::any_of(
+            offline, [&](const SettingPut& setting) { return setting.key == OfflineKey(row.id); });
         instance->Watch();
         // The others were lost before; they come back when they are healthy or say so.
-        if (slot->row.status == WorkerStatus::kOffline || instance->declared_offline) continue;
-        instance->Restore(HandOf(*slot, context_->config.attempt_timeout));
+        if (row.status == WorkerStatus::kOffline || instance->declared_offline) continue;
+        instance->Restore(HandOf(engine, row.id));
         instance->Open();
     }
     TickLater();
@@ -188,8 +186,8 @@ void PushLink::OnClosed(SessionId session) {
         [this, id, instance, term = term_, alive = std::weak_ptr(alive_)](const Engine* engine) {
             if (!alive.lock() || !engine || term != term_ || Find(id) != instance) return;
             if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
-            const Slot* slot = engine->FindWorker(id);
-            if (!slot || slot->leaving || slot->row.link != LinkKind::kPush) {
+            const auto worker = engine->FindWorker(id);
+            if (!worker || worker->leaving || worker->row.link != LinkKind::kPush) {
                 instances_.erase(id.text());
             } else {
                 instance->Open();
@@ -204,8 +202,8 @@ void PushLink::Register(Worker row, Done<void> done) {
     context_->node->Look([this, row = std::move(row), done = std::move(done),
                           alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
         if (!alive.lock() || !engine || !ready_) return done(NotLeading());
-        const Slot* slot = engine->FindWorker(row.id);
-        const bool taken = slot && slot->session != 0 && slot->row.link != LinkKind::kPush;
+        const auto worker = engine->FindWorker(row.id);
+        const bool taken = worker && worker->session != 0 && worker->row.link != LinkKind::kPush;
         RegisterNow(std::move(row), taken, std::move(done));
     });
 }

@@ -240,8 +240,8 @@ class PushStack {
     WorkerStatus StatusOf(const std::string& id) {
         return Await<WorkerStatus>([&](auto done) {
             node_->Look([&, done = std::move(done)](const Engine* engine) mutable {
-                const Slot* slot = engine->FindWorker(WorkerId(Text(id)));
-                done(slot ? slot->row.status : WorkerStatus::kOffline);
+                const auto worker = engine->FindWorker(WorkerId(Text(id)));
+                done(worker ? worker->row.status : WorkerStatus::kOffline);
             });
         });
     }

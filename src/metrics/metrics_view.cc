@@ -8,17 +8,14 @@ namespace takt::internal {
 namespace {
 
 void AddQueues(const Engine& engine, Time now, MetricsView& view) {
-    for (const auto& [name, queue] : engine.lanes().queues()) {
-        QueueNumbers numbers{name, queue->waiting, queue->working};
-        for (const Lane* lane : queue->lanes) {
-            for (std::size_t priority = 0; priority < lane->waiting.size(); ++priority) {
-                const LiveList& list = lane->waiting[priority];
-                if (list.empty()) continue;
-                view.ready[priority] += list.size();
-                const Duration wait = now - list.front()->row.ready_at;
-                numbers.oldest_wait_seconds = std::max(numbers.oldest_wait_seconds,
-                                                       std::chrono::duration<double>(wait).count());
-            }
+    for (const QueueView& queue : engine.Queues()) {
+        QueueNumbers numbers{queue.name, queue.waiting, queue.working};
+        for (std::size_t priority = 0; priority < queue.ready.size(); ++priority) {
+            view.ready[priority] += queue.ready[priority];
+        }
+        if (queue.oldest_ready != Time{}) {
+            const Duration wait = std::max(now - queue.oldest_ready, Duration(0));
+            numbers.oldest_wait_seconds = std::chrono::duration<double>(wait).count();
         }
         if (view.queues.size() < kLabelsMax) {
             view.queues.push_back(std::move(numbers));
@@ -33,13 +30,13 @@ void AddQueues(const Engine& engine, Time now, MetricsView& view) {
     }
 }
 
-void AddWorker(const Slot& slot, Time now, MetricsView& view) {
-    const Duration silent = std::max(now - slot.row.seen_at, Duration(0));
-    WorkerNumbers numbers{.id = slot.row.id.text(),
-                          .running = slot.busy(),
-                          .capacity = slot.row.capacity,
-                          .cpu = slot.load.cpu,
-                          .memory = slot.load.memory,
+void AddWorker(const WorkerView& worker, Time now, MetricsView& view) {
+    const Duration silent = std::max(now - worker.row.seen_at, Duration(0));
+    WorkerNumbers numbers{.id = worker.row.id.text(),
+                          .running = worker.busy,
+                          .capacity = worker.row.capacity,
+                          .cpu = worker.load.cpu,
+                          .memory = worker.load.memory,
                           .heartbeat_delay_seconds = std::chrono::duration<double>(silent).count()};
     if (view.workers.size() < kWorkersShownMax) {
         view.workers.push_back(std::move(numbers));
@@ -71,14 +68,14 @@ MetricsView ViewOf(const Engine* engine, Time now) {
     view.tasks_total =
         engine->live_count() + counters.succeeded + counters.failed + counters.cancelled;
     AddQueues(*engine, now, view);
-    for (const auto& [id, slot] : engine->workers()) {
-        const bool online = slot->row.status != WorkerStatus::kOffline;
+    for (const WorkerView& worker : engine->Workers()) {
+        const bool online = worker.row.status != WorkerStatus::kOffline;
         ++(online ? view.workers_online : view.workers_offline);
         if (!online) continue;
-        if (slot->row.status != WorkerStatus::kOnline) ++view.workers_draining;
-        view.capacity += slot->row.capacity;
-        view.busy += slot->busy();
-        AddWorker(*slot, now, view);
+        if (worker.row.status != WorkerStatus::kOnline) ++view.workers_draining;
+        view.capacity += worker.row.capacity;
+        view.busy += worker.busy;
+        AddWorker(worker, now, view);
     }
     if (view.capacity > 0) {
         view.worker_utilization =

@@ -75,7 +75,6 @@ PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address
             .recovery_threshold = executors.recovery_threshold,
             .concurrency_max = executors.concurrency_max,
             .timeout = executors.timeout,
-            .attempt_timeout = config.engine.timeout,
             .lease = config.engine.worker_lease,
             .forgotten = config.engine.worker_forgotten,
             .breaker = {.failures_max = executors.circuit_failures,

@@ -255,8 +255,8 @@ class Stack {
     std::uint32_t InHand(const std::string& worker) {
         std::promise<std::uint32_t> busy;
         node_->Look([&](const Engine* engine) {
-            const Slot* slot = engine ? engine->FindWorker(WorkerId(Text(worker))) : nullptr;
-            busy.set_value(slot ? slot->busy() : 0);
+            const auto view = engine ? engine->FindWorker(WorkerId(Text(worker))) : std::nullopt;
+            busy.set_value(view ? view->busy : 0);
         });
         return busy.get_future().get();
     }
