@@ -23,7 +23,7 @@ from run import commit, machine, say
 from systems import ALL, NO_LATENCY, NO_TASKS, Setup, Takt, of_takt, run_bench
 
 STORES = [system for system in ALL if isinstance(system, Takt)]
-# The limit of issue 7: cost per task from a thousand to a million pending.
+# The limit: cost per task from a thousand to a million pending.
 PENDING_COST_MAX = 4 / 3
 PHASE_SECONDS = 6
 LATENCY_SECONDS = 5

@@ -30,7 +30,7 @@ TASKS_MAX = 2_000_000  # gearmand would take more, and all memory with it.
 CLEAN_FOREIGN_CORES = 0.25
 CLEAN_STEAL_CORES = 0.1
 
-# What issue 7 asks for: ours, a measure, the peer, the factor that ours must reach.
+# What must be reached: ours, a measure, the peer, the factor that ours must reach.
 TARGETS = [
     ("takt-redis", "end_to_end", "bullmq", 4.0),
     ("takt-redis", "end_to_end", "bee-queue", 1.5),
