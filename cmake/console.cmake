@@ -5,7 +5,9 @@ find_program(TAKT_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 
 set(web_source ${PROJECT_SOURCE_DIR}/web)
 set(web ${PROJECT_BINARY_DIR}/web)
-set(web_packages ${web_source}/package.json ${web_source}/package-lock.json ${web_source}/.npmrc)
+# What npm reads, and what eslint does: it looks for its rules beside its own file.
+set(web_packages ${web_source}/package.json ${web_source}/package-lock.json ${web_source}/.npmrc
+    ${web_source}/eslint.config.mjs)
 set(web_settings ${web_source}/index.html ${web_source}/tsconfig.json ${web_source}/vite.config.mjs)
 file(GLOB_RECURSE web_files CONFIGURE_DEPENDS ${web_source}/src/* ${web_source}/public/*)
 

@@ -1,13 +1,14 @@
 # takt_unity(TARGET): its sources are compiled a few at a time. Two thirds of the time of compiling one
-# goes into the headers, which they share: the whole build takes a quarter of the time. Names in anonymous
-# namespaces must differ within a folder therefore; `./dev lint` compiles each source alone, so that one
-# that misses an include is found.
+# goes into the headers, which they share: the whole build takes a third of the time. Names in anonymous
+# namespaces must differ within a folder therefore; `./dev lint deep` compiles each source alone, so that
+# one that misses an include is found.
 function(takt_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TAKT_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
 # takt_library(DIR DEPENDS …): the library takt_DIR of src/DIR/*.cc, and the test program DIR_test of
-# src/DIR/*_test.cc. Slashes become underscores. A folder without sources is only a set of headers.
+# src/DIR/*_test.cc and *_testing.cc. Slashes become underscores. A folder without sources is only a set of
+# headers.
 # TEST_WHOLE: the test program is one test of ctest's, because its tests share a server that is slow to
 # start.
 function(takt_library dir)
@@ -15,8 +16,8 @@ function(takt_library dir)
   string(REPLACE "/" "_" name ${dir})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${dir}/*.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_testing|/main)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "(_test|_testing)\\.cc$")
   if(sources)
     add_library(takt_${name} STATIC ${sources})
     target_include_directories(takt_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src

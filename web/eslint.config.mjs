@@ -19,7 +19,7 @@ export default typescript.config(
     js.configs.recommended,
     ...typescript.configs.recommended,
     {
-        files: ['src/**/*.{ts,tsx}'],
+        files: ['**/*.{ts,tsx}'],
         plugins: { 'react-hooks': hooks },
         rules: {
             'react-hooks/rules-of-hooks': 'error',

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "config/foreign_keys.h"
-#include "config/page.h"
+#include "config/page_testing.h"
 
 namespace takt::internal {
 namespace {

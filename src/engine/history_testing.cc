@@ -433,8 +433,8 @@ std::vector<std::string> History::AssignedWorkers() const {
 }
 
 std::size_t History::HandOf(const std::string& worker) {
-    const Slot* slot = engine().FindWorker(WorkerId(Text(worker)));
-    return slot ? slot->hand.size() : 0;
+    const auto view = engine().FindWorker(WorkerId(Text(worker)));
+    return view ? view->in_hand : 0;
 }
 
 std::size_t History::EventCount(EventType type) const {

@@ -61,10 +61,6 @@ class Collector {
         EXPECT_TRUE(found) << "no span " << name << " came";
         return found;
     }
-    bool AwaitCalls(int count) {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, kPatience, [&] { return calls_ >= count; });
-    }
     std::size_t spans() {
         const std::scoped_lock lock(mutex_);
         return spans_.size();

@@ -180,12 +180,6 @@ void ServerProcess::Kill() {
     Reap();
 }
 
-void ServerProcess::Terminate() {
-    if (pid_ == 0) return;
-    kill(pid_, SIGTERM);
-    Reap();
-}
-
 void ServerProcess::Pause() {
     TAKT_CHECK(pid_ != 0);
     kill(pid_, SIGSTOP);

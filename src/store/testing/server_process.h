@@ -65,7 +65,6 @@ class ServerProcess {
     ServerProcess& operator=(const ServerProcess&) = delete;
 
     void Kill();             // SIGKILL, as a power cut. Nothing happens if it is dead.
-    void Terminate();        // SIGTERM, and waits for its end.
     void Pause();            // SIGSTOP: it stalls, its connections stay open.
     void Continue();         // SIGCONT
     Result<void> Restart();  // Starts it again, the same command. REQUIRES: dead.
