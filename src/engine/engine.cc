@@ -24,9 +24,9 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       term_(term),
       random_(seed),
       draft_(term.partition, config.events_stored),
+      outputs_(config.log_bytes_max),
       retention_(config_),
-      strategy_(config.strategy),
-      strategy_name_(config.strategy_name) {}
+      chooser_(config_, random_) {}
 
 Engine::~Engine() {
     for (Live* live : live_) delete live;
@@ -55,7 +55,7 @@ void Engine::RestoreExecution(Execution execution) {
     live.forced = config_.sabotage.forget_turns_on_load;
     const auto task = tasks_.find(live.row.task->id.text());
     if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
-    if (!config_.sabotage.forget_keys_on_load) HoldKey(live.row);
+    if (!config_.sabotage.forget_keys_on_load) claims_.Restore(live.row);
     restored_.push_back(&live);
 }
 
@@ -151,7 +151,7 @@ void Engine::RunDue() {
         slot.unfinished = false;
         Continue(slot);
     }
-    CleanKeys();
+    claims_.ForgetEnded(now_.wall, draft_);
     if (now_.steady - gates_cleaned_at_ >= config_.cleanup_interval) {
         gates_cleaned_at_ = now_.steady;
         CleanGates();

@@ -26,7 +26,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/balancer.h"
+#include "engine/chooser.h"
+#include "engine/claims.h"
 #include "engine/config.h"
 #include "engine/draft.h"
 #include "engine/effects.h"
@@ -34,6 +35,7 @@
 #include "engine/input.h"
 #include "engine/lanes.h"
 #include "engine/live.h"
+#include "engine/outputs.h"
 #include "engine/recurring.h"
 #include "engine/retention.h"
 #include "engine/slot.h"
@@ -119,8 +121,8 @@ class Engine {
     std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
     const EngineCounters& counters() const { return counters_; }
     std::size_t lane_count() const { return lanes_.size(); }  // Kinds of work that are remembered.
-    Strategy strategy() const { return strategy_; }
-    const Text& strategy_name() const { return strategy_name_; }
+    Strategy strategy() const { return chooser_.strategy(); }
+    const Text& strategy_name() const { return chooser_.strategy_name(); }
     Serial last_serial() const { return draft_.last_serial(); }
 
   private:
@@ -171,6 +173,7 @@ class Engine {
                         const std::optional<Execution>& found);
     Execution EndNow(Live& live, Status status, OutcomePtr outcome);
     void CreateOnce(const Submit& submit);
+    bool MayClaim(const Task& task, const ExecutionId& self, RequestId request);
     std::pair<Serial, Text> FreshId();
     bool IsOwnToCome(std::string_view id) const;
     static std::unexpected<Error> TakenForOwn();
@@ -229,30 +232,11 @@ class Engine {
     Gate* GateHolding(Live& live);
     void OpenGate(Gate& gate);
     void Pour(Queue& queue);
-    bool MayClaim(const Task& task, const ExecutionId& self, RequestId request);
-    void HoldKey(const Execution& row);
-    void ReleaseKey(const Execution& row);
-    void CleanKeys();
     void CleanGates();
     void Pass(Live& live, Gate& gate);
 
-    // engine_output.cc: what attempts say while they run
-    struct LogMeter {
-        std::uint64_t bytes = 0;  // Kept.
-        std::uint64_t bytes_dropped = 0;
-        std::uint64_t lines_dropped = 0;
-    };
-    void EndLog(const Live& live);
-
     // engine_settings.cc
-    struct Claim {
-        ExecutionId execution;
-        Time until{};  // Kept after the execution is finished until then.
-        bool live = false;
-    };
     void RestoreQueue(const Text& name, std::string_view value);
-    void RestoreClaim(const Text& key, std::string_view value);
-    void WriteClaim(const Text& key, const Claim& claim);
 
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
@@ -267,9 +251,7 @@ class Engine {
     void FindLanes(Slot& slot);
     void LeaveLanes(Slot& slot);
     void Feed(Slot& slot);
-    Slot* Choose(const Execution& execution, Lane& lane);
     Lane& LaneFor(const Task& task);
-    Balancer& BalancerFor(const TaskOptions& options);
     void OnLease(Slot& slot);
     void Unlinger(const AttemptRef& attempt, SessionId session);
     void Later(Slot& slot);
@@ -311,18 +293,11 @@ class Engine {
     std::uint64_t tasks_made_ = 0;
     std::map<Text, std::unique_ptr<Gate>, std::less<>> gates_;
     std::uint64_t gates_made_ = 0;
-    std::map<Text, Claim, std::less<>> claims_;   // By unique key.
-    std::set<std::pair<Time, Text>> claim_ends_;  // Windows, in the order in which they end.
-    std::map<Serial, ProgressView> progress_;
-    std::map<Serial, LogMeter> log_meters_;  // Of those that wrote something.
-
+    Claims claims_;
+    Outputs outputs_;
     Retention retention_;
 
-    Strategy strategy_;
-    Text strategy_name_;  // Of a Strategy::kCustom.
-    std::map<std::pair<Strategy, Text>, std::unique_ptr<Balancer>> balancers_;
-    std::vector<Choice> choices_;       // Scratch.
-    std::vector<Slot*> choices_slots_;  // Scratch.
+    Chooser chooser_;
 
     std::array<std::size_t, kStatusCount> counts_{};
     EngineCounters counters_;

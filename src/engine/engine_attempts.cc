@@ -138,7 +138,7 @@ void Engine::MakeReady(Live& live) {
     const bool open = lane.queue->Open(now_.steady);
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
     if (lane.free > 0 && lane.empty() && open && !draft_.Tired()) {
-        return Take(live, *Choose(live.row, lane));
+        return Take(live, chooser_.Choose(live.row, lane));
     }
     lane.Add(live);
     if (lane.free > 0 && open)
@@ -200,7 +200,7 @@ Slot& Engine::LetGo(Live& live) {
     slot.hand.Remove(live);
     live.slot = nullptr;
     live.doubtful = false;
-    progress_.erase(live.row.serial);  // It was this attempt's; another one begins from nothing.
+    outputs_.EndAttempt(live.row);
     overdue_.Remove(live);
     Queue& queue = *live.lane->queue;
     --queue.working;
@@ -264,7 +264,7 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
 
 // The end. REQUIRES: neither waiting nor in a hand. Returns the row as it ended.
 Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
-    EndLog(live);
+    outputs_.EndExecution(live.row, draft_);
     Move(live, status);
     live.row.finished_at = now_.wall;
     live.row.outcome = WithHistory(std::move(outcome), live.row.outcome);
@@ -290,7 +290,7 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
     }
     retention_.CountFinished();
     if (status != Status::kSkipped) ++live.lane->queue->finished;
-    ReleaseKey(live.row);
+    claims_.Release(live.row);
     if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
     if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
@@ -371,6 +371,18 @@ void Engine::On(Report& report) {
         FailAttempt(*live, std::move(report.outcome), report.retryable);
     }
     Feed(slot);
+}
+
+void Engine::On(Progress& progress) {
+    if (const Live* live = Current(progress.attempt)) {
+        outputs_.SetProgress(live->row, progress, now_.wall);
+    }
+}
+
+void Engine::On(LogLines& lines) {
+    if (const Live* live = Current(lines.attempt)) {
+        outputs_.AppendLines(live->row, lines.lines, draft_);
+    }
 }
 
 const RetryPolicy& Engine::RetryOf(const Task& task) const {

@@ -140,62 +140,10 @@ void Engine::Pour(Queue& queue) {
         if (!best) return;
         if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
         if (Lapse(*front.live)) continue;
-        Take(*front.live, *Choose(front.live->row, *best));
+        Take(*front.live, chooser_.Choose(front.live->row, *best));
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
         queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
-    }
-}
-
-// Whether the task's unique key, if it has one, is free for this execution. Replies if not.
-bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId request) {
-    const TaskOptions& options = task.opt();
-    if (options.unique_key.empty()) return true;
-    const auto found = claims_.find(options.unique_key);
-    if (found == claims_.end()) return true;
-    const Claim& claim = found->second;
-    if (!claim.live && (claim.until <= now_.wall || claim.execution == self)) return true;
-    draft_.Reply(request,
-                 Fail(ErrorCode::kConflict,
-                      "execution '" + claim.execution.text().str() + "' holds the unique key '" +
-                          options.unique_key.str() + "' until " +
-                          (claim.live ? std::string("it is finished") : FormatTime(claim.until)),
-                      "unique_key"));
-    return false;
-}
-
-void Engine::HoldKey(const Execution& row) {
-    const TaskOptions& options = row.task->opt();
-    // Runs of a recurring task are kept apart by its mode.
-    if (options.unique_key.empty() || row.origin != Origin::kOnce) return;
-    const bool window = options.unique_for > Duration(0);
-    const Claim claim{row.id, window ? row.created_at + options.unique_for : Time{}, true};
-    claims_.insert_or_assign(options.unique_key, claim);
-    if (window) claim_ends_.emplace(claim.until, options.unique_key);
-    if (window && begun_) WriteClaim(options.unique_key, claim);
-}
-
-void Engine::ReleaseKey(const Execution& row) {
-    const auto found = claims_.find(row.task->opt().unique_key);
-    if (found == claims_.end() || !(found->second.execution == row.id)) return;
-    found->second.live = false;
-    if (found->second.until == Time{}) {
-        claims_.erase(found);
-    } else {
-        // Its window may have ended while the execution still held the key.
-        claim_ends_.emplace(found->second.until, found->first);
-    }
-}
-
-// Forgets the claims whose window is over.
-void Engine::CleanKeys() {
-    while (!draft_.Tired() && !claim_ends_.empty() && claim_ends_.begin()->first <= now_.wall) {
-        const auto [until, key] = *claim_ends_.begin();
-        claim_ends_.erase(claim_ends_.begin());
-        const auto claim = claims_.find(key);
-        if (claim == claims_.end() || claim->second.live || claim->second.until != until) continue;
-        WriteClaim(key, Claim{});
-        claims_.erase(claim);
     }
 }
 

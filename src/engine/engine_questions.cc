@@ -199,7 +199,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     Live& live = Insert(std::move(row), Place::kHistory);
     const auto task = tasks_.find(live.row.task->id.text());
     if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
-    HoldKey(live.row);
+    claims_.Hold(live.row, draft_);
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");
     draft_.Reply(redrive.request, Answer{.execution = WaitAndSee(live)});
@@ -231,11 +231,24 @@ void Engine::CreateOnce(const Submit& submit) {
     row.ready_at = row.scheduled_at;
     row.task = submit.task;
     Live& live = Insert(std::move(row), Place::kNone);
-    HoldKey(live.row);
+    claims_.Hold(live.row, draft_);
     Write(live, Place::kLive, true);
     ++counters_.submitted;
     Emit(EventType::kTaskSubmitted, live);
     draft_.Reply(submit.request, Answer{.execution = WaitAndSee(live), .created = true});
+}
+
+// Whether the task's unique key, if it has one, is free for this execution. Replies if not.
+bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId request) {
+    const Claim* claim = claims_.HolderAgainst(self, task, now_.wall);
+    if (!claim) return true;
+    draft_.Reply(request,
+                 Fail(ErrorCode::kConflict,
+                      "execution '" + claim->execution.text().str() + "' holds the unique key '" +
+                          task.opt().unique_key.str() + "' until " +
+                          (claim->live ? std::string("it is finished") : FormatTime(claim->until)),
+                      "unique_key"));
+    return false;
 }
 
 // A serial and the id spelled from it. Callers may have chosen ids of the same form long ago: those

@@ -11,10 +11,7 @@ namespace takt::internal {
 namespace {
 
 // Under these keys the engine keeps what is its own. Other keys are other people's.
-constexpr std::string_view kStrategyKey = "strategy";
-constexpr std::string_view kCustomPrefix = "custom:";
 constexpr std::string_view kQueuePrefix = "queue/";
-constexpr std::string_view kUniquePrefix = "unique/";
 
 // Reads the numbers that stand in `text`, parted by spaces; false unless there are exactly enough.
 template <std::size_t kCount>
@@ -36,19 +33,12 @@ Text KeyOf(std::string_view prefix, std::string_view name) {
 
 void Engine::RestoreSetting(const Text& key, const Text& value) {
     const std::string_view name = key;
-    if (name == kStrategyKey) {
-        const std::string_view name_of_own = value;
-        if (name_of_own.starts_with(kCustomPrefix)) {
-            strategy_ = Strategy::kCustom;
-            strategy_name_ = Text(name_of_own.substr(kCustomPrefix.size()));
-        } else {
-            strategy_ = ParseStrategy(value).value_or(config_.strategy);
-            strategy_name_ = strategy_ == Strategy::kCustom ? config_.strategy_name : Text();
-        }
+    if (name == Chooser::kKey) {
+        chooser_.Restore(value);
     } else if (name.starts_with(kQueuePrefix)) {
         RestoreQueue(Text(name.substr(kQueuePrefix.size())), value);
-    } else if (name.starts_with(kUniquePrefix) && !config_.sabotage.forget_keys_on_load) {
-        RestoreClaim(Text(name.substr(kUniquePrefix.size())), value);
+    } else if (name.starts_with(Claims::kPrefix) && !config_.sabotage.forget_keys_on_load) {
+        claims_.Restore(name.substr(Claims::kPrefix.size()), value);
     }
 }
 
@@ -68,21 +58,12 @@ void Engine::On(PostAlert& alert) {
 
 void Engine::On(SetStrategy& set) {
     if (set.reset) {
-        balancers_.clear();
+        chooser_.Reset();
         return draft_.Reply(set.request, Answer{});
     }
-    const bool custom = set.strategy == Strategy::kCustom;
-    if (custom && !config_.balancers.contains(set.name.str())) {
-        return draft_.Reply(set.request, Fail(ErrorCode::kInvalid,
-                                              "this scheduler has no strategy of its own named '" +
-                                                  set.name.str() + "'",
-                                              "strategy"));
-    }
-    strategy_ = set.strategy.value_or(config_.strategy);
-    strategy_name_ = set.strategy ? set.name : config_.strategy_name;
-    Text value;  // Nothing deletes it.
-    if (set.strategy) value = custom ? KeyOf(kCustomPrefix, set.name) : Text(Name(*set.strategy));
-    draft_.Set(SettingPut{Text(kStrategyKey), std::move(value)});
+    auto value = chooser_.SetStrategy(set.strategy, set.name);
+    if (!value) return draft_.Reply(set.request, std::unexpected(std::move(value.error())));
+    draft_.Set({Text(Chooser::kKey), std::move(*value)});
     draft_.Reply(set.request, Answer{});
 }
 
@@ -111,23 +92,6 @@ void Engine::RestoreQueue(const Text& name, std::string_view value) {
                     .working_max = std::uint32_t(numbers[1]),
                     .rate = {.count = std::uint32_t(numbers[2]), .per = Duration(numbers[3])}};
     queue.pace.Set(queue.limits.rate, now_.steady);
-}
-
-// A claim that outlives its execution is written when it is made; an empty one deletes it.
-void Engine::WriteClaim(const Text& key, const Claim& claim) {
-    const std::string value =
-        std::to_string(claim.until.time_since_epoch().count()) + " " + claim.execution.text().str();
-    draft_.Set(
-        SettingPut{KeyOf(kUniquePrefix, key), claim.execution.empty() ? Text() : Text(value)});
-}
-
-void Engine::RestoreClaim(const Text& key, std::string_view value) {
-    const std::size_t space = value.find(' ');
-    std::array<std::int64_t, 1> until{};
-    if (space == std::string_view::npos || !ReadNumbers(value.substr(0, space), until)) return;
-    const Time end{Duration(until[0])};
-    claims_.insert_or_assign(key, Claim{ExecutionId(Text(value.substr(space + 1))), end, false});
-    claim_ends_.emplace(end, key);
 }
 
 }  // namespace takt::internal

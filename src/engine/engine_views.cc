@@ -76,6 +76,11 @@ std::vector<HeldView> Engine::HandOf(const WorkerId& id) const {
     return hand;
 }
 
+const ProgressView* Engine::FindProgress(const ExecutionId& id) const {
+    const Live* live = FindLive(id);
+    return live ? outputs_.FindProgress(live->row) : nullptr;
+}
+
 std::optional<TaskView> Engine::FindTask(const TaskId& id) const {
     const auto found = tasks_.find(id.text());
     if (found == tasks_.end()) return std::nullopt;

@@ -114,37 +114,6 @@ void Engine::Feed(Slot& slot) {
     }
 }
 
-Slot* Engine::Choose(const Execution& execution, Lane& lane) {
-    choices_.clear();
-    choices_slots_.clear();
-    for (Slot* slot : lane.pool) {
-        if (!slot->can_take) continue;
-        choices_.push_back({&slot->row, &slot->load, slot->busy(), slot->order});
-        choices_slots_.push_back(slot);
-    }
-    TAKT_CHECK(choices_.size() == lane.free && !choices_.empty());
-    // Also if there is only one: a sticky task stays with the worker it was given to.
-    const std::size_t index =
-        BalancerFor(execution.task->opt()).Pick(execution, lane.number, choices_);
-    TAKT_CHECK(index < choices_.size());
-    return choices_slots_[index];
-}
-
-Balancer& Engine::BalancerFor(const TaskOptions& options) {
-    const Strategy strategy = options.strategy.value_or(strategy_);
-    const Text name = strategy != Strategy::kCustom ? Text()
-                      : options.strategy            ? options.strategy_name
-                                                    : strategy_name_;
-    auto& balancer = balancers_[{strategy, name}];
-    if (balancer) return *balancer;
-    balancer = MakeBalancer(strategy, random_);
-    const auto own = config_.balancers.find(name.str());
-    if (strategy == Strategy::kCustom && own != config_.balancers.end()) balancer = own->second();
-    // A strategy of another program's: its tasks still have to go somewhere.
-    if (!balancer) balancer = MakeBalancer(Strategy::kLeastTasks, random_);
-    return *balancer;
-}
-
 Lane& Engine::LaneFor(const Task& task) {
     lanes_.Sweep([](Lane& lane) {
         for (Slot* slot : lane.pool) std::erase(slot->lanes, &lane);

@@ -1,0 +1,82 @@
+#include "engine/claims.h"
+
+#include <charconv>
+#include <string>
+
+namespace takt::internal {
+
+// Runs of a recurring task are kept apart by its mode.
+bool Claims::Asks(const Execution& row) {
+    return row.origin == Origin::kOnce && !row.task->opt().unique_key.empty();
+}
+
+// "1767225600000 order-17": until when, and which execution.
+void Claims::Restore(std::string_view key, std::string_view value) {
+    const std::size_t space = value.find(' ');
+    if (space == std::string_view::npos) return;
+    std::int64_t until = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + space, until);
+    if (error != std::errc() || end != value.data() + space) return;
+    const Claim claim{ExecutionId(Text(value.substr(space + 1))), Time(Duration(until)), false};
+    claims_.insert_or_assign(Text(key), claim);
+    ends_.emplace(claim.until, Text(key));
+}
+
+SettingPut Claims::Stored(const Text& key, const Claim& claim) {
+    return {Text(std::string(kPrefix) + key.str()),
+            Text(std::to_string(claim.until.time_since_epoch().count()) + " " +
+                 claim.execution.text().str())};
+}
+
+const Claim* Claims::HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const {
+    if (task.opt().unique_key.empty()) return nullptr;
+    const auto found = claims_.find(task.opt().unique_key);
+    if (found == claims_.end()) return nullptr;
+    const Claim& claim = found->second;
+    const bool free = !claim.live && (claim.until <= now || claim.execution == execution);
+    return free ? nullptr : &claim;
+}
+
+Claim& Claims::Note(const Execution& row) {
+    const TaskOptions& options = row.task->opt();
+    const bool window = options.unique_for > Duration(0);
+    Claim& claim = claims_[options.unique_key];
+    claim = {row.id, window ? row.created_at + options.unique_for : Time{}, true};
+    if (window) ends_.emplace(claim.until, options.unique_key);
+    return claim;
+}
+
+void Claims::Restore(const Execution& row) {
+    if (Asks(row)) Note(row);
+}
+
+void Claims::Hold(const Execution& row, Draft& draft) {
+    if (!Asks(row)) return;
+    const Claim& claim = Note(row);
+    if (claim.until != Time{}) draft.Set(Stored(row.task->opt().unique_key, claim));
+}
+
+void Claims::Release(const Execution& row) {
+    const auto found = claims_.find(row.task->opt().unique_key);
+    if (found == claims_.end() || !(found->second.execution == row.id)) return;
+    found->second.live = false;
+    if (found->second.until == Time{}) {
+        claims_.erase(found);
+    } else {
+        // Its window may have ended while the execution still held the key.
+        ends_.emplace(found->second.until, found->first);
+    }
+}
+
+void Claims::ForgetEnded(Time now, Draft& draft) {
+    while (!draft.Tired() && !ends_.empty() && ends_.begin()->first <= now) {
+        const auto [until, key] = *ends_.begin();
+        ends_.erase(ends_.begin());
+        const auto claim = claims_.find(key);
+        if (claim == claims_.end() || claim->second.live || claim->second.until != until) continue;
+        draft.Set({Text(std::string(kPrefix) + key.str()), Text()});
+        claims_.erase(claim);
+    }
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,57 @@
+// Claims: who holds which unique key, and until when.
+//
+// A key is held while its execution is not finished and, with a window, until the window is over,
+// whichever is later. A claim with a window outlives its execution, so it is stored (a setting
+// "unique/KEY") and known to the next leader; one without is made again from the live row.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "engine/draft.h"
+#include "model/execution.h"
+
+namespace takt::internal {
+
+struct Claim {
+    ExecutionId execution;
+    Time until{};       // Kept after the execution is finished until then; 0: only while it lives.
+    bool live = false;  // The execution is not finished.
+};
+
+class Claims {
+  public:
+    static constexpr std::string_view kPrefix = "unique/";  // Of the settings that are its own.
+
+    // Before the first step: what the store had. A live row comes after all settings.
+    void Restore(std::string_view key, std::string_view value);
+    void Restore(const Execution& row);
+
+    // Who keeps the task's key from this execution; null if nobody does, or it asks for none.
+    const Claim* HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const;
+
+    // The execution holds its task's key from now on. REQUIRES: nobody else does.
+    void Hold(const Execution& row, Draft& draft);
+    // The execution is finished.
+    void Release(const Execution& row);
+
+    // Forgets the claims whose window is over, as many as the step has room for.
+    void ForgetEnded(Time now, Draft& draft);
+
+    std::size_t size() const { return claims_.size(); }
+
+  private:
+    static bool Asks(const Execution& row);
+    Claim& Note(const Execution& row);
+    static SettingPut Stored(const Text& key, const Claim& claim);
+
+    std::map<Text, Claim, std::less<>> claims_;  // By key.
+    std::set<std::pair<Time, Text>> ends_;       // Windows, in the order in which they end.
+};
+
+}  // namespace takt::internal
