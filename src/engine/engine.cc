@@ -28,10 +28,6 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       retention_(config_),
       chooser_(config_, random_) {}
 
-Engine::~Engine() {
-    for (Live* live : live_) delete live;
-}
-
 void Engine::RestoreWorker(Worker worker) {
     auto slot = std::make_unique<Slot>();
     slot->order = ++joined_;
@@ -107,6 +103,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     std::visit([this](auto& known) { On(known); }, input);
     RunDue();
     draft_.Close();
+    live_.FreeFinished();
 }
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {

@@ -11,7 +11,6 @@
 
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,6 +34,7 @@
 #include "engine/input.h"
 #include "engine/lanes.h"
 #include "engine/live.h"
+#include "engine/live_table.h"
 #include "engine/outputs.h"
 #include "engine/recurring.h"
 #include "engine/retention.h"
@@ -77,7 +77,6 @@ struct FireRequest {
 class Engine {
   public:
     Engine(const EngineConfig& config, TermView term, const RandomSeed& seed);
-    ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
@@ -126,14 +125,6 @@ class Engine {
     Serial last_serial() const { return draft_.last_serial(); }
 
   private:
-    struct ById {
-        using is_transparent = void;
-        std::size_t operator()(const Live* live) const { return TextHash{}(live->row.id.view()); }
-        std::size_t operator()(std::string_view id) const { return TextHash{}(id); }
-        bool operator()(const Live* a, const Live* b) const { return a == b; }
-        bool operator()(std::string_view id, const Live* b) const { return id == b->row.id.view(); }
-        bool operator()(const Live* a, std::string_view id) const { return id == a->row.id.view(); }
-    };
     // A question about an id that the engine does not hold, until the store has been asked.
     using Question = std::variant<Submit, Cancel, Redrive, Conclude, PutTask>;
 
@@ -171,7 +162,7 @@ class Engine {
     void AnswerTo(const PutTask& put, const std::optional<Execution>& found);
     void RefuseFinished(RequestId request, const ExecutionId& id,
                         const std::optional<Execution>& found);
-    Execution EndNow(Live& live, Status status, OutcomePtr outcome);
+    void EndNow(Live& live, Status status, OutcomePtr outcome);
     void CreateOnce(const Submit& submit);
     bool MayClaim(const Task& task, const ExecutionId& self, RequestId request);
     std::pair<Serial, Text> FreshId();
@@ -183,7 +174,6 @@ class Engine {
     Live* Current(const AttemptRef& attempt);
     Live& Insert(Execution row, Place place);
     void Wait(Live& live);
-    Execution WaitAndSee(Live& live);
     std::optional<Time> ExpiryOf(const Execution& row) const;
     bool Expired(const Execution& row) const;
     bool Lapse(Live& live);
@@ -194,7 +184,7 @@ class Engine {
     Slot& LetGo(Live& live);
     void Requeue(Live& live, bool loss);
     void FailAttempt(Live& live, OutcomePtr outcome, bool retryable);
-    Execution Finish(Live& live, Status status, OutcomePtr outcome);
+    void Finish(Live& live, Status status, OutcomePtr outcome);
     void Stop(Live& live, Reason reason);
     void Settle(Live& live);
     void Move(Live& live, Status to);
@@ -270,7 +260,7 @@ class Engine {
     Draft draft_;
     bool begun_ = false;
 
-    boost::unordered_flat_set<Live*, ById, ById> live_;
+    LiveTable live_;
     Lanes lanes_;
     std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
     boost::unordered_flat_map<SessionId, Slot*> sessions_;

@@ -12,8 +12,7 @@ const Execution* Engine::Find(const ExecutionId& id) const {
 }
 
 Live* Engine::FindLive(const ExecutionId& id) const {
-    const auto found = live_.find(id.view());
-    return found == live_.end() ? nullptr : *found;
+    return live_.Find(id.view());
 }
 
 // A worker that lost its lease may still report. Attempt number and token give it away: the
@@ -27,20 +26,17 @@ Live* Engine::Current(const AttemptRef& attempt) {
 }
 
 Live& Engine::Insert(Execution row, Place place) {
-    auto* live = new Live;
-    live->row = std::move(row);
-    live->place = place;
-    live->lane = &LaneFor(*live->row.task);
-    ++live->lane->live;
-    if (IsWaiting(live->row.status)) {
-        ++live->lane->queue->waiting;
+    Live& live = live_.Add(std::move(row));
+    live.place = place;
+    live.lane = &LaneFor(*live.row.task);
+    ++live.lane->live;
+    if (IsWaiting(live.row.status)) {
+        ++live.lane->queue->waiting;
     } else {
-        ++live->lane->queue->working;
+        ++live.lane->queue->working;
     }
-    ++counts_[static_cast<std::size_t>(live->row.status)];
-    const bool inserted = live_.insert(live).second;
-    TAKT_CHECK(inserted);
-    return *live;
+    ++counts_[static_cast<std::size_t>(live.row.status)];
+    return live;
 }
 
 // Puts a restored execution where it belongs.
@@ -78,14 +74,6 @@ void Engine::Settle(Live& live) {
                               ? Duration(0)
                               : std::clamp(now_.wall - live.row.started_at, Duration(0), timeout);
     overdue_.Set(live, now_.steady + (timeout - gone) + config_.timeout_grace, live.row.serial);
-}
-
-// Lets an execution wait, and returns it as it then is: waiting, with a worker, or over already.
-Execution Engine::WaitAndSee(Live& live) {
-    const Execution row = live.row;
-    Wait(live);
-    const Live* still = FindLive(row.id);
-    return still ? still->row : row;
 }
 
 // REQUIRES: pending or retrying, and in no list.
@@ -262,8 +250,9 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
     Wait(live);
 }
 
-// The end. REQUIRES: neither waiting nor in a hand. Returns the row as it ended.
-Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
+// The end. REQUIRES: neither waiting nor in a hand. The execution can be read until the step is
+// over.
+void Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
     outputs_.EndExecution(live.row, draft_);
     Move(live, status);
     live.row.finished_at = now_.wall;
@@ -295,10 +284,7 @@ Execution Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
     if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
     --live.lane->live;
-    live_.erase(&live);
-    Execution row = std::move(live.row);
-    delete &live;
-    return row;
+    live_.Finish(live);
 }
 
 // Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.

@@ -191,15 +191,16 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     Emit(EventType::kTaskSubmitted, live);
     if (skip) {
         Unqueue(live);
-        return Finish(
-            live, Status::kSkipped,
-            MakeOutcome(Reason::kSkipped, queue_full     ? "its queue was full"
-                                          : backlog_full ? "too many runs wait for their turn"
-                                                         : "the previous run was still going"));
+        Finish(live, Status::kSkipped,
+               MakeOutcome(Reason::kSkipped, queue_full     ? "its queue was full"
+                                             : backlog_full ? "too many runs wait for their turn"
+                                                            : "the previous run was still going"));
+        return live.row;
     }
     Write(live, Place::kLive, true);
     ++counters_.submitted;
-    return WaitAndSee(live);
+    Wait(live);
+    return live.row;
 }
 
 // Ends the runs whose place a newer one takes, as many as one step may; the others in later ones.

@@ -38,7 +38,8 @@ void Engine::On(Cancel& cancel) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = Reason::kCancelled;
     outcome->message = cancel.reason;
-    draft_.Reply(cancel.request, Answer{.execution = EndNow(*live, Status::kCancelled, outcome)});
+    EndNow(*live, Status::kCancelled, outcome);
+    draft_.Reply(cancel.request, Answer{.execution = live->row});
 }
 
 void Engine::On(Conclude& conclude) {
@@ -55,21 +56,20 @@ void Engine::On(Conclude& conclude) {
                                      std::string(Name(live->row.status)) + " and cannot become " +
                                      std::string(Name(conclude.status))));
     }
-    draft_.Reply(conclude.request,
-                 Answer{.execution = EndNow(*live, conclude.status, std::move(conclude.outcome))});
+    EndNow(*live, conclude.status, std::move(conclude.outcome));
+    draft_.Reply(conclude.request, Answer{.execution = live->row});
 }
 
 // Ends an execution wherever it is, without its worker's word.
-Execution Engine::EndNow(Live& live, Status status, OutcomePtr outcome) {
+void Engine::EndNow(Live& live, Status status, OutcomePtr outcome) {
     if (!live.slot) {
         Unqueue(live);
         return Finish(live, status, std::move(outcome));
     }
     Stop(live, Reason::kCancelled);
     Slot& slot = LetGo(live);
-    Execution row = Finish(live, status, std::move(outcome));
+    Finish(live, status, std::move(outcome));
     Feed(slot);
-    return row;
 }
 
 void Engine::On(Redrive& redrive) {
@@ -202,7 +202,8 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     claims_.Hold(live.row, draft_);
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");
-    draft_.Reply(redrive.request, Answer{.execution = WaitAndSee(live)});
+    Wait(live);
+    draft_.Reply(redrive.request, Answer{.execution = live.row});
 }
 
 void Engine::CreateOnce(const Submit& submit) {
@@ -235,7 +236,8 @@ void Engine::CreateOnce(const Submit& submit) {
     Write(live, Place::kLive, true);
     ++counters_.submitted;
     Emit(EventType::kTaskSubmitted, live);
-    draft_.Reply(submit.request, Answer{.execution = WaitAndSee(live), .created = true});
+    Wait(live);
+    draft_.Reply(submit.request, Answer{.execution = live.row, .created = true});
 }
 
 // Whether the task's unique key, if it has one, is free for this execution. Replies if not.
@@ -257,7 +259,7 @@ std::pair<Serial, Text> Engine::FreshId() {
     for (;;) {
         const Serial serial = draft_.NextSerial();
         Text id(SerialText(serial));
-        if (!live_.contains(id.view())) return {serial, std::move(id)};
+        if (!live_.Find(id.view())) return {serial, std::move(id)};
     }
 }
 

@@ -36,6 +36,7 @@ struct Live : Timer {
     // Passes its task's gate whatever the mode says. Not stored: after a takeover one that has not
     // begun waits for its turn like the others.
     bool forced = false;
+    bool finished = false;  // Its end is decided; freed at the end of the step.
     bool doubtful = false;  // In the hand of a worker that may not have it any more.
 };
 
