@@ -47,7 +47,7 @@ void Engine::RestoreExecution(Execution execution) {
     }
     if (IsTerminal(execution.status)) return unreadable_.push_back(std::move(execution));
     if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
-    Live& live = Insert(std::move(execution), Place::kLive);
+    Live& live = InsertExecution(std::move(execution), Place::kLive);
     live.forced = config_.sabotage.forget_turns_on_load;
     const auto task = tasks_.find(live.row.task->id.text());
     if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
@@ -68,13 +68,13 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     // at work first: what is still to start must find their places taken.
     const auto working = [](const Live* live) { return IsWorking(live->row.status); };
     for (Live* live : restored_) {
-        if (working(live)) Settle(*live);
+        if (working(live)) PlaceRestored(*live);
     }
     for (Live* live : restored_) {
-        if (!working(live) && Begun(live->row)) Settle(*live);
+        if (!working(live) && Begun(live->row)) PlaceRestored(*live);
     }
     for (Live* live : restored_) {
-        if (!working(live) && !Begun(live->row)) Settle(*live);
+        if (!working(live) && !Begun(live->row)) PlaceRestored(*live);
     }
     restored_ = {};
     for (auto& [id, recurring] : tasks_) {
@@ -124,7 +124,7 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
 
 void Engine::RunDue() {
     for (; !draft_.Tired() && !unreadable_.empty(); unreadable_.pop_back())
-        Bury(unreadable_.back());
+        EndUnreadable(unreadable_.back());
     EndReplaced();
     while (!draft_.Tired() && !due_.empty() && due_.next_at() <= now_.wall) OnDue(*due_.next());
     while (!draft_.Tired() && !overdue_.empty() && overdue_.next_at() <= now_.steady) {
@@ -139,14 +139,14 @@ void Engine::RunDue() {
         OpenGate(*gate_paces_.next());
     }
     while (!draft_.Tired() && !queue_paces_.empty() && queue_paces_.next_at() <= now_.steady) {
-        Pour(*queue_paces_.next());
+        StartFromQueue(*queue_paces_.next());
     }
     // Each turn either ends a worker's unfinished business or makes the step tired.
     for (std::size_t turns = unfinished_.size(); turns > 0 && !draft_.Tired(); --turns) {
         Slot& slot = *unfinished_.front();
         unfinished_.pop_front();
         slot.unfinished = false;
-        Continue(slot);
+        ContinueWorker(slot);
     }
     claims_.ForgetEnded(now_.wall, draft_);
     if (now_.steady - gates_cleaned_at_ >= config_.cleanup_interval) {
@@ -157,7 +157,7 @@ void Engine::RunDue() {
 }
 
 // Ends what nobody can run, as if it had failed now: so it is seen, and kept for its time.
-void Engine::Bury(Execution& row) {
+void Engine::EndUnreadable(Execution& row) {
     row.finished_at = now_.wall;
     const Text why = row.outcome ? row.outcome->message : Text();
     Event event{.type = EventType::kTaskFailed,

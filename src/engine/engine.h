@@ -153,8 +153,8 @@ class Engine {
     void On(SetStrategy& set);
     void On(Tick&) {}
 
-    // engine_questions.cc
-    void Ask(const ExecutionId& id, Question question);
+    // engine_submits.cc, engine_lookups.cc
+    void AskStore(const ExecutionId& id, Question question);
     void AnswerTo(const Submit& submit, const std::optional<Execution>& found);
     void AnswerTo(const Cancel& cancel, const std::optional<Execution>& found);
     void AnswerTo(const Redrive& redrive, const std::optional<Execution>& found);
@@ -171,23 +171,23 @@ class Engine {
 
     // engine_attempts.cc: one execution
     Live* FindLive(const ExecutionId& id) const;
-    Live* Current(const AttemptRef& attempt);
-    Live& Insert(Execution row, Place place);
-    void Wait(Live& live);
+    Live* FindCurrent(const AttemptRef& attempt);
+    Live& InsertExecution(Execution row, Place place);
+    void AwaitTime(Live& live);
     std::optional<Time> ExpiryOf(const Execution& row) const;
     bool Expired(const Execution& row) const;
-    bool Lapse(Live& live);
+    bool EndIfExpired(Live& live);
     static bool Begun(const Execution& row);
     void MakeReady(Live& live);
     void Unqueue(Live& live);
-    void Take(Live& live, Slot& slot);
-    Slot& LetGo(Live& live);
-    void Requeue(Live& live, bool loss);
+    void GiveTo(Live& live, Slot& slot);
+    Slot& TakeFromHand(Live& live);
+    void RequeueExecution(Live& live, bool loss);
     void FailAttempt(Live& live, OutcomePtr outcome, bool retryable);
-    void Finish(Live& live, Status status, OutcomePtr outcome);
-    void Stop(Live& live, Reason reason);
-    void Settle(Live& live);
-    void Move(Live& live, Status to);
+    void FinishExecution(Live& live, Status status, OutcomePtr outcome);
+    void StopAtWorker(Live& live, Reason reason);
+    void PlaceRestored(Live& live);
+    void MoveTo(Live& live, Status to);
     void OnDue(Live& live);
     void OnOverdue(Live& live);
     bool Enter(Live& live);
@@ -221,7 +221,7 @@ class Engine {
     void LeaveGate(Gate& gate);
     Gate* GateHolding(Live& live);
     void OpenGate(Gate& gate);
-    void Pour(Queue& queue);
+    void StartFromQueue(Queue& queue);
     void CleanGates();
     void Pass(Live& live, Gate& gate);
 
@@ -230,25 +230,25 @@ class Engine {
 
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
-    void Reconcile(Slot& slot, const std::vector<AttemptRef>& holding);
+    void ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding);
     void CloseSessionOf(Slot& slot, Text why);
-    void Doubt(Slot& slot, bool loss);
-    void Lose(Slot& slot, Text why);
-    void Leave(Slot& slot, Text why);
-    void Continue(Slot& slot);
-    void Forget(Slot& slot);
-    void Refresh(Slot& slot);
+    void DoubtHand(Slot& slot, bool loss);
+    void LoseWorker(Slot& slot, Text why);
+    void DismissWorker(Slot& slot, Text why);
+    void ContinueWorker(Slot& slot);
+    void ForgetWorker(Slot& slot);
+    void RefreshCapacity(Slot& slot);
     void FindLanes(Slot& slot);
     void LeaveLanes(Slot& slot);
-    void Feed(Slot& slot);
+    void FeedWorker(Slot& slot);
     Lane& LaneFor(const Task& task);
     void OnLease(Slot& slot);
-    void Unlinger(const AttemptRef& attempt, SessionId session);
-    void Later(Slot& slot);
+    void EndLingering(const AttemptRef& attempt, SessionId session);
+    void ContinueLater(Slot& slot);
 
     // engine.cc: what comes out
     void RunDue();
-    void Bury(Execution& row);
+    void EndUnreadable(Execution& row);
     void Write(Live& live, Place after, bool urgent);
     void Write(Recurring& recurring);
     void Emit(EventType type, const Live& live, Text detail = {});

@@ -17,7 +17,7 @@ Live* Engine::FindLive(const ExecutionId& id) const {
 
 // A worker that lost its lease may still report. Attempt number and token give it away: the
 // execution has moved on, and the report must not end a newer attempt.
-Live* Engine::Current(const AttemptRef& attempt) {
+Live* Engine::FindCurrent(const AttemptRef& attempt) {
     Live* live = FindLive(attempt.execution);
     if (!live || !live->slot) return nullptr;
     if (config_.sabotage.accept_any_attempt) return live;
@@ -25,7 +25,7 @@ Live* Engine::Current(const AttemptRef& attempt) {
                                                                                     : nullptr;
 }
 
-Live& Engine::Insert(Execution row, Place place) {
+Live& Engine::InsertExecution(Execution row, Place place) {
     Live& live = live_.Add(std::move(row));
     live.place = place;
     live.lane = &LaneFor(*live.row.task);
@@ -40,11 +40,11 @@ Live& Engine::Insert(Execution row, Place place) {
 }
 
 // Puts a restored execution where it belongs.
-void Engine::Settle(Live& live) {
+void Engine::PlaceRestored(Live& live) {
     if (IsWaiting(live.row.status)) {
         // Who has begun keeps its turn until it is finished, also between attempts.
         if (Begun(live.row) && live.recurring) Pass(live, *live.recurring->turns);
-        if (live.row.status == Status::kPending && !Expired(live.row)) return Wait(live);
+        if (live.row.status == Status::kPending && !Expired(live.row)) return AwaitTime(live);
         // What its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
     }
@@ -67,7 +67,7 @@ void Engine::Settle(Live& live) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
         live.doubtful = true;
         slot.doubt_is_loss = true;
-        Later(slot);
+        ContinueLater(slot);
     }
     const Duration timeout = TimeoutOf(*live.row.task);
     const Duration gone = live.row.started_at == Time{}
@@ -77,7 +77,7 @@ void Engine::Settle(Live& live) {
 }
 
 // REQUIRES: pending or retrying, and in no list.
-void Engine::Wait(Live& live) {
+void Engine::AwaitTime(Live& live) {
     if (live.row.ready_at > now_.wall) {
         due_.Set(live, live.row.ready_at, live.row.serial);
     } else {
@@ -107,13 +107,13 @@ bool Engine::Expired(const Execution& row) const {
 
 void Engine::MakeReady(Live& live) {
     if (live.row.status == Status::kRetrying) {
-        Move(live, Status::kPending);
+        MoveTo(live, Status::kPending);
         Write(live, Place::kLive, false);
     }
     if (Expired(live.row)) {
         Unqueue(live);
-        Finish(live, Status::kFailed,
-               MakeOutcome(Reason::kExpired, "not started within its expires_after"));
+        FinishExecution(live, Status::kFailed,
+                        MakeOutcome(Reason::kExpired, "not started within its expires_after"));
         return;
     }
     if (const auto expiry = ExpiryOf(live.row)) {
@@ -126,17 +126,17 @@ void Engine::MakeReady(Live& live) {
     const bool open = lane.queue->Open(now_.steady);
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
     if (lane.free > 0 && lane.empty() && open && !draft_.Tired()) {
-        return Take(live, chooser_.Choose(live.row, lane));
+        return GiveTo(live, chooser_.Choose(live.row, lane));
     }
     lane.Add(live);
     if (lane.free > 0 && open)
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
-    if (!open && lane.queue->pace.limited()) Pour(*lane.queue);
+    if (!open && lane.queue->pace.limited()) StartFromQueue(*lane.queue);
 }
 
 // Ends an execution that waits for a worker if its time is over. A timer does that too, but after a
 // pause of this process or a jump of the clock a worker may ask first.
-bool Engine::Lapse(Live& live) {
+bool Engine::EndIfExpired(Live& live) {
     if (!Expired(live.row)) return false;
     OnDue(live);
     return true;
@@ -154,7 +154,7 @@ void Engine::Unqueue(Live& live) {
     --live.lane->queue->waiting;
 }
 
-void Engine::Take(Live& live, Slot& slot) {
+void Engine::GiveTo(Live& live, Slot& slot) {
     TAKT_CHECK(slot.can_take);
     Unqueue(live);
     ++live.lane->queue->working;
@@ -164,7 +164,7 @@ void Engine::Take(Live& live, Slot& slot) {
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
         queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
     }
-    Move(live, Status::kScheduled);
+    MoveTo(live, Status::kScheduled);
     Execution& row = live.row;
     ++row.attempt;
     row.epoch = term_.epoch;
@@ -173,7 +173,7 @@ void Engine::Take(Live& live, Slot& slot) {
     row.started_at = {};
     live.slot = &slot;
     slot.hand.PushBack(live);
-    Refresh(slot);
+    RefreshCapacity(slot);
     const Duration timeout = TimeoutOf(*row.task);
     overdue_.Set(live, now_.steady + timeout + config_.timeout_grace, row.serial);
     ++counters_.assigned;
@@ -183,7 +183,7 @@ void Engine::Take(Live& live, Slot& slot) {
 }
 
 // Takes an execution out of its worker's hand. The caller feeds the worker when all is settled.
-Slot& Engine::LetGo(Live& live) {
+Slot& Engine::TakeFromHand(Live& live) {
     Slot& slot = *live.slot;
     slot.hand.Remove(live);
     live.slot = nullptr;
@@ -195,32 +195,32 @@ Slot& Engine::LetGo(Live& live) {
     // Others may have waited for this place; they get it when the step has settled all else.
     if (queue.limits.working_max > 0) queue_paces_.Set(queue, now_.steady, queue.number);
     if (std::exchange(live.took_room, false)) LeaveGate(*NamedGateOf(*live.row.task));
-    Refresh(slot);
+    RefreshCapacity(slot);
     return slot;
 }
 
 // Its worker is gone, or never got it: somebody else has to run it.
-void Engine::Requeue(Live& live, bool loss) {
+void Engine::RequeueExecution(Live& live, bool loss) {
     draft_.Withdraw(live.row, live.mark);
-    LetGo(live);
+    TakeFromHand(live);
     live.row.outcome = RememberAttempt(
         live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned, .at = now_.wall});
     if (loss) {
         ++live.row.losses;
         ++counters_.lost;
         if (live.row.losses >= config_.losses_max) {
-            Finish(live, Status::kFailed,
-                   MakeOutcome(Reason::kWorkerLost,
-                               "lost " + std::to_string(live.row.losses) +
-                                   " workers while it ran; it may be what kills them"));
+            FinishExecution(live, Status::kFailed,
+                            MakeOutcome(Reason::kWorkerLost,
+                                        "lost " + std::to_string(live.row.losses) +
+                                            " workers while it ran; it may be what kills them"));
             return;
         }
     }
     ++live.lane->queue->waiting;
-    Move(live, Status::kPending);
+    MoveTo(live, Status::kPending);
     live.row.ready_at = now_.wall;
     Write(live, Place::kLive, true);
-    Wait(live);
+    AwaitTime(live);
 }
 
 // An attempt failed. REQUIRES: let go.
@@ -228,11 +228,11 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
     ++live.row.failures;
     const RetryPolicy& retry = RetryOf(*live.row.task);
     if (!retryable || live.row.failures > retry.retries_max) {
-        Finish(live, Status::kFailed, std::move(outcome));
+        FinishExecution(live, Status::kFailed, std::move(outcome));
         return;
     }
     ++live.lane->queue->waiting;
-    Move(live, Status::kRetrying);
+    MoveTo(live, Status::kRetrying);
     const Duration delay = RetryDelay(retry, live.row.failures);
     const double cut = std::clamp(retry.jitter, 0.0, 1.0) * random_.Fraction();
     live.row.ready_at =
@@ -247,14 +247,14 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
     ++counters_.retried;
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskRetrying, live, live.row.outcome ? live.row.outcome->message : Text());
-    Wait(live);
+    AwaitTime(live);
 }
 
 // The end. REQUIRES: neither waiting nor in a hand. The execution can be read until the step is
 // over.
-void Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
+void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome) {
     outputs_.EndExecution(live.row, draft_);
-    Move(live, status);
+    MoveTo(live, status);
     live.row.finished_at = now_.wall;
     live.row.outcome = WithHistory(std::move(outcome), live.row.outcome);
     Write(live, Place::kHistory, true);
@@ -288,7 +288,7 @@ void Engine::Finish(Live& live, Status status, OutcomePtr outcome) {
 }
 
 // Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.
-void Engine::Stop(Live& live, Reason reason) {
+void Engine::StopAtWorker(Live& live, Reason reason) {
     if (draft_.Withdraw(live.row, live.mark)) return;
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
@@ -299,7 +299,7 @@ void Engine::Stop(Live& live, Reason reason) {
     }
 }
 
-void Engine::Move(Live& live, Status to) {
+void Engine::MoveTo(Live& live, Status to) {
     TAKT_CHECK(CanFollow(live.row.status, to));
     --counts_[static_cast<std::size_t>(live.row.status)];
     ++counts_[static_cast<std::size_t>(to)];
@@ -311,29 +311,29 @@ void Engine::Move(Live& live, Status to) {
 void Engine::OnDue(Live& live) {
     if (!live.listed) return MakeReady(live);
     Unqueue(live);
-    Finish(live, Status::kFailed,
-           MakeOutcome(Reason::kExpired, "not started within its expires_after"));
+    FinishExecution(live, Status::kFailed,
+                    MakeOutcome(Reason::kExpired, "not started within its expires_after"));
 }
 
 void Engine::OnOverdue(Live& live) {
-    Stop(live, Reason::kTimeout);
-    Slot& slot = LetGo(live);
+    StopAtWorker(live, Reason::kTimeout);
+    Slot& slot = TakeFromHand(live);
     FailAttempt(live,
                 MakeOutcome(Reason::kTimeout, "took longer than its timeout of " +
                                                   FormatDuration(TimeoutOf(*live.row.task))),
                 true);
-    Feed(slot);
+    FeedWorker(slot);
 }
 
 void Engine::On(Started& started) {
-    Live* live = Current(started.attempt);
+    Live* live = FindCurrent(started.attempt);
     if (!live) {
         ++counters_.stale;
         draft_.Send(StopAttempt{started.session, started.attempt, Reason::kCancelled});
         return;
     }
     if (live->row.status != Status::kScheduled) return;
-    Move(*live, Status::kRunning);
+    MoveTo(*live, Status::kRunning);
     live->row.started_at = now_.wall;
     overdue_.Set(*live, now_.steady + TimeoutOf(*live->row.task) + config_.timeout_grace,
                  live->row.serial);
@@ -343,30 +343,30 @@ void Engine::On(Started& started) {
 }
 
 void Engine::On(Report& report) {
-    Live* live = Current(report.attempt);
+    Live* live = FindCurrent(report.attempt);
     draft_.Send(Verdict{report.session, report.attempt, live != nullptr});
     if (!live) {
         ++counters_.stale;
-        return Unlinger(report.attempt, report.session);
+        return EndLingering(report.attempt, report.session);
     }
     if (live->row.started_at == Time{}) live->row.started_at = now_.wall;
-    Slot& slot = LetGo(*live);
+    Slot& slot = TakeFromHand(*live);
     if (report.success) {
-        Finish(*live, Status::kSuccess, std::move(report.outcome));
+        FinishExecution(*live, Status::kSuccess, std::move(report.outcome));
     } else {
         FailAttempt(*live, std::move(report.outcome), report.retryable);
     }
-    Feed(slot);
+    FeedWorker(slot);
 }
 
 void Engine::On(Progress& progress) {
-    if (const Live* live = Current(progress.attempt)) {
+    if (const Live* live = FindCurrent(progress.attempt)) {
         outputs_.SetProgress(live->row, progress, now_.wall);
     }
 }
 
 void Engine::On(LogLines& lines) {
-    if (const Live* live = Current(lines.attempt)) {
+    if (const Live* live = FindCurrent(lines.attempt)) {
         outputs_.AppendLines(live->row, lines.lines, draft_);
     }
 }

@@ -185,21 +185,22 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     // Nobody waits for an answer who could try again later.
     const bool queue_full = lanes_.QueueOf(task->queue).waiting >= config_.pending_max;
     const bool skip = queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
-    Live& live = Insert(std::move(row), Place::kNone);
+    Live& live = InsertExecution(std::move(row), Place::kNone);
     live.forced = request.force;
     Link(live, recurring);
     Emit(EventType::kTaskSubmitted, live);
     if (skip) {
         Unqueue(live);
-        Finish(live, Status::kSkipped,
-               MakeOutcome(Reason::kSkipped, queue_full     ? "its queue was full"
-                                             : backlog_full ? "too many runs wait for their turn"
-                                                            : "the previous run was still going"));
+        FinishExecution(
+            live, Status::kSkipped,
+            MakeOutcome(Reason::kSkipped, queue_full     ? "its queue was full"
+                                          : backlog_full ? "too many runs wait for their turn"
+                                                         : "the previous run was still going"));
         return live.row;
     }
     Write(live, Place::kLive, true);
     ++counters_.submitted;
-    Wait(live);
+    AwaitTime(live);
     return live.row;
 }
 

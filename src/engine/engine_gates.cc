@@ -125,7 +125,7 @@ void Engine::OpenGate(Gate& gate) {
 }
 
 // Gives what waits in a queue that is open to workers that have room.
-void Engine::Pour(Queue& queue) {
+void Engine::StartFromQueue(Queue& queue) {
     queue_paces_.Remove(queue);
     while (queue.Open(now_.steady)) {
         Lane* best = nullptr;
@@ -139,8 +139,8 @@ void Engine::Pour(Queue& queue) {
         }
         if (!best) return;
         if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
-        if (Lapse(*front.live)) continue;
-        Take(*front.live, chooser_.Choose(front.live->row, *best));
+        if (EndIfExpired(*front.live)) continue;
+        GiveTo(*front.live, chooser_.Choose(front.live->row, *best));
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
         queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);

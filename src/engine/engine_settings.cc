@@ -81,7 +81,7 @@ void Engine::On(SetQueue& set) {
     draft_.Set(SettingPut{KeyOf(kQueuePrefix, set.queue), plain ? Text() : Text(value)});
     draft_.Emit(Event{.type = EventType::kQueueChanged, .detail = set.queue});
     draft_.Reply(set.request, Answer{});
-    Pour(queue);
+    StartFromQueue(queue);
 }
 
 void Engine::RestoreQueue(const Text& name, std::string_view value) {

@@ -44,7 +44,7 @@ void Engine::On(PutTask& put) {
     if (id.empty() || tasks_.contains(id)) return MakeOrChange(put);
     const ExecutionId execution(id);
     if (const Live* live = FindLive(execution)) return AnswerTo(put, live->row);
-    Ask(execution, std::move(put));
+    AskStore(execution, std::move(put));
 }
 
 void Engine::AnswerTo(const PutTask& put, const std::optional<Execution>& found) {

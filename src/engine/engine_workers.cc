@@ -41,8 +41,8 @@ void Engine::On(Attach& attach) {
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
     LeaveLanes(slot);
     FindLanes(slot);
-    Doubt(slot, !same_process);
-    Reconcile(slot, attach.holding);
+    DoubtHand(slot, !same_process);
+    ReconcileHand(slot, attach.holding);
     draft_.PutWorker(slot.mark, slot.row);
     if (is_new) {
         Emit(EventType::kWorkerJoined, slot);
@@ -50,20 +50,20 @@ void Engine::On(Attach& attach) {
         Emit(EventType::kWorkerOnline, slot);
     }
     if (set_aside) draft_.Send(DrainNotice{slot.session, true});
-    Continue(slot);
+    ContinueWorker(slot);
 }
 
 // Whatever the engine believes to be in the worker's hand may not be there.
-void Engine::Doubt(Slot& slot, bool loss) {
+void Engine::DoubtHand(Slot& slot, bool loss) {
     slot.doubt_is_loss = loss;
     for (Live* live = slot.hand.front(); live; live = live->next) live->doubtful = true;
     slot.lingering.clear();
 }
 
 // The worker told what it has: that is beyond doubt, and what is not its own any more it must stop.
-void Engine::Reconcile(Slot& slot, const std::vector<AttemptRef>& holding) {
+void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding) {
     for (const AttemptRef& attempt : holding) {
-        Live* live = Current(attempt);
+        Live* live = FindCurrent(attempt);
         if (live && live->slot == &slot) {
             live->doubtful = false;
         } else {
@@ -75,28 +75,28 @@ void Engine::Reconcile(Slot& slot, const std::vector<AttemptRef>& holding) {
 
 // Does what is to be done for a worker: takes the doubtful out of its hand, then fills it; as far
 // as one step may go.
-void Engine::Continue(Slot& slot) {
+void Engine::ContinueWorker(Slot& slot) {
     for (Live* live = slot.hand.front(); live;) {
         Live* next = live->next;
         if (live->doubtful) {
-            if (draft_.Tired()) return Later(slot);
-            Requeue(*live, slot.doubt_is_loss);
+            if (draft_.Tired()) return ContinueLater(slot);
+            RequeueExecution(*live, slot.doubt_is_loss);
         }
         live = next;
     }
-    if (slot.leaving && slot.hand.empty()) return Forget(slot);
-    Refresh(slot);
-    Feed(slot);
+    if (slot.leaving && slot.hand.empty()) return ForgetWorker(slot);
+    RefreshCapacity(slot);
+    FeedWorker(slot);
 }
 
-void Engine::Later(Slot& slot) {
+void Engine::ContinueLater(Slot& slot) {
     if (slot.unfinished) return;
     slot.unfinished = true;
     unfinished_.push_back(&slot);
 }
 
 // Gives a worker with room the most urgent of what it may run, until it is full.
-void Engine::Feed(Slot& slot) {
+void Engine::FeedWorker(Slot& slot) {
     while (slot.can_take) {
         Lane* best = nullptr;
         Lane::Front front;
@@ -108,9 +108,9 @@ void Engine::Feed(Slot& slot) {
             front = other;
         }
         if (!best) return;
-        if (draft_.Tired()) return Later(slot);
-        if (Lapse(*front.live)) continue;
-        Take(*front.live, slot);
+        if (draft_.Tired()) return ContinueLater(slot);
+        if (EndIfExpired(*front.live)) continue;
+        GiveTo(*front.live, slot);
     }
 }
 
@@ -150,7 +150,7 @@ void Engine::LeaveLanes(Slot& slot) {
 }
 
 // Keeps the lanes' count of workers with room in step.
-void Engine::Refresh(Slot& slot) {
+void Engine::RefreshCapacity(Slot& slot) {
     const bool can_take = slot.session != 0 && slot.row.status == WorkerStatus::kOnline &&
                           !slot.load.draining && slot.busy() < slot.row.capacity;
     if (can_take == slot.can_take) return;
@@ -164,8 +164,8 @@ void Engine::On(Heartbeat& heartbeat) {
     slot->load = heartbeat.load;
     slot->row.seen_at = now_.wall;
     leases_.Set(*slot, now_.steady + config_.worker_lease, slot->order);
-    Refresh(*slot);
-    Feed(*slot);
+    RefreshCapacity(*slot);
+    FeedWorker(*slot);
 }
 
 void Engine::On(Detach& detach) {
@@ -173,11 +173,11 @@ void Engine::On(Detach& detach) {
     if (!slot) return;
     sessions_.erase(detach.session);
     slot->session = 0;
-    Refresh(*slot);
+    RefreshCapacity(*slot);
 }
 
 void Engine::On(Goodbye& goodbye) {
-    if (Slot* slot = SlotOf(goodbye.session)) Leave(*slot, "it said goodbye");
+    if (Slot* slot = SlotOf(goodbye.session)) DismissWorker(*slot, "it said goodbye");
 }
 
 void Engine::On(RemoveWorker& remove) {
@@ -188,7 +188,7 @@ void Engine::On(RemoveWorker& remove) {
             Fail(ErrorCode::kNotFound, "there is no worker '" + remove.worker.text().str() + "'"));
     }
     draft_.Reply(remove.request, Answer{});
-    Leave(*found->second, "an operator removed it");
+    DismissWorker(*found->second, "an operator removed it");
 }
 
 void Engine::On(SetWorkerStatus& set) {
@@ -200,7 +200,7 @@ void Engine::On(SetWorkerStatus& set) {
     }
     Slot& slot = *found->second;
     draft_.Reply(set.request, Answer{});
-    if (set.status == WorkerStatus::kOffline) return Lose(slot, set.reason);
+    if (set.status == WorkerStatus::kOffline) return LoseWorker(slot, set.reason);
     const WorkerStatus before = slot.row.status;
     // A worker that is not there cannot be put online by saying so.
     const bool absent = set.status == WorkerStatus::kOnline && slot.session == 0;
@@ -213,7 +213,7 @@ void Engine::On(SetWorkerStatus& set) {
     if (before != WorkerStatus::kOnline && slot.row.status == WorkerStatus::kOnline) {
         Emit(EventType::kWorkerOnline, slot, set.reason);
     }
-    Continue(slot);
+    ContinueWorker(slot);
 }
 
 void Engine::CloseSessionOf(Slot& slot, Text why) {
@@ -224,7 +224,7 @@ void Engine::CloseSessionOf(Slot& slot, Text why) {
 }
 
 // The worker is taken for dead: what it had in hand is given to others.
-void Engine::Lose(Slot& slot, Text why) {
+void Engine::LoseWorker(Slot& slot, Text why) {
     CloseSessionOf(slot, why);
     if (slot.row.status != WorkerStatus::kMaintenance) {
         slot.row.status = WorkerStatus::kOffline;
@@ -233,34 +233,34 @@ void Engine::Lose(Slot& slot, Text why) {
     draft_.PutWorker(slot.mark, slot.row);
     Emit(EventType::kWorkerOffline, slot, std::move(why));
     leases_.Set(slot, now_.steady + config_.worker_forgotten, slot.order);
-    Doubt(slot, true);
-    Refresh(slot);
-    Continue(slot);
+    DoubtHand(slot, true);
+    RefreshCapacity(slot);
+    ContinueWorker(slot);
 }
 
 // The worker goes in order: what it still had in hand is given to others, and counts as no loss.
-void Engine::Leave(Slot& slot, Text why) {
+void Engine::DismissWorker(Slot& slot, Text why) {
     CloseSessionOf(slot, why);
     slot.row.status = WorkerStatus::kOffline;
     slot.leaving = true;
     Emit(EventType::kWorkerLeft, slot, std::move(why));
-    Doubt(slot, false);
-    Refresh(slot);
-    Continue(slot);
+    DoubtHand(slot, false);
+    RefreshCapacity(slot);
+    ContinueWorker(slot);
 }
 
 void Engine::OnLease(Slot& slot) {
     if (slot.session == 0 && slot.row.status == WorkerStatus::kOffline && slot.hand.empty()) {
-        return Forget(slot);
+        return ForgetWorker(slot);
     }
     if (slot.session == 0 && slot.row.status == WorkerStatus::kMaintenance && slot.hand.empty()) {
         // An operator set it aside; it stays known until an operator removes it.
         return leases_.Set(slot, now_.steady + config_.worker_forgotten, slot.order);
     }
-    Lose(slot, "not heard of for longer than its lease");
+    LoseWorker(slot, "not heard of for longer than its lease");
 }
 
-void Engine::Forget(Slot& slot) {
+void Engine::ForgetWorker(Slot& slot) {
     TAKT_CHECK(slot.hand.empty() && slot.session == 0);
     LeaveLanes(slot);
     leases_.Remove(slot);
@@ -270,14 +270,14 @@ void Engine::Forget(Slot& slot) {
 }
 
 // The worker is done with an attempt that was settled without it.
-void Engine::Unlinger(const AttemptRef& attempt, SessionId session) {
+void Engine::EndLingering(const AttemptRef& attempt, SessionId session) {
     Slot* slot = SlotOf(session);
     if (!slot) return;
     std::erase_if(slot->lingering, [&](const Lingering& lingering) {
         return lingering.execution == attempt.execution && lingering.attempt == attempt.attempt;
     });
-    Refresh(*slot);
-    Feed(*slot);
+    RefreshCapacity(*slot);
+    FeedWorker(*slot);
 }
 
 }  // namespace takt::internal

@@ -1,0 +1,88 @@
+// Which strategy is asked, and what of it is stored. How strategies choose is strategy_test.cc.
+#include "engine/chooser.h"
+
+#include <gtest/gtest.h>
+
+namespace takt::internal {
+namespace {
+
+// Takes the last one.
+class Last : public Balancer {
+  public:
+    std::size_t Pick(const Execution&, std::uint64_t, std::span<const Choice> choices) override {
+        return choices.size() - 1;
+    }
+};
+
+class ChooserTest : public ::testing::Test {
+  protected:
+    ChooserTest() {
+        config.balancers["last"] = [] { return std::make_unique<Last>(); };
+        for (Slot& slot : slots) {
+            slot.order = ++joined;
+            slot.can_take = true;
+            lane.pool.push_back(&slot);
+            ++lane.free;
+        }
+    }
+    Slot& Choose(const TaskOptions& options = {}) {
+        auto task = NewTaskPtr(new Task);
+        task->options = std::make_unique<TaskOptions>(options);
+        Execution row;
+        row.task = task;
+        return chooser.Choose(row, lane);
+    }
+
+    EngineConfig config;
+    Random random{SeedOf(1)};
+    Chooser chooser{config, random};
+    Lane lane;
+    std::array<Slot, 3> slots;
+    std::uint64_t joined = 0;
+};
+
+TEST_F(ChooserTest, ATasksOwnStrategyComesFirst) {
+    EXPECT_EQ(&Choose(), &slots[0]);
+    EXPECT_EQ(&Choose({.strategy = Strategy::kCustom, .strategy_name = "last"}), &slots[2]);
+}
+
+TEST_F(ChooserTest, AStrategyIsRememberedByWhatIsStored) {
+    const auto stored = chooser.SetStrategy(Strategy::kCustom, "last");
+    ASSERT_TRUE(stored);
+    EXPECT_EQ(*stored, "custom:last");
+    EXPECT_EQ(&Choose(), &slots[2]);
+    EXPECT_EQ(*chooser.SetStrategy(std::nullopt, {}), "") << "the configured one needs no row";
+    EXPECT_EQ(&Choose(), &slots[0]);
+    chooser.Restore(*stored);
+
+    EXPECT_EQ(&Choose(), &slots[2]);
+}
+
+TEST_F(ChooserTest, AStrategyThatIsNotThereIsRefused) {
+    const auto stored = chooser.SetStrategy(Strategy::kCustom, "first");
+
+    ASSERT_FALSE(stored);
+    EXPECT_EQ(stored.error().field, "strategy");
+    EXPECT_EQ(chooser.strategy(), Strategy::kLeastTasks);
+}
+
+// Another program wrote the row; this one has no such strategy.
+TEST_F(ChooserTest, AStrategyOfAnotherProgramsIsReplacedByOneThatWorks) {
+    chooser.Restore("custom:theirs");
+    EXPECT_EQ(&Choose(), &slots[0]);
+    chooser.Restore("no_such");
+
+    EXPECT_EQ(chooser.strategy(), Strategy::kLeastTasks);
+}
+
+TEST_F(ChooserTest, AResetForgetsWhoseTurnItIs) {
+    ASSERT_TRUE(chooser.SetStrategy(Strategy::kRoundRobin, {}));
+    const Slot* first = &Choose();
+    EXPECT_NE(&Choose(), first);
+    chooser.Reset();
+
+    EXPECT_EQ(&Choose(), first);
+}
+
+}  // namespace
+}  // namespace takt::internal

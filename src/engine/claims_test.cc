@@ -1,0 +1,101 @@
+// Who holds which unique key, without an engine around it.
+#include "engine/claims.h"
+
+#include <gtest/gtest.h>
+
+namespace takt::internal {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ClaimsTest : public ::testing::Test {
+  protected:
+    ClaimsTest() { draft.Open(effects, {}, {32, SIZE_MAX}); }
+    static Execution Keyed(const char* id, Duration window = Duration(0)) {
+        auto task = NewTaskPtr(new Task);
+        task->options =
+            std::make_unique<TaskOptions>(TaskOptions{.unique_key = "order", .unique_for = window});
+        Execution row;
+        row.id = ExecutionId(Text(id));
+        row.task = task;
+        row.created_at = kNow;
+        return row;
+    }
+    bool Free(const char* id, Time at = kNow) const {
+        return !claims.HolderAgainst(ExecutionId(Text(id)), *Keyed(id).task, at);
+    }
+    // What the batch says of the setting; nothing if it says nothing.
+    std::optional<Text> Stored() const {
+        std::optional<Text> value;
+        for (const Change& change : effects.changes) {
+            const auto& setting = std::get<SettingPut>(change);
+            if (setting.key == "unique/order") value = setting.value;
+        }
+        return value;
+    }
+
+    static constexpr Time kNow{Duration(1'767'225'600'000)};
+    Claims claims;
+    Effects effects;
+    Draft draft{0, 0};
+};
+
+TEST_F(ClaimsTest, AKeyIsHeldWhileItsExecutionLives) {
+    claims.Hold(Keyed("x"), draft);
+    EXPECT_FALSE(Free("y"));
+    EXPECT_FALSE(Free("x")) << "not even for another row of its own id";
+    claims.Release(Keyed("x"));
+
+    EXPECT_TRUE(Free("y"));
+    EXPECT_EQ(claims.size(), 0u);
+    EXPECT_FALSE(Stored()) << "the live row says it all";
+}
+
+TEST_F(ClaimsTest, AWindowOutlivesTheExecutionAndTheLeader) {
+    claims.Hold(Keyed("x", 1h), draft);
+    claims.Release(Keyed("x", 1h));
+    EXPECT_FALSE(Free("y", kNow + 59min));
+    EXPECT_TRUE(Free("x", kNow + 59min)) << "what is run again may have its own key";
+    EXPECT_TRUE(Free("y", kNow + 1h));
+
+    Claims next;
+    ASSERT_TRUE(Stored());
+    next.Restore("order", *Stored());
+    const Claim* claim = next.HolderAgainst(ExecutionId("y"), *Keyed("y").task, kNow + 59min);
+    ASSERT_TRUE(claim);
+    EXPECT_EQ(claim->execution, ExecutionId("x"));
+    EXPECT_EQ(claim->until, kNow + 1h);
+}
+
+TEST_F(ClaimsTest, AWindowThatIsOverIsForgottenInTheStoreToo) {
+    claims.Hold(Keyed("x", 1h), draft);
+    claims.Release(Keyed("x", 1h));
+    claims.ForgetEnded(kNow + 59min, draft);
+    EXPECT_EQ(claims.size(), 1u);
+    claims.ForgetEnded(kNow + 1h, draft);
+
+    EXPECT_EQ(claims.size(), 0u);
+    EXPECT_EQ(Stored(), Text());
+}
+
+// The execution takes longer than its window.
+TEST_F(ClaimsTest, AWindowThatEndsFirstIsForgottenWithTheExecution) {
+    claims.Hold(Keyed("x", 1h), draft);
+    claims.ForgetEnded(kNow + 2h, draft);
+    EXPECT_FALSE(Free("y", kNow + 2h));
+    claims.Release(Keyed("x", 1h));
+    EXPECT_TRUE(Free("y", kNow + 2h));
+    claims.ForgetEnded(kNow + 2h, draft);
+
+    EXPECT_EQ(claims.size(), 0u);
+}
+
+TEST_F(ClaimsTest, WhatCannotBeReadIsNoClaim) {
+    for (const char* value : {"", "17", "x order-17", "17x order-17"}) {
+        claims.Restore("order", value);
+        EXPECT_EQ(claims.size(), 0u) << value;
+    }
+}
+
+}  // namespace
+}  // namespace takt::internal

@@ -1,0 +1,147 @@
+// What callers want of one execution: submit it, cancel it, conclude it, run it again.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine.h"
+
+namespace takt::internal {
+namespace {
+
+// Ids of the form that the engine gives are refused if it could come to give them within this time:
+// longer than finished ones are usually kept. Those beyond are too far away to matter, and may be
+// meant: a Unix time in milliseconds has the same form.
+constexpr Duration kOwnIds{366LL * 86'400'000};
+
+}  // namespace
+
+void Engine::On(Submit& submit) {
+    TAKT_CHECK(submit.task && submit.task->priority <= kPriorityMax && !submit.task->queue.empty());
+    const TaskId& id = submit.task->id;
+    if (id.empty()) return CreateOnce(submit);
+    const ExecutionId execution(id.text());
+    if (const Live* live = FindLive(execution)) return AnswerTo(submit, live->row);
+    if (IsOwnToCome(id.view())) return draft_.Reply(submit.request, TakenForOwn());
+    AskStore(execution, std::move(submit));
+}
+
+void Engine::On(Cancel& cancel) {
+    Live* live = FindLive(cancel.execution);
+    if (!live) {
+        const ExecutionId id = cancel.execution;
+        return AskStore(id, std::move(cancel));
+    }
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->reason = Reason::kCancelled;
+    outcome->message = cancel.reason;
+    EndNow(*live, Status::kCancelled, outcome);
+    draft_.Reply(cancel.request, Answer{.execution = live->row});
+}
+
+void Engine::On(Conclude& conclude) {
+    TAKT_CHECK(IsTerminal(conclude.status) && conclude.status != Status::kSkipped);
+    Live* live = FindLive(conclude.execution);
+    if (!live) {
+        const ExecutionId id = conclude.execution;
+        return AskStore(id, std::move(conclude));
+    }
+    if (!CanFollow(live->row.status, conclude.status)) {
+        return draft_.Reply(conclude.request,
+                            Fail(ErrorCode::kConflict,
+                                 "execution '" + conclude.execution.text().str() + "' is " +
+                                     std::string(Name(live->row.status)) + " and cannot become " +
+                                     std::string(Name(conclude.status))));
+    }
+    EndNow(*live, conclude.status, std::move(conclude.outcome));
+    draft_.Reply(conclude.request, Answer{.execution = live->row});
+}
+
+// Ends an execution wherever it is, without its worker's word.
+void Engine::EndNow(Live& live, Status status, OutcomePtr outcome) {
+    if (!live.slot) {
+        Unqueue(live);
+        return FinishExecution(live, status, std::move(outcome));
+    }
+    StopAtWorker(live, Reason::kCancelled);
+    Slot& slot = TakeFromHand(live);
+    FinishExecution(live, status, std::move(outcome));
+    FeedWorker(slot);
+}
+
+void Engine::On(Redrive& redrive) {
+    if (const Live* live = FindLive(redrive.execution)) return AnswerTo(redrive, live->row);
+    const ExecutionId id = redrive.execution;
+    AskStore(id, std::move(redrive));
+}
+
+void Engine::CreateOnce(const Submit& submit) {
+    Task& task = *submit.task;
+    if (!MayClaim(task, ExecutionId(task.id.text()), submit.request)) return;
+    const Queue& queue = lanes_.QueueOf(task.queue);
+    if (queue.waiting >= config_.pending_max) {
+        return draft_.Reply(submit.request, Fail(ErrorCode::kExhausted,
+                                                 "queue '" + task.queue.str() +
+                                                     "' is full: " + std::to_string(queue.waiting) +
+                                                     " executions wait in it; try again later",
+                                                 "queue"));
+    }
+    Execution row;
+    if (task.id.empty()) {
+        auto [serial, id] = FreshId();
+        row.serial = serial;
+        task.id = TaskId(std::move(id));
+    } else {
+        row.serial = draft_.NextSerial();
+    }
+    task.created_at = task.updated_at = now_.wall;
+    row.id = ExecutionId(task.id.text());
+    row.created_at = now_.wall;
+    row.scheduled_at = task.run_at != Time{} ? task.run_at : now_.wall + task.opt().delay;
+    row.ready_at = row.scheduled_at;
+    row.task = submit.task;
+    Live& live = InsertExecution(std::move(row), Place::kNone);
+    claims_.Hold(live.row, draft_);
+    Write(live, Place::kLive, true);
+    ++counters_.submitted;
+    Emit(EventType::kTaskSubmitted, live);
+    AwaitTime(live);
+    draft_.Reply(submit.request, Answer{.execution = live.row, .created = true});
+}
+
+// Whether the task's unique key, if it has one, is free for this execution. Replies if not.
+bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId request) {
+    const Claim* claim = claims_.HolderAgainst(self, task, now_.wall);
+    if (!claim) return true;
+    draft_.Reply(request,
+                 Fail(ErrorCode::kConflict,
+                      "execution '" + claim->execution.text().str() + "' holds the unique key '" +
+                          task.opt().unique_key.str() + "' until " +
+                          (claim->live ? std::string("it is finished") : FormatTime(claim->until)),
+                      "unique_key"));
+    return false;
+}
+
+// A serial and the id spelled from it. Callers may have chosen ids of the same form long ago: those
+// that live are passed over, each once.
+std::pair<Serial, Text> Engine::FreshId() {
+    for (;;) {
+        const Serial serial = draft_.NextSerial();
+        Text id(SerialText(serial));
+        if (!live_.Find(id.view())) return {serial, std::move(id)};
+    }
+}
+
+// Whether the engine itself may come to give this id.
+bool Engine::IsOwnToCome(std::string_view id) const {
+    const std::optional<Serial> serial = ParseSerial(id);
+    return serial && *serial > draft_.last_serial() && *serial < SerialAt(now_.wall + kOwnIds);
+}
+
+std::unexpected<Error> Engine::TakenForOwn() {
+    return Fail(ErrorCode::kInvalid,
+                "ids of 13 characters like this one are given by the scheduler itself; "
+                "choose another, or leave it out",
+                "id");
+}
+
+}  // namespace takt::internal

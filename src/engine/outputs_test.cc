@@ -1,0 +1,67 @@
+// Progress and the quota of the log, without an engine around it.
+#include "engine/outputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace takt::internal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class OutputsTest : public ::testing::Test {
+  protected:
+    OutputsTest() {
+        draft.Open(effects, {}, {32, SIZE_MAX});
+        row.id = ExecutionId("x");
+        row.serial = 7;
+        row.attempt = 1;
+    }
+    std::vector<std::string> Lines() const {
+        std::vector<std::string> lines;
+        for (const LogChunk& chunk : effects.logs) lines.push_back(chunk.lines.str());
+        return lines;
+    }
+
+    Execution row;
+    Effects effects;
+    Draft draft{0, 0};
+    Outputs outputs{10};
+};
+
+TEST_F(OutputsTest, ProgressEndsWithTheAttempt) {
+    EXPECT_FALSE(outputs.FindProgress(row));
+    outputs.SetProgress(row, {.fraction = 3, .message = "far"}, {});
+    ASSERT_TRUE(outputs.FindProgress(row));
+    EXPECT_EQ(outputs.FindProgress(row)->fraction, 1);
+    outputs.SetProgress(row, {.fraction = std::numeric_limits<double>::quiet_NaN()}, {});
+    EXPECT_EQ(outputs.FindProgress(row)->fraction, 0);
+    outputs.EndAttempt(row);
+
+    EXPECT_FALSE(outputs.FindProgress(row));
+}
+
+TEST_F(OutputsTest, WhatIsBeyondTheQuotaIsDroppedInWholeLinesAndSaid) {
+    outputs.AppendLines(row, "12345\n", draft);
+    outputs.AppendLines(row, "1\n12345\n", draft);
+    outputs.AppendLines(row, "1\n", draft);
+    outputs.EndExecution(row, draft);
+
+    EXPECT_THAT(Lines(), ElementsAre("12345\n", "1\n", HasSubstr("the log is full"),
+                                     "(dropped: 2 lines, 8 bytes)\n"));
+    EXPECT_FALSE(effects.urgent) << "worth keeping, not worth waiting for";
+}
+
+TEST_F(OutputsTest, ALogThatFitsSaysNothingOfItself) {
+    outputs.AppendLines(row, "12345\n", draft);
+    outputs.AppendLines(row, "", draft);
+    outputs.EndExecution(row, draft);
+
+    EXPECT_THAT(Lines(), ElementsAre("12345\n"));
+}
+
+}  // namespace
+}  // namespace takt::internal
