@@ -15,6 +15,18 @@
 
 namespace takt::internal {
 
+// For tests of the tests: each breaks one promise, and the simulator must notice.
+struct Sabotage {
+    bool accept_any_attempt = false;
+    bool forget_failures_on_load = false;
+    bool forget_fires = false;
+    bool forget_missed = false;
+    bool forget_turns_on_load = false;
+    bool forget_limits_on_load = false;
+    bool forget_keys_on_load = false;
+    bool forget_expiry = false;
+};
+
 struct EngineConfig {
     RetryPolicy retry;                     // For tasks that name none.
     Duration timeout{300'000};             // Of an attempt, for tasks that name none.
@@ -49,17 +61,11 @@ struct EngineConfig {
     // Executions that one Purge may delete: what the store can do in one commit.
     std::uint32_t purge_max = 1'000;
 
-    // For tests of the tests: each breaks one promise, and the simulator must notice.
-    struct Sabotage {
-        bool accept_any_attempt = false;
-        bool forget_failures_on_load = false;
-        bool forget_fires = false;
-        bool forget_missed = false;
-        bool forget_turns_on_load = false;
-        bool forget_limits_on_load = false;
-        bool forget_keys_on_load = false;
-        bool forget_expiry = false;
-    } sabotage;
+#ifdef TAKT_FAIL_POINTS
+    Sabotage sabotage;
+#else
+    static constexpr Sabotage sabotage{};  // Not in a release: nothing can switch it on.
+#endif
 };
 
 }  // namespace takt::internal
