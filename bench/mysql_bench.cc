@@ -19,7 +19,7 @@
 #include "base/check.h"
 #include "bench/store_writer.h"
 #include "store/mysql/connection.h"
-#include "store/mysql/mysql_store.h"
+#include "store/mysql/store.h"
 #include "store/testing/mariadb_server.h"
 
 namespace takt::internal {

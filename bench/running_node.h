@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "node/asio_runtime.h"
 #include "node/node.h"
-#include "store/embedded/embedded_store.h"
+#include "store/embedded/store.h"
 
 namespace takt::internal {
 

@@ -19,8 +19,8 @@
 
 #include "base/check.h"
 #include "bench/store_writer.h"
-#include "store/embedded/embedded_store.h"
 #include "store/embedded/sqlite.h"
+#include "store/embedded/store.h"
 
 namespace takt::internal {
 namespace {

@@ -6,37 +6,24 @@
 #include <map>
 
 #include "node/driven.h"
+#include "store/store_wrapper.h"
 
 namespace takt::internal {
 namespace {
 
 // Shows what the test says, and takes nothing.
-class ShownStore final : public Store {
+class ShownStore final : public StoreWrapper {
   public:
     std::vector<NodeRow> nodes;
     std::optional<LeaderRow> leader;
     std::vector<SettingPut> settings;
     std::vector<TaskRow> tasks;
 
-    StoreLimits limits() const override { return {}; }
-    std::string Describe() const override { return "shown"; }
-    void Acquire(const Candidate&, Done<Term>) override {}
-    void Renew(const Term&, Duration, Done<void>) override {}
-    void Resign(const Term&, Done<void>) override {}
+    ShownStore() : StoreWrapper(nullptr) {}
     void Leader(Partition, Done<std::optional<LeaderRow>> done) override { done(leader); }
-    void Announce(const NodeRow&, Duration, Done<void>) override {}
     void Nodes(Done<std::vector<NodeRow>> done) override { done(nodes); }
-    void Commit(BatchPtr, Done<void>) override {}
-    void Load(Partition, const std::string&, Done<LoadPage>) override {}
-    void FindExecutions(std::vector<ExecutionId>,
-                        Done<std::vector<std::optional<Execution>>>) override {}
-    void ListExecutions(const ExecutionFilter&, Done<std::vector<Execution>>) override {}
-    void FindTask(const TaskId&, Done<TaskRow>) override {}
     void ListTasks(const TaskFilter&, Done<std::vector<TaskRow>> done) override { done(tasks); }
-    void ListWorkers(Done<std::vector<Worker>>) override {}
     void ListSettings(const Text&, Done<std::vector<SettingPut>> done) override { done(settings); }
-    void ReadLog(const ExecutionId&, Serial, std::size_t, Done<std::vector<LogChunk>>) override {}
-    void ReadEvents(Serial, std::size_t, Done<std::vector<Event>>) override {}
 };
 
 class FollowersTest : public ::testing::Test {

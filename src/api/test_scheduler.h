@@ -23,7 +23,7 @@
 #include "http/server.h"
 #include "http/test_support.h"
 #include "node/asio_runtime.h"
-#include "store/memory/memory_store.h"
+#include "store/memory/store.h"
 
 namespace takt::internal {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "node/runtime.h"
-#include "store/store.h"
+#include "store/store_wrapper.h"
 
 namespace takt::internal {
 
@@ -71,8 +71,10 @@ class DrivenRuntime final : public Runtime {
 };
 
 // Keeps every question until the test answers it.
-class DrivenStore final : public Store {
+class DrivenStore final : public StoreWrapper {
   public:
+    DrivenStore() : StoreWrapper(nullptr) {}
+
     StoreLimits limits_now{.changes_max = 1000, .bytes_max = 1 << 20, .pipeline_max = 1};
     std::deque<std::pair<Candidate, Done<Term>>> acquires;
     std::deque<std::pair<Term, Done<void>>> renews;
@@ -110,8 +112,6 @@ class DrivenStore final : public Store {
     void Leader(Partition, Done<std::optional<LeaderRow>> done) override {
         leaders.push_back(std::move(done));
     }
-    void Announce(const NodeRow&, Duration, Done<void>) override {}
-    void Nodes(Done<std::vector<NodeRow>>) override {}
     void Commit(BatchPtr batch, Done<void> done) override {
         commits.emplace_back(std::move(batch), std::move(done));
     }
@@ -122,13 +122,6 @@ class DrivenStore final : public Store {
                         Done<std::vector<std::optional<Execution>>> done) override {
         finds.emplace_back(std::move(ids), std::move(done));
     }
-    void ListExecutions(const ExecutionFilter&, Done<std::vector<Execution>>) override {}
-    void FindTask(const TaskId&, Done<TaskRow>) override {}
-    void ListTasks(const TaskFilter&, Done<std::vector<TaskRow>>) override {}
-    void ListWorkers(Done<std::vector<Worker>>) override {}
-    void ListSettings(const Text&, Done<std::vector<SettingPut>>) override {}
-    void ReadLog(const ExecutionId&, Serial, std::size_t, Done<std::vector<LogChunk>>) override {}
-    void ReadEvents(Serial, std::size_t, Done<std::vector<Event>>) override {}
 };
 
 }  // namespace takt::internal

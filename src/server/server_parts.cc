@@ -2,7 +2,6 @@
 
 #include <array>
 #include <boost/asio/post.hpp>
-#include <future>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "console/console.h"
 #include "server/advertise.h"
 #include "store/open.h"
+#include "store/wait.h"
 #include "takt/version.h"
 
 namespace takt::internal {
@@ -89,9 +89,8 @@ HttpSend SendBy(HttpClient& client) {
 }
 
 Result<bool> HasTokens(Store& store) {
-    std::promise<Result<std::vector<SettingPut>>> answer;
-    store.ListSettings("token/", [&](auto settings) { answer.set_value(std::move(settings)); });
-    auto settings = answer.get_future().get();
+    const auto settings = AskStore<std::vector<SettingPut>>(
+        [&](auto done) { store.ListSettings("token/", std::move(done)); });
     if (!settings) return std::unexpected(settings.error());
     return !settings->empty();
 }

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "node/asio_runtime.h"
-#include "store/memory/memory_store.h"
+#include "store/memory/store.h"
 
 namespace takt::internal {
 namespace {

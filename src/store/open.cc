@@ -3,10 +3,10 @@
 #include <array>
 #include <string>
 
-#include "store/embedded/embedded_store.h"
+#include "store/embedded/store.h"
 #include "store/etcd/etcd_store.h"
-#include "store/memory/memory_store.h"
-#include "store/mysql/mysql_store.h"
+#include "store/memory/store.h"
+#include "store/mysql/store.h"
 #include "store/redis/redis_store.h"
 
 namespace takt::internal {

@@ -1,23 +1,31 @@
-// Asks a store and waits for the answer, for who has no loop.
+// Asks a store and waits for the answer, for callers that have no loop.
 #pragma once
 
 #include <future>
 #include <utility>
 
 #include "base/error.h"
+#include "store/store.h"
 
 namespace takt::internal {
 
-//     const auto nodes = AskStore<std::vector<NodeRow>>(
-//         [&](auto done) { store.Nodes(std::move(done)); });
+// Begins an operation; its answer can be waited for.
 //
-// Bounded by the backend's own deadline.
+//   auto nodes = BeginAsk<std::vector<NodeRow>>([&](auto done) { store.Nodes(std::move(done)); });
+template <typename T, typename Ask>
+std::future<Result<T>> BeginAsk(Ask ask) {
+    std::promise<Result<T>> promise;
+    auto answer = promise.get_future();
+    ask(Done<T>([promise = std::move(promise)](Result<T> result) mutable {
+        promise.set_value(std::move(result));
+    }));
+    return answer;
+}
+
+// As BeginAsk, and waits; bounded by the backend's own deadline.
 template <typename T, typename Ask>
 Result<T> AskStore(Ask ask) {
-    std::promise<Result<T>> promise;
-    auto future = promise.get_future();
-    ask([&promise](Result<T> result) { promise.set_value(std::move(result)); });
-    return future.get();
+    return BeginAsk<T>(std::move(ask)).get();
 }
 
 }  // namespace takt::internal

@@ -12,7 +12,7 @@
 #include "sim/fire_checker.h"
 #include "sim/limit_checker.h"
 #include "sim/world.h"
-#include "store/memory/memory_database.h"
+#include "store/memory/database.h"
 
 namespace takt::internal::sim {
 

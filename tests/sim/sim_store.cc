@@ -34,7 +34,7 @@ Result<void> SimDatabase::CommitUnfenced(const Batch& batch) {
 }
 
 template <typename T>
-void SimStore::Call(std::function<Result<T>()> work, Done<T> done, bool write) {
+void SimStore::Send(std::function<Result<T>()> work, Done<T> done, bool write) {
     World& world = database_.world;
     // Nothing that runs later refers to this object: the process may be gone by then.
     auto waiting = std::make_shared<Done<T>>(std::move(done));
@@ -67,8 +67,16 @@ void SimStore::Call(std::function<Result<T>()> work, Done<T> done, bool write) {
                 });
 }
 
+SimStore::SimStore(SimDatabase& database, ProcessPtr process, const Link& link, SimRuntime& runtime,
+                   const EngineConfig& config)
+    : database_(database),
+      process_(std::move(process)),
+      link_(link),
+      runtime_(runtime),
+      config_(config) {}
+
 void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
-    Call<Term>(
+    Send<Term>(
         [&database = database_, candidate] {
             const Result<Term> term = database.rows.Acquire(candidate);
             if (term) {
@@ -80,31 +88,6 @@ void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
             return term;
         },
         std::move(done), true);
-}
-
-void SimStore::Renew(const Term& term, Duration ttl, Done<void> done) {
-    Call<void>([&rows = database_.rows, term, ttl] { return rows.Renew(term, ttl); },
-               std::move(done), true);
-}
-
-void SimStore::Resign(const Term& term, Done<void> done) {
-    Call<void>([&rows = database_.rows, term] { return rows.Resign(term); }, std::move(done), true);
-}
-
-void SimStore::Leader(Partition partition, Done<std::optional<LeaderRow>> done) {
-    Call<std::optional<LeaderRow>>(
-        [&rows = database_.rows, partition] { return rows.Leader(partition); }, std::move(done),
-        false);
-}
-
-void SimStore::Announce(const NodeRow& node, Duration ttl, Done<void> done) {
-    Call<void>([&rows = database_.rows, node, ttl] { return rows.Announce(node, ttl); },
-               std::move(done), true);
-}
-
-void SimStore::Nodes(Done<std::vector<NodeRow>> done) {
-    Call<std::vector<NodeRow>>([&rows = database_.rows] { return rows.Nodes(); }, std::move(done),
-                               false);
 }
 
 void SimStore::Commit(BatchPtr batch, Done<void> done) {
@@ -126,60 +109,7 @@ void SimStore::Commit(BatchPtr batch, Done<void> done) {
         database_.world.After(database_.world.Between(1ms, 20s), nullptr,
                               [work] { static_cast<void>(work()); });
     }
-    Call<void>(work, std::move(done), true);
-}
-
-void SimStore::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
-    Call<LoadPage>(
-        [&rows = database_.rows, partition, cursor] { return rows.Load(partition, cursor); },
-        std::move(done), false);
-}
-
-void SimStore::FindExecutions(std::vector<ExecutionId> ids,
-                              Done<std::vector<std::optional<Execution>>> done) {
-    Call<std::vector<std::optional<Execution>>>(
-        [&rows = database_.rows, ids = std::move(ids)] { return rows.FindExecutions(ids); },
-        std::move(done), false);
-}
-
-void SimStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
-    Call<std::vector<Execution>>(
-        [&rows = database_.rows, filter] { return rows.ListExecutions(filter); }, std::move(done),
-        false);
-}
-
-void SimStore::FindTask(const TaskId& id, Done<TaskRow> done) {
-    Call<TaskRow>([&rows = database_.rows, id] { return rows.FindTask(id); }, std::move(done),
-                  false);
-}
-
-void SimStore::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) {
-    Call<std::vector<TaskRow>>([&rows = database_.rows, filter] { return rows.ListTasks(filter); },
-                               std::move(done), false);
-}
-
-void SimStore::ListWorkers(Done<std::vector<Worker>> done) {
-    Call<std::vector<Worker>>([&rows = database_.rows] { return rows.ListWorkers(); },
-                              std::move(done), false);
-}
-
-void SimStore::ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) {
-    Call<std::vector<SettingPut>>(
-        [&rows = database_.rows, key_prefix] { return rows.ListSettings(key_prefix); },
-        std::move(done), false);
-}
-
-void SimStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
-                       Done<std::vector<LogChunk>> done) {
-    Call<std::vector<LogChunk>>([&rows = database_.rows, execution, after,
-                                 limit] { return rows.ReadLog(execution, after, limit); },
-                                std::move(done), false);
-}
-
-void SimStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) {
-    Call<std::vector<Event>>(
-        [&rows = database_.rows, after, limit] { return rows.ReadEvents(after, limit); },
-        std::move(done), false);
+    Send<void>(work, std::move(done), true);
 }
 
 }  // namespace takt::internal::sim

@@ -6,11 +6,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "sim/checker.h"
 #include "sim/world.h"
-#include "store/memory/memory_database.h"
-#include "store/store.h"
+#include "store/call_store.h"
+#include "store/memory/database.h"
 
 namespace takt::internal::sim {
 
@@ -46,7 +47,7 @@ struct SimDatabase {
     friend class SimStore;
 };
 
-class SimStore final : public Store {
+class SimStore final : public CallStore<SimStore> {
   public:
     struct Link {
         bool cut = false;
@@ -54,37 +55,24 @@ class SimStore final : public Store {
 
     // `link` says whether the database can be reached; it and `config` outlive the world's events.
     SimStore(SimDatabase& database, ProcessPtr process, const Link& link, SimRuntime& runtime,
-             const EngineConfig& config)
-        : database_(database),
-          process_(std::move(process)),
-          link_(link),
-          runtime_(runtime),
-          config_(config) {}
+             const EngineConfig& config);
 
     StoreLimits limits() const override { return database_.limits; }
     std::string Describe() const override { return "simulated"; }
     void Acquire(const Candidate& candidate, Done<Term> done) override;
-    void Renew(const Term& term, Duration ttl, Done<void> done) override;
-    void Resign(const Term& term, Done<void> done) override;
-    void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override;
-    void Announce(const NodeRow& node, Duration ttl, Done<void> done) override;
-    void Nodes(Done<std::vector<NodeRow>> done) override;
     void Commit(BatchPtr batch, Done<void> done) override;
-    void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override;
-    void FindExecutions(std::vector<ExecutionId> ids,
-                        Done<std::vector<std::optional<Execution>>> done) override;
-    void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override;
-    void FindTask(const TaskId& id, Done<TaskRow> done) override;
-    void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override;
-    void ListWorkers(Done<std::vector<Worker>> done) override;
-    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override;
-    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
-                 Done<std::vector<LogChunk>> done) override;
-    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override;
+
+    template <typename Part, typename T, typename Work>
+    void Call(Part, Work work, Done<T> done) {
+        constexpr bool kWrites = std::is_same_v<Part, TermCall> || std::is_same_v<Part, LeaseCall>;
+        Send<T>([&rows = database_.rows, work = std::move(work)] { return work(rows); },
+                std::move(done), kWrites);
+    }
 
   private:
+    // Over the network and back. `write`: nobody can tell whether one without an answer was done.
     template <typename T>
-    void Call(std::function<Result<T>()> work, Done<T> done, bool write);
+    void Send(std::function<Result<T>()> work, Done<T> done, bool write);
 
     SimDatabase& database_;
     const ProcessPtr process_;

@@ -23,7 +23,7 @@
 #include "links/stream_link.h"
 #include "node/asio_runtime.h"
 #include "node/node.h"
-#include "store/memory/memory_store.h"
+#include "store/memory/store.h"
 #include "wire/frame_codec.h"
 #include "worker.pb.h"
 

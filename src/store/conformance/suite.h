@@ -22,6 +22,7 @@
 
 #include "store/conformance/rows.h"
 #include "store/store.h"
+#include "store/wait.h"
 
 namespace takt::internal::conformance {
 
@@ -67,19 +68,20 @@ constexpr std::chrono::seconds kAnswerMax{30};
 template <typename T>
 Result<T> Await(const std::function<void(Done<T>)>& begin) {
     struct Call {
-        std::promise<Result<T>> answer;
         std::atomic<bool> returned = false;
         std::thread::id thread = std::this_thread::get_id();
     };
     const auto call = std::make_shared<Call>();
-    auto answer = call->answer.get_future();
-    begin([call](Result<T> result) {
-        if (!call->returned && call->thread == std::this_thread::get_id()) {
-            ADD_FAILURE() << "Done was called from inside the operation";
-        }
-        call->answer.set_value(std::move(result));  // Throws if called a second time.
+    // Whoever answers a second time gets an exception out of `done`.
+    auto answer = BeginAsk<T>([&](Done<T> done) {
+        begin([call, done = std::move(done)](Result<T> result) mutable {
+            if (!call->returned && call->thread == std::this_thread::get_id()) {
+                ADD_FAILURE() << "Done was called from inside the operation";
+            }
+            done(std::move(result));
+        });
+        call->returned = true;
     });
-    call->returned = true;
     if (answer.wait_for(kAnswerMax) != std::future_status::ready) {
         ADD_FAILURE() << "no answer within " << kAnswerMax.count() << " s";
         return Fail(ErrorCode::kUnknown, "no answer");

@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "store/conformance/suite.h"
-#include "store/embedded/embedded_store.h"
 #include "store/embedded/sqlite.h"
+#include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
 
 namespace takt::internal::conformance {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "store/embedded/embedded_store.h"
 #include "store/embedded/sqlite.h"
+#include "store/embedded/store.h"
 
 namespace takt::internal::embedded {
 

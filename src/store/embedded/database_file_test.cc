@@ -9,8 +9,8 @@
 #include <functional>
 
 #include "store/conformance/suite.h"
-#include "store/embedded/embedded_store.h"
 #include "store/embedded/schema.h"
+#include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
 
 namespace takt::internal::embedded {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "store/conformance/suite.h"
-#include "store/embedded/embedded_store.h"
+#include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
 
 namespace takt::internal::embedded {

@@ -4,10 +4,10 @@
 
 namespace takt::internal::embedded {
 
-Leases::Leases(std::function<Steady()> clock)
-    : clock_(std::move(clock)), random_(NewRandomSeed()) {}
+Leases::Leases(Writer& writer, std::function<Steady()> clock)
+    : writer_(writer), clock_(std::move(clock)), random_(NewRandomSeed()) {}
 
-Result<Term> Leases::Acquire(Writer& writer, const Candidate& candidate) {
+Result<Term> Leases::Acquire(const Candidate& candidate) {
     Term term{.partition = candidate.partition};
     {
         const std::lock_guard lock(mutex_);
@@ -20,7 +20,7 @@ Result<Term> Leases::Acquire(Writer& writer, const Candidate& candidate) {
         while (term.nonce == 0) term.nonce = random_.Next();
     }
     const Result<std::uint64_t> epoch =
-        writer.Transact<std::uint64_t>([&](Connection& connection) -> Result<std::uint64_t> {
+        writer_.Transact<std::uint64_t>([&](Connection& connection) -> Result<std::uint64_t> {
             Statement last = connection.Prepare("SELECT epoch FROM terms WHERE partition = ?");
             last.Int(candidate.partition);
             const auto before =
@@ -56,8 +56,8 @@ Result<Term> Leases::Acquire(Writer& writer, const Candidate& candidate) {
     return term;
 }
 
-Result<void> Leases::Resign(Writer& writer, const Term& term) {
-    const Result<void> ended = writer.Transact<void>([&](Connection& connection) -> Result<void> {
+Result<void> Leases::Resign(const Term& term) {
+    const Result<void> ended = writer_.Transact<void>([&](Connection& connection) -> Result<void> {
         Statement end = connection.Prepare(
             "UPDATE terms SET nonce = 0 WHERE partition = ? AND epoch = ? AND nonce = ?");
         end.Int(term.partition);

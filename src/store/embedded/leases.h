@@ -18,11 +18,11 @@ namespace takt::internal::embedded {
 
 class Leases {
   public:
-    explicit Leases(std::function<Steady()> clock);
+    Leases(Writer& writer, std::function<Steady()> clock);
 
     // On the writer's thread: a term begins and ends in order with the commits.
-    Result<Term> Acquire(Writer& writer, const Candidate& candidate);
-    Result<void> Resign(Writer& writer, const Term& term);
+    Result<Term> Acquire(const Candidate& candidate);
+    Result<void> Resign(const Term& term);
 
     Result<void> Renew(const Term& term, Duration ttl);
     Result<std::optional<LeaderRow>> Leader(Partition partition);
@@ -36,6 +36,7 @@ class Leases {
         Steady expires;
     };
 
+    Writer& writer_;
     const std::function<Steady()> clock_;
     std::mutex mutex_;
     Random random_;

@@ -1,6 +1,6 @@
 // MemoryStore in the conformance suite, with a clock that the suite moves.
 #include "store/conformance/suite.h"
-#include "store/memory/memory_store.h"
+#include "store/memory/store.h"
 
 namespace takt::internal::conformance {
 namespace {

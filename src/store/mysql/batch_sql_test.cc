@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/mysql/mysql_store_test.h"
+#include "store/mysql/store_fixture.h"
 
 namespace takt::internal::mysql {
 namespace {

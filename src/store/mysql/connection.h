@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "store/mysql/mysql_options.h"
+#include "store/mysql/options.h"
 
 namespace takt::internal::mysql {
 

@@ -1,5 +1,5 @@
 // The MySQL store when the server, the network or another client misbehaves.
-#include "store/mysql/mysql_store_test.h"
+#include "store/mysql/store_fixture.h"
 
 namespace takt::internal::mysql {
 namespace {

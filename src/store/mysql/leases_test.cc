@@ -1,5 +1,5 @@
 // Leadership over a real server: the lock as a hint, the lease by the server's clock, the fence.
-#include "store/mysql/mysql_store_test.h"
+#include "store/mysql/store_fixture.h"
 
 namespace takt::internal::mysql {
 namespace {

@@ -1,7 +1,7 @@
 // Opening: what an operator reads when something is not as it should be, encryption, and literals.
 #include "base/log.h"
-#include "store/mysql/mysql_store_test.h"
 #include "store/mysql/schema.h"
+#include "store/mysql/store_fixture.h"
 #include "store/mysql/values.h"
 
 namespace takt::internal::mysql {

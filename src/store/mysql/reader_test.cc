@@ -1,7 +1,7 @@
 // Pages of Load: some megabytes each, whatever is in them.
 #include "store/mysql/reader.h"
 
-#include "store/mysql/mysql_store_test.h"
+#include "store/mysql/store_fixture.h"
 
 namespace takt::internal::mysql {
 namespace {

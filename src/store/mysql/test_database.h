@@ -4,7 +4,7 @@
 #include <string>
 
 #include "store/mysql/connection.h"
-#include "store/mysql/mysql_store.h"
+#include "store/mysql/store.h"
 #include "store/testing/mariadb_server.h"
 
 namespace takt::internal::mysql {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "store/mysql/mysql_options.h"
+#include "store/mysql/options.h"
 #include "store/store.h"
 
 namespace takt::internal {

@@ -53,10 +53,8 @@ class MysqlStoreTest : public testing::Test {
         return Await<void>([&](Done<void> done) { store.Commit(batch, std::move(done)); });
     }
     static std::future<Result<void>> BeginCommit(Store& store, BatchPtr batch) {
-        const auto answer = std::make_shared<std::promise<Result<void>>>();
-        store.Commit(std::move(batch),
-                     [answer](Result<void> result) { answer->set_value(std::move(result)); });
-        return answer->get_future();
+        return BeginAsk<void>(
+            [&](Done<void> done) { store.Commit(std::move(batch), std::move(done)); });
     }
     static Result<std::vector<Execution>> List(Store& store) {
         using Many = std::vector<Execution>;

@@ -1,4 +1,4 @@
-#include "store/mysql/mysql_options.h"
+#include "store/mysql/options.h"
 
 #include <fmt/core.h>
 

@@ -1,12 +1,16 @@
-#include "store/memory/memory_database.h"
+#include "store/memory/database.h"
 
 #include <algorithm>
 #include <charconv>
 
+#include "store/list_page.h"
 #include "store/matches.h"
 
 namespace takt::internal {
 namespace {
+
+// Of payloads and results in one page of Load.
+constexpr std::size_t kLoadBytes = 8u << 20;
 
 Partition PartitionOf(Serial serial) {
     return static_cast<Partition>(serial >> 14);
@@ -240,8 +244,12 @@ Result<LoadPage> MemoryDatabase::Load(Partition partition, const std::string& cu
         }
     }
     auto row = rows.live.upper_bound(after);
-    for (; row != rows.live.end() && page.executions.size() < options_.load_page_rows; ++row) {
+    std::size_t bytes = 0;
+    for (; row != rows.live.end() && page.executions.size() < options_.load_page_rows &&
+           bytes < kLoadBytes;
+         ++row) {
         page.executions.push_back(row->second);
+        bytes += ListBytes(row->second);
     }
     if (row != rows.live.end()) page.next = std::to_string(page.executions.back().serial);
     return page;
@@ -285,8 +293,7 @@ Result<std::vector<Execution>> MemoryDatabase::ListExecutions(const ExecutionFil
     collect(history_);
     for (const auto& [partition, rows] : partitions_) collect(rows.live);
     std::ranges::sort(found, std::greater<>(), &Execution::serial);
-    if (found.size() > filter.limit) found.resize(filter.limit);
-    return found;
+    return MakeListPage(filter, std::move(found));
 }
 
 Result<TaskRow> MemoryDatabase::FindTask(const TaskId& id) {
@@ -294,7 +301,7 @@ Result<TaskRow> MemoryDatabase::FindTask(const TaskId& id) {
     for (const auto& [partition, rows] : partitions_) {
         if (const auto row = rows.tasks.find(id); row != rows.tasks.end()) return row->second;
     }
-    return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
+    return NoSuchTask(id);
 }
 
 Result<std::vector<TaskRow>> MemoryDatabase::ListTasks(const TaskFilter& filter) {

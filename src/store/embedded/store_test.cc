@@ -1,5 +1,5 @@
 // The embedded store when its disk misbehaves, and the rules of its writer.
-#include "store/embedded/embedded_store.h"
+#include "store/embedded/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,12 @@
-#include "store/mysql/mysql_store.h"
+#include "store/mysql/store.h"
 
 #include <algorithm>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "store/call_store.h"
 #include "store/mysql/batch_sql.h"
 #include "store/mysql/judge.h"
 #include "store/mysql/leases.h"
@@ -30,7 +32,7 @@ StoreLimits LimitsOf(const Server& server) {
             .purge_max = kPurgeMax};
 }
 
-class MysqlStore final : public Store {
+class MysqlStore final : public CallStore<MysqlStore> {
   public:
     MysqlStore(const MysqlOptions& options, const Server& server)
         : options_(options),
@@ -61,99 +63,21 @@ class MysqlStore final : public Store {
     StoreLimits limits() const override { return limits_; }
     std::string Describe() const override { return internal::Describe(options_); }
 
-    void Acquire(const Candidate& candidate, Done<Term> done) override {
-        Run<Term>(
-            lease_calls_, [candidate](Leases& leases) { return leases.Acquire(candidate); },
-            std::move(done));
-    }
-
-    void Renew(const Term& term, Duration ttl, Done<void> done) override {
-        Run<void>(
-            lease_calls_, [term, ttl](Leases& leases) { return leases.Renew(term, ttl); },
-            std::move(done));
-    }
-
-    void Resign(const Term& term, Done<void> done) override {
-        Run<void>(
-            lease_calls_, [term](Leases& leases) { return leases.Resign(term); }, std::move(done));
-    }
-
-    void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        Run<std::optional<LeaderRow>>(
-            reads_, [partition](Reader& reader) { return reader.Leader(partition); },
-            std::move(done));
-    }
-
-    void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
-        Run<void>(
-            lease_calls_, [node, ttl](Leases& leases) { return leases.Announce(node, ttl); },
-            std::move(done));
-    }
-
-    void Nodes(Done<std::vector<NodeRow>> done) override {
-        Run<std::vector<NodeRow>>(
-            reads_, [](Reader& reader) { return reader.Nodes(); }, std::move(done));
-    }
-
     void Commit(BatchPtr batch, Done<void> done) override {
         Run<void>(
             commits_, [batch = std::move(batch)](Writer& writer) { return writer.Commit(*batch); },
             std::move(done));
     }
 
-    void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
-        Run<LoadPage>(
-            reads_, [partition, cursor](Reader& reader) { return reader.Load(partition, cursor); },
-            std::move(done));
-    }
-
-    void FindExecutions(std::vector<ExecutionId> ids,
-                        Done<std::vector<std::optional<Execution>>> done) override {
-        Run<std::vector<std::optional<Execution>>>(
-            reads_, [ids = std::move(ids)](Reader& reader) { return reader.FindExecutions(ids); },
-            std::move(done));
-    }
-
-    void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
-        Run<std::vector<Execution>>(
-            reads_, [filter](Reader& reader) { return reader.ListExecutions(filter); },
-            std::move(done));
-    }
-
-    void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        Run<TaskRow>(reads_, [id](Reader& reader) { return reader.FindTask(id); }, std::move(done));
-    }
-
-    void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
-        Run<std::vector<TaskRow>>(
-            reads_, [filter](Reader& reader) { return reader.ListTasks(filter); }, std::move(done));
-    }
-
-    void ListWorkers(Done<std::vector<Worker>> done) override {
-        Run<std::vector<Worker>>(
-            reads_, [](Reader& reader) { return reader.ListWorkers(); }, std::move(done));
-    }
-
-    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
-        Run<std::vector<SettingPut>>(
-            reads_, [key_prefix](Reader& reader) { return reader.ListSettings(key_prefix); },
-            std::move(done));
-    }
-
-    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
-                 Done<std::vector<LogChunk>> done) override {
-        Run<std::vector<LogChunk>>(
-            reads_,
-            [execution, after, limit](Reader& reader) {
-                return reader.ReadLog(execution, after, limit);
-            },
-            std::move(done));
-    }
-
-    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
-        Run<std::vector<Event>>(
-            reads_, [after, limit](Reader& reader) { return reader.ReadEvents(after, limit); },
-            std::move(done));
+    // A renewal waits for nothing but other calls about leases; whoever only asks uses a reader.
+    template <typename Part, typename T, typename Work>
+    void Call(Part, Work work, Done<T> done) {
+        constexpr bool kLeases = std::is_same_v<Part, TermCall> || std::is_same_v<Part, LeaseCall>;
+        if constexpr (kLeases) {
+            Run<T>(lease_calls_, std::move(work), std::move(done));
+        } else {
+            Run<T>(reads_, std::move(work), std::move(done));
+        }
     }
 
   private:

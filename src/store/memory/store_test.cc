@@ -1,5 +1,5 @@
 // What MemoryStore offers beyond the contract: one thread, a clock of the caller's, shared rows.
-#include "store/memory/memory_store.h"
+#include "store/memory/store.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,89 @@
+// CallStore: the operations of a store as plain calls on the parts that a backend is made of.
+//
+// A backend whose parts have methods of the same names (a reader with ListTasks, leases with Renew)
+// derives from CallStore<itself> and says once for each part how a call gets to its thread:
+//
+//   template <typename T, typename Work>
+//   void Call(ReaderCall, Work work, Done<T> done);   // done(work(a_reader)), there
+//
+// Commit is left to the backend: each has its own way of gathering what it writes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/store.h"
+
+namespace takt::internal {
+
+struct TermCall {};    // Acquire, Resign.
+struct LeaseCall {};   // Renew, Announce.
+struct LeaderCall {};  // Leader, Nodes: questions that change nothing.
+struct LoadCall {};    // Load, FindExecutions: the leader waits for these.
+struct ReaderCall {};  // All other reads.
+
+template <typename Backend>
+class CallStore : public Store {
+  public:
+    void Acquire(const Candidate& candidate, Done<Term> done) override {
+        Pass(TermCall{}, [candidate](auto& to) { return to.Acquire(candidate); }, done);
+    }
+    void Renew(const Term& term, Duration ttl, Done<void> done) override {
+        Pass(LeaseCall{}, [term, ttl](auto& to) { return to.Renew(term, ttl); }, done);
+    }
+    void Resign(const Term& term, Done<void> done) override {
+        Pass(TermCall{}, [term](auto& to) { return to.Resign(term); }, done);
+    }
+    void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
+        Pass(LeaseCall{}, [node, ttl](auto& to) { return to.Announce(node, ttl); }, done);
+    }
+    void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
+        Pass(LeaderCall{}, [partition](auto& to) { return to.Leader(partition); }, done);
+    }
+    void Nodes(Done<std::vector<NodeRow>> done) override {
+        Pass(LeaderCall{}, [](auto& to) { return to.Nodes(); }, done);
+    }
+    void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
+        Pass(
+            LoadCall{}, [partition, cursor](auto& to) { return to.Load(partition, cursor); }, done);
+    }
+    void FindExecutions(std::vector<ExecutionId> ids,
+                        Done<std::vector<std::optional<Execution>>> done) override {
+        Pass(LoadCall{}, [ids = std::move(ids)](auto& to) { return to.FindExecutions(ids); }, done);
+    }
+    void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
+        Pass(ReaderCall{}, [filter](auto& to) { return to.ListExecutions(filter); }, done);
+    }
+    void FindTask(const TaskId& id, Done<TaskRow> done) override {
+        Pass(ReaderCall{}, [id](auto& to) { return to.FindTask(id); }, done);
+    }
+    void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
+        Pass(ReaderCall{}, [filter](auto& to) { return to.ListTasks(filter); }, done);
+    }
+    void ListWorkers(Done<std::vector<Worker>> done) override {
+        Pass(ReaderCall{}, [](auto& to) { return to.ListWorkers(); }, done);
+    }
+    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
+        Pass(ReaderCall{}, [key_prefix](auto& to) { return to.ListSettings(key_prefix); }, done);
+    }
+    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+                 Done<std::vector<LogChunk>> done) override {
+        Pass(
+            ReaderCall{},
+            [execution, after, limit](auto& to) { return to.ReadLog(execution, after, limit); },
+            done);
+    }
+    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
+        Pass(ReaderCall{}, [after, limit](auto& to) { return to.ReadEvents(after, limit); }, done);
+    }
+
+  private:
+    template <typename Part, typename Work, typename T>
+    void Pass(Part part, Work work, Done<T>& done) {
+        static_cast<Backend&>(*this).Call(part, std::move(work), std::move(done));
+    }
+};
+
+}  // namespace takt::internal

@@ -1,0 +1,22 @@
+// How the embedded store uses its directory.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "base/time.h"
+
+namespace takt::internal {
+
+struct EmbeddedOptions {
+    std::string directory;                              // Made if it does not exist.
+    std::size_t cache_bytes = 64u << 20;                // Of pages, for the writer and each reader.
+    std::size_t readers = 2;                            // Threads that read, beside the leader's.
+    Duration read_deadline{5'000};                      // Of a read; the leader's have none.
+    std::size_t load_page_rows = 10'000;                // In one page of Load.
+    std::function<Steady()> clock = &SteadyClock::now;  // Measures ttls.
+    std::string vfs;  // Of SQLite; empty for the system's. Tests put faults in here.
+};
+
+}  // namespace takt::internal
