@@ -9,10 +9,6 @@
 namespace takt::internal {
 namespace {
 
-std::unexpected<Error> NoSuchTask(const TaskId& id) {
-    return Fail(ErrorCode::kNotFound, "there is no recurring task '" + id.text().str() + "'");
-}
-
 std::unexpected<Error> WrongVersion(const TaskId& id, std::uint32_t version) {
     return Fail(ErrorCode::kConflict,
                 "task '" + id.text().str() + "' has been changed; its version is now " +

@@ -33,6 +33,10 @@ Result<Execution> DecodeExecution(std::string_view bytes);
 // Empty for no outcome, and only for none.
 std::string EncodeOutcome(const OutcomePtr& outcome);
 Result<OutcomePtr> DecodeOutcome(std::string_view bytes);
+// Reason, code and message of an encoded outcome of which only the first bytes were read. Of a
+// message of n bytes all are there if kOutcomeHeadBytes + n were.
+constexpr std::size_t kOutcomeHeadBytes = 32;
+Result<OutcomePtr> DecodeOutcomeHead(std::string_view bytes);
 
 std::string EncodeWorker(const Worker& worker);
 Result<Worker> DecodeWorker(std::string_view bytes);

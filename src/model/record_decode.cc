@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
 #include "model/record.h"
 #include "model/record_scratch.h"
 #include "record.pb.h"
@@ -224,6 +227,34 @@ Result<OutcomePtr> DecodeOutcome(std::string_view bytes) {
     OutcomePtr outcome = Take(take, *scratch);
     if (!take.within()) return NotA("an outcome");
     return outcome;
+}
+
+Result<OutcomePtr> DecodeOutcomeHead(std::string_view bytes) {
+    if (bytes.empty()) return nullptr;
+    using google::protobuf::internal::WireFormatLite;
+    google::protobuf::io::CodedInputStream from(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+    boost::intrusive_ptr<Outcome> outcome(new Outcome);
+    Taker take;
+    // Fields are written in the order of their numbers; data and past attempts come last.
+    for (;;) {
+        const std::uint32_t tag = from.ReadTag();
+        const int field = WireFormatLite::GetTagFieldNumber(tag);
+        std::uint64_t value = 0;
+        if (tag == 0 || field > record::Outcome::kMessageFieldNumber) break;
+        if (!from.ReadVarint64(&value)) return NotA("an outcome");
+        if (field == record::Outcome::kReasonFieldNumber) {
+            outcome->reason = take.OneOf(static_cast<std::uint32_t>(value), Reason::kPaused);
+        } else if (field == record::Outcome::kCodeFieldNumber) {
+            outcome->code = static_cast<std::int32_t>(value);
+        } else {
+            const auto begin = static_cast<std::size_t>(from.CurrentPosition());
+            outcome->message = Text(bytes.substr(begin, value));
+            break;
+        }
+    }
+    if (!take.within()) return NotA("an outcome");
+    return OutcomePtr(std::move(outcome));
 }
 
 Result<Worker> DecodeWorker(std::string_view bytes) {

@@ -227,6 +227,31 @@ TEST(RecordTest, NoOutcomeAndAnEmptyOutcomeAreToldApart) {
     ExpectEqual(*DecodeOutcome(EncodeOutcome(FullOutcome())), FullOutcome());
 }
 
+// A list shows why a thousand executions failed; their results, of a megabyte each, stay where they
+// are.
+TEST(RecordTest, TheHeadOfAnOutcomeIsEnoughForItsMessage) {
+    boost::intrusive_ptr<Outcome> large(new Outcome(*FullOutcome()));
+    large->message = std::string(300, 'm');
+    large->data = std::string(1 << 20, 'd');
+    const std::string bytes = EncodeOutcome(large);
+
+    const auto head = DecodeOutcomeHead(std::string_view(bytes).substr(0, 300 + kOutcomeHeadBytes));
+
+    ASSERT_TRUE(head) << head.error().detail;
+    EXPECT_EQ((*head)->reason, large->reason);
+    EXPECT_EQ((*head)->code, large->code);
+    EXPECT_EQ((*head)->message, large->message);
+    EXPECT_TRUE((*head)->data.empty());
+    EXPECT_TRUE((*head)->past.empty());
+    const auto cut = DecodeOutcomeHead(std::string_view(bytes).substr(0, 100));
+    ASSERT_TRUE(cut) << cut.error().detail;
+    EXPECT_TRUE(large->message.view().starts_with((*cut)->message.view()));
+    EXPECT_EQ(*DecodeOutcomeHead(""), nullptr);
+    const auto none = DecodeOutcomeHead(EncodeOutcome(OutcomePtr(new Outcome)));
+    ASSERT_TRUE(none);
+    EXPECT_EQ((*none)->reason, Reason::kNone);
+}
+
 TEST(RecordTest, AWorkerWithEveryFieldReadsBack) {
     const Worker worker{.id = WorkerId("w-1"),
                         .name = "blue",
@@ -354,6 +379,7 @@ void DecodeAll(std::string_view bytes) {
     (void)DecodeTaskRow(bytes);
     (void)DecodeOptions(bytes);
     (void)DecodeOutcome(bytes);
+    (void)DecodeOutcomeHead(bytes);
     (void)DecodeWorker(bytes);
     (void)DecodeEvent(bytes);
 }

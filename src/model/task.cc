@@ -111,4 +111,8 @@ bool SameRequest(const Task& a, const Task& b) {
            a.run_at == b.run_at && SameButForTraces(a.opt(), b.opt());
 }
 
+std::unexpected<Error> NoSuchTask(const TaskId& id) {
+    return Fail(ErrorCode::kNotFound, "there is no recurring task '" + id.text().str() + "'");
+}
+
 }  // namespace takt::internal

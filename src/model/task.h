@@ -173,4 +173,7 @@ struct TaskRow {
 // equal.
 bool SameRequest(const Task& a, const Task& b);
 
+// kNotFound: no recurring task has this id. The one sentence that engine and stores say it with.
+std::unexpected<Error> NoSuchTask(const TaskId& id);
+
 }  // namespace takt::internal

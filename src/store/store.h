@@ -87,7 +87,8 @@ struct StoreLimits {
 };
 
 // One page of what a new leader needs, in this order: settings, workers and tasks first, then live
-// executions by rising serial. Pass `next` back to go on; empty at the end.
+// executions by rising serial. Pass `next` back to go on; empty at the end. A page is some
+// megabytes, however large its rows are.
 struct LoadPage {
     std::vector<SettingPut> settings;
     std::vector<Worker> workers;
@@ -96,6 +97,12 @@ struct LoadPage {
     Serial last_serial = 0;
     std::string next;
 };
+
+// A list of whole rows ends with the row by which its payloads and results reach this much: a
+// thousand rows of a megabyte each would not fit into the memory of many a scheduler.
+constexpr std::size_t kListBytes = 8u << 20;
+// An error's message in a brief list.
+constexpr std::size_t kBriefMessageBytes = 4u << 10;
 
 // Filters combine with AND; an empty one does not filter. Newest first.
 struct ExecutionFilter {
@@ -108,6 +115,10 @@ struct ExecutionFilter {
     Time created_to{};        // Exclusive; 0 is open.
     Serial before = 0;        // Cursor: only serials below; 0 is from the newest.
     std::size_t limit = 100;  // 1 to 1000.
+    // Rows without what may be large, which the store then does not even read: payload, the task's
+    // payload, the outcome of a success; of another outcome there is reason, code and message (its
+    // first kBriefMessageBytes), no data and no past attempts.
+    bool brief = false;
 };
 
 struct TaskFilter {
@@ -163,6 +174,7 @@ class Store {
     // In the order of `ids`; nothing where there is no such execution, live or finished.
     virtual void FindExecutions(std::vector<ExecutionId> ids,
                                 Done<std::vector<std::optional<Execution>>> done) = 0;
+    // At most filter.limit rows, fewer if they are large; MoreMayFollow (list_page.h) tells.
     virtual void ListExecutions(const ExecutionFilter& filter,
                                 Done<std::vector<Execution>> done) = 0;
 

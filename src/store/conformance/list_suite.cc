@@ -2,6 +2,7 @@
 #include <set>
 
 #include "store/conformance/suite.h"
+#include "store/list_page.h"
 
 namespace takt::internal::conformance {
 namespace {
@@ -85,6 +86,75 @@ TEST_P(StoreConformance, FiltersAreTakenLiterally) {
         EXPECT_EQ(ListIds({.type = Text(text)}), (Ids{})) << text;
         EXPECT_EQ(ListIds({.queue = Text(text)}), (Ids{})) << text;
     }
+}
+
+// A console shows a thousand executions whose payloads and results it does not show.
+TEST_P(StoreConformance, ABriefListLeavesOutWhatMayBeLarge) {
+    const Execution waiting = make_.OneOff("waiting");
+    const Execution retrying = Retrying(Scheduled(make_.OneOff("retrying"), "w-1"));
+    const Execution fire = Running(Scheduled(make_.Fire("t-1", "fire"), "w-1"));
+    const Execution done = Finished(make_.Fire("t-1", "done"));
+    Execution failed = Finished(make_.OneOff("failed"), Status::kFailed);
+    boost::intrusive_ptr<Outcome> outcome(new Outcome(*failed.outcome));
+    outcome->reason = Reason::kHandlerFailed;
+    outcome->code = -7;
+    // A character of two bytes lies across the end.
+    outcome->message = std::string(kBriefMessageBytes - 1, 'm') + "\xc3\xa4 and much more";
+    outcome->data = std::string(100'000, 'd');
+    failed.outcome = outcome;
+    Put({ExecutionChange{Place::kNone, Place::kLive, waiting},
+         ExecutionChange{Place::kNone, Place::kLive, retrying},
+         ExecutionChange{Place::kNone, Place::kLive, fire},
+         ExecutionChange{Place::kNone, Place::kHistory, done},
+         ExecutionChange{Place::kNone, Place::kHistory, failed}});
+
+    const std::vector<Execution> list = List({.brief = true});
+
+    ASSERT_EQ(list.size(), 5u);
+    EXPECT_TRUE(Show(list[0]) == Show(Brief(failed)));
+    EXPECT_EQ(Show(list[1]), Show(Brief(done)));
+    EXPECT_EQ(Show(list[2]), Show(Brief(fire)));
+    EXPECT_EQ(Show(list[3]), Show(Brief(retrying)));
+    EXPECT_EQ(Show(list[4]), Show(Brief(waiting)));
+    for (const Execution& row : list) {
+        EXPECT_TRUE(row.input().empty());
+        if (row.outcome) EXPECT_TRUE(row.outcome->data.empty() && row.outcome->past.empty());
+    }
+    ASSERT_TRUE(list[0].outcome);
+    EXPECT_EQ(list[0].outcome->message, std::string(kBriefMessageBytes - 1, 'm'));
+    EXPECT_EQ(list[0].outcome->code, -7);
+    EXPECT_EQ(
+        Show(List({.task = TaskId("t-1"), .statuses = {Status::kRunning}, .brief = true}).at(0)),
+        Show(Brief(fire)));
+}
+
+// Somebody asks for a thousand rows of a megabyte each. The scheduler must survive that, and the
+// caller learn that there are more.
+TEST_P(StoreConformance, APageOfLargeRowsEndsEarlyAndTheNextGoesOn) {
+    constexpr std::size_t kRows = 20;
+    std::vector<std::string> expected;
+    for (std::size_t i = 0; i < kRows; ++i) {
+        Execution row = make_.OneOff("e-" + std::to_string(i));
+        row.payload = Text(std::string(1 << 20, static_cast<char>('a' + i)));
+        const bool done = i % 3 == 0;
+        Put({ExecutionChange{Place::kNone, done ? Place::kHistory : Place::kLive,
+                             done ? Finished(row) : row}});
+        expected.insert(expected.begin(), row.id.text().str());
+    }
+
+    std::vector<std::string> seen;
+    ExecutionFilter filter{.limit = 1000};
+    for (bool more = true; more && seen.size() < kRows;) {
+        const std::vector<Execution> page = List(filter);
+        ASSERT_FALSE(page.empty());
+        EXPECT_LE(page.size(), 8u);
+        for (const Execution& row : page) seen.push_back(row.id.text().str());
+        filter.before = page.back().serial;
+        more = MoreMayFollow(filter, page);
+    }
+
+    EXPECT_EQ(seen, expected);
+    EXPECT_EQ(ListIds({.limit = 1000, .brief = true}), expected) << "small rows are all of them";
 }
 
 // Somebody pages through the list while executions finish and new ones arrive.

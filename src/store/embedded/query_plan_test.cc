@@ -23,7 +23,7 @@ TEST(QueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
                           "");
     ASSERT_TRUE(Migrate(connection, "x.db", Migrations()));
     // Every combination of the filters, as bits.
-    for (int bits = 0; bits < 64; ++bits) {
+    for (int bits = 0; bits < 128; ++bits) {
         ExecutionFilter filter;
         if (bits & 1) filter.task = TaskId("t-1");
         if (bits & 2) filter.statuses = {Status::kFailed, Status::kCancelled, Status::kRunning};
@@ -31,7 +31,9 @@ TEST(QueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
         if (bits & 8) filter.type = Text("mail");
         if (bits & 16) filter.before = 1000;
         if (bits & 32) filter.created_from = filter.created_to = Time(Duration(1'800'000'000'000));
-        for (const sql::Query& query : sql::ListQueries(sql::kSqlite, filter)) {
+        filter.brief = (bits & 64) != 0;
+        for (const sql::Query& query :
+             sql::ListQueries(sql::kSqlite, filter, sql::ListColumns(filter))) {
             const std::string plan = Plan(connection, query);
             // The row of a one-off task is found by its id: sorting one row is no sorting.
             const bool by_id = query.sql.find(" id = ?") != std::string::npos;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/list_page.h"
 #include "store/sql/execution_query.h"
 #include "store/sql/execution_row.h"
 #include "store/sql/record_row.h"
@@ -11,6 +12,9 @@ namespace {
 
 // Instructions of SQLite's virtual machine between two looks at the clock: less than a millisecond.
 constexpr int kInstructionsPerLook = 10'000;
+
+// Of payloads and results in one page of Load.
+constexpr std::size_t kLoadBytes = 8u << 20;
 
 std::string SelectExecutions(std::string_view rest) {
     return "SELECT " + std::string(sql::kExecutionColumns) + " FROM " + std::string(rest);
@@ -50,8 +54,9 @@ Reader::Reader(Connection connection, std::size_t load_page_rows)
       list_tasks_(connection_.Prepare("SELECT id, record FROM tasks WHERE id > ? AND " +
                                       sql::kSqlite.contains("name") + " ORDER BY id LIMIT ?")),
       list_workers_(connection_.Prepare("SELECT id, record FROM workers ORDER BY id, partition")),
-      list_settings_(
-          connection_.Prepare("SELECT key, value FROM settings ORDER BY key, partition")),
+      list_settings_(connection_.Prepare(
+          "SELECT key, value FROM settings WHERE partition IN (SELECT partition FROM terms) "
+          "AND key >= ? AND key < ? ORDER BY key, partition")),
       read_log_(connection_.Prepare("SELECT chunk, attempt, at_ms, lines FROM logs "
                                     "WHERE execution = ? AND chunk > ? ORDER BY chunk LIMIT ?")),
       read_events_(connection_.Prepare(
@@ -101,13 +106,15 @@ void Reader::LoadTasks(Partition partition, const std::string& after, LoadPage& 
     load_tasks_.Int(static_cast<std::int64_t>(load_page_rows_) + 1);
     const Rows rows(load_tasks_);
     std::string last;
+    std::size_t bytes = 0;
     for (std::size_t count = 0; load_tasks_.Step(); ++count) {
         const Row row = load_tasks_.row();
-        if (count == load_page_rows_) {
+        if (count == load_page_rows_ || bytes >= kLoadBytes) {
             page.next = "t" + last;
             break;
         }
         last = row.Bytes(0);
+        bytes += row.Bytes(1).size();
         auto task = sql::ReadTaskOrTell(last, row.Bytes(1));
         if (task) page.tasks.push_back(std::move(*task));
     }
@@ -119,13 +126,14 @@ void Reader::LoadExecutions(Partition partition, Serial after, LoadPage& page) {
     load_executions_.Int(static_cast<std::int64_t>(load_page_rows_) + 1);
     const Rows rows(load_executions_);
     sql::ExecutionReader reader;
-    page.executions.reserve(load_page_rows_);
+    std::size_t bytes = 0;
     while (load_executions_.Step()) {
-        if (page.executions.size() == load_page_rows_) {
+        if (page.executions.size() == load_page_rows_ || bytes >= kLoadBytes) {
             page.next = "e" + std::to_string(page.executions.back().serial);
             return;
         }
         page.executions.push_back(reader.Read(load_executions_.row()));
+        bytes += ListBytes(page.executions.back());
     }
 }
 
@@ -150,9 +158,9 @@ Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
 
 Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& filter) {
     const Snapshot snapshot(connection_);
-    sql::ExecutionReader reader;
-    std::vector<Execution> found;
-    for (const sql::Query& query : sql::ListQueries(sql::kSqlite, filter)) {
+    std::vector<Statement> queries;  // Each at its newest row that is not on the page yet.
+    for (const sql::Query& query :
+         sql::ListQueries(sql::kSqlite, filter, sql::ListColumns(filter))) {
         Statement statement = connection_.Prepare(query.sql);
         for (const sql::Parameter& parameter : query.parameters) {
             if (const auto* number = std::get_if<std::int64_t>(&parameter)) {
@@ -161,19 +169,23 @@ Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& fil
                 statement.Text(std::get<Text>(parameter));
             }
         }
-        while (statement.Step()) found.push_back(reader.Read(statement.row()));
+        if (statement.Step()) queries.push_back(std::move(statement));
     }
-    std::ranges::sort(found, std::greater<>(), &Execution::serial);
-    if (found.size() > filter.limit) found.resize(filter.limit);
-    return found;
+    sql::ExecutionReader reader(filter.brief);
+    ListPage page(filter);
+    while (!page.full() && !queries.empty()) {
+        const auto newest = std::ranges::max_element(
+            queries, {}, [](const Statement& query) { return query.row().Int(0); });
+        page.Add(reader.Read(newest->row()));
+        if (!newest->Step()) queries.erase(newest);
+    }
+    return page.TakeRows();
 }
 
 Result<TaskRow> Reader::FindTask(const TaskId& id) {
     find_task_.Text(id.view());
     const Rows rows(find_task_);
-    if (!find_task_.Step()) {
-        return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
-    }
+    if (!find_task_.Step()) return NoSuchTask(id);
     return sql::ReadTask(id.view(), find_task_.row().Bytes(1));
 }
 
@@ -203,13 +215,17 @@ Result<std::vector<Worker>> Reader::ListWorkers() {
 }
 
 Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
-    // There are few settings: no index is worth its SQL.
+    list_settings_.Text(key_prefix);
+    if (auto end = sql::EndOfPrefix(key_prefix)) {
+        list_settings_.Text(list_settings_.Keep(std::move(*end)));
+    } else {
+        list_settings_.Blob({});  // SQLite sorts every blob behind every text.
+    }
     const Rows rows(list_settings_);
     std::vector<SettingPut> found;
     while (list_settings_.Step()) {
         const Row row = list_settings_.row();
         const std::string_view key = row.Bytes(0);
-        if (!key.starts_with(key_prefix.view())) continue;
         if (!found.empty() && found.back().key.view() == key) continue;
         found.push_back({Text(key), Text(row.Bytes(1))});
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/etcd/payload.h"
+#include "store/list_page.h"
 #include "store/matches.h"
 
 namespace takt::internal::etcd {
@@ -242,7 +243,7 @@ Async<Result<std::vector<Execution>>> ExecutionReader::List(ExecutionFilter filt
         if (!completed) co_return std::unexpected(completed.error());
         for (Candidate& candidate : candidates) list.push_back(std::move(*candidate.row));
     }
-    co_return list;
+    co_return MakeListPage(filter, std::move(list));
 }
 
 }  // namespace takt::internal::etcd

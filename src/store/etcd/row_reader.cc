@@ -84,7 +84,7 @@ Async<Result<TaskRow>> RowReader::FindTask(TaskId id) {
         co_return Fail(ErrorCode::kInvalid,
                        "the payload of task " + id.text().str() + " is missing in the store");
     }
-    co_return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
+    co_return NoSuchTask(id);
 }
 
 Async<Result<std::vector<TaskRow>>> RowReader::TasksOf(Partition p, TaskFilter filter) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "store/list_page.h"
 #include "store/mysql/values.h"
 #include "store/sql/execution_query.h"
 #include "store/sql/execution_row.h"
@@ -25,6 +26,11 @@ constexpr std::size_t kIdsMax = 500;
 constexpr std::size_t kPageBytes = 4 << 20;
 constexpr std::size_t kFirstRows = 100;
 constexpr std::size_t kRowsMin = 4;
+
+// How large the rows of a list are: serial and bytes.
+constexpr std::string_view kSizeColumns =
+    "serial, COALESCE(LENGTH(payload), 0) + COALESCE(LENGTH(task_payload), 0) + "
+    "COALESCE(LENGTH(outcome), 0)";
 
 }  // namespace
 
@@ -212,25 +218,76 @@ Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& fil
         (filter.worker && !IsValidId(filter.worker->view()))) {
         return found;
     }
-    std::vector<std::string> queries;
-    for (const sql::Query& query : sql::ListQueries(dialect_, filter)) {
-        queries.push_back(Render(query));
-    }
-    sql::ExecutionReader reader;
-    for (Rows& rows : Query(queries)) {
+    if (!filter.brief) return ListWhole(filter);
+    sql::ExecutionReader reader(true);
+    for (Rows& rows : Query(ListQueries(filter, sql::ListColumns(filter)))) {
         while (rows.Next()) found.push_back(reader.Read(rows));
     }
     std::ranges::sort(found, std::greater<>(), &Execution::serial);
-    if (found.size() > filter.limit) found.resize(filter.limit);
-    return found;
+    return MakeListPage(filter, std::move(found));
+}
+
+std::vector<std::string> Reader::ListQueries(const ExecutionFilter& filter,
+                                             std::string_view columns) const {
+    std::vector<std::string> queries;
+    for (const sql::Query& query : sql::ListQueries(dialect_, filter, columns)) {
+        queries.push_back(Render(query));
+    }
+    return queries;
+}
+
+// Answers are in memory as a whole. So a first look tells how large the rows are, and then they
+// come in groups that are not, until the page is full; all of one state.
+Result<std::vector<Execution>> Reader::ListWhole(const ExecutionFilter& filter) {
+    const std::string look = fmt::format("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{}",
+                                         fmt::join(ListQueries(filter, kSizeColumns), ";"));
+    return session_.Retry([&](Connection& connection) {
+        try {
+            std::vector<std::pair<Serial, std::size_t>> sizes;
+            for (Rows& rows : connection.Run(look)) {
+                while (rows.Next()) sizes.emplace_back(rows.Unsigned(0), rows.Unsigned(1));
+            }
+            std::ranges::sort(sizes, std::greater<>());
+            if (sizes.size() > filter.limit) sizes.resize(filter.limit);
+            ListPage page(filter);
+            for (auto next = sizes.begin(); next != sizes.end() && !page.full();) {
+                std::vector<Serial> group;
+                for (std::size_t bytes = 0; next != sizes.end() && bytes < kPageBytes; ++next) {
+                    group.push_back(next->first);
+                    bytes += next->second;
+                }
+                ReadGroup(connection, group, page);
+            }
+            connection.Run("COMMIT");
+            return page.TakeRows();
+        } catch (const MysqlError& error) {
+            // The next read must not see the state that this one saw.
+            if (!error.lost()) session_.Drop();
+            throw;
+        }
+    });
+}
+
+void Reader::ReadGroup(Connection& connection, const std::vector<Serial>& group, ListPage& page) {
+    const std::string serials = fmt::format("{}", fmt::join(group, ","));
+    sql::ExecutionReader reader;
+    std::vector<Execution> found;
+    for (const std::string_view table : {"live", "history"}) {
+        Rows rows =
+            connection.Query(fmt::format("SELECT {} FROM {}{} WHERE serial IN ({})",
+                                         sql::kExecutionColumns, options_.prefix, table, serials));
+        while (rows.Next()) found.push_back(reader.Read(rows));
+    }
+    std::ranges::sort(found, std::greater<>(), &Execution::serial);
+    for (Execution& row : found) {
+        if (!page.full()) page.Add(std::move(row));
+    }
 }
 
 Result<TaskRow> Reader::FindTask(const TaskId& id) {
     Rows row = QueryOne(fmt::format("SELECT record FROM {}tasks WHERE id = {}", options_.prefix,
                                     TextLiteral(id.view())));
-    if (!row.Next()) {
-        return Fail(ErrorCode::kNotFound, "there is no recurring task " + id.text().str());
-    }
+    if (!row.Next()) return NoSuchTask(id);
     return sql::ReadTask(id.view(), row.Bytes(0));
 }
 
@@ -259,13 +316,26 @@ Result<std::vector<Worker>> Reader::ListWorkers() {
 }
 
 Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
-    // There are few settings: no index is worth its SQL.
-    Rows rows = QueryOne(fmt::format(
-        "SELECT name, value FROM {}settings ORDER BY name, partition_id", options_.prefix));
+    // By partition, so that the primary key serves: most settings are statistics of past days.
+    std::string partitions;
+    Rows terms = QueryOne(fmt::format("SELECT partition_id FROM {}terms", options_.prefix));
+    while (terms.Next()) {
+        if (!partitions.empty()) partitions += ',';
+        partitions += terms.Bytes(0);
+    }
+    if (partitions.empty()) return std::vector<SettingPut>();
+    std::string query =
+        fmt::format("SELECT name, value FROM {}settings WHERE partition_id IN ({}) AND name >= ",
+                    options_.prefix, partitions);
+    AppendBinary(query, key_prefix);
+    if (const auto end = sql::EndOfPrefix(key_prefix)) {
+        query += " AND name < ";
+        AppendBinary(query, *end);
+    }
+    Rows rows = QueryOne(query + " ORDER BY name, partition_id");
     std::vector<SettingPut> found;
     while (rows.Next()) {
         const std::string_view key = rows.Bytes(0);
-        if (!key.starts_with(key_prefix.view())) continue;
         if (!found.empty() && found.back().key.view() == key) continue;
         found.push_back({Text(key), Text(rows.Bytes(1))});
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "store/list_page.h"
 #include "store/mysql/session.h"
 #include "store/sql/dialect.h"
 #include "store/sql/execution_query.h"
@@ -57,6 +58,10 @@ class Reader {
     std::vector<Rows> Query(std::span<const std::string> queries);
     Rows QueryOne(const std::string& query);
     static void AddBeginning(Rows& settings, Rows& workers, LoadPage& page);
+    std::vector<std::string> ListQueries(const ExecutionFilter& filter,
+                                         std::string_view columns) const;
+    Result<std::vector<Execution>> ListWhole(const ExecutionFilter& filter);
+    void ReadGroup(Connection& connection, const std::vector<Serial>& group, ListPage& page);
     Result<LoadPage> LoadTasks(Partition partition, std::string_view after);
     Result<LoadPage> LoadExecutions(Partition partition, Serial after);
     std::string LastSerial(Partition partition) const;

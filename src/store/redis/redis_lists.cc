@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "model/record.h"
+#include "store/list_page.h"
 #include "store/matches.h"
 #include "store/redis/redis_gather.h"
 #include "store/redis/rows.h"
@@ -129,12 +130,11 @@ void RedisStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<
             ListMore(listing);
         });
     };
-    std::function<Rows(std::vector<Rows>)> merge = [limit = filter.limit](std::vector<Rows> parts) {
+    std::function<Rows(std::vector<Rows>)> merge = [filter](std::vector<Rows> parts) {
         Rows all;
         for (Rows& part : parts) std::ranges::move(part, std::back_inserter(all));
         std::ranges::sort(all, std::greater<>(), &Execution::serial);
-        if (all.size() > limit) all.resize(limit);
-        return all;
+        return MakeListPage(filter, std::move(all));
     };
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }

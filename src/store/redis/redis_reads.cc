@@ -96,8 +96,7 @@ void RedisStore::FindTask(const TaskId& id, Done<TaskRow> done) {
                        [id, done = std::move(done)](Result<Part> record) mutable {
                            if (!record) return done(std::unexpected(record.error()));
                            if (record->empty()) {
-                               return done(Fail(ErrorCode::kNotFound,
-                                                "there is no recurring task " + id.text().str()));
+                               return done(NoSuchTask(id));
                            }
                            done(DecodeTaskRow(*record));
                        });

@@ -10,8 +10,8 @@ namespace {
 // Puts one SELECT together; conditions and their parameters stay side by side.
 class Select {
   public:
-    Select(const std::string& table, const std::string& hint) {
-        query_.sql = "SELECT " + std::string(kExecutionColumns) + " FROM " + table + hint;
+    Select(std::string_view columns, const std::string& table, const std::string& hint) {
+        query_.sql = "SELECT " + std::string(columns) + " FROM " + table + hint;
     }
 
     Select& Where(std::string_view condition) {
@@ -71,7 +71,12 @@ void WhereStatus(Select& select, const std::vector<Status>& statuses) {
 
 }  // namespace
 
-std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& filter) {
+std::string_view ListColumns(const ExecutionFilter& filter) {
+    return filter.brief ? std::string_view(BriefExecutionColumns()) : kExecutionColumns;
+}
+
+std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& filter,
+                               std::string_view columns) {
     std::vector<Query> queries;
     for (const bool history : {false, true}) {
         const std::vector<Status> statuses = Those(filter.statuses, history);
@@ -79,7 +84,7 @@ std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& fi
         const std::string table = history ? "history" : "live";
         const auto add = [&](const std::string& hint, auto&& conditions,
                              const std::vector<Status>& of) {
-            Select select(std::string(dialect.table_prefix) + table, hint);
+            Select select(columns, std::string(dialect.table_prefix) + table, hint);
             conditions(select);
             WhereStatus(select, of);
             queries.push_back(select.WhereRest(filter).Newest(filter.limit));

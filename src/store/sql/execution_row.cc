@@ -69,9 +69,9 @@ Result<void> ReadToken(std::string_view bytes, Execution& row) {
     return {};
 }
 
-Result<void> ReadOutcome(std::string_view bytes, Execution& row) {
+Result<void> ReadOutcome(std::string_view bytes, bool head, Execution& row) {
     if (bytes.empty()) return {};
-    Result<OutcomePtr> outcome = DecodeOutcome(bytes);
+    Result<OutcomePtr> outcome = head ? DecodeOutcomeHead(bytes) : DecodeOutcome(bytes);
     if (!outcome) return std::unexpected(outcome.error());
     row.outcome = std::move(*outcome);
     return {};

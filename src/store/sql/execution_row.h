@@ -10,6 +10,7 @@
 
 #include "model/execution.h"
 #include "model/record.h"
+#include "store/store.h"
 
 namespace takt::internal::sql {
 
@@ -20,6 +21,23 @@ inline constexpr std::string_view kExecutionColumns =
     "task_created_at_ms, task_updated_at_ms, origin, created_at_ms, scheduled_at_ms, "
     "status, attempt, failures, losses, epoch, token, worker, ready_at_ms, started_at_ms, "
     "finished_at_ms, outcome, options, task_payload, payload";
+// The same columns for a brief list, where what may be large is not even read.
+inline const std::string& BriefExecutionColumns() {
+    static const std::string kColumns = [] {
+        std::string columns(kExecutionColumns);
+        const auto replace = [&](std::string_view last, const std::string& by) {
+            const std::size_t at = columns.rfind(last);
+            columns.replace(at, last.size(), by);
+        };
+        replace(", payload", ", NULL");
+        replace(", task_payload", ", NULL");
+        replace(", outcome", ", CASE WHEN status = '" + std::string(Name(Status::kSuccess)) +
+                                 "' THEN NULL ELSE SUBSTR(outcome, 1, " +
+                                 std::to_string(kOutcomeHeadBytes + kBriefMessageBytes) + ") END");
+        return columns;
+    }();
+    return kColumns;
+}
 inline constexpr std::string_view kExecutionParameters =
     "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?";
 
@@ -92,6 +110,9 @@ void BindExecution(Binder& to, const Execution& row) {
 // not made again: a million waiting executions are mostly of few types and queues.
 class ExecutionReader {
   public:
+    // `brief`: of BriefExecutionColumns.
+    explicit ExecutionReader(bool brief = false) : brief_(brief) {}
+
     // Never fails: a row that cannot be decoded is a failed one with Reason::kUndecodable.
     template <typename Reader>
     Execution Read(const Reader& from);
@@ -116,6 +137,7 @@ class ExecutionReader {
 
     Result<void> MakeTask(const TaskColumns& columns, bool recurring, Execution& row);
 
+    const bool brief_;
     Shared name_, type_, queue_, worker_;
     TaskPtr last_task_;  // Of the last row of a recurring task.
     std::string last_options_;
@@ -125,7 +147,7 @@ class ExecutionReader {
 Result<void> ReadStatus(std::string_view name, Execution& row);
 Result<void> ReadOrigin(std::string_view name, Execution& row);
 Result<void> ReadToken(std::string_view bytes, Execution& row);
-Result<void> ReadOutcome(std::string_view bytes, Execution& row);
+Result<void> ReadOutcome(std::string_view bytes, bool head, Execution& row);
 // Whether its columns make sense together.
 Result<void> CheckState(const Execution& row);
 void MakeUndecodable(Execution& row, const Error& error);
@@ -164,7 +186,7 @@ Execution ExecutionReader::Read(const Reader& from) {
     Result<void> read = ReadStatus(from.Bytes(15), row);
     if (read) read = ReadOrigin(from.Bytes(12), row);
     if (read) read = ReadToken(from.Bytes(20), row);
-    if (read) read = ReadOutcome(from.Bytes(25), row);
+    if (read) read = ReadOutcome(from.Bytes(25), brief_, row);
     if (read) read = MakeTask(columns, recurring, row);
     if (read) read = CheckState(row);
     if (!read) MakeUndecodable(row, read.error());

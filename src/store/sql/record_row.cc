@@ -54,6 +54,14 @@ Event ReadEvent(Serial serial, std::string_view record) {
             .detail = Text(Undecodable("event", std::to_string(serial), event.error()).detail)};
 }
 
+std::optional<std::string> EndOfPrefix(std::string_view prefix) {
+    std::string end(prefix);
+    while (!end.empty() && static_cast<unsigned char>(end.back()) == 0xff) end.pop_back();
+    if (end.empty()) return std::nullopt;
+    end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+    return end;
+}
+
 Result<LoadCursor> ParseLoadCursor(std::string_view text) {
     LoadCursor cursor;
     if (text.empty()) return cursor;

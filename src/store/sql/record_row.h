@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -24,6 +25,9 @@ Worker ReadWorker(std::string_view id, std::string_view record);
 
 // Never fails: an event that cannot be read is an alert that says so.
 Event ReadEvent(Serial serial, std::string_view record);
+
+// The first text behind all that begin with `prefix`, byte by byte; nothing if there is none.
+std::optional<std::string> EndOfPrefix(std::string_view prefix);
 
 // Cursors of Load: "t" and the last task's id, or "e" and the last execution's serial.
 struct LoadCursor {
