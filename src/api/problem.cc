@@ -87,4 +87,20 @@ HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id
     return response;
 }
 
+HttpResponse RefusalResponse(int status, std::string_view reason) {
+    std::string detail(reason);
+    if (status == 413 || status == 431) {
+        return ProblemResponse({status, "too_large", std::move(detail)}, {});
+    }
+    // A body that there was no room for was not looked at; of what a handler was given and did not
+    // answer nobody knows what became.
+    if (status == 503 && reason.starts_with("too many")) {
+        return ProblemResponse({503, "unavailable", std::move(detail), "", kRetryAfterSeconds}, {});
+    }
+    if (status == 500 || status == 503) {
+        return ProblemResponse({status, "unknown", std::move(detail)}, {});
+    }
+    return ProblemResponse({status, "invalid", std::move(detail)}, {});
+}
+
 }  // namespace takt::internal

@@ -36,5 +36,7 @@ std::span<const ProblemTitle> ProblemTitles();
 
 void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id);
 HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id);
+// The same for what the HTTP server refuses itself: malformed, too large, too slow, too many.
+HttpResponse RefusalResponse(int status, std::string_view reason);
 
 }  // namespace takt::internal

@@ -90,7 +90,9 @@ void Connection::Abort() {
 }
 
 void Connection::Refuse(int status, std::string_view reason) {
-    response_ = HttpResponse::Text(status, std::string(reason) + "\n");
+    const HttpRefusal& refusal = core_->options().refusal;
+    response_ =
+        refusal ? refusal(status, reason) : HttpResponse::Text(status, std::string(reason) + "\n");
     close_ = linger_ = true;
 }
 

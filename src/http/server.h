@@ -41,6 +41,8 @@ struct HttpAccess {
     std::chrono::microseconds took;  // From the complete head to the written answer.
 };
 
+using HttpRefusal = std::function<HttpResponse(int status, std::string_view reason)>;
+
 struct HttpServerOptions {
     std::string host = "127.0.0.1";  // An IP address, or a name that has one.
     std::uint16_t port = 0;          // 0: any free port, see HttpServer::port().
@@ -68,6 +70,10 @@ struct HttpServerOptions {
 
     std::optional<TlsServerFiles> tls = {};
     std::chrono::milliseconds tls_reload_interval = std::chrono::seconds(10);
+
+    // The answer to a request that never reaches the handler, or that it does not answer in time;
+    // plain text unless given.
+    HttpRefusal refusal = {};
 
     HttpLog log = {};
     std::function<void(const HttpAccess&)> access_log = {};
