@@ -73,6 +73,7 @@ void AddAlerts(CLI::App& app, Context& context);
 void AddStats(CLI::App& app, Context& context);
 void AddTop(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
+void AddOpenApi(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);
 void AddBenchWorker(CLI::App& app, Context& context);
 // Last: it knows the commands that were added before.

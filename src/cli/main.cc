@@ -20,12 +20,12 @@ int main(int argc, char** argv) {
     app.footer("takt COMMAND --help tells more about a command.");
     cli::Context context;
     for (const auto add :
-         {cli::AddServe,    cli::AddWorker,      cli::AddSubmit,    cli::AddGet,
-          cli::AddList,     cli::AddCancel,      cli::AddRetry,     cli::AddTrigger,
-          cli::AddTasks,    cli::AddWorkers,     cli::AddExecutors, cli::AddQueues,
-          cli::AddStrategy, cli::AddStatus,      cli::AddExplain,   cli::AddLogs,
-          cli::AddAlerts,   cli::AddStats,       cli::AddTop,       cli::AddToken,
-          cli::AddBench,    cli::AddBenchWorker, cli::AddCompletion}) {
+         {cli::AddServe,    cli::AddWorker,  cli::AddSubmit,      cli::AddGet,
+          cli::AddList,     cli::AddCancel,  cli::AddRetry,       cli::AddTrigger,
+          cli::AddTasks,    cli::AddWorkers, cli::AddExecutors,   cli::AddQueues,
+          cli::AddStrategy, cli::AddStatus,  cli::AddExplain,     cli::AddLogs,
+          cli::AddAlerts,   cli::AddStats,   cli::AddTop,         cli::AddToken,
+          cli::AddOpenApi,  cli::AddBench,   cli::AddBenchWorker, cli::AddCompletion}) {
         add(app, context);
     }
     try {

@@ -1,8 +1,6 @@
 // takt submit: creates a task, and waits for its end if asked.
-#include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "base/json.h"
 #include "cli/client.h"
 #include "cli/execution_view.h"
 #include "cli/task_flags.h"
@@ -13,22 +11,23 @@ namespace {
 struct SubmitOptions {
     ClientOptions client;
     std::string type;
-    std::string id, delay, at;
     TaskFlags flags;
     bool wait = false;
     std::string wait_timeout;
     bool quiet = false;
 };
 
-Result<boost::json::object> TaskOf(const SubmitOptions& options) {
-    auto task = options.flags.ToJson();
+// A task that is not called anything is called what it runs.
+Result<GivenFields> TaskOf(const SubmitOptions& options) {
+    auto task = options.flags.Given();
     if (!task) return task;
-    task->emplace("type", options.type);
-    task->emplace("name", options.type);  // Unless it has one.
-    if (!options.id.empty()) task->emplace("id", options.id);
-    if (!options.delay.empty()) task->emplace("delay", options.delay);
-    if (!options.at.empty()) task->emplace("run_at", options.at);
+    task->SetText("type", options.type);
+    if (!task->Has("name")) task->SetText("name", options.type);
     return task;
+}
+
+bool IsRecurring(const GivenFields& task) {
+    return task.Has("cron_expression") || task.Has("interval") || task.Has("interval_after_end");
 }
 
 Result<int> WaitAndTell(Client& client, const SubmitOptions& options, const std::string& id) {
@@ -52,16 +51,14 @@ Result<int> WaitAndTell(Client& client, const SubmitOptions& options, const std:
 }
 
 Result<int> Submit(Client& client, const SubmitOptions& options) {
-    const bool recurring = !options.flags.cron.empty() || !options.flags.every.empty();
+    const auto task = TaskOf(options);
+    if (!task) return std::unexpected(task.error());
+    const bool recurring = IsRecurring(*task);
     if (options.wait && recurring) {
         return Fail(ErrorCode::kInvalid,
                     "--wait is for tasks that run once; a recurring task has no end");
     }
-    const auto task = TaskOf(options);
-    if (!task) return std::unexpected(task.error());
-    std::string body;
-    AppendJson(body, *task);
-    const auto made = client.Post("/api/v1/tasks", std::move(body));
+    const auto made = client.Post("/api/v1/tasks", task->Body());
     if (!made) return std::unexpected(made.error());
     const std::string id = Member(made->value, "id");
     if (options.wait) return WaitAndTell(client, options, id);
@@ -86,9 +83,6 @@ void AddSubmit(CLI::App& app, Context& context) {
     options->client.Add(*submit);
     submit->add_option("type", options->type, "Which handler runs it")->required();
     options->flags.Add(*submit, TaskFlags::Purpose::kNew);
-    submit->add_option("--id", options->id, "Your id; the same submit again changes nothing");
-    submit->add_option("--delay", options->delay, "Run it this long from now: 90s, 1h30m");
-    submit->add_option("--at", options->at, "Run it at this time: 2027-01-01T08:00:00Z");
     submit->add_flag("--wait", options->wait,
                      "Wait for its end; the exit code tells whether it succeeded");
     submit->add_option("--wait-timeout", options->wait_timeout, "Give up waiting after [never]");

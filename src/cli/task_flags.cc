@@ -1,15 +1,19 @@
 #include "cli/task_flags.h"
 
+#include <algorithm>
+#include <boost/json/value.hpp>
 #include <fstream>
 #include <iostream>
-#include <utility>
 
 #include "base/json.h"
 
 namespace takt::internal::cli {
 namespace {
 
-// What the server takes at most; reading more from a pipe would only be refused later.
+using Input = TaskField::Input;
+using Kind = TaskField::Kind;
+
+// The server takes no more; reading more from a pipe would only be refused later.
 constexpr std::size_t kPayloadBytesMax = 1 << 20;
 
 Result<std::string> ReadAll(std::istream& in, const std::string& name) {
@@ -30,9 +34,26 @@ Result<std::string> PayloadText(const std::string& given) {
     if (given == "-") return ReadAll(std::cin, "standard input");
     if (!given.starts_with('@')) return given;
     std::ifstream file(given.substr(1), std::ios::binary);
-    if (!file)
+    if (!file) {
         return Fail(ErrorCode::kInvalid, "cannot read the payload's file " + given.substr(1));
+    }
     return ReadAll(file, given.substr(1));
+}
+
+std::string Quoted(std::string_view text) {
+    std::string json;
+    AppendJsonString(json, text);
+    return json;
+}
+
+// JSON where it is some, else a text: its meaning is the server's to judge.
+std::string JsonOrText(const std::string& given) {
+    return CheckJson(given) ? given : Quoted(given);
+}
+
+std::string NumberOrText(const std::string& given) {
+    const auto value = ParseJson(given);
+    return value && value->is_number() ? given : Quoted(given);
 }
 
 Result<std::pair<std::string, std::string>> Pair(const std::string& text, std::string_view flag) {
@@ -44,85 +65,183 @@ Result<std::pair<std::string, std::string>> Pair(const std::string& text, std::s
     return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+Result<std::string> PairsJson(const std::vector<std::string>& values, std::string_view flag) {
+    GivenFields pairs;
+    for (const std::string& value : values) {
+        const auto pair = Pair(value, flag);
+        if (!pair) return std::unexpected(pair.error());
+        pairs.SetText(pair->first, pair->second);
+    }
+    return pairs.Body();
+}
+
+std::string ListJson(const std::vector<std::string>& values) {
+    std::string json = "[";
+    for (const std::string& value : values) {
+        if (json.size() > 1) json += ',';
+        json += Quoted(value);
+    }
+    return json + "]";
+}
+
+// expires_after: --expires-after
+std::string FlagName(std::string_view field) {
+    std::string name = field.size() == 1 ? "-" : "--";
+    name += field;
+    std::ranges::replace(name, '_', '-');
+    return name;
+}
+
+// All names of a field's flag, the usual one last: "--max-retry,--retries".
+std::string FlagNames(const TaskField& field) {
+    std::string names = FlagName(field.name);
+    for (const std::string_view also : field.also) names += "," + FlagName(also);
+    std::string_view more = field.flags;
+    while (!more.empty()) {
+        const std::size_t end = std::min(more.find(','), more.size());
+        names += "," + FlagName(more.substr(0, end));
+        more.remove_prefix(std::min(end + 1, more.size()));
+    }
+    return names;
+}
+
+std::string_view ValueName(Input input) {
+    switch (input) {
+        case Input::kPairs:
+            return "NAME=VALUE";
+        case Input::kJson:
+        case Input::kPayload:
+            return "JSON";
+        default:
+            return "VALUE";
+    }
+}
+
+std::string_view GroupOf(Kind kind) {
+    if (kind == Kind::kOnce) return "Tasks that run once";
+    return kind == Kind::kRecurring ? "Tasks that run again and again" : "Task";
+}
+
+std::string HelpOf(const TaskField& field) {
+    if (field.input == Input::kPayload) {
+        return "Its input in JSON; @FILE reads a file, - standard input";
+    }
+    std::string help(field.about);
+    if (help.ends_with('.')) help.pop_back();
+    const bool repeated = field.input == Input::kPairs || field.input == Input::kList;
+    return help + (repeated ? "; repeatable" : " (" + field.type + ")");
+}
+
 }  // namespace
 
-Result<boost::json::value> ReadPayload(const std::string& given, bool as_text) {
+Result<std::string> ReadPayload(const std::string& given, bool as_text) {
     auto payload = PayloadText(given);
-    if (!payload) return std::unexpected(payload.error());
-    if (as_text) return boost::json::value(*payload);
-    auto value = ParseJson(*payload, {.bytes_max = kPayloadBytesMax});
-    if (!value) {
-        return Fail(ErrorCode::kInvalid, "the payload is not JSON (" + value.error().detail +
+    if (!payload || as_text) return payload ? Quoted(*payload) : payload;
+    if (auto checked = CheckJson(*payload, {.bytes_max = kPayloadBytesMax}); !checked) {
+        return Fail(ErrorCode::kInvalid, "the payload is not JSON (" + checked.error().detail +
                                              "); say --text to send it as a string");
     }
-    return value;
+    return payload;
+}
+
+void GivenFields::Set(std::string_view name, std::string json) {
+    for (auto& [known, value] : fields_) {
+        if (known == name) {
+            value = std::move(json);
+            return;
+        }
+    }
+    fields_.emplace_back(name, std::move(json));
+}
+
+void GivenFields::SetText(std::string_view name, std::string_view text) {
+    Set(name, Quoted(text));
+}
+
+bool GivenFields::Has(std::string_view name) const {
+    return std::ranges::any_of(fields_, [&](const auto& field) { return field.first == name; });
+}
+
+std::string GivenFields::Body() const {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject();
+    for (const auto& [name, value] : fields_) json.UserKey(name).Raw(value);
+    json.EndObject();
+    return body;
+}
+
+void TaskFlags::AddFlag(CLI::App& command, Purpose purpose, const TaskField& field) {
+    flags_.push_back(std::make_unique<Flag>(Flag{&field, FlagName(field.name), {}}));
+    std::string names = FlagNames(field);
+    if (field.input == Input::kPayload && purpose == Purpose::kNew) names = "payload," + names;
+    const bool repeated = field.input == Input::kPairs || field.input == Input::kList;
+    CLI::Option* option = command.add_option(names, flags_.back()->values, HelpOf(field))
+                              ->type_name(std::string(ValueName(field.input)))
+                              ->group(std::string(GroupOf(field.kind)));
+    // A value for each time that the flag is given, and none that follows it by chance.
+    option->expected(1)->allow_extra_args(false);
+    option->multi_option_policy(repeated ? CLI::MultiOptionPolicy::TakeAll
+                                         : CLI::MultiOptionPolicy::Throw);
 }
 
 void TaskFlags::Add(CLI::App& command, Purpose purpose) {
-    const bool is_new = purpose == Purpose::kNew;
-    const auto help = [is_new](std::string text, const char* otherwise) {
-        return is_new ? text + " [" + otherwise + "]" : text;
-    };
-    command.add_option(is_new ? "payload,--payload" : "--payload", payload,
-                       "Its input in JSON; @FILE reads a file, - standard input");
-    command.add_flag("--text", text, "The payload is text, not JSON");
-    command.add_option("--name", name, help("What people call it", "the type"));
-    command.add_option("--queue", queue, help("Queue", "default"));
-    command.add_option("-p,--priority", priority, help("0 to 9 or low, normal, high, urgent", "5"));
-    command.add_option("--cron", cron, "Run it again and again: '0 2 * * *'");
-    command.add_option("--every", every, "Run it again and again: 10m");
-    command.add_option("--timezone", timezone, help("Of --cron: Asia/Shanghai", "UTC"));
-    command.add_option("--retries", retries, "How often to try again after a failure");
-    command.add_option("--timeout", timeout, "How long one attempt may take");
-    command.add_option("--executor", executor, "Group of workers or executor to run it");
-    command.add_option("--label", labels, "NAME=VALUE that a worker must have; repeatable")
-        ->type_name("NAME=VALUE");
-    AddFields(command, is_new ? "--field" : "--field,--set",
-              is_new ? "Any other field of POST /api/v1/tasks, value in JSON; repeatable"
-                     : "Any other field of PATCH /api/v1/tasks/{id}, value in JSON, null for its "
-                       "default; repeatable");
+    for (const TaskField& field : TaskFields()) {
+        // What stands alone on the command line is no flag.
+        const bool alone = purpose == Purpose::kNew ? field.name == "type" : field.name == "id";
+        const bool unfit = purpose == Purpose::kPreview  ? field.kind != Kind::kRecurring
+                           : purpose == Purpose::kChange ? field.kind == Kind::kOnce
+                                                         : false;
+        if (field.kind == Kind::kReadOnly || alone || unfit) continue;
+        AddFlag(command, purpose, field);
+    }
+    if (purpose != Purpose::kPreview) {
+        command.add_flag("--text", text_, "The payload is text, not JSON")->group("Task");
+    }
+    command
+        .add_option(purpose == Purpose::kChange ? "--field,--set" : "--field", others_,
+                    purpose == Purpose::kChange
+                        ? "A field by its name in the API, value in JSON, null for its default; "
+                          "repeatable"
+                        : "A field by its name in the API, value in JSON; repeatable")
+        ->type_name("NAME=JSON")
+        ->group("Task");
 }
 
-void TaskFlags::AddFields(CLI::App& command, const std::string& names, const std::string& help) {
-    command.add_option(names, fields, help)->type_name("NAME=JSON");
+Result<std::string> TaskFlags::ValueOf(const Flag& flag) const {
+    const std::string& first = flag.values.front();
+    switch (flag.field->input) {
+        case Input::kPayload:
+            return ReadPayload(first, text_);
+        case Input::kPairs:
+            return PairsJson(flag.values, flag.name);
+        case Input::kList:
+            return ListJson(flag.values);
+        case Input::kValue:
+            return NumberOrText(first);
+        case Input::kTruth:
+        case Input::kJson:
+            return JsonOrText(first);
+        default:
+            return Quoted(first);
+    }
 }
 
-Result<boost::json::object> TaskFlags::ToJson() const {
-    boost::json::object task;
-    const std::pair<const char*, const std::string*> texts[] = {
-        {"name", &name},       {"queue", &queue},       {"cron", &cron},        {"every", &every},
-        {"timeout", &timeout}, {"timezone", &timezone}, {"executor", &executor}};
-    for (const auto& [field, value] : texts) {
-        if (!value->empty()) task[field] = *value;
-    }
-    // Numbers or words: what they may be is the server's to say.
-    const std::pair<const char*, const std::string*> values[] = {{"priority", &priority},
-                                                                 {"max_retry", &retries}};
-    for (const auto& [field, value] : values) {
-        if (value->empty()) continue;
-        auto parsed = ParseJson(*value);
-        const bool number = parsed && parsed->is_number();
-        task[field] = number ? std::move(*parsed) : boost::json::value(*value);
-    }
-    if (!payload.empty()) {
-        auto value = ReadPayload(payload, text);
+Result<GivenFields> TaskFlags::Given() const {
+    GivenFields given;
+    for (const auto& flag : flags_) {
+        if (flag->values.empty()) continue;
+        auto value = ValueOf(*flag);
         if (!value) return std::unexpected(value.error());
-        task["payload"] = std::move(*value);
+        given.Set(flag->field->name, std::move(*value));
     }
-    boost::json::object wanted;
-    for (const std::string& label : labels) {
-        const auto pair = Pair(label, "--label");
+    for (const std::string& other : others_) {
+        const auto pair = Pair(other, "--field");
         if (!pair) return std::unexpected(pair.error());
-        wanted[pair->first] = pair->second;
+        const auto known = FindTaskField(pair->first);
+        given.Set(known ? TaskFields()[*known].name : pair->first, JsonOrText(pair->second));
     }
-    if (!wanted.empty()) task["labels"] = std::move(wanted);
-    for (const std::string& field : fields) {
-        const auto pair = Pair(field, "--field");
-        if (!pair) return std::unexpected(pair.error());
-        auto value = ParseJson(pair->second);
-        task[pair->first] = value ? std::move(*value) : boost::json::value(pair->second);
-    }
-    return task;
+    return given;
 }
 
 }  // namespace takt::internal::cli

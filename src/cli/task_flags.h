@@ -1,36 +1,60 @@
-// The flags that say what a task is, for takt submit and takt tasks update.
+// The flags that say what a task is, for takt submit, takt tasks update and takt tasks preview: one
+// for each field of the API, made from the table of a task's fields.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <boost/json/object.hpp>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "api/task_field.h"
 #include "base/error.h"
 
 namespace takt::internal::cli {
 
-// A payload as given on the command line: JSON, @FILE, or - for standard input. kInvalid says what
-// is wrong with it.
-Result<boost::json::value> ReadPayload(const std::string& given, bool as_text);
+// A payload as given on the command line: JSON, @FILE, or - for standard input. The JSON text,
+// letter by letter as it was given; kInvalid says what is wrong with it.
+Result<std::string> ReadPayload(const std::string& given, bool as_text);
 
-struct TaskFlags {
-    std::string name, queue, priority, cron, every, timezone, retries, timeout, executor;
-    std::string payload;  // As given, @FILE, or - for standard input.
-    bool text = false;    // The payload is text, not JSON.
-    std::vector<std::string> labels;
-    std::vector<std::string> fields;
+// Fields of a request, each under the name that answers use, with its value in JSON.
+class GivenFields {
+  public:
+    void Set(std::string_view name, std::string json);  // In place of what it had.
+    void SetText(std::string_view name, std::string_view text);
+    bool Has(std::string_view name) const;
+    bool empty() const { return fields_.empty(); }
+    std::string Body() const;  // A JSON object.
 
-    // For a new task the payload may also stand alone, and the help tells what is so by default;
-    // where one is changed, a flag that is not given changes nothing.
-    enum class Purpose : std::uint8_t { kNew, kChange };
+  private:
+    std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+class TaskFlags {
+  public:
+    // Of a new task, where the payload may also stand alone; of a change to one, where a flag that
+    // is not given changes nothing; of a schedule that is only asked about.
+    enum class Purpose : std::uint8_t { kNew, kChange, kPreview };
     void Add(CLI::App& command, Purpose purpose);
 
-    // Only --field, with this help.
-    void AddFields(CLI::App& command, const std::string& names, const std::string& help);
+    // What was given. kInvalid says which flag is wrong.
+    Result<GivenFields> Given() const;
 
-    // What was given, as fields of POST and PATCH /api/v1/tasks. kInvalid says which flag is wrong.
-    Result<boost::json::object> ToJson() const;
+  private:
+    struct Flag {
+        const TaskField* field;
+        std::string name;  // As mistakes call it.
+        std::vector<std::string> values;
+    };
+
+    void AddFlag(CLI::App& command, Purpose purpose, const TaskField& field);
+    Result<std::string> ValueOf(const Flag& flag) const;
+
+    std::vector<std::unique_ptr<Flag>> flags_;  // CLI11 keeps their addresses.
+    bool text_ = false;                         // The payload is text, not JSON.
+    std::vector<std::string> others_;           // --field NAME=JSON
 };
 
 }  // namespace takt::internal::cli

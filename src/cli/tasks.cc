@@ -1,6 +1,6 @@
 // takt tasks and takt trigger: recurring tasks.
 #include <algorithm>
-#include <boost/json/object.hpp>
+#include <array>
 #include <cstdio>
 
 #include "base/json.h"
@@ -23,7 +23,6 @@ struct TasksOptions {
     bool text = false;
     bool force = false;
     bool wait = false;
-    std::string type;
     TaskFlags flags;
 };
 
@@ -85,28 +84,18 @@ Result<int> Delete(Client& client, const TasksOptions& options) {
 }
 
 // A task has one schedule: one of another kind takes its place.
-void ReplaceSchedule(boost::json::object& change, const boost::json::value& task) {
-    static constexpr std::pair<const char*, const char*> kKinds[] = {
-        {"cron_expression", "cron"},
-        {"interval", "every"},
-        {"interval_after_end", "every_after_end"}};
-    const auto given = [&](const auto& kind) {
-        for (const char* name : {kind.first, kind.second}) {
-            const auto* value = change.if_contains(name);
-            if (value && !value->is_null()) return true;
-        }
-        return false;
-    };
+void ReplaceSchedule(GivenFields& change, const boost::json::value& task) {
+    constexpr std::array kKinds = {"cron_expression", "interval", "interval_after_end"};
+    const auto given = [&](const char* kind) { return change.Has(kind); };
     if (std::ranges::none_of(kKinds, given)) return;
-    for (const auto& kind : kKinds) {
-        if (!given(kind) && FindMember(task, kind.first)) change[kind.first] = nullptr;
+    for (const char* kind : kKinds) {
+        if (!given(kind) && FindMember(task, kind)) change.Set(kind, "null");
     }
 }
 
 Result<int> Update(Client& client, const TasksOptions& options) {
-    auto change = options.flags.ToJson();
+    auto change = options.flags.Given();
     if (!change) return std::unexpected(change.error());
-    if (!options.type.empty()) (*change)["type"] = options.type;
     if (change->empty()) {
         return Fail(ErrorCode::kInvalid, "give what to change, such as --cron or --priority");
     }
@@ -118,12 +107,10 @@ Result<int> Update(Client& client, const TasksOptions& options) {
                     options.id + " runs once and cannot be changed; cancel it and submit another");
     }
     ReplaceSchedule(*change, task->value);
-    std::string body;
-    AppendJson(body, *change);
     // What is changed is what was looked at.
     const std::string version = "\"" + Member(task->value, "version") + "\"";
     return Show(options,
-                client.Call(HttpMethod::kPatch, path, std::move(body), {{"If-Match", version}}));
+                client.Call(HttpMethod::kPatch, path, change->Body(), {{"If-Match", version}}));
 }
 
 void PrintFires(const boost::json::value& fires, const std::string& schedule) {
@@ -131,7 +118,7 @@ void PrintFires(const boost::json::value& fires, const std::string& schedule) {
     std::printf("%s\n", description.empty() ? schedule.c_str() : description.c_str());
     for (const auto* fire : ListMember(fires, "fires")) {
         if (const auto* time = fire->if_string()) {
-            std::printf("  %s\n", ExactTime(std::string_view(*time)).c_str());
+            std::printf("  %s UTC\n", ExactTime(std::string_view(*time)).c_str());
         }
     }
 }
@@ -152,7 +139,7 @@ Result<int> PreviewTask(Client& client, const TasksOptions& options) {
 }
 
 Result<int> Preview(Client& client, const TasksOptions& options) {
-    auto schedule = options.flags.ToJson();
+    auto schedule = options.flags.Given();
     if (!schedule) return std::unexpected(schedule.error());
     if (!options.id.empty()) {
         if (schedule->empty()) return PreviewTask(client, options);
@@ -161,26 +148,24 @@ Result<int> Preview(Client& client, const TasksOptions& options) {
             "give a task or a schedule, not both: a task is shown with the schedule that it "
             "has");
     }
-    schedule->emplace("count", options.count);  // Unless a field says so.
-    std::string body;
-    AppendJson(body, *schedule);
-    const auto fires = client.Post("/api/v1/tasks/preview", std::move(body));
+    if (!schedule->Has("count")) schedule->Set("count", std::to_string(options.count));
+    const std::string body = schedule->Body();
+    const auto fires = client.Post("/api/v1/tasks/preview", body);
     if (!fires) return std::unexpected(fires.error());
-    if (!PrintedAsJson(options.client, *fires)) PrintFires(fires->value, ScheduleOf(*schedule));
+    if (!PrintedAsJson(options.client, *fires))
+        PrintFires(fires->value, ScheduleOf(*ParseJson(body)));
     return kOk;
 }
 
 Result<int> Trigger(Client& client, const TasksOptions& options) {
-    boost::json::object body;
+    GivenFields body;
     if (!options.payload.empty()) {
         auto payload = ReadPayload(options.payload, options.text);
         if (!payload) return std::unexpected(payload.error());
-        body["payload"] = std::move(*payload);
+        body.Set("payload", std::move(*payload));
     }
-    if (options.force) body["force"] = true;
-    std::string text;
-    AppendJson(text, body);
-    auto answer = client.Post(PathOf("tasks", options.id, "trigger"), std::move(text));
+    if (options.force) body.Set("force", "true");
+    auto answer = client.Post(PathOf("tasks", options.id, "trigger"), body.Body());
     if (!answer) return std::unexpected(answer.error());
     const std::string id = Member(answer->value, "id");
     if (options.wait) {
@@ -229,17 +214,11 @@ void AddTasks(CLI::App& app, Context& context) {
             return Show(given, client.Post(PathOf("tasks", given.id, "resume")));
         })};
     for (CLI::App* part : named) part->add_option("id", options.id, "Task")->required();
-    update->add_option("--type", options.type, "Which handler runs it");
     options.flags.Add(*update, TaskFlags::Purpose::kChange);
     CLI::App* preview =
         tasks.Add({"preview", "When a task fires, or would with a schedule"}, Preview);
     preview->add_option("id", options.id, "Task; without it, --cron or --every");
-    preview->add_option("--cron", options.flags.cron, "Cron expression");
-    preview->add_option("--every", options.flags.every, "Interval");
-    preview->add_option("--timezone", options.flags.timezone, "Of --cron [UTC]");
-    options.flags.AddFields(*preview, "--field",
-                            "Any other field of POST /api/v1/tasks/preview, value in JSON: dst, "
-                            "start_at, end_at, excluded_dates, interval_after_end; repeatable");
+    options.flags.Add(*preview, TaskFlags::Purpose::kPreview);
     preview->add_option("-c,--count", options.count, "How many fires")->capture_default_str();
     tasks.command().footer(
         "examples:\n"

@@ -101,11 +101,11 @@ class Commands(TaktTest):
         # Somebody plans a job, and later asks when it runs.
         self.assertEqual(self.takt("tasks", "preview", "--every", "90s", "-c", "1", "--field",
                                    'start_at="2099-01-01T00:00:00.250Z"').splitlines(),
-                         ["every 90s", "  2099-01-01 00:00:00.250"])
+                         ["every 90s", "  2099-01-01 00:00:00.250 UTC"])
         lines = self.takt("tasks", "preview", "--cron", "0 0 25 12 *", "-c", "1", "--field",
                           'after="2098-12-01T00:00:00Z"', "--field",
                           'excluded_dates=["2098-12-25"]').splitlines()
-        self.assertEqual(lines[1:], ["  2099-12-25 00:00:00"])
+        self.assertEqual(lines[1:], ["  2099-12-25 00:00:00 UTC"])
         self.takt("submit", "echo", "--every", "1h", "--id", "hourly")
         shown = self.takt("tasks", "preview", "hourly").splitlines()
         self.assertEqual((shown[0], len(shown)), ("every 1h", 6))
