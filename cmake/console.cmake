@@ -36,8 +36,13 @@ set_source_files_properties(${web}/files.cc PROPERTIES OBJECT_DEPENDS ${web}/fil
                             SKIP_UNITY_BUILD_INCLUSION ON)
 
 if(TAKT_TESTING)
-  # A real browser (Debian's chromium) at real schedulers; each file is one test.
+  # web/src/api/schema.ts is made from /openapi.json, and kept with the sources so that npm alone builds
+  # the console.
+  add_test(NAME console_types COMMAND ${TAKT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/console/types_test.py)
   find_program(TAKT_NODE NAMES node nodejs REQUIRED)
+  set_tests_properties(console_types PROPERTIES TIMEOUT 60 ENVIRONMENT
+    "TAKT_BINARY=$<TARGET_FILE:takt>;TAKT_NODE=${TAKT_NODE};PYTHONDONTWRITEBYTECODE=1")
+  # A real browser (Debian's chromium) at real schedulers; each file is one test.
   foreach(name access leader newcomer operate pages tasks)
     add_test(NAME console_${name}
              COMMAND ${TAKT_NODE} ${PROJECT_SOURCE_DIR}/tests/console/${name}_test.mjs)

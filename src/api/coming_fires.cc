@@ -1,4 +1,5 @@
 // What fires next, of all recurring tasks.
+#include "api/call_flow.h"
 #include "api/query.h"
 #include "api/resources.h"
 #include "api/services.h"
@@ -30,15 +31,11 @@ void WriteComingFire(JsonWriter& json, const TaskRow& row) {
 void ListComingFires(Call call) {
     const auto limit = QueryCount(call.request(), "limit", kComingFires);
     if (!limit) return call.RefuseRequest(limit.error());
-    Node& node = call.services().node;
-    node.Look([call = std::move(call), limit = *limit](const Engine* engine) mutable {
-        if (!engine) {
-            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
-        }
+    WithEngine(std::move(call), [limit = *limit](Call call, const Engine& engine) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const TaskRow& row : engine->NextFires(limit)) WriteComingFire(json, row);
+        for (const TaskRow& row : engine.NextFires(limit)) WriteComingFire(json, row);
         EndPage(json, std::nullopt);
         call.Json(200, std::move(body));
     });

@@ -17,7 +17,7 @@ Done<Answer> SendExecution(Call call) {
         if (!answer) return call.RefuseAnswer(answer.error());
         std::string body;
         JsonWriter json(body);
-        WriteExecution(json, answer->execution, ExecutionDetail::kFull);
+        WriteExecution(json, {answer->execution});
         call.Json(200, std::move(body));
     };
 }

@@ -89,7 +89,8 @@ void AddLogRoutes(std::vector<Route>& routes) {
                                 {"format", "json or text."},
                                 {"follow", "true: server-sent events until the execution ends."},
                                 {"last_event_id", "For clients that cannot set the header."}},
-                      .gives = "Log"});
+                      .gives = "Log",
+                      .gives_text = "text/plain"});
 }
 
 }  // namespace takt::internal

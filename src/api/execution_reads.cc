@@ -18,16 +18,13 @@ HttpResponse AnswerWith(const Services& services, const Execution& execution,
     std::string body;
     JsonWriter json(body);
     const auto trace = TraceOf(services.config.tracing, execution);
-    WriteExecution(json, execution,
-                   {.progress = progress, .trace_id = trace ? TraceIdText(trace->trace) : ""});
+    const std::string trace_id = trace ? TraceIdText(trace->trace) : "";
+    WriteExecution(json, {execution, ExecutionDetail::kWhole, progress, trace_id});
     return HttpResponse::Json(200, std::move(body));
 }
 
 HttpResponse MissingAnswer(const ExecutionId& id, const std::string& request_id) {
-    return ProblemResponse(
-        ProblemOfAnswer(
-            {ErrorCode::kNotFound, "there is no execution '" + id.text().str() + "'", "id"}),
-        request_id);
+    return ProblemResponse(ProblemOfAnswer(NoSuchExecution(id)), request_id);
 }
 
 // How far a running one is, the leader knows. Nobody waits for one that cannot be reached: what the

@@ -9,10 +9,6 @@
 namespace takt::internal {
 namespace {
 
-Error NoSuchExecution(const ExecutionId& id) {
-    return {ErrorCode::kNotFound, "there is no execution '" + id.text().str() + "'", "id"};
-}
-
 void ListExecutions(Call call) {
     const auto filter = QueryExecutions(call.request());
     if (!filter) return call.RefuseRequest(filter.error());
@@ -23,7 +19,7 @@ void ListExecutions(Call call) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const Execution& row : *rows) WriteExecution(json, row, ExecutionDetail::kBrief);
+        for (const Execution& row : *rows) WriteExecution(json, {row, ExecutionDetail::kBrief});
         std::optional<std::string> next;
         if (rows->size() == limit) next = SerialCursor(rows->back().serial);
         EndPage(json, next);
@@ -68,13 +64,12 @@ Explanation HowItEnded(const Execution& execution) {
 void ExplainFinished(Call call, ExecutionId id) {
     Store& store = call.services().store;
     std::vector<ExecutionId> ids = {id};
-    store.FindExecutions(std::move(ids),
-                         [call = std::move(call), id = std::move(id)](
-                             Result<std::vector<std::optional<Execution>>> found) mutable {
-                             if (!found) return call.RefuseAnswer(found.error());
-                             if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
-                             SendExplanation(call, id, HowItEnded(*found->front()));
-                         });
+    store.FindExecutions(std::move(ids), [call = std::move(call),
+                                          id = std::move(id)](FoundExecutions found) mutable {
+        if (!found) return call.RefuseAnswer(found.error());
+        if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
+        SendExplanation(call, id, HowItEnded(*found->front()));
+    });
 }
 
 void Explain(Call call) {

@@ -309,33 +309,4 @@ Result<StatusChange> ReadStatusChange(std::string_view body) {
     return change;
 }
 
-void BeginExecutor(JsonWriter& json, const WorkerView& seen, const std::optional<PushView>& view) {
-    const Worker& worker = seen.row;
-    json.BeginObject();
-    json.Field("id", worker.id.view()).Field("instance_id", worker.id.view());
-    json.Field("name", worker.group.view());
-    json.Field("base_url", worker.address.view());
-    json.Field("health_check_url", worker.health_url.view());
-    // It may say so itself in a heartbeat; an open circuit is shown as that.
-    const bool draining = worker.status == WorkerStatus::kOnline && seen.load.draining &&
-                          !(view && view->circuit == CircuitBreaker::State::kOpen);
-    json.Field("status", Name(draining ? WorkerStatus::kDraining : worker.status));
-    json.Field("status_reason", worker.status_reason.view());
-    json.Key("types").BeginArray();
-    for (const Text& type : worker.types) json.Value(type.view());
-    json.EndArray();
-    json.Field("capacity", worker.capacity).Field("weight", worker.weight);
-    json.Field("running", seen.busy);
-    json.Key("labels").BeginObject();
-    for (const auto& [name, value] : worker.labels) json.UserKey(name).Value(value.view());
-    json.EndObject();
-    if (view) {
-        json.Field("circuit", Name(view->circuit));
-        json.Key("health").BeginObject().Field("checked", view->checked);
-        json.Field("failures", view->checks_failed);
-        json.Field("last_failure", std::string_view(view->trouble)).EndObject();
-    }
-    json.Field("registered_at", worker.joined_at).Field("seen_at", worker.seen_at);
-}
-
 }  // namespace takt::internal

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/task_json.h"
@@ -45,7 +47,11 @@ struct StatusChange {
 // {"status": "online" | "maintenance" | "offline", "reason": "…"}
 Result<StatusChange> ReadStatusChange(std::string_view body);
 
-// Leaves the object open for more fields.
-void BeginExecutor(JsonWriter& json, const WorkerView& seen, const std::optional<PushView>& view);
+// The tasks that a registration brought: their names and ids.
+using BroughtTasks = std::vector<std::pair<Text, Text>>;
+
+void WriteExecutor(JsonWriter& json, const WorkerView& worker, const std::optional<PushView>& view,
+                   const BroughtTasks& brought = {});
+std::string ExecutorSchema();
 
 }  // namespace takt::internal

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/call_flow.h"
 #include "api/executor_json.h"
 #include "api/json_read.h"
 #include "api/services.h"
@@ -19,47 +20,29 @@ Error NoSuchExecutor(const WorkerId& id) {
     return {ErrorCode::kNotFound, "there is no executor '" + id.text().str() + "'", "id"};
 }
 
-const Error kLeaderChanged = {ErrorCode::kUnavailable, "the leader has just changed", ""};
-
-using Brought = std::vector<std::pair<Text, Text>>;  // Names and ids of tasks.
-
 // After a change too, so that the caller sees what became of it.
-void SendExecutor(PushLink& link, Call call, WorkerId id, Brought brought = {}) {
-    Node& node = call.services().node;
-    node.Look([&link, call = std::move(call), id = std::move(id),
-               brought = std::move(brought)](const Engine* engine) mutable {
-        if (!engine) return call.RefuseAnswer(kLeaderChanged);
-        const auto worker = engine->FindWorker(id);
+void SendExecutor(PushLink& link, Call call, WorkerId id, BroughtTasks brought = {}) {
+    WithEngine(std::move(call), [&link, id = std::move(id), brought = std::move(brought)](
+                                    Call call, const Engine& engine) {
+        const auto worker = engine.FindWorker(id);
         if (!worker || worker->row.link != LinkKind::kPush) {
             return call.RefuseAnswer(NoSuchExecutor(id));
         }
         std::string body;
         JsonWriter json(body);
-        BeginExecutor(json, *worker, link.View(id));
-        if (!brought.empty()) {
-            json.Key("tasks").BeginArray();
-            for (const auto& [name, task] : brought) {
-                json.BeginObject().Field("task_id", task.view());
-                json.Field("task_name", name.view()).EndObject();
-            }
-            json.EndArray();
-        }
-        json.EndObject();
+        WriteExecutor(json, *worker, link.View(id), brought);
         call.Json(200, std::move(body));
     });
 }
 
 void List(PushLink& link, Call call) {
-    Node& node = call.services().node;
-    node.Look([&link, call = std::move(call)](const Engine* engine) mutable {
-        if (!engine) return call.RefuseAnswer(kLeaderChanged);
+    WithEngine(std::move(call), [&link](Call call, const Engine& engine) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const WorkerView& worker : engine->Workers()) {
+        for (const WorkerView& worker : engine.Workers()) {
             if (worker.row.link != LinkKind::kPush) continue;
-            BeginExecutor(json, worker, link.View(worker.row.id));
-            json.EndObject();
+            WriteExecutor(json, worker, link.View(worker.row.id));
         }
         json.EndArray().Key("next_cursor").Null().EndObject();
         call.Json(200, std::move(body));
@@ -72,31 +55,6 @@ void Get(PushLink& link, Call call) {
 }
 
 // --- Registering --------------------------------------------------------------------------------
-
-// A registration whose tasks are being put; the executor follows when all are.
-struct Registering {
-    Registering(PushLink& to, Call asked, Registration wanted)
-        : link(to), call(std::move(asked)), registration(std::move(wanted)) {}
-
-    PushLink& link;
-    Call call;
-    Registration registration;
-    Brought brought;
-    std::atomic<std::size_t> waiting = 1;
-    std::mutex mutex;
-    std::optional<Error> failed;  // The first that was.
-
-    static void Done(const std::shared_ptr<Registering>& self) {
-        if (self->waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        // Sent again, the same registration finishes what was left out.
-        if (self->failed) return self->call.RefuseAnswer(*self->failed);
-        const WorkerId id = self->registration.worker.id;
-        self->link.Register(std::move(self->registration.worker), [self, id](Result<void> done) {
-            if (!done) return self->call.RefuseAnswer(done.error());
-            SendExecutor(self->link, std::move(self->call), id, std::move(self->brought));
-        });
-    }
-};
 
 Error NotItsTask(const Task& task) {
     return {ErrorCode::kConflict,
@@ -137,66 +95,93 @@ std::optional<Error> ConflictOf(const Engine& engine, const Registration& regist
     return std::nullopt;
 }
 
-void PutTasks(const std::shared_ptr<Registering>& self) {
-    Node& node = self->call.services().node;
-    for (TaskRequest& request : std::exchange(self->registration.tasks, {})) {
-        self->brought.emplace_back(request.task->name, request.task->id.text());
-        ++self->waiting;
-        // Somebody may make a task of that id after the look above.
+// Tasks that are being put; `done` is told the first failure, if there was one, when all are.
+struct PuttingTasks {
+    explicit PuttingTasks(std::move_only_function<void(std::optional<Error>)> then)
+        : done(std::move(then)) {}
+
+    std::move_only_function<void(std::optional<Error>)> done;
+    std::atomic<std::size_t> waiting = 1;
+    std::mutex mutex;
+    std::optional<Error> failed;
+
+    void OnePut(const Result<Answer>& answer) {
+        if (!answer) {
+            const std::scoped_lock lock(mutex);
+            if (!failed) failed = answer.error();
+        }
+        Count();
+    }
+    void Count() {
+        if (waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) done(std::move(failed));
+    }
+};
+
+void PutTasks(Node& node, std::vector<TaskRequest> tasks,
+              std::move_only_function<void(std::optional<Error>)> done) {
+    auto putting = std::make_shared<PuttingTasks>(std::move(done));
+    for (TaskRequest& request : tasks) {
+        // Somebody may make a task of that id after it was looked for.
         PutTask put{.task = std::move(request.task), .if_own = true};
         if (request.enabled) put.paused = !*request.enabled;
-        node.Ask(std::move(put), [self](const Result<Answer>& answer) {
-            if (!answer) {
-                const std::scoped_lock lock(self->mutex);
-                if (!self->failed) self->failed = answer.error();
-            }
-            Registering::Done(self);
-        });
+        ++putting->waiting;
+        node.Ask(std::move(put),
+                 [putting](const Result<Answer>& answer) { putting->OnePut(answer); });
     }
-    Registering::Done(self);
+    putting->Count();
 }
 
-void Register(PushLink& link, Call call) {
+// Sent again, the same registration finishes what an earlier one left out.
+Flow<> Register(PushLink& link, Call call) {
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return call.RefuseRequest(object.error());
+    if (!object) co_return call.RefuseRequest(object.error());
     Services& services = call.services();
     auto registration = ReadRegistration(*object, {.policy = link.policy(),
                                                    .task_limits = services.config.task_limits,
                                                    .texts = services.texts});
-    if (!registration) return call.RefuseRequest(registration.error());
-    auto self = std::make_shared<Registering>(link, std::move(call), std::move(*registration));
-    services.node.Look([self](const Engine* engine) {
-        if (!engine) return self->call.RefuseAnswer(kLeaderChanged);
-        if (auto conflict = ConflictOf(*engine, self->registration)) {
-            return self->call.RefuseAnswer(*conflict);
-        }
-        PutTasks(self);
+    if (!registration) co_return call.RefuseRequest(registration.error());
+    const auto conflict = co_await Looked<std::optional<Error>>(
+        call, [&](const Engine& engine) { return ConflictOf(engine, *registration); });
+    if (!conflict) co_return call.RefuseAnswer(conflict.error());
+    if (*conflict) co_return call.RefuseAnswer(**conflict);
+    BroughtTasks brought;
+    for (const TaskRequest& request : registration->tasks) {
+        brought.emplace_back(request.task->name, request.task->id.text());
+    }
+    const auto failed = co_await Answered<std::optional<Error>>(call, [&](auto done) {
+        PutTasks(services.node, std::move(registration->tasks), std::move(done));
     });
+    if (failed) co_return call.RefuseAnswer(*failed);
+    WorkerId id = registration->worker.id;
+    const auto registered = co_await Answered<Result<void>>(
+        call, [&](auto done) { link.Register(std::move(registration->worker), std::move(done)); });
+    if (!registered) co_return call.RefuseAnswer(registered.error());
+    SendExecutor(link, std::move(call), std::move(id), std::move(brought));
 }
 
 // --- Changing -----------------------------------------------------------------------------------
 
-void Beat(PushLink& link, Call call) {
+Flow<> Beat(PushLink& link, Call call) {
     auto id = PathId<WorkerId>(call);
-    if (!id) return;
+    if (!id) co_return;
     const auto load = ReadLoad(call.request().body);
-    if (!load) return call.RefuseRequest(load.error());
-    link.Beat(*id, *load, [&link, id = *id, call = std::move(call)](Result<void> done) mutable {
-        if (!done) return call.RefuseAnswer(done.error());
-        SendExecutor(link, std::move(call), std::move(id));
-    });
+    if (!load) co_return call.RefuseRequest(load.error());
+    const auto beaten = co_await Answered<Result<void>>(
+        call, [&](auto done) { link.Beat(*id, *load, std::move(done)); });
+    if (!beaten) co_return call.RefuseAnswer(beaten.error());
+    SendExecutor(link, std::move(call), std::move(*id));
 }
 
-void SetStatus(PushLink& link, Call call) {
+Flow<> SetStatus(PushLink& link, Call call) {
     auto id = PathId<WorkerId>(call);
-    if (!id) return;
+    if (!id) co_return;
     auto change = ReadStatusChange(call.request().body);
-    if (!change) return call.RefuseRequest(change.error());
-    link.SetStatus(*id, change->status, std::move(change->reason),
-                   [&link, id = *id, call = std::move(call)](Result<void> done) mutable {
-                       if (!done) return call.RefuseAnswer(done.error());
-                       SendExecutor(link, std::move(call), std::move(id));
-                   });
+    if (!change) co_return call.RefuseRequest(change.error());
+    const auto set = co_await Answered<Result<void>>(call, [&](auto done) {
+        link.SetStatus(*id, change->status, std::move(change->reason), std::move(done));
+    });
+    if (!set) co_return call.RefuseAnswer(set.error());
+    SendExecutor(link, std::move(call), std::move(*id));
 }
 
 void Remove(PushLink& link, Call call) {
@@ -281,11 +266,17 @@ void TakeNews(PushLink& link, Call call) {
 
 }  // namespace
 
-std::vector<Route> ExecutorRoutes(PushLink& link) {
+std::vector<Route> ExecutorRoutes(PushLink* link) {
     std::vector<Route> routes;
-    const auto add = [&](Route route, void (*handler)(PushLink&, Call)) {
+    const auto add = [&](Route route, auto handler) {
         route.where = Where::kLeader;
-        route.handler = [&link, handler](Call call) { handler(link, std::move(call)); };
+        route.handler = [link, handler](Call call) {
+            if constexpr (std::is_void_v<decltype(handler(*link, std::move(call)))>) {
+                handler(*link, std::move(call));
+            } else {
+                Launch(handler(*link, std::move(call)));
+            }
+        };
         if (route.tag.empty()) route.tag = "executors";
         routes.push_back(std::move(route));
     };

@@ -9,6 +9,7 @@ namespace takt::internal {
 
 class PushLink;
 
-std::vector<Route> ExecutorRoutes(PushLink& link);
+// Without a link they can be described, but not called.
+std::vector<Route> ExecutorRoutes(PushLink* link);
 
 }  // namespace takt::internal

@@ -4,6 +4,7 @@
 // and sees nothing twice. The hub only says when it is worth looking. A page is read when the one
 // before has left: a slow client costs one page of memory, not a log.
 #include "api/event_hub.h"
+#include "api/execution_json.h"
 #include "api/execution_log.h"
 #include "base/log.h"
 
@@ -151,25 +152,21 @@ void Stream(Call call, ExecutionId id, Serial after) {
 void FollowLog(Call call, ExecutionId id, Serial after) {
     Services& services = call.services();
     std::vector<ExecutionId> ids = {id};
-    services.store.FindExecutions(
-        std::move(ids), [call = std::move(call), id = std::move(id),
-                         after](Result<std::vector<std::optional<Execution>>> found) mutable {
-            if (!found) return call.RefuseAnswer(found.error());
-            if (!found->front()) {
-                return call.RefuseAnswer({ErrorCode::kNotFound,
-                                          "there is no execution '" + id.text().str() + "'", "id"});
-            }
-            const bool finished = IsTerminal(found->front()->status);
+    services.store.FindExecutions(std::move(ids), [call = std::move(call), id = std::move(id),
+                                                   after](FoundExecutions found) mutable {
+        if (!found) return call.RefuseAnswer(found.error());
+        if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
+        const bool finished = IsTerminal(found->front()->status);
+        const std::shared_ptr<Services> services = call.shared_services();
+        services->post([call = std::move(call), id = std::move(id), after, finished]() mutable {
             const std::shared_ptr<Services> services = call.shared_services();
-            services->post([call = std::move(call), id = std::move(id), after, finished]() mutable {
-                const std::shared_ptr<Services> services = call.shared_services();
-                const NodeStatus status = services->node.status();
-                if (finished || status.role == Role::kLeader) {
-                    return Stream(std::move(call), std::move(id), after);
-                }
-                PassOn(std::move(call), status, services->stream);
-            });
+            const NodeStatus status = services->node.status();
+            if (finished || status.role == Role::kLeader) {
+                return Stream(std::move(call), std::move(id), after);
+            }
+            PassOn(std::move(call), status, services->stream);
         });
+    });
 }
 
 }  // namespace takt::internal

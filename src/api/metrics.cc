@@ -2,6 +2,7 @@
 #include <map>
 
 #include "alerts/alerts.h"
+#include "api/call_flow.h"
 #include "api/event_hub.h"
 #include "api/resources.h"
 #include "api/services.h"
@@ -11,12 +12,8 @@ namespace takt::internal {
 namespace {
 
 void GetMetrics(Call call) {
-    Node& node = call.services().node;
-    node.Look([call = std::move(call)](const Engine* engine) mutable {
-        if (!engine) {
-            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
-        }
-        const MetricsView view = ViewOf(engine, ReadClocks().wall);
+    WithEngine(std::move(call), [](Call call, const Engine& engine) {
+        const MetricsView view = ViewOf(&engine, ReadClocks().wall);
         const NodeStatus status = call.services().node.status();
         std::string body;
         JsonWriter json(body);

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "api/schemas.h"
-#include "api/task_json.h"
 #include "base/json.h"
 
 namespace takt::internal {
@@ -66,18 +65,29 @@ void WriteRequestBody(JsonWriter& json, const Route& route) {
     json.EndObject().EndObject();
 }
 
-void WriteResponses(JsonWriter& json, const Route& route) {
-    json.Key("responses").BeginObject();
-    json.Key(std::to_string(route.success)).BeginObject().Field("description", "Done");
-    if (!route.gives.empty()) {
-        json.Key("content").BeginObject().Key(route.gives_type).BeginObject();
-        WriteReference(json, route.gives);
-        json.EndObject().EndObject();
-    } else if (route.success != 204) {
+void WriteSuccess(JsonWriter& json, const Route& route, int status) {
+    constexpr std::string_view kText = R"({"schema":{"type":"string"}})";
+    json.Key(std::to_string(status)).BeginObject().Field("description", "Done");
+    const bool has_body = status != 204 && status != 101;
+    if (has_body) {
         json.Key("content").BeginObject().Key(route.gives_type);
-        json.Raw(R"({"schema":{"type":"string"}})").EndObject();
+        if (route.gives.empty()) {
+            json.Raw(route.gives_type == "application/json" ? R"({"schema":{}})" : kText);
+        } else {
+            json.BeginObject();
+            WriteReference(json, route.gives);
+            json.EndObject();
+        }
+        if (!route.gives_text.empty()) json.Key(route.gives_text).Raw(kText);
+        json.EndObject();
     }
     json.EndObject();
+}
+
+void WriteResponses(JsonWriter& json, const Route& route) {
+    json.Key("responses").BeginObject();
+    WriteSuccess(json, route, route.success);
+    if (route.also != 0) WriteSuccess(json, route, route.also);
     json.Key("default").Raw(R"({"$ref":"#/components/responses/Problem"})").EndObject();
 }
 
@@ -98,27 +108,6 @@ void WriteOperation(JsonWriter& json, const Route& route) {
     json.EndObject();
 }
 
-void WriteTaskSchema(JsonWriter& json) {
-    json.BeginObject().Field("type", "object");
-    json.Key("required").BeginArray().Value("name").EndArray();
-    json.Field("additionalProperties", false);
-    json.Key("properties").BeginObject();
-    for (const TaskField& field : TaskFields()) {
-        // The schema is an object; the description goes into it.
-        std::string schema(field.schema.substr(0, field.schema.size() - 1));
-        const std::string about = field.same_as.empty()
-                                      ? std::string(field.about)
-                                      : "The same as " + std::string(field.same_as) + ".";
-        if (schema.size() > 1) schema += ',';
-        schema += "\"description\":";
-        AppendJsonString(schema, about);
-        if (field.kind == TaskField::Kind::kReadOnly) schema += ",\"readOnly\":true";
-        schema += '}';
-        json.Key(field.name).Raw(schema);
-    }
-    json.EndObject().EndObject();
-}
-
 void WriteComponents(JsonWriter& json) {
     json.Key("components").BeginObject();
     json.Key("securitySchemes").Raw(R"({"token":{"type":"http","scheme":"bearer"}})");
@@ -126,8 +115,6 @@ void WriteComponents(JsonWriter& json) {
         .Raw(
             R"({"Problem":{"description":"What is wrong","content":{"application/problem+json":{"schema":{"$ref":"#/components/schemas/Problem"}}}}})");
     json.Key("schemas").BeginObject();
-    json.Key("Task");
-    WriteTaskSchema(json);
     for (const auto& [name, schema] : Schemas()) json.Key(name).Raw(schema);
     json.EndObject().EndObject();
 }

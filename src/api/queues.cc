@@ -1,8 +1,11 @@
 // Queues: what waits in them, pause, resume, limits.
 #include <array>
 
+#include "api/answer_table.h"
+#include "api/call_flow.h"
 #include "api/json_read.h"
 #include "api/resources.h"
+#include "api/schemas.h"
 #include "api/services.h"
 #include "metrics/meters.h"
 
@@ -11,46 +14,73 @@ namespace {
 
 constexpr std::int64_t kLimitMax = 1'000'000;
 
-Error LeaderChanged() {
-    return {ErrorCode::kUnavailable, "the leader has just changed", ""};
+struct QueueAnswer {
+    const QueueView& queue;
+    const Meters& meters;
+    Time now;
+};
+
+void WriteOldest(JsonWriter& json, const QueueAnswer& answer) {
+    const Time oldest = answer.queue.oldest_ready;
+    if (oldest == Time{}) {
+        json.Null();
+        return;
+    }
+    json.Value(static_cast<double>(std::max(answer.now - oldest, Duration(0)).count()) / 1000);
 }
 
-void WriteQueue(JsonWriter& json, const QueueView& queue, const Meters& meters, Time now) {
-    json.BeginObject().Field("name", queue.name.view());
-    json.Field("paused", queue.limits.paused);
-    json.Field("waiting", queue.waiting).Field("working", queue.working);
-    json.Field("finished", queue.finished).Key("finished_per_second");
-    const auto rate = meters.throughput(queue.name);
-    rate ? json.Value(*rate) : json.Null();
-    json.Key("oldest_wait_seconds");
-    if (queue.oldest_ready == Time{}) {
-        json.Null();
-    } else {
-        json.Value(static_cast<double>(std::max(now - queue.oldest_ready, Duration(0)).count()) /
-                   1000);
-    }
-    json.Key("concurrency_max");
-    queue.limits.working_max > 0 ? json.Value(queue.limits.working_max) : json.Null();
-    json.Key("rate_limit");
-    if (queue.limits.rate.count > 0) {
-        json.BeginObject().Field("count", queue.limits.rate.count);
-        json.Field("per", std::string_view(FormatDuration(queue.limits.rate.per))).EndObject();
-    } else {
-        json.Null();
-    }
+const AnswerTable<QueueAnswer>& QueueFields() {
+    using Answer = QueueAnswer;
+    static const AnswerTable<Answer> fields = {
+        {"name", schema::Text(), "",
+         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.name.view()); }},
+        {"paused", schema::Bool(), "Nothing starts from it.",
+         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.limits.paused); }},
+        {"waiting", schema::Integer(0), "Executions that could start.",
+         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.waiting); }},
+        {"working", schema::Integer(0), "Executions that workers have.",
+         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.working); }},
+        {"finished", schema::Integer(0), "Since this leader began; skipped ones do not count.",
+         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.finished); }},
+        {"finished_per_second", schema::OrNull(schema::Number()),
+         "Over metrics.interval; null if there are too many queues to tell.",
+         [](JsonWriter& json, const Answer& a) {
+             const auto rate = a.meters.throughput(a.queue.name);
+             rate ? json.Value(*rate) : json.Null();
+         }},
+        {"oldest_wait_seconds", schema::OrNull(schema::Number()), "null: nothing waits.",
+         WriteOldest},
+        {"concurrency_max", schema::OrNull(schema::Integer(1)), "null: no limit.",
+         [](JsonWriter& json, const Answer& a) {
+             const std::uint32_t most = a.queue.limits.working_max;
+             most > 0 ? json.Value(most) : json.Null();
+         }},
+        {"rate_limit", schema::OrNull(RateSchema()), "null: no limit.",
+         [](JsonWriter& json, const Answer& a) {
+             if (a.queue.limits.rate.count > 0) {
+                 WriteRate(json, a.queue.limits.rate);
+             } else {
+                 json.Null();
+             }
+         }},
+    };
+    return fields;
+}
+
+void WriteQueue(JsonWriter& json, const QueueAnswer& answer) {
+    json.BeginObject();
+    WriteFields(json, QueueFields(), answer);
     json.EndObject();
 }
 
 void ListQueues(Call call) {
-    Node& node = call.services().node;
-    node.Look([call = std::move(call)](const Engine* engine) mutable {
-        if (!engine) return call.RefuseAnswer(LeaderChanged());
+    WithEngine(std::move(call), [](Call call, const Engine& engine) {
         const Time now = ReadClocks().wall;
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
         const Meters& meters = call.services().meters;
-        for (const QueueView& queue : engine->Queues()) WriteQueue(json, queue, meters, now);
+        for (const QueueView& queue : engine.Queues()) WriteQueue(json, {queue, meters, now});
         json.EndArray().Key("next_cursor").Null().EndObject();
         call.Json(200, std::move(body));
     });
@@ -64,10 +94,8 @@ std::optional<Text> QueueName(Call& call) {
 }
 
 void SendQueue(Call call, Text name) {
-    Node& node = call.services().node;
-    node.Look([call = std::move(call), name = std::move(name)](const Engine* engine) mutable {
-        if (!engine) return call.RefuseAnswer(LeaderChanged());
-        const auto queue = engine->FindQueue(name);
+    WithEngine(std::move(call), [name = std::move(name)](Call call, const Engine& engine) {
+        const auto queue = engine.FindQueue(name);
         if (!queue) {
             return call.RefuseAnswer({ErrorCode::kNotFound,
                                       "nothing was ever put into queue '" + name.str() + "'",
@@ -75,7 +103,7 @@ void SendQueue(Call call, Text name) {
         }
         std::string body;
         JsonWriter json(body);
-        WriteQueue(json, *queue, call.services().meters, ReadClocks().wall);
+        WriteQueue(json, {*queue, call.services().meters, ReadClocks().wall});
         call.Json(200, std::move(body));
     });
 }
@@ -154,10 +182,8 @@ Result<SetQueue> ReadLimits(const Call& call, const RateLimit& rate_now) {
 void PutQueue(Call call) {
     auto name = QueueName(call);
     if (!name) return;
-    Node& node = call.services().node;
-    node.Look([call = std::move(call), name = std::move(*name)](const Engine* engine) mutable {
-        if (!engine) return call.RefuseAnswer(LeaderChanged());
-        const auto queue = engine->FindQueue(name);
+    WithEngine(std::move(call), [name = std::move(*name)](Call call, const Engine& engine) {
+        const auto queue = engine.FindQueue(name);
         auto change = ReadLimits(call, queue ? queue->limits.rate : RateLimit{});
         if (!change) return call.RefuseRequest(change.error());
         change->queue = std::move(name);
@@ -171,6 +197,10 @@ void SetPaused(Call call, bool paused) {
 }
 
 }  // namespace
+
+std::string QueueSchema() {
+    return AnswerSchema(QueueFields());
+}
 
 void AddQueueRoutes(std::vector<Route>& routes) {
     const auto add = [&](Route route) {

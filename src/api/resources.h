@@ -19,6 +19,7 @@ void AddSchedulerRoutes(std::vector<Route>& routes);
 void AddComingFireRoutes(std::vector<Route>& routes);
 void AddMetricsRoutes(std::vector<Route>& routes);
 void AddAlertRoutes(std::vector<Route>& routes);
+void AddAlertRuleRoutes(std::vector<Route>& routes);
 void AddStatisticsRoutes(std::vector<Route>& routes);
 void AddEventRoutes(std::vector<Route>& routes);
 void AddTokenRoutes(std::vector<Route>& routes);

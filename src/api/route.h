@@ -46,7 +46,11 @@ struct Route {
     bool takes_lines = false;     // NDJSON too.
     std::string_view gives = {};  // The schema of the answer; empty: no JSON.
     std::string_view gives_type = "application/json";
+    std::string_view gives_text = {};  // The type of the same answer as text, if it can be had so.
     int success = 200;
+    // The other status of a success with the same answer; 0: there is none. A PUT that creates is
+    // 201, a creation that is repeated 200.
+    int also = 0;
     // The daily work of programs, thousands a second: in the audit log only at level debug.
     bool routine = false;
 

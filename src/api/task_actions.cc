@@ -69,7 +69,7 @@ void TriggerTask(Call call) {
         if (!answer) return call.RefuseAnswer(answer.error());
         std::string body;
         JsonWriter json(body);
-        WriteExecution(json, answer->execution, ExecutionDetail::kFull);
+        WriteExecution(json, {answer->execution});
         call.Json(201, std::move(body));
     });
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/json_read.h"
+#include "api/task_json.h"
 #include "model/cron.h"
 #include "trace/trace_context.h"
 
@@ -12,13 +13,6 @@ namespace takt::internal::task_field {
 using Draft = TaskDraft;
 
 namespace {
-
-constexpr std::int64_t kRetriesMax = 10'000;
-constexpr std::size_t kExcludedDatesMax = 1'000;
-
-constexpr std::string_view kStrategies =
-    "least_tasks, round_robin, weighted_round_robin, random, consistent_hash, least_connections, "
-    "capacity_based, sticky, resource_aware";
 
 // The number of retries has two names; a caller who gives both must mean the same by them.
 Result<void> CheckRetries(const Draft& draft) {
@@ -42,18 +36,6 @@ Result<void> ReadId(Draft& draft, const JsonView& value, std::string_view field)
     std::string scratch;
     const std::string_view text = value.is_string() ? value.AsString(scratch) : std::string_view();
     return Keep(TaskId::Parse(text, field), [&](TaskId id) { draft.task->id = std::move(id); });
-}
-
-Result<void> ReadTaskName(Draft& draft, const JsonView& value, std::string_view field) {
-    std::string scratch;
-    return Keep(ReadText(value, field, kTaskNameBytesMax, scratch),
-                [&](std::string_view text) { draft.task->name = draft.pool->Get(text); });
-}
-
-Result<void> ReadType(Draft& draft, const JsonView& value, std::string_view field) {
-    std::string scratch;
-    return Keep(ReadText(value, field, kTaskNameBytesMax, scratch),
-                [&](std::string_view text) { draft.task->type = draft.pool->Get(text); });
 }
 
 Result<void> ReadQueue(Draft& draft, const JsonView& value, std::string_view field) {
@@ -94,11 +76,6 @@ Result<void> ReadPriority(Draft& draft, const JsonView& value, std::string_view 
     return {};
 }
 
-Result<void> ReadTimeout(Draft& draft, const JsonView& value, std::string_view field) {
-    return Keep(ReadDuration(value, field, kShortest),
-                [&](Duration timeout) { draft.task->timeout = timeout; });
-}
-
 Result<void> ReadMaxRetry(Draft& draft, const JsonView& value, std::string_view field) {
     const auto count = ReadInteger(value, field, {0, kRetriesMax});
     if (!count) return std::unexpected(count.error());
@@ -106,7 +83,7 @@ Result<void> ReadMaxRetry(Draft& draft, const JsonView& value, std::string_view 
     return CheckRetries(draft);
 }
 
-void ForgetMaxRetry(Draft& draft) {
+void ForgetMaxRetry(Draft& draft, std::string_view) {
     if (!draft.options || !draft.options->retry || draft.policy_retries_max) return;
     RetryPolicy& policy = *draft.options->retry;
     policy.retries_max = draft.limits->retry_default.retries_max;
@@ -254,7 +231,7 @@ Result<void> ReadTaskStrategy(Draft& draft, const JsonView& value, std::string_v
         draft.opt().strategy_name = Text();
         return {};
     }
-    std::string names(kStrategies);
+    std::string names = Listed(NamesTo(Strategy::kResourceAware));
     for (const std::string& own : draft.limits->own_strategies) {
         const std::string known = StrategyText(Strategy::kCustom, own);
         if (name == known) {
@@ -265,6 +242,12 @@ Result<void> ReadTaskStrategy(Draft& draft, const JsonView& value, std::string_v
         names += ", " + known;
     }
     return BadField(field, "must be one of " + names);
+}
+
+void ForgetStrategy(Draft& draft, std::string_view) {
+    if (!draft.options) return;
+    draft.options->strategy.reset();
+    draft.options->strategy_name = Text();
 }
 
 }  // namespace takt::internal::task_field

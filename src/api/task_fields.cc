@@ -1,252 +1,175 @@
 // The table of a task's fields.
-#include <algorithm>
-#include <array>
-
-#include "api/json_read.h"
 #include "api/task_field_readers.h"
 #include "api/task_json.h"
+#include "api/task_own_fields.h"
 
-namespace takt::internal {
+namespace takt::internal::task_field {
 namespace {
-
-using Kind = TaskField::Kind;
-using Draft = TaskDraft;
-using task_field::kCountMax;
-using task_field::Keep;
-using task_field::kShortest;
 
 // Metadata and labels travel with every dispatch: a few, and short.
 constexpr PairLimits kMetadataLimits = {64, 128, 4096};
 constexpr PairLimits kLabelLimits = {32, 64, 256};
-constexpr std::size_t kKeyBytesMax = 200;
 constexpr Duration kIntervalMin{100};  // As FirePlan has it.
 
-template <typename Parse>
-auto ReadName(const JsonView& value, std::string_view field, Parse parse, std::string_view names)
-    -> Result<typename decltype(parse(std::string_view()))::value_type> {
-    std::string scratch;
-    if (value.is_string()) {
-        if (const auto known = parse(value.AsString(scratch))) return *known;
-    }
-    return BadField(field, "must be one of " + std::string(names));
+// Set by the scheduler, and shown of recurring tasks: of one-off tasks their execution tells more.
+template <typename WriteValue>
+TaskField StateField(std::string_view name, std::string_view about, std::string gives,
+                     WriteValue write) {
+    TaskField field = FieldOf({name, about, Kind::kReadOnly}, "", std::move(gives), "");
+    field.write = [write](JsonWriter& json, std::string_view key, const ShownTask& view) {
+        if (!view.state) return;
+        json.Key(key);
+        write(json, view);
+    };
+    return field;
 }
 
-Result<Text> ReadKeyText(const JsonView& value, std::string_view field) {
-    std::string scratch;
-    const auto text = ReadText(value, field, kKeyBytesMax, scratch);
-    if (!text) return std::unexpected(text.error());
-    return Text(*text);
+void AddCommon(std::vector<TaskField>& to) {
+    to.push_back(IdField());
+    to.push_back(NameField({"name", "What people call it."}, &Task::name));
+    to.push_back(
+        NameField({"type", "What workers know it by; the name unless given."}, &Task::type));
+    to.push_back(QueueField());
+    to.push_back(PriorityField());
+    to.push_back(PayloadField());
+    to.push_back(TimeoutField());
+    to.push_back(MaxRetryField());
+    to.push_back(RetryPolicyField());
+    to.push_back(StrategyField());
+    to.push_back(PairsField({"metadata", "Passed on to the worker."}, &TaskOptions::metadata,
+                            kMetadataLimits));
+    to.push_back(PairsField(
+        {.name = "labels", .about = "A worker must carry all of them.", .flags = "label"},
+        &TaskOptions::labels, kLabelLimits));
+    to.push_back(
+        TextField({"executor", "The only executor service or worker group that may run it."},
+                  &TaskOptions::executor, kKeyBytesMax));
+    to.push_back(
+        DurationField({"expires_after", "Dropped if not started this long after its time."},
+                      &TaskOptions::expires_after, kShortest));
+    to.push_back(
+        TextField({"concurrency_key", "Executions that share the key share concurrency_max."},
+                  &TaskOptions::concurrency_key, kKeyBytesMax));
+    to.push_back(CountField({"concurrency_max", "At most so many executions at once."},
+                            &TaskOptions::concurrency_max, {1, kCountMax}));
+    to.push_back(RateField());
 }
 
-// For fields of one kind that differ only in where they go.
-#define TAKT_DURATION(place, least)                                      \
-    [](Draft& draft, const JsonView& value, std::string_view field) {    \
-        return Keep(ReadDuration(value, field, least),                   \
-                    [&](Duration duration) { draft.place = duration; }); \
-    }
-#define TAKT_TIME(place)                                                             \
-    [](Draft& draft, const JsonView& value, std::string_view field) {                \
-        return Keep(ReadTime(value, field), [&](Time time) { draft.place = time; }); \
-    }
-#define TAKT_COUNT(place, least, most)                                                             \
-    [](Draft& draft, const JsonView& value, std::string_view field) {                              \
-        return Keep(ReadInteger(value, field, {least, most}),                                      \
-                    [&](std::int64_t count) { draft.place = static_cast<std::uint32_t>(count); }); \
-    }
-#define TAKT_KEY(place)                                                                            \
-    [](Draft& draft, const JsonView& value, std::string_view field) {                              \
-        return Keep(ReadKeyText(value, field), [&](Text text) { draft.place = std::move(text); }); \
-    }
-#define TAKT_PAIRS(place, limits)                                          \
-    [](Draft& draft, const JsonView& value, std::string_view field) {      \
-        return Keep(ReadPairs(value, field, limits),                       \
-                    [&](Pairs pairs) { draft.place = std::move(pairs); }); \
-    }
-#define TAKT_NAMED(place, parse, names)                               \
-    [](Draft& draft, const JsonView& value, std::string_view field) { \
-        return Keep(ReadName(value, field, parse, names),             \
-                    [&](auto named) { draft.place = named; });        \
-    }
-#define TAKT_CLEAR(place, value) [](Draft& draft) { draft.place = value; }
-#define TAKT_FORGET(place)                                             \
-    [](Draft& draft) {                                                 \
-        if (draft.options) draft.options->place = TaskOptions().place; \
-    }
-#define TAKT_INTERVAL(place)                                             \
-    [](Draft& draft, const JsonView& value, std::string_view field) {    \
-        draft.schedule_field = field;                                    \
-        return Keep(ReadDuration(value, field, kIntervalMin),            \
-                    [&](Duration interval) { draft.place = interval; }); \
-    }
-#define TAKT_FORGET_SCHEDULE(place, field)                         \
-    [](Draft& draft) {                                             \
-        draft.schedule_field = field;                              \
-        if (draft.options && draft.options->recurrence)            \
-            draft.options->recurrence->place = Recurrence().place; \
-    }
-#define TAKT_FORGET_RECURRENCE(place)                              \
-    [](Draft& draft) {                                             \
-        if (draft.options && draft.options->recurrence)            \
-            draft.options->recurrence->place = Recurrence().place; \
-    }
+void AddOnce(std::vector<TaskField>& to) {
+    to.push_back(TimeField(
+        {.name = "run_at", .about = "Not before this time.", .kind = Kind::kOnce, .flags = "at"},
+        &Task::run_at));
+    to.push_back(
+        DurationField({"delay", "Not before this long after it was accepted.", Kind::kOnce},
+                      &TaskOptions::delay, Duration(0)));
+    to.push_back(TextField(
+        {"unique_key", "While an execution with this key lives, no second one.", Kind::kOnce},
+        &TaskOptions::unique_key, kKeyBytesMax));
+    to.push_back(DurationField({"unique_for", "How long unique_key holds.", Kind::kOnce},
+                               &TaskOptions::unique_for, kShortest));
+    to.push_back(TraceParentField());
+    to.push_back(TraceStateField());
+}
 
-constexpr std::string_view kText = R"({"type":"string"})";
-constexpr std::string_view kTime = R"({"type":"string","format":"date-time"})";
-constexpr std::string_view kDurationSchema =
-    R"({"type":["string","number"],"examples":["90s","1h30m",90]})";
-constexpr std::string_view kCount = R"({"type":"integer","minimum":0})";
-constexpr std::string_view kPairsSchema =
-    R"({"type":"object","additionalProperties":{"type":"string"}})";
-constexpr std::string_view kModes = "sequential, parallel, skip, replace";
-constexpr std::string_view kMisfires = "fire_once, fire_all, skip";
-constexpr std::string_view kDsts = "once, skip, twice";
-const TaskField kFields[] = {
-    {"id", "", Kind::kAny, R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$"})",
-     "Chosen by the caller, which makes creation safe to repeat, or generated.", task_field::ReadId,
-     TAKT_CLEAR(task->id, TaskId())},
-    {"name", "", Kind::kAny, R"({"type":"string","minLength":1,"maxLength":200})",
-     "What people call it.", task_field::ReadTaskName, TAKT_CLEAR(task->name, Text())},
-    {"type", "", Kind::kAny, R"({"type":"string","minLength":1,"maxLength":200})",
-     "What workers know it by; the name unless given.", task_field::ReadType,
-     TAKT_CLEAR(task->type, Text())},
-    {"queue", "", Kind::kAny, R"({"type":"string","default":"default"})", "Where it waits.",
-     task_field::ReadQueue, TAKT_CLEAR(task->queue, Text())},
-    {"priority", "", Kind::kAny,
-     R"({"oneOf":[{"type":"integer","minimum":0,"maximum":9},{"enum":["low","normal","high","urgent"]}],"default":5})",
-     "Higher first.", task_field::ReadPriority, TAKT_CLEAR(task->priority, kPriorityNormal)},
-    {"parameters", "", Kind::kAny, "{}", "The input, any JSON.", task_field::ReadPayload,
-     TAKT_CLEAR(task->payload, Text())},
-    {"payload", "parameters", Kind::kAny, "{}", "", task_field::ReadPayload,
-     TAKT_CLEAR(task->payload, Text())},
-    {"timeout_seconds", "", Kind::kAny, kDurationSchema,
-     "How long one attempt may run; the scheduler's default unless given.", task_field::ReadTimeout,
-     TAKT_CLEAR(task->timeout, Duration(0))},
-    {"timeout", "timeout_seconds", Kind::kAny, kDurationSchema, "", task_field::ReadTimeout,
-     TAKT_CLEAR(task->timeout, Duration(0))},
-    {"max_retry", "", Kind::kAny, kCount, "How many failed attempts are repeated.",
-     task_field::ReadMaxRetry, task_field::ForgetMaxRetry},
-    {"retry_policy", "", Kind::kAny,
-     R"({"type":"object","properties":{"max_retries":{"type":"integer"},"delay":{"type":["string","number"]},"backoff_rate":{"type":"number","minimum":1},"delay_max":{"type":["string","number"]},"jitter":{"type":"number","minimum":0,"maximum":1}},"additionalProperties":false})",
-     "How failed attempts are repeated. In a PATCH, what is left out of it stays.",
-     task_field::ReadRetryPolicy, TAKT_FORGET(retry)},
-    {"load_balance_strategy", "", Kind::kAny,
-     R"({"anyOf":[{"enum":["least_tasks","least_loaded","least_load","round_robin","weighted_round_robin","weighted","random","consistent_hash","least_connections","capacity_based","sticky","resource_aware"]},{"type":"string","pattern":"^custom:."}]})",
-     "How its worker is chosen; the scheduler's strategy unless given. custom:NAME is one of the "
-     "embedding program's own.",
-     task_field::ReadTaskStrategy,
-     [](Draft& draft) {
-         if (!draft.options) return;
-         draft.options->strategy.reset();
-         draft.options->strategy_name = Text();
-     }},
-    {"metadata", "", Kind::kAny, kPairsSchema, "Passed on to the worker.",
-     TAKT_PAIRS(opt().metadata, kMetadataLimits), TAKT_FORGET(metadata)},
-    {"labels", "", Kind::kAny, kPairsSchema, "A worker must carry all of them.",
-     TAKT_PAIRS(opt().labels, kLabelLimits), TAKT_FORGET(labels)},
-    {"executor", "", Kind::kAny, kText,
-     "The only executor service or worker group that may run it.", TAKT_KEY(opt().executor),
-     TAKT_FORGET(executor)},
-    {"unique_key", "", Kind::kOnce, kText, "While an execution with this key lives, no second one.",
-     TAKT_KEY(opt().unique_key), TAKT_FORGET(unique_key)},
-    {"unique_for", "", Kind::kOnce, kDurationSchema, "How long unique_key holds.",
-     TAKT_DURATION(opt().unique_for, kShortest), TAKT_FORGET(unique_for)},
-    {"expires_after", "", Kind::kAny, kDurationSchema,
-     "Dropped if not started this long after its time.",
-     TAKT_DURATION(opt().expires_after, kShortest), TAKT_FORGET(expires_after)},
-    {"concurrency_key", "", Kind::kAny, kText,
-     "Executions that share the key share concurrency_max.", TAKT_KEY(opt().concurrency_key),
-     TAKT_FORGET(concurrency_key)},
-    {"concurrency_max", "", Kind::kAny, R"({"type":"integer","minimum":1})",
-     "At most so many executions at once.", TAKT_COUNT(opt().concurrency_max, 1, kCountMax),
-     TAKT_FORGET(concurrency_max)},
-    {"rate_limit", "", Kind::kAny,
-     R"({"type":"object","properties":{"count":{"type":"integer","minimum":1},"per":{"type":["string","number"]}},"required":["count"],"additionalProperties":false})",
-     "At most `count` starts in `per`. In a PATCH, what is left out of it stays.",
-     task_field::ReadRate, TAKT_FORGET(rate)},
-    {"traceparent", "", Kind::kOnce, kText,
-     "W3C trace context of whoever submits it; the header of the request unless given.",
-     task_field::ReadTraceParent, TAKT_FORGET(trace)},
-    {"tracestate", "", Kind::kOnce, kText, "What goes with traceparent, handed on as it is.",
-     task_field::ReadTraceState, TAKT_FORGET(trace_state)},
-    {"run_at", "", Kind::kOnce, kTime, "Not before this time.", TAKT_TIME(task->run_at),
-     TAKT_CLEAR(task->run_at, Time())},
-    {"delay", "", Kind::kOnce, kDurationSchema, "Not before this long after it was accepted.",
-     TAKT_DURATION(opt().delay, Duration(0)), TAKT_FORGET(delay)},
-    {"cron_expression", "", Kind::kRecurring, R"({"type":"string","examples":["0 2 * * MON-FRI"]})",
-     "5 fields, 6 with seconds first, or @daily and friends.", task_field::ReadCronText,
-     TAKT_FORGET_SCHEDULE(cron, "cron_expression")},
-    {"cron", "cron_expression", Kind::kRecurring, kText, "", task_field::ReadCronText,
-     TAKT_FORGET_SCHEDULE(cron, "cron")},
-    {"interval", "", Kind::kRecurring, kDurationSchema, "Fixed rate: from fire to fire.",
-     TAKT_INTERVAL(recur().every), TAKT_FORGET_SCHEDULE(every, "interval")},
-    {"every", "interval", Kind::kRecurring, kDurationSchema, "", TAKT_INTERVAL(recur().every),
-     TAKT_FORGET_SCHEDULE(every, "every")},
-    {"interval_after_end", "", Kind::kRecurring, kDurationSchema,
-     "Fixed delay: from the end of a run to the next fire.", TAKT_INTERVAL(recur().every_after_end),
-     TAKT_FORGET_SCHEDULE(every_after_end, "interval_after_end")},
-    {"every_after_end", "interval_after_end", Kind::kRecurring, kDurationSchema, "",
-     TAKT_INTERVAL(recur().every_after_end),
-     TAKT_FORGET_SCHEDULE(every_after_end, "every_after_end")},
-    {"timezone", "", Kind::kRecurring, R"({"type":"string","examples":["Asia/Shanghai"]})",
-     "IANA name; UTC unless given.", TAKT_KEY(recur().timezone), TAKT_FORGET_RECURRENCE(timezone)},
-    {"dst", "", Kind::kRecurring, R"({"enum":["once","skip","twice"]})",
-     "Local times that daylight saving time skips or repeats.",
-     TAKT_NAMED(recur().dst, ParseDst, kDsts), TAKT_FORGET_RECURRENCE(dst)},
-    {"start_at", "", Kind::kRecurring, kTime, "No fire before.", TAKT_TIME(recur().start_at),
-     TAKT_FORGET_RECURRENCE(start_at)},
-    {"end_at", "", Kind::kRecurring, kTime, "No fire at or after.", TAKT_TIME(recur().end_at),
-     TAKT_FORGET_RECURRENCE(end_at)},
-    {"fires_max", "", Kind::kRecurring, R"({"type":"integer","minimum":1})",
-     "No more fires than this.", TAKT_COUNT(recur().fires_max, 1, UINT32_MAX),
-     TAKT_FORGET_RECURRENCE(fires_max)},
-    {"jitter", "", Kind::kRecurring, kDurationSchema, "Each fire is delayed by up to this.",
-     TAKT_DURATION(recur().jitter, Duration(0)), TAKT_FORGET_RECURRENCE(jitter)},
-    {"excluded_dates", "", Kind::kRecurring,
-     R"({"type":"array","items":{"type":"string","format":"date"},"maxItems":1000})",
-     "Days without fires, in the task's time zone.", task_field::ReadExcludedDates,
-     TAKT_FORGET_RECURRENCE(excluded_dates)},
-    {"execution_mode", "", Kind::kRecurring,
-     R"({"enum":["sequential","parallel","skip","replace"],"default":"sequential"})",
-     "What a fire does while the previous run is still going.",
-     TAKT_NAMED(opt().mode, ParseMode, kModes), TAKT_FORGET(mode)},
-    {"misfire_policy", "", Kind::kRecurring,
-     R"({"enum":["fire_once","fire_all","skip"],"default":"fire_once"})",
-     "What becomes of fires whose time passed while nobody could fire them.",
-     TAKT_NAMED(opt().misfire, ParseMisfire, kMisfires), TAKT_FORGET(misfire)},
-    {"misfires_max", "", Kind::kRecurring, kCount, "For fire_all: more are recorded as missed.",
-     TAKT_COUNT(opt().misfires_max, 1, 10'000), TAKT_FORGET(misfires_max)},
-    {"backlog_max", "", Kind::kRecurring, kCount, "For sequential: fires beyond are skipped.",
-     TAKT_COUNT(opt().backlog_max, 0, 100'000), TAKT_FORGET(backlog_max)},
-    {"start_deadline", "", Kind::kRecurring, kDurationSchema, "A fire later than this is missed.",
-     TAKT_DURATION(opt().start_deadline, kShortest), TAKT_FORGET(start_deadline)},
-    {"catch_up_after_pause", "", Kind::kRecurring, R"({"type":"boolean","default":false})",
-     "Whether fires that a pause held back are made up for.",
-     [](Draft& draft, const JsonView& value, std::string_view field) {
-         return Keep(ReadBool(value, field),
-                     [&](bool truth) { draft.opt().catch_up_after_pause = truth; });
-     },
-     TAKT_FORGET(catch_up_after_pause)},
-    {"enabled", "", Kind::kRecurring, R"({"type":"boolean","default":true})",
-     "False: paused, no fires.",
-     [](Draft& draft, const JsonView& value, std::string_view field) {
-         return Keep(ReadBool(value, field), [&](bool truth) { draft.enabled = truth; });
-     },
-     TAKT_CLEAR(enabled, true)},
-    {"version", "", Kind::kReadOnly, kCount, "Rises with each change; the ETag."},
-    {"created_at", "", Kind::kReadOnly, kTime, ""},
-    {"updated_at", "", Kind::kReadOnly, kTime, ""},
-    {"next_fire_at", "", Kind::kReadOnly, kTime, ""},
-    {"last_fire_at", "", Kind::kReadOnly, kTime, ""},
-    {"fires", "", Kind::kReadOnly, kCount, "Fires made so far."},
-    {"missed", "", Kind::kReadOnly, kCount,
-     "Due times that the misfire policy or a pause dropped."},
-};
-static_assert(std::size(kFields) <= 64, "TaskDraft::seen has 64 bits");
+void AddSchedule(std::vector<TaskField>& to) {
+    constexpr Kind kKind = Kind::kRecurring;
+    to.push_back(CronField());
+    to.push_back(IntervalField({.name = "interval",
+                                .about = "Fixed rate: from fire to fire.",
+                                .kind = kKind,
+                                .also = {"every"}},
+                               &Recurrence::every, kIntervalMin));
+    to.push_back(IntervalField({.name = "interval_after_end",
+                                .about = "Fixed delay: from the end of a run to the next fire.",
+                                .kind = kKind,
+                                .also = {"every_after_end"}},
+                               &Recurrence::every_after_end, kIntervalMin));
+    to.push_back(TimeZoneField());
+    to.push_back(
+        ChoiceField({"dst", "Local times that daylight saving time skips or repeats.", kKind},
+                    &Recurrence::dst, ParseDst, Dst::kTwice));
+    to.push_back(TimeField({"start_at", "No fire before.", kKind}, &Recurrence::start_at));
+    to.push_back(TimeField({"end_at", "No fire at or after.", kKind}, &Recurrence::end_at));
+    to.push_back(CountField({"fires_max", "No more fires than this.", kKind},
+                            &Recurrence::fires_max, {1, UINT32_MAX}));
+    to.push_back(DurationField({"jitter", "Each fire is delayed by up to this.", kKind},
+                               &Recurrence::jitter, Duration(0)));
+    to.push_back(ExcludedDatesField());
+}
+
+void AddFiring(std::vector<TaskField>& to) {
+    constexpr Kind kKind = Kind::kRecurring;
+    to.push_back(ChoiceField(
+        {"execution_mode", "What a fire does while the previous run is still going.", kKind},
+        &TaskOptions::mode, ParseMode, Mode::kReplace));
+    to.push_back(ChoiceField(
+        {"misfire_policy", "What becomes of fires whose time passed while nobody could fire them.",
+         kKind},
+        &TaskOptions::misfire, ParseMisfire, Misfire::kSkip));
+    to.push_back(CountField({"misfires_max", "For fire_all: more are recorded as missed.", kKind},
+                            &TaskOptions::misfires_max, {1, 10'000}, true));
+    to.push_back(CountField({"backlog_max", "For sequential: fires beyond are skipped.", kKind},
+                            &TaskOptions::backlog_max, {0, 100'000}, true));
+    to.push_back(DurationField({"start_deadline", "A fire later than this is missed.", kKind},
+                               &TaskOptions::start_deadline, kShortest));
+    to.push_back(TruthField(
+        {"catch_up_after_pause", "Whether fires that a pause held back are made up for.", kKind},
+        &TaskOptions::catch_up_after_pause));
+    to.push_back(EnabledField());
+}
+
+void AddState(std::vector<TaskField>& to) {
+    TaskField version = FieldOf({"version", "Rises with each change; the ETag.", Kind::kReadOnly},
+                                "", schema::Integer(), "");
+    version.write = [](JsonWriter& json, std::string_view name, const ShownTask& view) {
+        json.Field(name, view.task.version);
+    };
+    version.always_given = true;
+    to.push_back(std::move(version));
+    to.push_back(StateField("created_at", "When it was made.", schema::Time(),
+                            [](auto& json, auto& view) { json.Value(view.task.created_at); }));
+    to.push_back(StateField("updated_at", "When it was changed last.", schema::Time(),
+                            [](auto& json, auto& view) { json.Value(view.task.updated_at); }));
+    to.push_back(StateField("next_fire_at", "null: none is to come, or it is paused.",
+                            schema::OrNull(schema::Time()), [](auto& json, auto& view) {
+                                json.Value(view.state->paused ? Time{} : view.state->next_at);
+                            }));
+    to.push_back(StateField("last_fire_at", "null: it has not fired yet.",
+                            schema::OrNull(schema::Time()),
+                            [](auto& json, auto& view) { json.Value(view.state->last_at); }));
+    to.push_back(StateField("fires", "Fires made so far.", schema::Integer(0),
+                            [](auto& json, auto& view) { json.Value(view.state->fires); }));
+    to.push_back(StateField("missed", "Due times that the misfire policy or a pause dropped.",
+                            schema::Integer(0),
+                            [](auto& json, auto& view) { json.Value(view.state->missed); }));
+}
 
 }  // namespace
 
+std::string Listed(const std::vector<std::string_view>& names) {
+    std::string text;
+    for (const std::string_view name : names) {
+        if (!text.empty()) text += ", ";
+        text += name;
+    }
+    return text;
+}
+
+}  // namespace takt::internal::task_field
+
+namespace takt::internal {
+
 std::span<const TaskField> TaskFields() {
-    return kFields;
+    static const std::vector<TaskField> fields = [] {
+        std::vector<TaskField> made;
+        task_field::AddCommon(made);
+        task_field::AddOnce(made);
+        task_field::AddSchedule(made);
+        task_field::AddFiring(made);
+        task_field::AddState(made);
+        return made;
+    }();
+    return fields;
 }
 
 std::string StrategyText(Strategy strategy, std::string_view own_name) {

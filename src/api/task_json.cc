@@ -1,8 +1,5 @@
 #include "api/task_json.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "api/json_read.h"
 #include "model/fire_plan.h"
 
@@ -11,64 +8,11 @@ namespace {
 
 constexpr std::string_view kDefaultQueue = "default";
 
-// Fields by name, for finding them fast.
-struct Index {
-    std::vector<std::string_view> names;  // In order.
-    std::vector<std::uint8_t> numbers;    // Of kFields, in the order of names.
-    std::vector<std::uint8_t> canonical;  // By number: the field that it is another name for.
-
-    Index() {
-        const auto fields = TaskFields();
-        numbers.resize(fields.size());
-        for (std::size_t i = 0; i < fields.size(); ++i) numbers[i] = static_cast<std::uint8_t>(i);
-        std::ranges::sort(numbers, {}, [&](std::uint8_t i) { return fields[i].name; });
-        for (const std::uint8_t i : numbers) names.push_back(fields[i].name);
-        for (std::size_t i = 0; i < fields.size(); ++i) {
-            canonical.push_back(static_cast<std::uint8_t>(
-                fields[i].same_as.empty() ? i : *Find(fields[i].same_as)));
-        }
-    }
-
-    std::optional<std::size_t> Find(std::string_view name) const {
-        const auto found = std::ranges::lower_bound(names, name);
-        if (found == names.end() || *found != name) return std::nullopt;
-        return numbers[static_cast<std::size_t>(found - names.begin())];
-    }
-};
-
-const Index& TheIndex() {
-    static const Index index;
-    return index;
-}
-
-Result<void> ReadField(TaskDraft& draft, std::string_view name, const JsonView& value,
-                       bool accept_read_only) {
-    const auto number = TheIndex().Find(name);
-    if (!number) return UnknownField(name, TheIndex().names);
-    const TaskField& field = TaskFields()[*number];
-    if (field.kind == TaskField::Kind::kReadOnly) {
-        if (accept_read_only) return {};
-        return BadField(field.name, "is set by the scheduler; leave it out");
-    }
-    if (value.is_null()) {
-        field.clear(draft);
-        return {};
-    }
-    const std::size_t canonical = TheIndex().canonical[*number];
-    if (draft.seen[canonical]) {
-        return BadField(field.name, "is given twice: it is the same as " +
-                                        std::string(TaskFields()[canonical].name) +
-                                        " under another name");
-    }
-    draft.seen.set(canonical);
-    return field.read(draft, value, field.name);
-}
-
 // The first field of that kind that the caller gave.
 std::string_view FirstSeen(const TaskDraft& draft, TaskField::Kind kind) {
     const auto fields = TaskFields();
     for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (draft.seen[i] && fields[i].kind == kind) return fields[i].name;
+        if (!draft.seen[i].empty() && fields[i].kind == kind) return draft.seen[i];
     }
     return {};
 }
@@ -163,23 +107,6 @@ void FillDefaults(TaskDraft& draft) {
 
 }  // namespace
 
-const Text& TextPool::Get(std::string_view text) {
-    Text& slot = texts_[TextHash{}(text) % texts_.size()];
-    if (!(slot == text)) slot = Text(text);
-    return slot;
-}
-
-TaskOptions& TaskDraft::opt() {
-    if (!options) options = std::make_unique<TaskOptions>();
-    return *options;
-}
-
-Recurrence& TaskDraft::recur() {
-    TaskOptions& made = opt();
-    if (!made.recurrence) made.recurrence.emplace();
-    return *made.recurrence;
-}
-
 Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, TextPool& pool,
                              const ReadTaskOptions& options) {
     if (object.kind() != JsonView::Kind::kObject) {
@@ -194,7 +121,7 @@ Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, T
     }
     JsonView::Members members(object);
     while (members.Next()) {
-        auto read = ReadField(draft, members.key(), members.value(), options.accept_read_only);
+        auto read = ReadTaskField(draft, members.key(), members.value(), options.accept_read_only);
         if (!read) return std::unexpected(std::move(read.error()));
     }
     if (options.base && options.base->recurring() && !HasSchedule(draft)) {
@@ -215,11 +142,11 @@ Result<Recurrence> ReadRecurrence(const JsonView& object, const TaskLimits& limi
         const auto known = other(members.key(), members.value());
         if (!known) return std::unexpected(known.error());
         if (*known) continue;
-        const auto number = TheIndex().Find(members.key());
+        const auto number = FindTaskField(members.key());
         if (number && TaskFields()[*number].kind != TaskField::Kind::kRecurring) {
             return BadField(members.key(), "does not say when a task fires; leave it out");
         }
-        auto read = ReadField(draft, members.key(), members.value(), false);
+        auto read = ReadTaskField(draft, members.key(), members.value(), false);
         if (!read) return std::unexpected(std::move(read.error()));
     }
     return draft.recur();

@@ -1,6 +1,5 @@
 // Tasks: create, read, change, delete.
-#include <charconv>
-
+#include "api/call_flow.h"
 #include "api/execution_json.h"
 #include "api/json_read.h"
 #include "api/query.h"
@@ -42,32 +41,26 @@ void ListTasks(Call call) {
     });
 }
 
-void FindOnceTask(Call call, TaskId id) {
-    Store& store = call.services().store;
-    std::vector<ExecutionId> ids = {ExecutionId(id.text())};
-    store.FindExecutions(
-        std::move(ids), [call = std::move(call), id = std::move(id)](
-                            Result<std::vector<std::optional<Execution>>> found) mutable {
-            if (!found) return call.RefuseAnswer(found.error());
-            const std::optional<Execution>& execution = found->front();
-            // The execution of a recurring task has an id of its own, which names no task.
-            if (!execution || execution->task->id != id) {
-                return call.RefuseAnswer(
-                    {ErrorCode::kNotFound, "there is no task '" + id.text().str() + "'", "id"});
-            }
-            SendOnceTask(call, *execution, 200);
-        });
+Error NoTaskOfEitherKind(const TaskId& id) {
+    return {ErrorCode::kNotFound, "there is no task '" + id.text().str() + "'", "id"};
 }
 
-void GetTask(Call call) {
-    auto id = PathId<TaskId>(call);
-    if (!id) return;
+Flow<> GetTask(Call call) {
+    const auto id = PathId<TaskId>(call);
+    if (!id) co_return;
     Store& store = call.services().store;
-    store.FindTask(*id, [call = std::move(call), id = *id](Result<TaskRow> row) mutable {
-        if (row) return SendTask(call, *row, 200);
-        if (row.error().code != ErrorCode::kNotFound) return call.RefuseAnswer(row.error());
-        FindOnceTask(std::move(call), std::move(id));
-    });
+    const auto row = co_await Answered<Result<TaskRow>>(
+        call, [&](auto done) { store.FindTask(*id, std::move(done)); });
+    if (row) co_return SendTask(call, *row, 200);
+    if (row.error().code != ErrorCode::kNotFound) co_return call.RefuseAnswer(row.error());
+    const auto found = co_await Answered<FoundExecutions>(
+        call, [&](auto done) { store.FindExecutions({ExecutionId(id->text())}, std::move(done)); });
+    if (!found) co_return call.RefuseAnswer(found.error());
+    const std::optional<Execution>& execution = found->front();
+    // The execution of a recurring task has an id of its own, which names no task.
+    if (!execution || execution->task->id != *id)
+        co_return call.RefuseAnswer(NoTaskOfEitherKind(*id));
+    SendOnceTask(call, *execution, 200);
 }
 
 // --- Changing -----------------------------------------------------------------------------------
@@ -98,73 +91,53 @@ void PutTaskWhole(Call call) {
            {.create_only = absent, .if_version = condition->version});
 }
 
-void Patch(Call call, const TaskId& id, int tries);
-
-void Patched(Call call, const TaskRow& row, int tries) {
+// The change that a PATCH asks of the task as it is.
+Result<PutTask> ReadPatch(Call& call, const TaskRow& row, std::uint32_t if_version) {
     auto request = ReadTaskBody(call, {.base = row.task.get(), .accept_read_only = true});
-    if (!request) return call.RefuseRequest(request.error());
-    const TaskId id = row.task->id;
-    if (request->task->id != id) {
-        return call.RefuseRequest(BadField("id", "cannot be changed").error());
-    }
-    const auto condition = ReadIfMatch(call.request());
-    if (!condition) return call.RefuseRequest(condition.error());
-    const bool asked = condition->version != 0;
+    if (!request) return std::unexpected(request.error());
+    if (request->task->id != row.task->id) return BadField("id", "cannot be changed");
     PutTask put{.task = request->task,
-                .if_version = asked ? condition->version : row.task->version};
+                .if_version = if_version != 0 ? if_version : row.task->version};
     if (request->enabled) put.paused = !*request->enabled;
-    Node& node = call.services().node;
-    node.Ask(std::move(put),
-             [call = std::move(call), id, tries, asked](Result<Answer> answer) mutable {
-                 const bool raced = !answer && answer.error().code == ErrorCode::kConflict;
-                 // Somebody else was faster. Unless the caller insists on a version, look again.
-                 if (raced && !asked && tries > 1) {
-                     auto services = call.shared_services();
-                     return services->post([call = std::move(call), id, tries]() mutable {
-                         Patch(std::move(call), id, tries - 1);
-                     });
-                 }
-                 FinishPut(std::move(call), std::move(answer));
-             });
+    return put;
 }
 
-void Patch(Call call, const TaskId& id, int tries) {
-    Store& store = call.services().store;
-    store.FindTask(id, [call = std::move(call), tries](Result<TaskRow> row) mutable {
-        if (!row) return call.RefuseAnswer(row.error());
-        auto services = call.shared_services();
-        services->post([call = std::move(call), row = std::move(*row), tries]() mutable {
-            Patched(std::move(call), row, tries);
-        });
-    });
-}
-
-void PatchTask(Call call) {
-    auto id = PathId<TaskId>(call);
-    if (id) Patch(std::move(call), *id, kPatchTries);
-}
-
-void DeleteOne(Call call) {
-    auto id = PathId<TaskId>(call);
-    if (!id) return;
+Flow<> PatchTask(Call call) {
+    const auto id = PathId<TaskId>(call);
+    if (!id) co_return;
     const auto condition = ReadIfMatch(call.request());
-    if (!condition) return call.RefuseRequest(condition.error());
-    Node& node = call.services().node;
-    const DeleteTask remove{.task = *id, .if_version = condition->version};
-    node.Ask(remove, [call = std::move(call), id = *id](Result<Answer> answer) mutable {
-        if (answer) return SendTask(call, answer->task, 200);
-        if (answer.error().code != ErrorCode::kNotFound) return RefuseChange(call, answer.error());
-        // A one-off task is its execution: without it there is nothing left to delete.
-        Node& node = call.services().node;
-        const Cancel cancel{.execution = ExecutionId(id.text()), .reason = "its task was deleted"};
-        node.Ask(cancel, [call = std::move(call), id](Result<Answer> answer) mutable {
-            if (answer) return SendOnceTask(call, answer->execution, 200);
-            if (answer.error().code == ErrorCode::kNotFound) {
-                answer.error().detail = "there is no task '" + id.text().str() + "'";
-            }
-            call.RefuseAnswer(answer.error());
-        });
-    });
+    if (!condition) co_return call.RefuseRequest(condition.error());
+    for (int tries = kPatchTries;; --tries) {
+        const auto row = co_await Answered<Result<TaskRow>>(
+            call, [&](auto done) { call.services().store.FindTask(*id, std::move(done)); });
+        if (!row) co_return call.RefuseAnswer(row.error());
+        auto put = ReadPatch(call, *row, condition->version);
+        if (!put) co_return call.RefuseRequest(put.error());
+        auto answer = co_await Asked(call, std::move(*put));
+        // Somebody else was faster. Unless the caller insists on a version, look again.
+        const bool raced = !answer && answer.error().code == ErrorCode::kConflict;
+        if (raced && condition->version == 0 && tries > 1) continue;
+        co_return FinishPut(std::move(call), std::move(answer));
+    }
+}
+
+Flow<> DeleteOne(Call call) {
+    const auto id = PathId<TaskId>(call);
+    if (!id) co_return;
+    const auto condition = ReadIfMatch(call.request());
+    if (!condition) co_return call.RefuseRequest(condition.error());
+    const auto removed =
+        co_await Asked(call, DeleteTask{.task = *id, .if_version = condition->version});
+    if (removed) co_return SendTask(call, removed->task, 200);
+    if (removed.error().code != ErrorCode::kNotFound) {
+        co_return RefuseChange(call, removed.error());
+    }
+    // A one-off task is its execution: without it there is nothing left to delete.
+    const auto cancelled = co_await Asked(
+        call, Cancel{.execution = ExecutionId(id->text()), .reason = "its task was deleted"});
+    if (cancelled) co_return SendOnceTask(call, cancelled->execution, 200);
+    const bool absent = cancelled.error().code == ErrorCode::kNotFound;
+    call.RefuseAnswer(absent ? NoTaskOfEitherKind(*id) : cancelled.error());
 }
 
 }  // namespace
@@ -177,9 +150,10 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .handler = CreateTask,
                       .tag = "tasks",
                       .summary = "Create a task: one-off, delayed or recurring",
-                      .takes = "Task",
+                      .takes = "TaskRequest",
                       .gives = "Task",
                       .success = 201,
+                      .also = 200,
                       .routine = true});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/tasks",
@@ -194,7 +168,7 @@ void AddTaskRoutes(std::vector<Route>& routes) {
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/tasks/{id}",
                       .permission = Permission::kViewer,
-                      .handler = GetTask,
+                      .handler = Flowing(GetTask),
                       .tag = "tasks",
                       .summary = "Get a task",
                       .gives = "Task"});
@@ -205,22 +179,23 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .handler = PutTaskWhole,
                       .tag = "tasks",
                       .summary = "Create or replace a task; If-Match and If-None-Match are obeyed",
-                      .takes = "Task",
-                      .gives = "Task"});
+                      .takes = "TaskRequest",
+                      .gives = "Task",
+                      .also = 201});
     routes.push_back({.method = HttpMethod::kPatch,
                       .path = "/api/v1/tasks/{id}",
                       .permission = Permission::kOperator,
                       .where = Where::kLeader,
-                      .handler = PatchTask,
+                      .handler = Flowing(PatchTask),
                       .tag = "tasks",
                       .summary = "Change fields of a recurring task; null is the default",
-                      .takes = "Task",
+                      .takes = "TaskChange",
                       .gives = "Task"});
     routes.push_back({.method = HttpMethod::kDelete,
                       .path = "/api/v1/tasks/{id}",
                       .permission = Permission::kOperator,
                       .where = Where::kLeader,
-                      .handler = DeleteOne,
+                      .handler = Flowing(DeleteOne),
                       .tag = "tasks",
                       .summary = "Delete a recurring task, or cancel a one-off one",
                       .gives = "Task"});

@@ -19,6 +19,8 @@
 
 #include "api/api.h"
 #include "api/forward.h"
+#include "api/openapi.h"
+#include "api/test_openapi.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "http/test_support.h"
@@ -303,6 +305,7 @@ class TestScheduler {
         boost::system::error_code error;
         auto json = boost::json::parse(answered.body, error);
         if (!error) answered.json = std::move(json);
+        CheckAnswer(method, target, answered);
         return answered;
     }
     Answered Get(std::string_view target, HttpHeaderList headers = {}) {
@@ -364,6 +367,20 @@ class TestScheduler {
             boost::asio::post(node_loop_.io(), [this] { sink_.Nudge(); });
         });
     }
+    // Every answer of every test is what the description promises.
+    void CheckAnswer(HttpMethod method, std::string_view target, const Answered& answered) {
+        if (method == HttpMethod::kHead) return;
+        if (!description_) {
+            description_ = std::make_unique<OpenApiCheck>(
+                boost::json::parse(OpenApiOf(api().routes(), "test")));
+        }
+        EXPECT_EQ(
+            description_->Fault(Name(method), target,
+                                {answered.status, answered.Header("Content-Type"), answered.body}),
+            "")
+            << Name(method) << " " << target << " " << answered.status << "\n"
+            << answered.body.substr(0, 2000);
+    }
     static bool HasType(const HttpHeaderList& headers) {
         for (const auto& [name, value] : headers) {
             if (EqualsIgnoringCase(name, "Content-Type")) return true;
@@ -372,7 +389,7 @@ class TestScheduler {
     }
 
     void StartServing(const TestSchedulerOptions&) {
-        auto server = HttpServer::Listen(http_loop_.io(), {}, shell_);
+        auto server = HttpServer::Listen(http_loop_.io(), {.refusal = RefusalResponse}, shell_);
         EXPECT_TRUE(server) << server.error().detail;
         server_ = std::move(*server);
         auto client = HttpClient::Create(http_loop_.io(), {});
@@ -413,6 +430,7 @@ class TestScheduler {
     std::unique_ptr<HttpClient> forward_client_;
     std::unique_ptr<Node> node_;
     std::unique_ptr<BlockingHttpClient> client_;
+    std::unique_ptr<OpenApiCheck> description_;
     SessionId session_ = 0;
     bool stopped_ = false;
 };

@@ -1,9 +1,13 @@
 // Access tokens: create, list, revoke.
+#include <algorithm>
 #include <array>
 
+#include "api/answer_table.h"
 #include "api/api.h"
+#include "api/call_flow.h"
 #include "api/json_read.h"
 #include "api/resources.h"
+#include "api/schemas.h"
 #include "api/services.h"
 
 namespace takt::internal {
@@ -11,10 +15,23 @@ namespace {
 
 constexpr std::size_t kTokensMax = 1000;
 
-void WriteToken(JsonWriter& json, const AccessToken& token) {
-    json.Field("id", std::string_view(token.id)).Field("name", std::string_view(token.name));
-    json.Field("role", Name(token.role)).Field("created_at", token.created_at);
-    json.Field("expires_at", token.expires_at).Field("last_used_at", token.last_used_at);
+const AnswerTable<AccessToken>& TokenFields() {
+    using Token = AccessToken;
+    static const AnswerTable<Token> fields = {
+        {"id", schema::Text(), "",
+         [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.id)); }},
+        {"name", schema::Text(), "What people call it.",
+         [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.name)); }},
+        {"role", schema::OneOf({"viewer", "operator", "admin", "worker", "executor"}), "",
+         [](JsonWriter& json, const Token& t) { json.Value(Name(t.role)); }},
+        {"created_at", schema::OrNull(schema::Time()), "",
+         [](JsonWriter& json, const Token& t) { json.Value(t.created_at); }},
+        {"expires_at", schema::OrNull(schema::Time()), "null: never.",
+         [](JsonWriter& json, const Token& t) { json.Value(t.expires_at); }},
+        {"last_used_at", schema::OrNull(schema::Time()), "Told once an hour; null: not yet.",
+         [](JsonWriter& json, const Token& t) { json.Value(t.last_used_at); }},
+    };
+    return fields;
 }
 
 struct TokenRequest {
@@ -54,45 +71,60 @@ Result<TokenRequest> ReadTokenRequest(const Call& call) {
     return request;
 }
 
-void Keep(Call call, const Text& key, Text value, std::move_only_function<void(Call)> then) {
-    Node& node = call.services().node;
-    node.Ask(
-        SetSetting{.key = key, .value = std::move(value)},
-        [call = std::move(call), then = std::move(then)](Result<Answer> answer) mutable {
-            if (!answer) return call.RefuseAnswer(answer.error());
-            // The next request must already be judged by what holds now.
-            auto services = call.shared_services();
-            services->post([services, call = std::move(call), then = std::move(then)]() mutable {
-                LoadAccess(services, [call = std::move(call), then = std::move(then)]() mutable {
-                    then(std::move(call));
-                });
-            });
-        });
+// Writes a token down, or takes it away, and waits until requests are judged by it.
+Flow<Result<void>> Settle(const Call& call, std::string id, Text value) {
+    const Text key(std::string(kTokenSettingPrefix) + id);
+    const auto answer = co_await Asked(call, SetSetting{.key = key, .value = std::move(value)});
+    if (!answer) co_return std::unexpected(answer.error());
+    co_await Answered<bool>(call, [&](auto done) {
+        LoadAccess(call.shared_services(), [done = std::move(done)]() mutable { done(true); });
+    });
+    co_return Result<void>();
 }
 
-void CreateToken(Call call) {
-    auto request = ReadTokenRequest(call);
-    if (!request) return call.RefuseRequest(request.error());
-    if (call.services().access.tokens().size() >= kTokensMax) {
-        return call.RefuseAnswer(
-            {ErrorCode::kExhausted, "there are too many tokens; revoke some", ""});
-    }
-    // Whoever makes the first one shuts the door, and must have the key to it.
-    if (call.services().access.tokens().empty() && *request->role != AccessRole::kAdmin) {
-        return call.RefuseRequest(BadField("role", "of the first token must be admin").error());
-    }
-    NewToken made = MakeToken(*request->role, std::move(request->name), ReadClocks().wall,
-                              request->expires_at, call.services().random);
-    const Text key(std::string(kTokenSettingPrefix) + made.token.id);
-    Text value(EncodeToken(made.token));
-    Keep(std::move(call), key, std::move(value), [made = std::move(made)](Call call) {
-        std::string body;
-        JsonWriter json(body);
-        json.BeginObject();
-        WriteToken(json, made.token);
-        json.Field("token", std::string_view(made.text)).EndObject();
-        call.Json(201, std::move(body));
+// Whether somebody other than `id` may always make and revoke tokens. An administrator whose token
+// expires is one for a while only.
+bool HasLastingAdmin(const AccessPolicy& access, std::string_view but_for) {
+    return std::ranges::any_of(access.tokens(), [&](const auto& known) {
+        const AccessToken& token = known.second;
+        return token.id != but_for && token.role == AccessRole::kAdmin &&
+               token.expires_at == Time{};
     });
+}
+
+// Whoever makes the first token shuts the door, and must have a key to it that lasts.
+Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& request) {
+    if (access.tokens().size() >= kTokensMax) {
+        return Fail(ErrorCode::kExhausted, "there are too many tokens; revoke some");
+    }
+    if (access.tokens().empty() && *request.role != AccessRole::kAdmin) {
+        return BadField("role", "of the first token must be admin");
+    }
+    if (*request.role == AccessRole::kAdmin && request.expires_at != Time{} &&
+        !HasLastingAdmin(access, {})) {
+        return BadField("expires_in",
+                        "would lock everybody out when the only administrator expires; make an "
+                        "admin token without it first");
+    }
+    return {};
+}
+
+Flow<> CreateToken(Call call) {
+    auto request = ReadTokenRequest(call);
+    if (!request) co_return call.RefuseRequest(request.error());
+    if (const auto checked = CheckNewToken(call.services().access, *request); !checked) {
+        co_return call.RefuseAnswer(checked.error());
+    }
+    const NewToken made = MakeToken(*request->role, std::move(request->name), ReadClocks().wall,
+                                    request->expires_at, call.services().random);
+    const auto kept = co_await Settle(call, made.token.id, Text(EncodeToken(made.token)));
+    if (!kept) co_return call.RefuseAnswer(kept.error());
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject();
+    WriteFields(json, TokenFields(), made.token);
+    json.Field("token", std::string_view(made.text)).EndObject();
+    call.Json(201, std::move(body));
 }
 
 void ListTokens(Call call) {
@@ -101,37 +133,62 @@ void ListTokens(Call call) {
     json.BeginObject().Key("items").BeginArray();
     for (const auto& [id, token] : call.services().access.tokens()) {
         json.BeginObject();
-        WriteToken(json, token);
+        WriteFields(json, TokenFields(), token);
         json.EndObject();
     }
     json.EndArray().Key("next_cursor").Null().EndObject();
     call.Json(200, std::move(body));
 }
 
-void RevokeToken(Call call) {
+// Without an administrator nobody could let anybody in again. Without any token everybody is let in,
+// but only where that is allowed.
+Result<void> CheckRevoked(const Services& services, const AccessToken& token) {
+    const AccessPolicy& access = services.access;
+    if (access.tokens().size() == 1) {
+        const AccessConfig& config = services.config.access;
+        if (config.loopback_only || config.insecure) return {};
+        return Fail(
+            ErrorCode::kConflict,
+            "this is the only token, and this address is not open to everybody: nobody could "
+            "come in again; create another admin token first",
+            "id");
+    }
+    const bool matters = token.role == AccessRole::kAdmin && token.expires_at == Time{};
+    if (!matters || HasLastingAdmin(access, token.id)) return {};
+    return Fail(ErrorCode::kConflict,
+                "this is the last admin token that does not expire; create another one first",
+                "id");
+}
+
+Flow<> RevokeToken(Call call) {
     const std::string id(call.request().Parameter("id"));
     const AccessToken* token = call.services().access.Find(id);
     if (!token) {
-        return call.RefuseAnswer({ErrorCode::kNotFound, "there is no such token", "id"});
+        co_return call.RefuseAnswer({ErrorCode::kNotFound, "there is no token '" + id + "'", "id"});
     }
-    // Without the last administrator nobody could let anybody in again. One whose token has
-    // expired cannot either.
-    const Time now = ReadClocks().wall;
-    bool other_admin = false;
-    for (const auto& [other, known] : call.services().access.tokens()) {
-        other_admin |= other != id && known.role == AccessRole::kAdmin && !IsExpired(known, now);
+    if (const auto checked = CheckRevoked(call.services(), *token); !checked) {
+        co_return call.RefuseAnswer(checked.error());
     }
-    const bool others = call.services().access.tokens().size() > 1;
-    if (token->role == AccessRole::kAdmin && !IsExpired(*token, now) && !other_admin && others) {
-        return call.RefuseAnswer(
-            {ErrorCode::kConflict, "this is the last admin token; create another one first", "id"});
-    }
-    const Text key(std::string(kTokenSettingPrefix) + id);
-    call.services().node.Tell(SetSetting{.key = Text(key.str() + std::string(kTokenUsedSuffix))});
-    Keep(std::move(call), key, Text(), [](Call call) { call.Send({.status = 204}); });
+    const std::string used = std::string(kTokenSettingPrefix) + id + std::string(kTokenUsedSuffix);
+    call.services().node.Tell(SetSetting{.key = Text(used)});
+    const auto revoked = co_await Settle(call, id, Text());
+    if (!revoked) co_return call.RefuseAnswer(revoked.error());
+    call.Send({.status = 204});
 }
 
 }  // namespace
+
+std::string TokenSchema() {
+    return AnswerSchema(TokenFields());
+}
+
+std::string NewTokenSchema() {
+    schema::Object object;
+    AddFields(object, TokenFields());
+    return object
+        .Add("token", schema::Described(schema::Text(), "The secret; it is shown this once."))
+        .Text();
+}
 
 void AddTokenRoutes(std::vector<Route>& routes) {
     const auto add = [&](Route route) {
@@ -142,7 +199,7 @@ void AddTokenRoutes(std::vector<Route>& routes) {
     };
     add({.method = HttpMethod::kPost,
          .path = "/api/v1/tokens",
-         .handler = CreateToken,
+         .handler = Flowing(CreateToken),
          .summary = "Create an access token; its text is shown this once",
          .takes = "TokenRequest",
          .gives = "NewToken",
@@ -154,7 +211,7 @@ void AddTokenRoutes(std::vector<Route>& routes) {
          .gives = "TokenList"});
     add({.method = HttpMethod::kDelete,
          .path = "/api/v1/tokens/{id}",
-         .handler = RevokeToken,
+         .handler = Flowing(RevokeToken),
          .summary = "Revoke an access token",
          .success = 204});
 }

@@ -1,11 +1,17 @@
 // Workers as the REST API spells them.
 #pragma once
 
+#include <string>
+
 #include "base/json.h"
 #include "engine/views.h"
 
 namespace takt::internal {
 
 void WriteWorker(JsonWriter& json, const WorkerView& view);
+std::string WorkerSchema();
+
+// online, offline, draining, maintenance.
+std::string WorkerStatusSchema();
 
 }  // namespace takt::internal

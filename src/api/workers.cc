@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/call_flow.h"
 #include "api/json_read.h"
 #include "api/query.h"
 #include "api/resources.h"
@@ -26,17 +27,13 @@ void ListWorkers(Call call) {
         if (!id) return call.RefuseRequest(id.error());
         after = std::move(*id);
     }
-    Node& node = call.services().node;
-    node.Look([call = std::move(call), limit = *limit,
-               after = std::move(after)](const Engine* engine) mutable {
-        if (!engine) {
-            return call.RefuseAnswer({ErrorCode::kUnavailable, "the leader has just changed", ""});
-        }
+    WithEngine(std::move(call), [limit = *limit, after = std::move(after)](Call call,
+                                                                           const Engine& engine) {
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
         // One more than the page holds, unless it holds all, tells whether there is another.
-        const auto workers = engine->WorkersAfter(Text(after), std::max(limit, limit + 1));
+        const auto workers = engine.WorkersAfter(Text(after), std::max(limit, limit + 1));
         const std::size_t shown = std::min<std::size_t>(workers.size(), limit);
         for (std::size_t i = 0; i < shown; ++i) WriteWorker(json, workers[i]);
         std::optional<std::string> next;
@@ -48,9 +45,8 @@ void ListWorkers(Call call) {
 
 // After a change too, so that the caller sees what became of it.
 void SendWorker(Call call, WorkerId id) {
-    Node& node = call.services().node;
-    node.Look([call = std::move(call), id = std::move(id)](const Engine* engine) mutable {
-        const auto worker = engine ? engine->FindWorker(id) : std::nullopt;
+    WithEngine(std::move(call), [id = std::move(id)](Call call, const Engine& engine) {
+        const auto worker = engine.FindWorker(id);
         if (!worker) return call.RefuseAnswer(NoSuchWorker(id));
         std::string body;
         JsonWriter json(body);

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "api/test_openapi.h"
 #include "http/client.h"
 #include "server/server.h"
 #include "tests/support/stack.h"
@@ -46,7 +47,17 @@ class ExecutorsTest : public testing::Test {
                                      .headers = std::move(headers),
                                      .body = std::move(body)});
         EXPECT_TRUE(answer) << answer.error().detail;
-        return answer ? std::move(*answer) : HttpAnswer{};
+        if (!answer) return {};
+        if (!description_ && path == "/openapi.json") return std::move(*answer);
+        if (!description_) {
+            description_ = std::make_unique<OpenApiCheck>(
+                boost::json::parse(Send(HttpMethod::kGet, "/openapi.json").body));
+        }
+        const std::string type(answer->headers.Find("Content-Type").value_or(""));
+        EXPECT_EQ(description_->Fault(Name(method), path, {answer->status, type, answer->body}), "")
+            << Name(method) << " " << path << "\n"
+            << answer->body;
+        return std::move(*answer);
     }
     HttpAnswer Get(const std::string& path) { return Send(HttpMethod::kGet, path); }
     HttpAnswer Register(const std::string& body) {
@@ -61,6 +72,7 @@ class ExecutorsTest : public testing::Test {
     std::filesystem::path folder_;
     std::unique_ptr<Server> server_;
     std::unique_ptr<BlockingHttpClient> client_;
+    std::unique_ptr<OpenApiCheck> description_;
 };
 
 std::string Registration(const std::string& more) {

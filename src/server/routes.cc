@@ -5,14 +5,14 @@
 
 namespace takt::internal {
 
-Route AttachRoute(StreamLink& link) {
+Route AttachRoute(StreamLink* link) {
     return {.method = HttpMethod::kGet,
             .path = "/api/v1/workers/attach",
             .permission = Permission::kWorker,
             .where = Where::kAnyNode,
             .handler =
-                [&link](Call call) {
-                    HttpResponse response = link.Attach(call.request());
+                [link](Call call) {
+                    HttpResponse response = link->Attach(call.request());
                     call.Send(std::move(response));
                 },
             .tag = "workers",

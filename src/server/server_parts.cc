@@ -8,6 +8,7 @@
 #include "api/access.h"
 #include "api/executor_routes.h"
 #include "api/forward.h"
+#include "api/problem.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "console/console.h"
@@ -210,6 +211,7 @@ Result<void> Server::Parts::Listen(std::shared_ptr<HandlerRelay> relay) {
         .body_bytes_max = config.server.body_bytes_max,
         .connections_max = config.server.connections_max,
         .connections_per_address_max = config.server.connections_per_address_max,
+        .refusal = RefusalResponse,
         .log = ToLog(),
         .access_log = LogAccess};
     const bool tls = !config.server.tls_cert.empty();
@@ -271,8 +273,8 @@ void Server::Parts::MakeNode(Sink* watcher) {
 }
 
 void Server::Parts::MakeApi() {
-    std::vector<Route> more_routes = ExecutorRoutes(*push);
-    more_routes.push_back(AttachRoute(*stream));
+    std::vector<Route> more_routes = ExecutorRoutes(push.get());
+    more_routes.push_back(AttachRoute(stream.get()));
     api = Api::Make(
         {.node = *node,
          .store = *store,

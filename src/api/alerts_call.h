@@ -1,0 +1,21 @@
+// A call about alerts, once they are there to be looked at.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "alerts/alerts.h"
+#include "api/services.h"
+
+namespace takt::internal {
+
+// Runs `look` on the node's thread once alerts are read; refuses the call otherwise.
+inline void WithAlerts(Call call, std::move_only_function<void(Call, Alerts&)> look) {
+    Alerts& alerts = call.services().alerts;
+    alerts.With([call = std::move(call), look = std::move(look)](Alerts& alerts) mutable {
+        if (auto ready = alerts.Ready(); !ready) return call.RefuseAnswer(ready.error());
+        look(std::move(call), alerts);
+    });
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,79 @@
+// Calls that wait: for the engine, the store, the node.
+//
+//     Flow<> GetTask(Call call) {
+//         const auto row = co_await Answered<Result<TaskRow>>(
+//             call, [&](auto done) { call.services().store.FindTask(id, std::move(done)); });
+//         if (!row) co_return call.RefuseAnswer(row.error());
+//         …
+//     }
+//     .handler = Flowing(GetTask)
+//
+// A handler that waits once takes a callback; one that waits more than once is a Flow and reads from
+// top to bottom. A flow runs on the server's thread; it owns its call.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "api/services.h"
+#include "base/flow.h"
+#include "node/node.h"
+
+namespace takt::internal {
+
+inline Error LeaderChanged() {
+    return {ErrorCode::kUnavailable, "the leader has just changed", ""};
+}
+
+// Waits for the answer that `start` is given a callback for. The callback may be called on any
+// thread; the flow goes on where it was.
+template <typename V, typename Start>
+auto Answered(const Call& call, Start start) {
+    return Wait<V>(
+        [services = call.shared_services(), start = std::move(start)](auto done) mutable {
+            start([services, done = std::move(done)](V value) mutable {
+                services->post([done = std::move(done), value = std::move(value)]() mutable {
+                    done(std::move(value));
+                });
+            });
+        });
+}
+
+// What the engine answers to `input`, after the commit.
+template <typename Input>
+auto Asked(const Call& call, Input input) {
+    return Answered<Result<Answer>>(
+        call, [&node = call.services().node, input = std::move(input)](auto done) mutable {
+            node.Ask(std::move(input), std::move(done));
+        });
+}
+
+// What `look` finds in the engine, on the node's thread; kUnavailable if this node has just ceased to
+// lead.
+template <typename V, typename Look>
+auto Looked(const Call& call, Look look) {
+    return Answered<Result<V>>(call, [&node = call.services().node,
+                                      look = std::move(look)](auto done) mutable {
+        node.Look([look = std::move(look), done = std::move(done)](const Engine* engine) mutable {
+            done(engine ? Result<V>(look(*engine)) : std::unexpected(LeaderChanged()));
+        });
+    });
+}
+
+// A handler that is a flow.
+inline RouteHandler Flowing(Flow<> (*handler)(Call)) {
+    return [handler](Call call) { Launch(handler(std::move(call))); };
+}
+
+// Runs `look` on the node's thread with the call and the engine; refuses the call if this node has
+// just ceased to lead.
+template <typename Look>
+void WithEngine(Call call, Look look) {
+    Node& node = call.services().node;
+    node.Look([call = std::move(call), look = std::move(look)](const Engine* engine) mutable {
+        if (!engine) return call.RefuseAnswer(LeaderChanged());
+        look(std::move(call), *engine);
+    });
+}
+
+}  // namespace takt::internal

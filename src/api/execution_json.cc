@@ -1,0 +1,219 @@
+#include "api/execution_json.h"
+
+#include "api/task_json.h"
+
+namespace takt::internal {
+namespace {
+
+std::string ErrorSchema() {
+    return schema::OrNull(schema::Object()
+                              .Add("code", schema::Text())
+                              .Add("message", schema::Text())
+                              .Add("handler_code", schema::Integer(), false)
+                              .Text());
+}
+
+std::string StatusSchema() {
+    std::vector<std::string_view> names;
+    for (int i = 0; i <= static_cast<int>(Status::kSkipped); ++i) {
+        names.push_back(Name(static_cast<Status>(i)));
+    }
+    return schema::OneOf(names);
+}
+
+void WriteWorkerId(JsonWriter& json, const WorkerId& worker) {
+    worker.empty() ? json.Null() : json.Value(worker.view());
+}
+
+void WriteError(JsonWriter& json, const Execution& execution) {
+    const Outcome* outcome = execution.outcome.get();
+    if (!outcome || outcome->reason == Reason::kNone) {
+        json.Null();
+        return;
+    }
+    json.BeginObject();
+    json.Field("code", Name(outcome->reason)).Field("message", outcome->message.view());
+    if (outcome->code != 0) json.Field("handler_code", outcome->code);
+    json.EndObject();
+}
+
+// --- Attempts -----------------------------------------------------------------------------------
+
+struct AttemptView {
+    const PastAttempt& attempt;
+    std::string_view status;
+};
+
+const AnswerTable<AttemptView>& AttemptFields() {
+    using View = AttemptView;
+    static const AnswerTable<View> fields = {
+        {"attempt", schema::Integer(1), "Its number.",
+         [](JsonWriter& json, const View& view) { json.Value(view.attempt.attempt); }},
+        {"worker_id", schema::OrNull(schema::Text()), "Who had it.",
+         [](JsonWriter& json, const View& view) { WriteWorkerId(json, view.attempt.worker); }},
+        {"started_at", schema::OrNull(schema::Time()), "null: it never began.",
+         [](JsonWriter& json, const View& view) { json.Value(view.attempt.started_at); }},
+        {"finished_at", schema::OrNull(schema::Time()), "null: it goes on.",
+         [](JsonWriter& json, const View& view) { json.Value(view.attempt.finished_at); }},
+        {"status", schema::Text(), "How it ended, or the execution's status while it goes on.",
+         [](JsonWriter& json, const View& view) { json.Value(view.status); }},
+        {"error", ErrorSchema(), "Why it did not succeed.",
+         [](JsonWriter& json, const View& view) {
+             if (view.attempt.reason == Reason::kNone) {
+                 json.Null();
+                 return;
+             }
+             json.BeginObject().Field("code", Name(view.attempt.reason));
+             json.Field("message", view.attempt.message.view()).EndObject();
+         }},
+    };
+    return fields;
+}
+
+void WriteAttempt(JsonWriter& json, const PastAttempt& attempt, std::string_view status) {
+    json.BeginObject();
+    WriteFields(json, AttemptFields(), {attempt, status});
+    json.EndObject();
+}
+
+// Those that are remembered, and the current or last one.
+void WriteAttempts(JsonWriter& json, const Execution& execution) {
+    json.BeginArray();
+    const Outcome* outcome = execution.outcome.get();
+    std::uint32_t last = 0;
+    if (outcome) {
+        for (const PastAttempt& past : outcome->past) {
+            WriteAttempt(json, past, Name(past.end));
+            last = past.attempt;
+        }
+    }
+    if (execution.attempt > last) {
+        PastAttempt current{.attempt = execution.attempt,
+                            .worker = execution.worker,
+                            .started_at = execution.started_at,
+                            .finished_at = execution.finished_at};
+        if (outcome && IsTerminal(execution.status)) {
+            current.reason = outcome->reason;
+            current.message = outcome->message;
+        }
+        WriteAttempt(json, current, Name(execution.status));
+    }
+    json.EndArray();
+}
+
+// --- Whole --------------------------------------------------------------------------------------
+
+const AnswerTable<Execution>& ExecutionNameFields() {
+    static const AnswerTable<Execution> fields = {
+        {"id", schema::Text(), "",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.id.view()); }},
+        {"task_id", schema::Text(), "The same as id if its task runs once.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.task->id.view()); }},
+        {"task_name", schema::Text(), "",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.task->name.view()); }},
+        {"type", schema::Text(), "What workers know it by.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.task->type.view()); }},
+        {"queue", schema::Text(), "Where it waits.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.task->queue.view()); }},
+        {"priority", schema::Integer(0, kPriorityMax), "Higher first.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.task->priority); }},
+    };
+    return fields;
+}
+
+bool IsFull(const ExecutionView& view) {
+    return view.detail != ExecutionDetail::kBrief;
+}
+bool IsWhole(const ExecutionView& view) {
+    return view.detail == ExecutionDetail::kWhole;
+}
+
+void WriteProgress(JsonWriter& json, const ExecutionView& view) {
+    if (!view.progress) {
+        json.Null();
+        return;
+    }
+    json.BeginObject().Field("percent", view.progress->fraction * 100);
+    json.Field("message", view.progress->message.view());
+    json.Field("at", view.progress->at).EndObject();
+}
+
+const AnswerTable<ExecutionView>& ExecutionDetailFields() {
+    using View = ExecutionView;
+    static const AnswerTable<View> fields = {
+        {"parameters", schema::Any(), "Its input.",
+         [](JsonWriter& json, const View& view) { WriteJsonText(json, view.execution.input()); },
+         IsFull},
+        {"progress",
+         schema::OrNull(schema::Object()
+                            .Add("percent", schema::OrNull(schema::Number()))
+                            .Add("message", schema::Text())
+                            .Add("at", schema::OrNull(schema::Time()))
+                            .Text()),
+         "What it said last while it runs.", WriteProgress, IsWhole},
+        {"attempts", schema::ListOf(AnswerSchema(AttemptFields())), "Oldest first.",
+         [](JsonWriter& json, const View& view) { WriteAttempts(json, view.execution); }, IsWhole},
+        {"trace_id", schema::OrNull(schema::Text()), "null: it is not traced.",
+         [](JsonWriter& json, const View& view) {
+             view.trace_id.empty() ? json.Null() : json.Value(view.trace_id);
+         },
+         IsWhole},
+    };
+    return fields;
+}
+
+}  // namespace
+
+const AnswerTable<Execution>& ExecutionStateFields() {
+    static const AnswerTable<Execution> fields = {
+        {"status", StatusSchema(), "",
+         [](JsonWriter& json, const Execution& row) { json.Value(Name(row.status)); }},
+        {"origin", schema::OneOf({"once", "fire", "trigger"}), "What made it.",
+         [](JsonWriter& json, const Execution& row) { json.Value(Name(row.origin)); }},
+        {"attempt", schema::Integer(0), "How many attempts have begun.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.attempt); }},
+        {"failures", schema::Integer(0), "How many of them failed.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.failures); }},
+        {"losses", schema::Integer(0), "How many were lost with their worker.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.losses); }},
+        {"worker_id", schema::OrNull(schema::Text()), "Of the current or last attempt.",
+         [](JsonWriter& json, const Execution& row) { WriteWorkerId(json, row.worker); }},
+        {"created_at", schema::Time(), "",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.created_at); }},
+        {"scheduled_at", schema::OrNull(schema::Time()), "When it should run.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.scheduled_at); }},
+        {"ready_at", schema::OrNull(schema::Time()), "When it may start next.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.ready_at); }},
+        {"started_at", schema::OrNull(schema::Time()), "Of the current or last attempt.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.started_at); }},
+        {"finished_at", schema::OrNull(schema::Time()), "null: it is not finished.",
+         [](JsonWriter& json, const Execution& row) { json.Value(row.finished_at); }},
+        {"result", schema::Any(), "What its handler gave back.",
+         [](JsonWriter& json, const Execution& row) {
+             WriteJsonText(json, row.outcome ? row.outcome->data.view() : std::string_view());
+         }},
+        {"error", ErrorSchema(), "Why it did not succeed.", WriteError},
+    };
+    return fields;
+}
+
+void WriteExecution(JsonWriter& json, const ExecutionView& view) {
+    json.BeginObject();
+    WriteFields(json, ExecutionNameFields(), view.execution);
+    WriteFields(json, ExecutionStateFields(), view.execution);
+    WriteFields(json, ExecutionDetailFields(), view);
+    json.EndObject();
+}
+
+std::string ExecutionSchema() {
+    schema::Object object;
+    AddFields(object, ExecutionNameFields());
+    AddFields(object, ExecutionStateFields());
+    return AddFields(object, ExecutionDetailFields()).Text();
+}
+
+Error NoSuchExecution(const ExecutionId& id) {
+    return {ErrorCode::kNotFound, "there is no execution '" + id.text().str() + "'", "id"};
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,85 @@
+#include "api/task_field.h"
+
+#include <algorithm>
+
+#include "api/json_read.h"
+
+namespace takt::internal {
+namespace {
+
+// All names of all fields, for finding them fast.
+struct TaskFieldIndex {
+    std::vector<std::string_view> names;  // In order.
+    std::vector<std::size_t> numbers;     // Of the field, in the order of names.
+
+    TaskFieldIndex() {
+        std::vector<std::pair<std::string_view, std::size_t>> all;
+        const auto fields = TaskFields();
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+            all.emplace_back(fields[i].name, i);
+            for (const std::string_view also : fields[i].also) all.emplace_back(also, i);
+        }
+        std::ranges::sort(all);
+        for (const auto& [name, number] : all) {
+            names.push_back(name);
+            numbers.push_back(number);
+        }
+    }
+};
+
+const TaskFieldIndex& TheTaskFields() {
+    static const TaskFieldIndex index;
+    return index;
+}
+
+}  // namespace
+
+std::optional<std::size_t> FindTaskField(std::string_view name) {
+    const TaskFieldIndex& index = TheTaskFields();
+    const auto found = std::ranges::lower_bound(index.names, name);
+    if (found == index.names.end() || *found != name) return std::nullopt;
+    return index.numbers[static_cast<std::size_t>(found - index.names.begin())];
+}
+
+Result<void> ReadTaskField(TaskDraft& draft, std::string_view name, const JsonView& value,
+                           bool accept_read_only) {
+    const auto number = FindTaskField(name);
+    if (!number) return UnknownField(name, TheTaskFields().names);
+    const TaskField& field = TaskFields()[*number];
+    // The caller's name goes with his text; the table's own copy of it stays.
+    name = *std::ranges::lower_bound(TheTaskFields().names, name);
+    if (field.kind == TaskField::Kind::kReadOnly) {
+        if (accept_read_only) return {};
+        return BadField(name, "is set by the scheduler; leave it out");
+    }
+    if (value.is_null()) {
+        field.clear(draft, name);
+        return {};
+    }
+    std::string_view& seen = draft.seen[*number];
+    if (!seen.empty()) {
+        return BadField(name, "is given twice: '" + std::string(seen) +
+                                  "' is another name for it; give one of them");
+    }
+    seen = name;
+    return field.read(draft, value, name);
+}
+
+const Text& TextPool::Get(std::string_view text) {
+    Text& slot = texts_[TextHash{}(text) % texts_.size()];
+    if (!(slot == text)) slot = Text(text);
+    return slot;
+}
+
+TaskOptions& TaskDraft::opt() {
+    if (!options) options = std::make_unique<TaskOptions>();
+    return *options;
+}
+
+Recurrence& TaskDraft::recur() {
+    TaskOptions& made = opt();
+    if (!made.recurrence) made.recurrence.emplace();
+    return *made.recurrence;
+}
+
+}  // namespace takt::internal

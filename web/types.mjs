@@ -1,0 +1,72 @@
+// Writes the shapes of the REST API as TypeScript, from its OpenAPI description:
+//
+//     takt openapi | node web/types.mjs >web/src/api/schema.ts
+//
+// A test compares the file with what the program says of itself, so that neither is changed alone.
+import { readFileSync } from 'node:fs';
+
+const { components } = JSON.parse(readFileSync(0, 'utf8'));
+
+// Schemas that only requests have and that the console does not send are left out.
+const unused = ['Bulk', 'Callback', 'ExecutorLoad', 'ExecutorNews', 'OpenApi', 'Registration'];
+
+const indent = (depth) => '    '.repeat(depth);
+const nameOf = (name) => (/^[A-Za-z_]\w*$/.test(name) ? name : `'${name}'`);
+const quote = (value) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+
+function union(types) {
+    return [...new Set(types)].join(' | ');
+}
+
+function objectType(schema, depth) {
+    const required = new Set(schema.required ?? []);
+    const members = Object.entries(schema.properties ?? {});
+    if (members.length === 0) {
+        const values = schema.additionalProperties;
+        return values ? `Record<string, ${typeOf(values, depth)}>` : 'Record<string, never>';
+    }
+    const lines = members.map(([name, member]) => {
+        const type = typeOf(member, depth + 1);
+        return `${indent(depth + 1)}${nameOf(name)}${required.has(name) ? '' : '?'}: ${type};\n`;
+    });
+    return `{\n${lines.join('')}${indent(depth)}}`;
+}
+
+function ofType(type, schema, depth) {
+    switch (type) {
+        case 'integer':
+            return 'number';
+        case 'array': {
+            const item = typeOf(schema.items ?? {}, depth);
+            return /[ |]/.test(item) && !item.startsWith('{') ? `(${item})[]` : `${item}[]`;
+        }
+        case 'object':
+            return objectType(schema, depth);
+        default:
+            return type; // string, number, boolean, null
+    }
+}
+
+function typeOf(schema, depth = 0) {
+    if (schema.$ref) return schema.$ref.split('/').at(-1);
+    if (schema.enum) return union(schema.enum.map(quote));
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices) return union(choices.map((choice) => typeOf(choice, depth)));
+    if (Array.isArray(schema.type)) {
+        return union(schema.type.map((type) => ofType(type, schema, depth)));
+    }
+    if (schema.type) return ofType(schema.type, schema, depth);
+    // Any JSON: kept letter by letter, see json.ts.
+    return 'JsonText | null';
+}
+
+let out = `// The shapes of the REST API. Made from the program: takt openapi | node web/types.mjs\n`;
+out += `import type { JsonText } from './json';\n`;
+for (const [name, schema] of Object.entries(components.schemas)) {
+    if (unused.includes(name)) continue;
+    const type = typeOf(schema);
+    out += type.startsWith('{')
+        ? `\nexport interface ${name} ${type}\n`
+        : `\nexport type ${name} = ${type};\n`;
+}
+process.stdout.write(out);
