@@ -44,8 +44,8 @@ int Main(long tasks, int workers, std::uint32_t capacity, std::size_t payload_by
     std::atomic<long> done = 0;
     std::vector<std::unique_ptr<WorkerRuntime>> fleet;
     for (int i = 0; i < workers; ++i) {
-        ExecutorRegistry executors;
-        if (!executors.AddFunction("noop", [&](TaskContext&) {
+        HandlerRegistry handlers;
+        if (!handlers.AddFunction("noop", [&](TaskContext&) {
                 done.fetch_add(1, std::memory_order_relaxed);
                 return TaskResult::Success();
             })) {
@@ -55,7 +55,7 @@ int Main(long tasks, int workers, std::uint32_t capacity, std::size_t payload_by
         options.servers = {stack.url()};
         options.id = "w-" + std::to_string(i);
         options.capacity = capacity;
-        fleet.push_back(std::move(*WorkerRuntime::Create(std::move(options), executors)));
+        fleet.push_back(std::move(*WorkerRuntime::Create(std::move(options), handlers)));
         if (!fleet.back()->Start()) return 1;
     }
     stack.watcher.AwaitEvents(EventType::kWorkerJoined, static_cast<std::size_t>(workers));

@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 file(GLOB sdk CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/sdk/*.cc)
 list(FILTER sdk EXCLUDE REGEX "_test\\.cc$")
 add_library(takt_sdk OBJECT ${sdk} src/base/version.cc)
-target_link_libraries(takt_sdk PUBLIC takt_server takt_worker_executors takt_remote)
+target_link_libraries(takt_sdk PUBLIC takt_server takt_worker_handlers takt_remote)
 takt_unity(takt_sdk)
 set_target_properties(takt_sdk PROPERTIES CXX_VISIBILITY_PRESET hidden
                                           VISIBILITY_INLINES_HIDDEN ON)

@@ -6,7 +6,7 @@
 
 #include "tests/support/proxy.h"
 #include "tests/support/stack.h"
-#include "worker/executors/process.h"
+#include "worker/handlers/process.h"
 
 namespace takt::internal {
 namespace {

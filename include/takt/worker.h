@@ -49,10 +49,10 @@ struct WorkerOptions {
     Duration task_timeout{0};    // Of attempts that come without one; 0 is none.
     Duration idle_timeout{0};    // Stops itself after this long without work; 0 is never.
     Duration stop_grace{3'000};  // From being asked to stop to being abandoned.
-    Duration drain_timeout{30'000};  // How long Drain and Stop wait for what runs.
+    Duration drain_timeout{60'000};  // How long Drain and Stop wait for what runs.
 
     // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.
-    std::size_t buffer_size = 10'000;
+    std::size_t buffer_size = 1'000;
     bool enable_compression = true;  // Of large results, by zstd.
     // Whether spans of what it runs are sent to tracing_endpoint, by OTLP over HTTP. Only for tasks
     // whose scheduler traces them.

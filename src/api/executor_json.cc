@@ -39,7 +39,7 @@ Result<Text> ReadName(const JsonView& value, std::string_view field, std::size_t
 }
 
 // Without the slashes at its end: paths are added to it.
-Result<Text> ReadBaseUrl(const JsonView& value, const ExecutorPolicy& policy) {
+Result<Text> ReadBaseUrl(const JsonView& value, const ServicePolicy& policy) {
     auto text = ReadName(value, "base_url", kUrlBytesMax);
     if (!text) return text;
     std::string_view url = text->view();
@@ -52,7 +52,7 @@ Result<Text> ReadBaseUrl(const JsonView& value, const ExecutorPolicy& policy) {
     return Text(url);
 }
 
-Result<Text> ReadHealthUrl(const JsonView& value, const ExecutorPolicy& policy) {
+Result<Text> ReadHealthUrl(const JsonView& value, const ServicePolicy& policy) {
     auto text = ReadName(value, "health_check_url", kUrlBytesMax);
     if (!text) return text;
     const auto checked = policy.Check(text->view(), "health_check_url");
@@ -93,7 +93,7 @@ class TaskEntry {
         const Text& executor = registration_.worker.group;
         task.id = ExecutorTaskId(executor, task.name);
         auto options = std::make_unique<TaskOptions>(task.opt());
-        options->executor = executor;
+        options->target = executor;
         AddLinkLabel(options->labels);
         task.options = std::move(options);
         registration_.tasks.push_back(std::move(*request));

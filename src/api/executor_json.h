@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/json_view.h"
 #include "engine/views.h"
-#include "links/executor_policy.h"
 #include "links/push_link.h"
+#include "links/service_policy.h"
 #include "model/worker.h"
 
 namespace takt::internal {
@@ -24,7 +24,7 @@ struct Registration {
 };
 
 struct RegistrationRules {
-    const ExecutorPolicy& policy;
+    const ServicePolicy& policy;
     const TaskLimits& task_limits;
     TextPool& texts;
 };

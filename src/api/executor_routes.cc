@@ -78,7 +78,7 @@ std::optional<Error> ConflictOf(const Engine& engine, const Registration& regist
     }
     for (const TaskRequest& request : registration.tasks) {
         const auto known = engine.FindTask(request.task->id);
-        if (known && known->row.task->opt().executor != name) return NotItsTask(*request.task);
+        if (known && known->row.task->opt().target != name) return NotItsTask(*request.task);
         const Recurrence& times = *request.task->opt().recurrence;
         // Of a task that has run its course nothing is left to fire; that is no fault of its
         // executor's.

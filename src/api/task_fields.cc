@@ -43,7 +43,7 @@ void AddCommon(std::vector<TaskField>& to) {
         &TaskOptions::labels, kLabelLimits));
     to.push_back(
         TextField({"executor", "The only executor service or worker group that may run it."},
-                  &TaskOptions::executor, kKeyBytesMax));
+                  &TaskOptions::target, kKeyBytesMax));
     to.push_back(
         DurationField({"expires_after", "Dropped if not started this long after its time."},
                       &TaskOptions::expires_after, kShortest));

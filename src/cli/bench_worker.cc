@@ -43,8 +43,8 @@ void AnswerTallies(const BenchLedger& ledger) {
 }
 
 Result<void> RunOneBenchWorker(const BenchSessionsOptions& options, BenchLedger& ledger) {
-    ExecutorRegistry executors;
-    auto added = executors.AddFunction("bench", [&](TaskContext& context) {
+    HandlerRegistry handlers;
+    auto added = handlers.AddFunction("bench", [&](TaskContext& context) {
         return ledger.Began(context.payload()) ? TaskResult::Success()
                                                : TaskResult::Rejected("a task that nobody sent");
     });
@@ -61,7 +61,7 @@ Result<void> RunOneBenchWorker(const BenchSessionsOptions& options, BenchLedger&
                                          .capacity = options.capacity,
                                          .token = options.token,
                                          .on_event = on_event},
-                                        std::move(executors));
+                                        std::move(handlers));
     if (!worker) return std::unexpected(worker.error());
     if (auto started = (*worker)->Start(); !started) return started;
     if (attached.get_future().wait_for(kAttachTimeout) != std::future_status::ready) {

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "engine/config.h"
+#include "worker/options.h"
 
 namespace takt::internal {
 
@@ -89,31 +90,13 @@ struct Config {
         double sample_ratio = 1;
     } tracing;
 
-    struct Worker {
-        std::vector<std::string> servers;
-        std::string id;
-        std::string name;
-        std::vector<std::string> types;
-        std::vector<std::string> queues;
-        std::map<std::string, std::string> labels;
-        std::string group;
-        std::uint32_t capacity = 10;
-        std::uint32_t weight = 1;
-        Duration heartbeat_interval{0};  // 0: as the scheduler says.
-        Duration timeout{0};             // Of an attempt for which the scheduler names none.
-        Duration stop_grace{3'000};      // Below the scheduler's timeout_grace: see its key.
-        Duration drain_timeout{60'000};
-        Duration idle_timeout{0};
-        std::size_t buffer_size = 1'000;
-        bool compression = true;
-        std::string health_listen;
+    // What the runtime is told, and what it runs tasks with.
+    struct Worker : WorkerOptions {
         bool allow_shell = false;
         std::vector<std::string> shell_env;  // Names of variables that shell tasks get too.
         // Services that tasks are handed to, each a map of its fields; see
-        // worker/executors/configured.h.
+        // worker/handlers/configured.h.
         std::vector<std::map<std::string, std::string>> executors;
-        std::string token;
-        std::string ca_file;
     } worker;
 
     LogOptions log;

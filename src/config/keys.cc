@@ -345,9 +345,9 @@ std::vector<ConfigKey> MakeKeys() {
         Key("worker.group", FIELD(worker.group), "What a task's `executor` can name."),
         Key("worker.capacity", FIELD(worker.capacity), "Executions at once."),
         Key("worker.weight", FIELD(worker.weight), "Share under weighted_round_robin."),
-        Key("worker.heartbeat_interval", FIELD(worker.heartbeat_interval),
+        Key("worker.heartbeat_interval", FIELD(worker.heartbeat),
             "How often it sends a sign of life; 0s is as the scheduler says."),
-        Key("worker.timeout", FIELD(worker.timeout),
+        Key("worker.timeout", FIELD(worker.task_timeout),
             "Timeout of an attempt for which the scheduler names none; 0s is none."),
         Key("worker.stop_grace", FIELD(worker.stop_grace),
             "How long a handler that was asked to stop may go on before it is abandoned. Less than "

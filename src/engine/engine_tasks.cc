@@ -67,7 +67,7 @@ void Engine::MakeOrChange(const PutTask& put) {
                                                   "' exists already and asks for something else",
                                               "id"));
     }
-    if (put.if_own && exists && found->second->row.task->opt().executor != task.opt().executor) {
+    if (put.if_own && exists && found->second->row.task->opt().target != task.opt().target) {
         return draft_.Reply(
             put.request,
             Fail(ErrorCode::kConflict,

@@ -46,12 +46,12 @@ Explanation NobodyServes(const Lane& lane, const Workers& workers) {
                            "no worker serves the queue " + Quoted(queue),
                            {{"queue", queue.str()}}};
     }
-    if (!lane.executor.empty() && !any([&](const Worker& worker) {
-            return lane.executor == worker.group || lane.executor == worker.id.text();
+    if (!lane.target.empty() && !any([&](const Worker& worker) {
+            return lane.target == worker.group || lane.target == worker.id.text();
         })) {
         return Explanation{"no_executor",
-                           "there is no executor " + Quoted(lane.executor),
-                           {{"executor", lane.executor.str()}}};
+                           "there is no executor " + Quoted(lane.target),
+                           {{"executor", lane.target.str()}}};
     }
     if (!any([&](const Worker& worker) {
             return std::ranges::includes(worker.labels, lane.labels);

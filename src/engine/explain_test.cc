@@ -49,7 +49,7 @@ TEST_F(ExplainTest, WithoutWorkersItSaysWhatIsMissing) {
     EXPECT_THAT(ValuesOf("x", 0s), ElementsAre("type=work"));
     At(0s, Once({.id = "y", .type = "other"}));
     EXPECT_EQ(CodeOf("y"), "no_worker_for_queue");
-    At(0s, Once({.id = "z", .type = "other", .queue = "other", .executor = "billing"}));
+    At(0s, Once({.id = "z", .type = "other", .queue = "other", .target = "billing"}));
     EXPECT_EQ(CodeOf("z"), "no_executor");
     EXPECT_THAT(ValuesOf("z", 0s), ElementsAre("executor=billing"));
     At(0s, Once({.id = "w", .type = "other", .queue = "other", .labels = {{"gpu", "yes"}}}));

@@ -67,7 +67,7 @@ struct OnceSpec {
     std::optional<Strategy> strategy;
     std::string strategy_name;
     Pairs labels;
-    std::string executor;
+    std::string target;
     std::string unique_key;
     Duration unique_for{0};
     std::string concurrency_key;

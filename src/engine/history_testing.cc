@@ -228,7 +228,7 @@ Submit History::Once(OnceSpec spec) {
     options->delay = spec.delay;
     options->expires_after = spec.expires_after;
     options->labels = std::move(spec.labels);
-    options->executor = spec.executor;
+    options->target = spec.target;
     options->strategy_name = spec.strategy_name;
     options->unique_key = spec.unique_key;
     options->unique_for = spec.unique_for;

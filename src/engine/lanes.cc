@@ -10,7 +10,7 @@ namespace {
 bool Fits(const Lane& lane, const Task& task) {
     const TaskOptions& options = task.opt();
     return lane.type == task.type && lane.queue->name == task.queue &&
-           lane.executor == options.executor && lane.labels == options.labels;
+           lane.target == options.target && lane.labels == options.labels;
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ Lane& Lanes::For(const Task& task, bool& made) {
     };
     part(task.queue);
     part(task.type);
-    part(options.executor);
+    part(options.target);
     for (const auto& [name, value] : options.labels) {
         part(name);
         part(value);
@@ -80,7 +80,7 @@ Lane& Lanes::For(const Task& task, bool& made) {
         auto lane = std::make_unique<Lane>();
         lane->queue = &QueueOf(task.queue);
         lane->type = task.type;
-        lane->executor = options.executor;
+        lane->target = options.target;
         lane->labels = options.labels;
         lane->number = ++made_;
         lane->queue->lanes.push_back(lane.get());

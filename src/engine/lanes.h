@@ -1,7 +1,7 @@
 // Lanes: where executions that may start now wait for a worker.
 //
 // A lane holds the executions of one queue that ask for the same thing of a worker (type, labels,
-// executor), by priority and then by age. Since all of a lane can go to the same workers, whether
+// target), by priority and then by age. Since all of a lane can go to the same workers, whether
 // and where its next one can start is decided without looking at the others.
 #pragma once
 
@@ -53,7 +53,7 @@ struct Queue : Timer {
 struct Lane {
     Queue* queue = nullptr;
     Text type;
-    Text executor;
+    Text target;
     Pairs labels;
     std::uint64_t number = 0;  // In order of making.
 

@@ -80,8 +80,7 @@ TEST_F(QuestionTest, TheIdOfAOneOffIsRefusedToARecurringTaskAlsoOnceItIsFinished
 // An operator makes a task in the moment between an executor's look and its registration.
 TEST_F(QuestionTest, AnExecutorDoesNotTakeATaskThatIsNotItsOwn) {
     const auto brought = [&](Duration every, const char* executor) {
-        PutTask put =
-            Put({.id = "backup", .every = every, .options = {.executor = Text(executor)}});
+        PutTask put = Put({.id = "backup", .every = every, .options = {.target = Text(executor)}});
         put.if_own = true;
         return put;
     };

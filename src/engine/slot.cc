@@ -12,8 +12,7 @@ bool Serves(const Worker& worker, const Lane& lane) {
     };
     return lists(worker.types, lane.type) && lists(worker.queues, lane.queue->name) &&
            std::ranges::includes(worker.labels, lane.labels) &&
-           (lane.executor.empty() || lane.executor == worker.group ||
-            lane.executor == worker.id.text());
+           (lane.target.empty() || lane.target == worker.group || lane.target == worker.id.text());
 }
 
 }  // namespace takt::internal

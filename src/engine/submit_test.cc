@@ -190,10 +190,10 @@ TEST_F(SubmitTest, OnlyWorkersOfTheTypeQueueLabelsAndExecutorGetIt) {
     At(1s, Once({.id = "mail", .type = "mail"}));
     At(1s, Once({.id = "night", .queue = "night"}));
     At(1s, Once({.id = "zone", .type = "label", .labels = {{"zone", "b"}}}));
-    At(1s, Once({.id = "named", .queue = "night", .executor = "queues"}));
-    At(1s, Once({.id = "group", .queue = "night", .executor = "g"}));
+    At(1s, Once({.id = "named", .queue = "night", .target = "queues"}));
+    At(1s, Once({.id = "group", .queue = "night", .target = "g"}));
     At(1s, Once({.id = "nobody", .type = "label", .labels = {{"zone", "c"}}}));
-    At(1s, Once({.id = "wrong-group", .queue = "night", .executor = "h"}));
+    At(1s, Once({.id = "wrong-group", .queue = "night", .target = "h"}));
 
     EXPECT_THAT(AssignedIds(), ElementsAre("mail", "night", "zone", "named", "group"));
     EXPECT_THAT(AssignedWorkers(), ElementsAre("types", "queues", "labels", "queues", "queues"));

@@ -1,7 +1,7 @@
 #include "links/push_call.h"
 
 #include "base/json.h"
-#include "links/executor_report.h"
+#include "links/service_report.h"
 
 namespace takt::internal {
 namespace {

@@ -1,4 +1,4 @@
-// The call that hands an attempt to an executor: POST {base_url}/execute.
+// The call that hands an attempt to a service: POST {base_url}/execute.
 #pragma once
 
 #include <string>

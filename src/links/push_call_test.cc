@@ -156,7 +156,7 @@ TEST(PushLink, AnExecutorThatTricklesIsCutOffAtTheDeadline) {
 TEST(PushLink, AnAddressThatIsNotAllowedIsNotConnectedTo) {
     FakeExecutor executor;
     PushStack stack({}, std::make_shared<MemoryDatabase>(), "node-1",
-                    *ExecutorPolicy::Make({"10.0.0.0/8"}, false));
+                    *ServicePolicy::Make({"10.0.0.0/8"}, false));
     ASSERT_TRUE(stack.Register(executor));
 
     const ExecutionId id = stack.Submit(3);

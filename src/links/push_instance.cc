@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/url.h"
-#include "links/executor_report.h"
 #include "links/push_call.h"
+#include "links/service_report.h"
 #include "links/session_id.h"
 #include "node/node.h"
 

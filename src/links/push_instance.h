@@ -1,5 +1,5 @@
-// PushInstance: one executor that we call. Knows what it has in hand and how it is; what follows
-// from that the engine decides.
+// PushInstance: one instance of a service, which we call. Knows what it has in hand and how it is;
+// what follows from that the engine decides.
 //
 // Everything on the node's thread.
 #pragma once
@@ -19,7 +19,7 @@
 #include "engine/effects.h"
 #include "http/client.h"
 #include "links/circuit_breaker.h"
-#include "links/executor_policy.h"
+#include "links/service_policy.h"
 #include "model/worker.h"
 #include "node/runtime.h"
 #include "trace/execution_trace.h"
@@ -51,7 +51,7 @@ using HttpSend = std::function<void(HttpCall call, HttpDone done)>;
 struct PushContext {
     Runtime& runtime;
     const PushLinkConfig config;
-    const ExecutorPolicy policy;
+    const ServicePolicy policy;
     const HttpSend execute;
     const HttpSend check;  // Apart, so that slow executions never delay a health check.
     Random random;

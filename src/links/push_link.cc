@@ -43,7 +43,7 @@ std::vector<Assign> HandOf(const Engine& engine, const WorkerId& id) {
 
 }  // namespace
 
-PushLink::PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ExecutorPolicy policy,
+PushLink::PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ServicePolicy policy,
                    HttpSend execute, HttpSend check)
     : store_(store),
       context_(new PushContext{.runtime = runtime,

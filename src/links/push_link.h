@@ -1,4 +1,5 @@
-// PushLink: the workers that we call, which the REST API names executors.
+// PushLink: the workers that we call. Each is an instance of an HTTP service; the REST API names it
+// an executor.
 //
 //     PushLink link(runtime, store, config, policy, execute, check);
 //     Node node(runtime, store, config, seed, &link);
@@ -20,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "links/executor_report.h"
 #include "links/push_instance.h"
+#include "links/service_report.h"
 #include "node/sink.h"
 #include "store/store.h"
 
@@ -32,7 +33,7 @@ class Engine;
 struct CallbackReport {
     ExecutionId execution;
     Token token{};
-    ExecutorReport report;
+    ServiceReport report;
 };
 
 struct CallbackAnswer {
@@ -59,7 +60,7 @@ struct PushView {
 class PushLink final : public Sink {
   public:
     // The runtime is the node's; both it and the store must outlive the link.
-    PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ExecutorPolicy policy,
+    PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ServicePolicy policy,
              HttpSend execute, HttpSend check);
     // REQUIRES: the node is stopped; on its thread, or after that has ended.
     ~PushLink() override;
@@ -67,7 +68,7 @@ class PushLink final : public Sink {
     // Once, before the node starts.
     void Bind(Node& node) { context_->node = &node; }
 
-    const ExecutorPolicy& policy() const { return context_->policy; }
+    const ServicePolicy& policy() const { return context_->policy; }
 
     // All of these: kUnavailable while this node does not lead or has only just begun to.
 

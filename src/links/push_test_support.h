@@ -131,7 +131,7 @@ class PushStack {
     explicit PushStack(
         PushLinkConfig config = {},
         std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>(),
-        const std::string& name = "node-1", ExecutorPolicy policy = *ExecutorPolicy::Make({}, true))
+        const std::string& name = "node-1", ServicePolicy policy = *ServicePolicy::Make({}, true))
         : store_(std::move(database)),
           runtime_(io_.loop),
           client_(std::move(*HttpClient::Create(io_.loop, {}))),

@@ -37,13 +37,13 @@ TEST(Traces, GoFromTheCallerThroughTheSchedulerToTheHandler) {
     stack.watcher.TellAlso(&spans);
     ASSERT_TRUE(stack.watcher.AwaitRole(Role::kLeader));
     std::promise<std::string> seen;
-    ExecutorRegistry executors;
-    ASSERT_TRUE(executors.AddFunction("noop", [&](TaskContext& context) {
+    HandlerRegistry handlers;
+    ASSERT_TRUE(handlers.AddFunction("noop", [&](TaskContext& context) {
         seen.set_value(context.task().traceparent);
         return TaskResult::Success();
     }));
     auto worker = WorkerRuntime::Create(
-        {.servers = {stack.url()}, .id = "w-1", .trace_endpoint = collector.url()}, executors);
+        {.servers = {stack.url()}, .id = "w-1", .trace_endpoint = collector.url()}, handlers);
     ASSERT_TRUE(worker);
     ASSERT_TRUE((*worker)->Start());
 

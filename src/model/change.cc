@@ -23,9 +23,9 @@ std::size_t SizeOf(const std::vector<Text>& texts) {
 
 std::size_t SizeOf(const TaskOptions& options) {
     std::size_t bytes = kRowBytes + options.strategy_name.size() + SizeOf(options.metadata) +
-                        SizeOf(options.labels) + options.executor.size() +
-                        options.unique_key.size() + options.trace.size() +
-                        options.trace_state.size() + options.concurrency_key.size();
+                        SizeOf(options.labels) + options.target.size() + options.unique_key.size() +
+                        options.trace.size() + options.trace_state.size() +
+                        options.concurrency_key.size();
     if (options.recurrence) {
         bytes += options.recurrence->cron.size() + options.recurrence->timezone.size() +
                  SizeOf(options.recurrence->excluded_dates);

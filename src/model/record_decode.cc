@@ -93,7 +93,7 @@ std::unique_ptr<const TaskOptions> Take(Taker& take, const record::Options& from
     options->strategy_name = from.strategy_name();
     options->metadata = TakePairs(from.metadata());
     options->labels = TakePairs(from.labels());
-    options->executor = from.executor();
+    options->target = from.executor();
     options->unique_key = from.unique_key();
     options->unique_for = take.For(from.unique_for_ms());
     options->expires_after = take.For(from.expires_after_ms());

@@ -56,7 +56,7 @@ void Put(const TaskOptions& options, record::Options& to) {
     Put(options.strategy_name, *to.mutable_strategy_name());
     PutPairs(options.metadata, *to.mutable_metadata());
     PutPairs(options.labels, *to.mutable_labels());
-    Put(options.executor, *to.mutable_executor());
+    Put(options.target, *to.mutable_executor());
     Put(options.unique_key, *to.mutable_unique_key());
     to.set_unique_for_ms(options.unique_for.count());
     to.set_expires_after_ms(options.expires_after.count());

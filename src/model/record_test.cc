@@ -23,7 +23,7 @@ TaskOptions FullOptions() {
     options.strategy_name = "mine";
     options.metadata = {{"a", "1"}, {"b", kBytes}};
     options.labels = {{"gpu", "yes"}, {"zone", ""}};
-    options.executor = "mailers";
+    options.target = "mailers";
     options.unique_key = "u";
     options.unique_for = 17s;
     options.expires_after = 19s;

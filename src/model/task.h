@@ -103,7 +103,7 @@ struct TaskOptions {
     Text strategy_name;                // For Strategy::kCustom.
     Pairs metadata;
     Pairs labels;     // A worker must carry all of them.
-    Text executor;    // The name of the only executor service or worker group that may run it.
+    Text target;      // The only service, worker group or worker that may run it; REST: executor.
     Text unique_key;  // While an execution with this key lives (or within unique_for), no second.
     Duration unique_for{0};
     Duration delay{0};          // One-off tasks: not before this long after they were accepted.

@@ -139,7 +139,7 @@ TEST(TaskTest, ARequestThatDiffersInAnyFieldIsAnother) {
 TEST(TaskTest, ACopyIsItsOwnTask) {
     auto original = SomeTask();
     auto options = std::make_unique<TaskOptions>();
-    options->executor = "mailers";
+    options->target = "mailers";
     original->options = std::move(options);
     const TaskPtr second_owner = original;
 

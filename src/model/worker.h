@@ -16,7 +16,7 @@ namespace takt::internal {
 // How the scheduler reaches the worker.
 enum class LinkKind : std::uint8_t {
     kStream,  // It connected to us.
-    kPush,    // We call it over HTTP; REST calls it an executor.
+    kPush,    // An instance of a service, which we call over HTTP; REST: executor.
 };
 std::string_view Name(LinkKind kind);
 
@@ -41,7 +41,7 @@ struct Worker {
     std::vector<Text> types;   // Sorted. Empty: every type.
     std::vector<Text> queues;  // Sorted. Empty: every queue.
     Pairs labels;
-    Text group;  // The service it is an instance of; what a task's `executor` names.
+    Text group;  // The service it is an instance of; what a task's target names.
     std::uint32_t capacity = 10;
     std::uint32_t weight = 1;
     Text address;     // Push: base URL. Stream: where it connected from.

@@ -3,9 +3,9 @@
 #include "base/time.h"
 #include "sdk/convert.h"
 #include "sdk/executor_bridge.h"
-#include "worker/executors/grpc_executor.h"
-#include "worker/executors/http_executor.h"
-#include "worker/executors/shell_executor.h"
+#include "worker/handlers/grpc_handler.h"
+#include "worker/handlers/http_handler.h"
+#include "worker/handlers/shell_handler.h"
 #include "worker/task_context.h"
 
 namespace takt {
@@ -71,7 +71,7 @@ class ProcessorExecutor final : public Executor {
 // One of ours, for users.
 class BuiltIn final : public Executor {
   public:
-    explicit BuiltIn(std::shared_ptr<internal::Executor> inner) : inner_(std::move(inner)) {}
+    explicit BuiltIn(std::shared_ptr<internal::TaskHandler> inner) : inner_(std::move(inner)) {}
 
     TaskResult Execute(TaskContext& task) override {
         return ResultOf(inner_->Execute(ContextAccess::Of(task)));
@@ -80,11 +80,11 @@ class BuiltIn final : public Executor {
     std::string_view Protocol() const override { return inner_->Protocol(); }
 
   private:
-    const std::shared_ptr<internal::Executor> inner_;
+    const std::shared_ptr<internal::TaskHandler> inner_;
 };
 
 // One of a user's, for us.
-class Bridge final : public internal::Executor {
+class Bridge final : public internal::TaskHandler {
   public:
     explicit Bridge(std::shared_ptr<takt::Executor> own) : own_(std::move(own)) {}
 
@@ -110,7 +110,7 @@ Result<std::shared_ptr<Executor>> Wrap(internal::Result<std::shared_ptr<Inner>> 
 TaskProcessor::~TaskProcessor() = default;
 Executor::~Executor() = default;
 
-std::shared_ptr<internal::Executor> BridgeTo(std::shared_ptr<Executor> executor) {
+std::shared_ptr<internal::TaskHandler> BridgeTo(std::shared_ptr<Executor> executor) {
     return std::make_shared<Bridge>(std::move(executor));
 }
 
@@ -150,28 +150,28 @@ std::vector<std::shared_ptr<Executor>> ExecutorRegistry::All() const {
 }
 
 Result<std::shared_ptr<Executor>> MakeHttpExecutor(HttpExecutorOptions options) {
-    internal::HttpExecutorOptions inner{.type = std::move(options.type),
-                                        .url = std::move(options.url),
-                                        .headers = std::move(options.headers),
-                                        .timeout = options.timeout};
+    internal::HttpHandlerOptions inner{.type = std::move(options.type),
+                                       .url = std::move(options.url),
+                                       .headers = std::move(options.headers),
+                                       .timeout = options.timeout};
     inner.client.tls.ca_file = std::move(options.ca_file);
-    return Wrap(internal::HttpExecutor::Create(std::move(inner)));
+    return Wrap(internal::HttpTaskHandler::Create(std::move(inner)));
 }
 
 Result<std::shared_ptr<Executor>> MakeGrpcExecutor(GrpcExecutorOptions options) {
-    return Wrap(internal::GrpcExecutor::Create({.type = std::move(options.type),
-                                                .address = std::move(options.address),
-                                                .tls = options.tls,
-                                                .ca_file = std::move(options.ca_file),
-                                                .token = std::move(options.token),
-                                                .timeout = options.timeout}));
+    return Wrap(internal::GrpcTaskHandler::Create({.type = std::move(options.type),
+                                                   .address = std::move(options.address),
+                                                   .tls = options.tls,
+                                                   .ca_file = std::move(options.ca_file),
+                                                   .token = std::move(options.token),
+                                                   .timeout = options.timeout}));
 }
 
 Result<std::shared_ptr<Executor>> MakeShellExecutor(ShellExecutorOptions options) {
-    return Wrap(internal::ShellExecutor::Create({.allow_shell = options.allow_shell,
-                                                 .type = std::move(options.type),
-                                                 .argv = std::move(options.argv),
-                                                 .env = std::move(options.env)}));
+    return Wrap(internal::ShellTaskHandler::Create({.allow_shell = options.allow_shell,
+                                                    .type = std::move(options.type),
+                                                    .argv = std::move(options.argv),
+                                                    .env = std::move(options.env)}));
 }
 
 const std::string& TaskContext::execution_id() const {

@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "takt/executor.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 
 namespace takt {
 
-std::shared_ptr<internal::Executor> BridgeTo(std::shared_ptr<Executor> executor);
+std::shared_ptr<internal::TaskHandler> BridgeTo(std::shared_ptr<Executor> executor);
 
 // For every type that has no executor of its own.
 std::shared_ptr<Executor> ExecutorOf(std::shared_ptr<TaskProcessor> processor);

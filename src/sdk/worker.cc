@@ -43,8 +43,8 @@ internal::WorkerOptions RuntimeOptionsOf(const WorkerOptions& options) {
                                   .stop_grace = options.stop_grace,
                                   .drain_timeout = options.drain_timeout,
                                   .buffer_size = options.buffer_size,
+                                  .compression = options.enable_compression,
                                   .health_listen = options.health_listen};
-    if (!options.enable_compression) inner.compress_bytes_min = 0;
     if (options.enable_tracing) inner.trace_endpoint = options.tracing_endpoint;
     if (!options.store_url.empty()) {
         inner.find_servers = [store = options.store_url] {
@@ -84,11 +84,11 @@ struct Worker::Impl {
         const std::scoped_lock lock(mutex);
         return runtime;
     }
-    internal::Result<internal::ExecutorRegistry> Executors();
+    internal::Result<internal::HandlerRegistry> Executors();
 };
 
-internal::Result<internal::ExecutorRegistry> Worker::Impl::Executors() {
-    internal::ExecutorRegistry executors;
+internal::Result<internal::HandlerRegistry> Worker::Impl::Executors() {
+    internal::HandlerRegistry executors;
     for (auto& executor : registry.All()) {
         auto added = executors.Add(BridgeTo(std::move(executor)));
         if (!added) return std::unexpected(added.error());

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/sdk/sdk_testing.h"
+#include "worker/options.h"
 
 namespace takt::testing_support {
 namespace {
@@ -13,6 +14,22 @@ using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 using WorkerTest = SdkTest;
+
+// A worker is moved from `takt worker` into a program of its own: nothing changes but its handlers.
+TEST(WorkerOptionsTest, DefaultsAreThoseOfTheCommandLine) {
+    const WorkerOptions options;
+    const internal::WorkerOptions inner;
+    EXPECT_EQ(options.max_concurrency, inner.capacity);
+    EXPECT_EQ(options.weight, inner.weight);
+    EXPECT_EQ(options.heartbeat_interval, inner.heartbeat);
+    EXPECT_EQ(options.worker_ttl, inner.lease);
+    EXPECT_EQ(options.task_timeout, inner.task_timeout);
+    EXPECT_EQ(options.idle_timeout, inner.idle_timeout);
+    EXPECT_EQ(options.stop_grace, inner.stop_grace);
+    EXPECT_EQ(options.drain_timeout, inner.drain_timeout);
+    EXPECT_EQ(options.buffer_size, inner.buffer_size);
+    EXPECT_EQ(options.enable_compression, inner.compression);
+}
 
 // Somebody's library throws something strange. The attempt fails with its text, the worker goes on.
 TEST_F(WorkerTest, HandlerThatThrowsFailsItsAttemptOnly) {

@@ -171,7 +171,7 @@ Result<void> Server::Parts::MakeAlerts() {
         if (channel.kind == ChannelKind::kLog) continue;
         // Who wrote the host into the configuration has allowed it, but not whatever the owner of
         // the name points it at: link-local addresses and this machine need to be meant.
-        auto policy = ExecutorPolicy::Make({channel.host()}, loopback());
+        auto policy = ServicePolicy::Make({channel.host()}, loopback());
         if (!policy) return std::unexpected(policy.error());
         channel.allow_address = [policy = std::move(*policy),
                                  host = channel.host()](const IpAddress& address) {
@@ -241,7 +241,7 @@ Result<void> Server::Parts::MakeLinks() {
                                   .heartbeat = config.scheduler.heartbeat_interval,
                                   .lease = config.engine.worker_lease,
                                   .tracing = TracePolicyOf(config)});
-    auto policy = ExecutorPolicy::Make(config.executors.allow, loopback());
+    auto policy = ServicePolicy::Make(config.executors.allow, loopback());
     if (!policy) return std::unexpected(policy.error());
     push = std::make_unique<PushLink>(runtime, *store, PushLinkConfigOf(config, address),
                                       std::move(*policy), SendBy(*executors), SendBy(*health));

@@ -1,4 +1,4 @@
-// An attempt by hand, for tests of executors.
+// An attempt by hand, for tests of handlers.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 #include "worker/task_context.h"
 
 namespace takt::internal::testing_support {
@@ -29,11 +29,11 @@ class Attempt final : public TaskReporter {
         task.metadata = {{"a \"b\"", "c"}};
         task.traceparent = "00-trace-01";
     }
-    TaskResult Run(Executor& executor, std::optional<Duration> timeout = {}) {
+    TaskResult Run(TaskHandler& handler, std::optional<Duration> timeout = {}) {
         std::optional<Steady> deadline;
         if (timeout) deadline = SteadyClock::now() + *timeout;
         TaskContext context(task, *this, stop.get_token(), deadline);
-        return executor.Execute(context);
+        return handler.Execute(context);
     }
     void OnProgress(double fraction, std::string_view) override { progress = fraction; }
     void OnLog(std::string_view line) override {

@@ -59,7 +59,7 @@ TaskResult WriteLog(TaskContext& context) {
 
 }  // namespace
 
-Result<void> AddDemoHandlers(ExecutorRegistry& executors) {
+Result<void> AddDemoHandlers(HandlerRegistry& registry) {
     const std::pair<const char*, TaskFunction> handlers[] = {
         {"noop", [](TaskContext&) { return TaskResult::Success(); }},
         {"echo", [](TaskContext& context) { return TaskResult::Success(context.payload()); }},
@@ -68,7 +68,7 @@ Result<void> AddDemoHandlers(ExecutorRegistry& executors) {
         {"log", WriteLog},
     };
     for (const auto& [type, function] : handlers) {
-        if (auto added = executors.AddFunction(type, function); !added) return added;
+        if (auto added = registry.AddFunction(type, function); !added) return added;
     }
     return {};
 }

@@ -1,7 +1,7 @@
 // Handlers for trying things out: `takt worker --demo`.
 #pragma once
 
-#include "worker/executor.h"
+#include "worker/handler.h"
 
 namespace takt::internal {
 
@@ -11,6 +11,6 @@ namespace takt::internal {
 // fail   {"times": 2} fails its first two attempts; without, always
 // log    {"lines": 3} writes as many lines, with progress
 // kConflict if one of the types is taken.
-Result<void> AddDemoHandlers(ExecutorRegistry& executors);
+Result<void> AddDemoHandlers(HandlerRegistry& registry);
 
 }  // namespace takt::internal

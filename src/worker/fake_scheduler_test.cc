@@ -46,13 +46,13 @@ class FakeSchedulerTest : public testing::Test, public HttpHandler {
         response.websocket = std::move(callbacks);
         reply(std::move(response));
     }
-    void Start(ExecutorRegistry executors, WorkerOptions options = {}) {
+    void Start(HandlerRegistry handlers, WorkerOptions options = {}) {
         if (options.servers.empty()) options.servers = {"http://" + AddressBy("127.0.0.1") + "/"};
         options.id = "w-1";
         options.token = "secret";
         options.backoff_min = Duration(1);
         options.backoff_max = Duration(10);
-        worker_ = std::move(*WorkerRuntime::Create(std::move(options), std::move(executors)));
+        worker_ = std::move(*WorkerRuntime::Create(std::move(options), std::move(handlers)));
         ASSERT_TRUE(worker_->Start());
     }
     std::string AddressBy(const std::string& name) const {
@@ -97,13 +97,13 @@ class FakeSchedulerTest : public testing::Test, public HttpHandler {
         assign.set_epoch(epoch);
         return frame;
     }
-    static ExecutorRegistry Noop() {
-        ExecutorRegistry executors;
-        EXPECT_TRUE(executors.AddFunction("noop", [](TaskContext& context) {
+    static HandlerRegistry Noop() {
+        HandlerRegistry handlers;
+        EXPECT_TRUE(handlers.AddFunction("noop", [](TaskContext& context) {
             context.Log("caf\xe9");
             return TaskResult::Success();
         }));
-        return executors;
+        return handlers;
     }
 
     LoopThread io_;
@@ -222,8 +222,8 @@ TEST_F(FakeSchedulerTest, AChattyHandlerDoesNotHoldBackTheResultsOfOthers) {
     const auto talking = may_talk.get_future().share();
     const auto ending = may_end.get_future().share();
     std::atomic<bool> said = false;
-    ExecutorRegistry executors;
-    ASSERT_TRUE(executors.AddFunction("noop", [&](TaskContext& context) {
+    HandlerRegistry handlers;
+    ASSERT_TRUE(handlers.AddFunction("noop", [&](TaskContext& context) {
         talking.wait();
         if (context.task().execution_id == "quiet") return TaskResult::Success();
         for (std::size_t i = 0; i < kLines; ++i) context.Log(std::string(kLineBytes, 'x'));
@@ -231,7 +231,7 @@ TEST_F(FakeSchedulerTest, AChattyHandlerDoesNotHoldBackTheResultsOfOthers) {
         ending.wait();
         return TaskResult::Success();
     }));
-    Start(std::move(executors));
+    Start(std::move(handlers));
     AwaitHello();
     Welcome(1);
     Send(Assign("chatty", 1));
@@ -267,10 +267,10 @@ TEST_F(FakeSchedulerTest, AChattyHandlerDoesNotHoldBackTheResultsOfOthers) {
 // A result that grows over the limit on its way: bytes that are no text take three times their
 // size.
 TEST_F(FakeSchedulerTest, AResultThatIsTooLargeAsTextIsAFailure) {
-    ExecutorRegistry executors;
-    ASSERT_TRUE(executors.AddFunction(
+    HandlerRegistry handlers;
+    ASSERT_TRUE(handlers.AddFunction(
         "noop", [](TaskContext&) { return TaskResult::Success(std::string(600 << 10, '\xff')); }));
-    Start(std::move(executors));
+    Start(std::move(handlers));
     AwaitHello();
     Welcome(1);
     Send(Assign("e", 1));

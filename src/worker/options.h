@@ -1,4 +1,6 @@
-// What a worker can be told. Documented for users in docs/configuration.md.
+// What a worker can be told: the one table of a worker's options and their defaults. The keys
+// `worker.*` (config/keys.cc, docs/configuration.md) are these; takt::WorkerOptions (takt/worker.h)
+// is those of them that users of the library set, with the same defaults.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +31,7 @@ struct WorkerOptions {
     std::function<Result<std::vector<std::string>>()> find_servers;
     std::string id;                   // Empty: made from host name and a random part.
     std::string name;                 // Shown to people; empty is the id.
-    std::vector<std::string> types;   // Empty: what the executors say.
+    std::vector<std::string> types;   // Empty: what the handlers say.
     std::vector<std::string> queues;  // Empty: every queue.
     std::map<std::string, std::string> labels;
     std::uint32_t capacity = 10;  // Attempts at once.
@@ -46,16 +48,17 @@ struct WorkerOptions {
     // From being asked to stop to being abandoned. Below the scheduler's own grace (5 s), so that
     // the worker is the one to say how it ended.
     Duration stop_grace{3'000};
-    Duration drain_timeout{30'000};  // How long Stop waits for what runs.
+    Duration drain_timeout{60'000};  // How long Stop waits for what runs.
     Duration backoff_min{100};       // Reconnecting: random in [0, d), d doubling to backoff_max.
     Duration backoff_max{1'000};     // Short: a new leader waits for its workers.
     Duration connect_timeout{5'000};
 
     // Finished attempts that may wait for their acknowledgement; beyond, nothing new is begun.
-    std::size_t buffer_size = 10'000;
+    std::size_t buffer_size = 1'000;
     std::size_t log_bytes_max = 4 << 20;       // Log lines waiting for a connection; then dropped.
     std::size_t result_bytes_max = 1 << 20;    // As the scheduler's.
-    std::size_t compress_bytes_min = 8 << 10;  // Results from this size on; 0 turns zstd off.
+    bool compression = true;                   // Of results, by zstd,
+    std::size_t compress_bytes_min = 8 << 10;  // from this size on.
     std::size_t frame_bytes_max = 1 << 20;     // Of what is sent at once, if it can be divided.
     std::size_t message_bytes_max = 64 << 20;  // Of what is received.
     std::string trace_endpoint;  // Where spans go by OTLP over HTTP; empty is nowhere.

@@ -62,7 +62,7 @@ class WorkerRuntimeTest : public testing::Test {
         EXPECT_TRUE(stack_->watcher.AwaitRole(Role::kLeader));
     }
     void On(std::string type, TaskFunction function) {
-        ASSERT_TRUE(executors_.AddFunction(std::move(type), std::move(function)));
+        ASSERT_TRUE(handlers_.AddFunction(std::move(type), std::move(function)));
     }
     std::shared_ptr<StuckHandler> OnStuck(std::string type) {
         auto stuck = std::make_shared<StuckHandler>();
@@ -96,7 +96,7 @@ class WorkerRuntimeTest : public testing::Test {
             events_.emplace_back(event, detail);
             changed_.notify_all();
         };
-        auto worker = WorkerRuntime::Create(std::move(options), executors_);
+        auto worker = WorkerRuntime::Create(std::move(options), handlers_);
         ASSERT_TRUE(worker) << worker.error().detail;
         worker_ = std::move(*worker);
         ASSERT_TRUE(worker_->Start());
@@ -114,7 +114,7 @@ class WorkerRuntimeTest : public testing::Test {
     }
 
     std::unique_ptr<Stack> stack_;
-    ExecutorRegistry executors_;
+    HandlerRegistry handlers_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::pair<WorkerEvent, std::string>> events_;

@@ -21,15 +21,15 @@ std::string NewInstance() {
 
 // Runs on the pool's threads, and after the worker is gone if the handler is abandoned: touches
 // nothing but what it is given.
-void RunHandler(const ExecutorRegistry& executors, RunTracer* tracer, const HeldPtr& held) {
+void RunHandler(const HandlerRegistry& handlers, RunTracer* tracer, const HeldPtr& held) {
     auto span = tracer ? tracer->Begin(held->task) : nullptr;
     if (held->timeout > Duration(0)) held->deadline = SteadyClock::now() + held->timeout;
     held->mailbox->Started(held);
     TaskContext context(held->task, *held, held->stop.get_token(), held->deadline);
     TaskResult result;
-    if (Executor* executor = executors.Find(held->task.type)) {
+    if (TaskHandler* handler = handlers.Find(held->task.type)) {
         try {
-            result = executor->Execute(context);
+            result = handler->Execute(context);
         } catch (const std::exception& error) {
             result = TaskResult::Failure(error.what());
         } catch (...) {
@@ -38,7 +38,7 @@ void RunHandler(const ExecutorRegistry& executors, RunTracer* tracer, const Held
     } else {
         // Another worker may know it: not final.
         result =
-            TaskResult::Rejected("this worker has no executor for type '" + held->task.type + "'");
+            TaskResult::Rejected("this worker has no handler for type '" + held->task.type + "'");
         result.final = false;
     }
     if (tracer) tracer->End(std::move(span), result);
@@ -49,13 +49,13 @@ void RunHandler(const ExecutorRegistry& executors, RunTracer* tracer, const Held
 
 WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
                        const WorkerOptions& options,
-                       std::shared_ptr<const ExecutorRegistry> executors,
+                       std::shared_ptr<const HandlerRegistry> handlers,
                        std::shared_ptr<RunTracer> tracer, std::function<void(Result<void>)> stopped)
     : loop_(loop),
       options_(options),
       stopped_(std::move(stopped)),
       instance_(NewInstance()),
-      types_(options.types.empty() ? executors->Types() : options.types),
+      types_(options.types.empty() ? handlers->Types() : options.types),
       mailbox_(std::make_shared<Mailbox>(options.log_bytes_max,
                                          [this, &loop, alive = std::weak_ptr(alive_)] {
                                              boost::asio::post(loop, [this, alive] {
@@ -63,8 +63,8 @@ WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
                                              });
                                          })),
       pool_({.threads_max = options.capacity, .abandoned_max = options.capacity},
-            [executors, tracer = std::move(tracer)](const HeldPtr& held) {
-                RunHandler(*executors, tracer.get(), held);
+            [handlers, tracer = std::move(tracer)](const HeldPtr& held) {
+                RunHandler(*handlers, tracer.get(), held);
             }),
       connector_(loop, client, options_,
                  {.on_open = [this] { OnOpen(); },

@@ -18,7 +18,7 @@
 
 #include "worker.pb.h"
 #include "worker/connector.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 #include "worker/handler_pool.h"
 #include "worker/mailbox.h"
 #include "worker/options.h"
@@ -45,7 +45,7 @@ class WorkerCore {
     // `stopped` is called once, when nothing is left to be done; with an error if the worker was
     // turned away for good.
     WorkerCore(boost::asio::io_context& loop, HttpClient& client, const WorkerOptions& options,
-               std::shared_ptr<const ExecutorRegistry> executors,
+               std::shared_ptr<const HandlerRegistry> handlers,
                std::shared_ptr<RunTracer> tracer,  // Null: attempts are not traced.
                std::function<void(Result<void>)> stopped);
     ~WorkerCore();

@@ -141,7 +141,7 @@ void WorkerCore::AddResult(Held& held, std::size_t& bytes) {
     } else if (result.rejected) {
         out.set_reason("rejected");
     }
-    if (options_.compress_bytes_min > 0 && result.data.size() >= options_.compress_bytes_min) {
+    if (options_.compression && result.data.size() >= options_.compress_bytes_min) {
         AppendZstd(*out.mutable_data_zstd(), result.data);
     } else {
         out.set_data(result.data);

@@ -60,7 +60,7 @@ TEST_F(WorkerRuntimeTest, AFinalFailureIsNotRetried) {
 }
 
 // Announced a type that it has no code for: a mistake in its configuration.
-TEST_F(WorkerRuntimeTest, ATypeWithoutAnExecutorIsRejected) {
+TEST_F(WorkerRuntimeTest, ATypeWithoutAHandlerIsRejected) {
     On("known", [](TaskContext&) { return TaskResult::Success(); });
     WorkerOptions options = Quick();
     options.types = {"known", "other"};

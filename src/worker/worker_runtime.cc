@@ -36,7 +36,7 @@ std::string MakeId() {
 
 struct WorkerRuntime::State {
     WorkerOptions options;
-    std::shared_ptr<const ExecutorRegistry> executors;
+    std::shared_ptr<const HandlerRegistry> handlers;
     boost::asio::io_context loop{1};
     std::unique_ptr<HttpClient> client;
     std::unique_ptr<WorkerCore> core;
@@ -55,15 +55,15 @@ struct WorkerRuntime::State {
 WorkerRuntime::WorkerRuntime(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions options,
-                                                             ExecutorRegistry executors) {
+                                                             HandlerRegistry handlers) {
     if (auto fine = CheckWorkerOptions(options); !fine) return std::unexpected(fine.error());
-    if (executors.empty()) {
-        return Fail(ErrorCode::kInvalid, "a worker needs at least one executor", "executors");
+    if (handlers.empty()) {
+        return Fail(ErrorCode::kInvalid, "a worker needs at least one handler", "handlers");
     }
     auto state = std::make_unique<State>();
     state->options = std::move(options);
     if (state->options.id.empty()) state->options.id = MakeId();
-    state->executors = std::make_shared<const ExecutorRegistry>(std::move(executors));
+    state->handlers = std::make_shared<const HandlerRegistry>(std::move(handlers));
     auto client =
         HttpClient::Create(state->loop, {.connect_timeout = state->options.connect_timeout,
                                          .tls = {.ca_file = state->options.ca_file},
@@ -87,7 +87,7 @@ Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions optio
         if (!started) return std::unexpected(started.error());
         tracer = std::move(*started);
     }
-    raw->core = std::make_unique<WorkerCore>(raw->loop, *raw->client, raw->options, raw->executors,
+    raw->core = std::make_unique<WorkerCore>(raw->loop, *raw->client, raw->options, raw->handlers,
                                              std::move(tracer), [raw](Result<void> outcome) {
                                                  const std::scoped_lock lock(raw->mutex);
                                                  raw->outcome = std::move(outcome);

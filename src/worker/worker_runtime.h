@@ -1,8 +1,8 @@
 // WorkerRuntime: a stream worker. Connects to the schedulers, runs what it is assigned, reports.
 //
-//     ExecutorRegistry executors;
-//     executors.AddFunction("thumbnail", [](TaskContext& context) { return TaskResult::Success(); });
-//     auto worker = WorkerRuntime::Create({.servers = {"http://127.0.0.1:8080"}}, executors);
+//     HandlerRegistry handlers;
+//     handlers.AddFunction("thumbnail", [](TaskContext& context) { return TaskResult::Success(); });
+//     auto worker = WorkerRuntime::Create({.servers = {"http://127.0.0.1:8080"}}, handlers);
 //     if (!worker) …
 //     (*worker)->Start();
 //     …
@@ -19,7 +19,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 #include "worker/options.h"
 
 namespace takt::internal {
@@ -45,7 +45,7 @@ class WorkerRuntime {
   public:
     // kInvalid for options that cannot work, or CA files that cannot be read.
     static Result<std::unique_ptr<WorkerRuntime>> Create(WorkerOptions options,
-                                                         ExecutorRegistry executors);
+                                                         HandlerRegistry handlers);
 
     // Like Stop twice, then Wait.
     ~WorkerRuntime();

@@ -226,7 +226,7 @@ TEST_F(WorkerRuntimeTest, HealthTellsWhetherItIsAttached) {
 TEST_F(WorkerRuntimeTest, OptionsThatCannotWorkAreRefused) {
     On("noop", [](TaskContext&) { return TaskResult::Success(); });
     const auto field = [&](WorkerOptions options) {
-        auto worker = WorkerRuntime::Create(std::move(options), executors_);
+        auto worker = WorkerRuntime::Create(std::move(options), handlers_);
         return worker ? std::string() : worker.error().field;
     };
     EXPECT_EQ(field({}), "servers");
@@ -237,8 +237,8 @@ TEST_F(WorkerRuntimeTest, OptionsThatCannotWorkAreRefused) {
     EXPECT_EQ(field({.servers = {"http://a"}, .weight = 1001}), "weight");
     EXPECT_EQ(field({.servers = {"http://a"}, .stop_grace = Duration(-1)}), "stop_grace");
     EXPECT_EQ(field({.servers = {"http://a"}, .buffer_size = 0}), "buffer_size");
-    ExecutorRegistry empty;
-    EXPECT_EQ(WorkerRuntime::Create({.servers = {"http://a"}}, empty).error().field, "executors");
+    HandlerRegistry empty;
+    EXPECT_EQ(WorkerRuntime::Create({.servers = {"http://a"}}, empty).error().field, "handlers");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "links/executor_report.h"
+#include "links/service_report.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const auto body =

@@ -15,7 +15,7 @@ std::unique_ptr<const TaskOptions> MakeOptions() {
     options->strategy = Strategy::kSticky;
     options->metadata = {{"owner", "billing"}, {"ticket", "4711"}};
     options->labels = {{"zone", "eu"}};
-    options->executor = "reports";
+    options->target = "reports";
     options->unique_key = "unique";
     options->unique_for = Duration(5000);
     options->expires_after = Duration(6000);
@@ -43,7 +43,7 @@ std::string ShowOptions(const Task& task) {
         "deadline {} catch up {}",
         o.retry.has_value(), r.retries_max, r.delay.count(), r.backoff_rate, r.delay_max.count(),
         r.jitter, o.strategy ? static_cast<int>(*o.strategy) : -1, o.strategy_name.view(),
-        ShowPairs(o.metadata), ShowPairs(o.labels), o.executor.view(), o.unique_key.view(),
+        ShowPairs(o.metadata), ShowPairs(o.labels), o.target.view(), o.unique_key.view(),
         o.unique_for.count(), o.expires_after.count(), o.trace.view(), o.trace_state.view(),
         o.concurrency_key.view(), o.concurrency_max, o.rate.count, o.rate.per.count(),
         static_cast<int>(o.mode), static_cast<int>(o.misfire), o.misfires_max, o.backlog_max,

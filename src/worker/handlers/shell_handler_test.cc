@@ -1,5 +1,5 @@
-// The shell executor with real processes.
-#include "worker/executors/shell_executor.h"
+// The shell handler with real processes.
+#include "worker/handlers/shell_handler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "worker/attempt_fixture.h"
-#include "worker/executors/process.h"
+#include "worker/handlers/process.h"
 
 namespace takt::internal {
 namespace {
@@ -27,20 +27,20 @@ namespace {
 using testing::ElementsAre;
 using namespace testing_support;
 
-std::shared_ptr<ShellExecutor> Shell(std::vector<std::string> argv = {}) {
-    return *ShellExecutor::Create({.allow_shell = true,
-                                   .argv = std::move(argv),
-                                   .kill_grace = Duration(100),
-                                   .log_patience = Duration(100)});
+std::shared_ptr<ShellTaskHandler> Shell(std::vector<std::string> argv = {}) {
+    return *ShellTaskHandler::Create({.allow_shell = true,
+                                      .argv = std::move(argv),
+                                      .kill_grace = Duration(100),
+                                      .log_patience = Duration(100)});
 }
 
-TEST(ShellExecutorTest, IsOffUnlessAllowed) {
-    const auto executor = ShellExecutor::Create({});
-    ASSERT_FALSE(executor);
-    EXPECT_EQ(executor.error().field, "allow_shell");
+TEST(ShellTaskHandlerTest, IsOffUnlessAllowed) {
+    const auto handler = ShellTaskHandler::Create({});
+    ASSERT_FALSE(handler);
+    EXPECT_EQ(handler.error().field, "allow_shell");
 }
 
-TEST(ShellExecutorTest, TheOutputIsTheLogAndTheExitStatusTheCode) {
+TEST(ShellTaskHandlerTest, TheOutputIsTheLogAndTheExitStatusTheCode) {
     Attempt attempt(R"({"command": "echo one; echo two >&2; printf three; exit 3"})");
     const TaskResult result = attempt.Run(*Shell());
     EXPECT_EQ(result.code, 3);
@@ -48,13 +48,13 @@ TEST(ShellExecutorTest, TheOutputIsTheLogAndTheExitStatusTheCode) {
 }
 
 // No shell: what looks like one's syntax is only text.
-TEST(ShellExecutorTest, ArgumentsAreNotInterpreted) {
+TEST(ShellTaskHandlerTest, ArgumentsAreNotInterpreted) {
     Attempt attempt(R"({"argv": ["echo", "$HOME; ls | wc", "*"]})");
     EXPECT_TRUE(attempt.Run(*Shell()).success());
     EXPECT_THAT(attempt.lines, ElementsAre("$HOME; ls | wc *"));
 }
 
-TEST(ShellExecutorTest, AConfiguredProgramGetsThePayloadAsItsInput) {
+TEST(ShellTaskHandlerTest, AConfiguredProgramGetsThePayloadAsItsInput) {
     Attempt attempt("payload " + std::string(300'000, 'x') + "\n");
     EXPECT_TRUE(attempt.Run(*Shell({"wc", "-c"})).success());
     EXPECT_THAT(attempt.lines, ElementsAre("300009"));
@@ -62,7 +62,7 @@ TEST(ShellExecutorTest, AConfiguredProgramGetsThePayloadAsItsInput) {
     EXPECT_TRUE(Attempt(std::string(300'000, 'x')).Run(*Shell({"true"})).success());
 }
 
-TEST(ShellExecutorTest, TheEnvironmentTellsWhichAttemptItIs) {
+TEST(ShellTaskHandlerTest, TheEnvironmentTellsWhichAttemptItIs) {
     Attempt attempt(R"({"command": "echo $TAKT_EXECUTION_ID $TAKT_ATTEMPT $TAKT_EPOCH"})");
     attempt.Run(*Shell());
     EXPECT_THAT(attempt.lines, ElementsAre("e-1 2 7"));
@@ -70,11 +70,11 @@ TEST(ShellExecutorTest, TheEnvironmentTellsWhichAttemptItIs) {
 
 // Whoever may submit a shell task reads what the worker's operator put into its environment: the
 // token, the store's password, the cloud's keys.
-TEST(ShellExecutorTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesses) {
+TEST(ShellTaskHandlerTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesses) {
     setenv("TAKT_WORKER_TOKEN", "secret", 1);
     setenv("LC_SHOWN", "c", 1);
     setenv("SHOWN_BY_NAME", "d", 1);
-    const auto shell = *ShellExecutor::Create({.allow_shell = true, .env = {"SHOWN_BY_NAME"}});
+    const auto shell = *ShellTaskHandler::Create({.allow_shell = true, .env = {"SHOWN_BY_NAME"}});
     Attempt attempt(
         R"({"command": "echo $TAKT_WORKER_TOKEN:$LC_SHOWN:$SHOWN_BY_NAME:$TAKT_ATTEMPT; ls /"})");
     EXPECT_TRUE(attempt.Run(*shell).success()) << "PATH is needed";
@@ -82,12 +82,12 @@ TEST(ShellExecutorTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesses) 
     unsetenv("TAKT_WORKER_TOKEN");
     unsetenv("LC_SHOWN");
     unsetenv("SHOWN_BY_NAME");
-    EXPECT_EQ(ShellExecutor::Create({.allow_shell = true, .env = {"A=b"}}).error().field, "env");
+    EXPECT_EQ(ShellTaskHandler::Create({.allow_shell = true, .env = {"A=b"}}).error().field, "env");
 }
 
 // A worker with many connections runs out of descriptors, at any of the places that need one. The
 // attempt may be tried again, and no process is left behind.
-TEST(ShellExecutorTest, WithoutADescriptorToSpareTheAttemptFailsAndMayBeRetried) {
+TEST(ShellTaskHandlerTest, WithoutADescriptorToSpareTheAttemptFailsAndMayBeRetried) {
     const auto shell = Shell();
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -109,7 +109,7 @@ TEST(ShellExecutorTest, WithoutADescriptorToSpareTheAttemptFailsAndMayBeRetried)
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
 }
 
-TEST(ShellExecutorTest, PayloadsThatNameNoProgramAreRejected) {
+TEST(ShellTaskHandlerTest, PayloadsThatNameNoProgramAreRejected) {
     for (const char* payload : {"", "[]", "{}", R"({"argv": []})", R"({"argv": "ls"})",
                                 R"({"argv": [1]})", R"({"argv": ["a"], "command": "b"})", "{"}) {
         const TaskResult result = Attempt(payload).Run(*Shell());
@@ -120,7 +120,7 @@ TEST(ShellExecutorTest, PayloadsThatNameNoProgramAreRejected) {
 }
 
 // The whole group dies, also what the program started and forgot.
-TEST(ShellExecutorTest, AStopKillsTheProcessGroup) {
+TEST(ShellTaskHandlerTest, AStopKillsTheProcessGroup) {
     Attempt attempt(R"({"command": "trap '' TERM; sleep 100 & echo $!; wait; sleep 100"})");
     attempt.on_line = [&](std::string_view) { attempt.stop.request_stop(); };
     const TaskResult result = attempt.Run(*Shell());
@@ -137,7 +137,7 @@ TEST(ShellExecutorTest, AStopKillsTheProcessGroup) {
 }
 
 // How much of a log is kept is the scheduler's to say, which counts what it drops.
-TEST(ShellExecutorTest, AllOfALongOutputIsSaid) {
+TEST(ShellTaskHandlerTest, AllOfALongOutputIsSaid) {
     Attempt attempt(R"({"command": "seq 1000000 1500000"})");
     EXPECT_TRUE(attempt.Run(*Shell()).success());
     EXPECT_EQ(attempt.lines.size(), 500'001u);
@@ -145,9 +145,9 @@ TEST(ShellExecutorTest, AllOfALongOutputIsSaid) {
 }
 
 // A program writes faster than the network takes it.
-TEST(ShellExecutorTest, AProcessWaitsUntilItsOutputCanBeSent) {
+TEST(ShellTaskHandlerTest, AProcessWaitsUntilItsOutputCanBeSent) {
     const auto shell =
-        *ShellExecutor::Create({.allow_shell = true, .log_patience = Duration(3'600'000)});
+        *ShellTaskHandler::Create({.allow_shell = true, .log_patience = Duration(3'600'000)});
     Attempt attempt(R"({"command": "seq 100000"})");
     int looks = 0;
     std::size_t said = 0;
@@ -163,7 +163,7 @@ TEST(ShellExecutorTest, AProcessWaitsUntilItsOutputCanBeSent) {
 }
 
 // No scheduler is there for hours: the work is done all the same.
-TEST(ShellExecutorTest, AProcessDoesNotWaitForEverForItsOutputToBeSent) {
+TEST(ShellTaskHandlerTest, AProcessDoesNotWaitForEverForItsOutputToBeSent) {
     Attempt attempt(R"({"command": "seq 100000"})");
     attempt.has_room = [] { return false; };
     EXPECT_TRUE(attempt.Run(*Shell()).success());

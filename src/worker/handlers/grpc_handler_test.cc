@@ -1,5 +1,5 @@
-// The gRPC executor against a real server.
-#include "worker/executors/grpc_executor.h"
+// The gRPC handler against a real server.
+#include "worker/handlers/grpc_handler.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -34,7 +34,7 @@ class GrpcCall final : public grpc::ServerUnaryReactor {
     const bool hangs_;
 };
 
-class GrpcExecutorTest : public testing::Test, public executor::v1::Executor::CallbackService {
+class GrpcTaskHandlerTest : public testing::Test, public executor::v1::Executor::CallbackService {
   protected:
     void SetUp() override {
         grpc::ServerBuilder builder;
@@ -43,11 +43,11 @@ class GrpcExecutorTest : public testing::Test, public executor::v1::Executor::Ca
         builder.RegisterService(this);
         server_ = builder.BuildAndStart();
         ASSERT_TRUE(server_);
-        executor_ =
-            *GrpcExecutor::Create({.type = "t", .address = "127.0.0.1:" + std::to_string(port)});
+        handler_ =
+            *GrpcTaskHandler::Create({.type = "t", .address = "127.0.0.1:" + std::to_string(port)});
     }
     void TearDown() override {
-        executor_.reset();
+        handler_.reset();
         server_->Shutdown();
     }
     grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext*,
@@ -65,7 +65,7 @@ class GrpcExecutorTest : public testing::Test, public executor::v1::Executor::Ca
     }
 
     std::unique_ptr<grpc::Server> server_;
-    std::shared_ptr<GrpcExecutor> executor_;
+    std::shared_ptr<GrpcTaskHandler> handler_;
     executor::v1::ExecuteRequest request_;
     executor::v1::ExecuteResponse response_;
     grpc::Status status_;
@@ -73,11 +73,11 @@ class GrpcExecutorTest : public testing::Test, public executor::v1::Executor::Ca
     std::promise<void> called_;
 };
 
-TEST_F(GrpcExecutorTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
+TEST_F(GrpcTaskHandlerTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
     response_.set_data("[1]");
     response_.add_log("working");
     Attempt attempt("{}");
-    const TaskResult result = attempt.Run(*executor_);
+    const TaskResult result = attempt.Run(*handler_);
     EXPECT_TRUE(result.success()) << result.message;
     EXPECT_EQ(result.data, "[1]");
     EXPECT_THAT(attempt.lines, ElementsAre("working"));
@@ -87,48 +87,48 @@ TEST_F(GrpcExecutorTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
     EXPECT_EQ(request_.metadata().at("a \"b\""), "c");
 }
 
-TEST_F(GrpcExecutorTest, AnAnswerWithACodeIsAFailure) {
+TEST_F(GrpcTaskHandlerTest, AnAnswerWithACodeIsAFailure) {
     response_.set_code(5);
     response_.set_message("no stock");
     response_.set_final(true);
-    const TaskResult result = Attempt().Run(*executor_);
+    const TaskResult result = Attempt().Run(*handler_);
     EXPECT_EQ(result.code, 5);
     EXPECT_EQ(result.message, "no stock");
     EXPECT_TRUE(result.final);
 }
 
-TEST_F(GrpcExecutorTest, StatusesAreRetryOrFailure) {
+TEST_F(GrpcTaskHandlerTest, StatusesAreRetryOrFailure) {
     for (const auto& [code, final] : {std::pair{grpc::StatusCode::UNAVAILABLE, false},
                                       {grpc::StatusCode::INTERNAL, false},
                                       {grpc::StatusCode::RESOURCE_EXHAUSTED, false},
                                       {grpc::StatusCode::INVALID_ARGUMENT, true},
                                       {grpc::StatusCode::PERMISSION_DENIED, true}}) {
         status_ = grpc::Status(code, "because");
-        const TaskResult result = Attempt().Run(*executor_);
+        const TaskResult result = Attempt().Run(*handler_);
         EXPECT_FALSE(result.success());
         EXPECT_EQ(result.final, final) << code;
         EXPECT_THAT(result.message, HasSubstr("because"));
     }
 }
 
-TEST_F(GrpcExecutorTest, TheDeadlineEndsACall) {
+TEST_F(GrpcTaskHandlerTest, TheDeadlineEndsACall) {
     hang_ = true;
-    const TaskResult result = Attempt().Run(*executor_, 50ms);
+    const TaskResult result = Attempt().Run(*handler_, 50ms);
     EXPECT_EQ(result.code, grpc::StatusCode::DEADLINE_EXCEEDED);
     EXPECT_FALSE(result.final);
 }
 
-TEST_F(GrpcExecutorTest, AStopCancelsACall) {
+TEST_F(GrpcTaskHandlerTest, AStopCancelsACall) {
     hang_ = true;
     Attempt attempt;
-    auto done = std::async(std::launch::async, [&] { return attempt.Run(*executor_); });
+    auto done = std::async(std::launch::async, [&] { return attempt.Run(*handler_); });
     called_.get_future().wait();
     attempt.stop.request_stop();
     EXPECT_EQ(done.get().code, grpc::StatusCode::CANCELLED);
 }
 
-TEST_F(GrpcExecutorTest, ATokenIsNotSentInTheClear) {
-    EXPECT_FALSE(GrpcExecutor::Create({.type = "t", .address = "a:1", .token = "secret"}));
+TEST_F(GrpcTaskHandlerTest, ATokenIsNotSentInTheClear) {
+    EXPECT_FALSE(GrpcTaskHandler::Create({.type = "t", .address = "a:1", .token = "secret"}));
 }
 
 }  // namespace

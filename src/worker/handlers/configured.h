@@ -1,4 +1,4 @@
-// Executors as the configuration names them (worker.executors), each a map of its fields:
+// Handlers as the configuration names them (worker.executors), each a map of its fields:
 //
 //     {type: bill, protocol: http, url: https://billing/run, token: …, ca_file: …, timeout: 30s}
 //     {type: resize, protocol: grpc, url: images:9000, tls: true, token: …, ca_file: …}
@@ -12,13 +12,13 @@
 #include <string>
 
 #include "base/error.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 
 namespace takt::internal {
 
-using ExecutorFields = std::map<std::string, std::string>;
+using HandlerFields = std::map<std::string, std::string>;
 
 // kInvalid names the field at fault.
-Result<std::shared_ptr<Executor>> MakeConfiguredExecutor(const ExecutorFields& fields);
+Result<std::shared_ptr<TaskHandler>> MakeConfiguredHandler(const HandlerFields& fields);
 
 }  // namespace takt::internal

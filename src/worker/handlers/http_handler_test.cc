@@ -1,5 +1,5 @@
-// The HTTP executor against a real server; and executors as the configuration names them.
-#include "worker/executors/http_executor.h"
+// The HTTP handler against a real server; and handlers as the configuration names them.
+#include "worker/handlers/http_handler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 #include "http/server.h"
 #include "worker/attempt_fixture.h"
-#include "worker/executors/configured.h"
+#include "worker/handlers/configured.h"
 
 namespace takt::internal {
 namespace {
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using namespace testing_support;
 using namespace std::chrono_literals;
 
-class HttpExecutorTest : public testing::Test, public HttpHandler {
+class HttpTaskHandlerTest : public testing::Test, public HttpHandler {
   protected:
     void SetUp() override {
         // Not owned: the fixture outlives the server.
@@ -56,11 +56,11 @@ class HttpExecutorTest : public testing::Test, public HttpHandler {
         }
         reply(HttpResponse::Json(status_, body_));
     }
-    std::shared_ptr<HttpExecutor> Make(HttpExecutorOptions options = {}) {
+    std::shared_ptr<HttpTaskHandler> Make(HttpHandlerOptions options = {}) {
         options.type = "t";
         options.url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/run";
         options.response_bytes_max = 10'000;
-        return *HttpExecutor::Create(std::move(options));
+        return *HttpTaskHandler::Create(std::move(options));
     }
 
     boost::asio::io_context loop_{1};
@@ -75,9 +75,9 @@ class HttpExecutorTest : public testing::Test, public HttpHandler {
     std::string body_ = R"({"ok":true})";
 };
 
-TEST_F(HttpExecutorTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
-    const auto executor = Make({.headers = {{"X-Key", "secret"}}});
-    const TaskResult result = Attempt(R"({"n":1})").Run(*executor);
+TEST_F(HttpTaskHandlerTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
+    const auto handler = Make({.headers = {{"X-Key", "secret"}}});
+    const TaskResult result = Attempt(R"({"n":1})").Run(*handler);
     EXPECT_TRUE(result.success());
     EXPECT_EQ(result.data, R"({"ok":true})");
     EXPECT_EQ(request_.method, HttpMethod::kPost);
@@ -88,8 +88,8 @@ TEST_F(HttpExecutorTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
 }
 
 // What the service says decides whether to try again.
-TEST_F(HttpExecutorTest, StatusCodesAreSuccessRetryOrFailure) {
-    const auto executor = Make();
+TEST_F(HttpTaskHandlerTest, StatusCodesAreSuccessRetryOrFailure) {
+    const auto handler = Make();
     for (const auto& [status, success, final] : {std::tuple{200, true, false},
                                                  {201, true, false},
                                                  {204, true, false},
@@ -104,7 +104,7 @@ TEST_F(HttpExecutorTest, StatusCodesAreSuccessRetryOrFailure) {
                                                  {302, false, true}}) {
         status_ = status;
         body_ = status == 204 ? "" : "{}";
-        const TaskResult result = Attempt().Run(*executor);
+        const TaskResult result = Attempt().Run(*handler);
         EXPECT_EQ(result.success(), success) << status;
         EXPECT_EQ(result.final, final) << status;
         EXPECT_EQ(result.code, success ? 0 : status);
@@ -113,13 +113,13 @@ TEST_F(HttpExecutorTest, StatusCodesAreSuccessRetryOrFailure) {
 
 // A worker with a capacity in the hundreds and one slow service behind it: a call that waited for a
 // connection would fail at its deadline without having been made.
-TEST_F(HttpExecutorTest, AsManyCallsAreMadeAtOnceAsThereAreAttempts) {
+TEST_F(HttpTaskHandlerTest, AsManyCallsAreMadeAtOnceAsThereAreAttempts) {
     hold_ = 80;
-    const auto executor = Make();
+    const auto handler = Make();
     std::vector<std::future<TaskResult>> results;
     for (std::size_t i = 0; i < hold_; ++i) {
         results.push_back(
-            std::async(std::launch::async, [&] { return Attempt().Run(*executor, 10s); }));
+            std::async(std::launch::async, [&] { return Attempt().Run(*handler, 10s); }));
     }
     for (auto& result : results) {
         const TaskResult ended = result.get();
@@ -128,21 +128,21 @@ TEST_F(HttpExecutorTest, AsManyCallsAreMadeAtOnceAsThereAreAttempts) {
 }
 
 // `takt worker` with worker.executors, or --http and --grpc.
-TEST_F(HttpExecutorTest, AnExecutorIsMadeFromWhatTheConfigurationSays) {
+TEST_F(HttpTaskHandlerTest, AHandlerIsMadeFromWhatTheConfigurationSays) {
     const std::string url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/run";
-    auto http = MakeConfiguredExecutor({{"type", "t"}, {"protocol", "http"}, {"url", url}});
+    auto http = MakeConfiguredHandler({{"type", "t"}, {"protocol", "http"}, {"url", url}});
     ASSERT_TRUE(http) << http.error().detail;
     EXPECT_EQ((*http)->Type(), "t");
     EXPECT_TRUE(Attempt().Run(**http).success());
-    auto grpc = MakeConfiguredExecutor(
+    auto grpc = MakeConfiguredHandler(
         {{"type", "*"}, {"protocol", "grpc"}, {"url", "a:1"}, {"timeout", "1m"}});
     ASSERT_TRUE(grpc) << grpc.error().detail;
     EXPECT_EQ((*grpc)->Protocol(), "grpc");
 
-    const auto field = [](ExecutorFields more) {
-        ExecutorFields fields{{"type", "t"}, {"protocol", "http"}, {"url", "https://a/run"}};
+    const auto field = [](HandlerFields more) {
+        HandlerFields fields{{"type", "t"}, {"protocol", "http"}, {"url", "https://a/run"}};
         for (auto& [name, value] : more) fields[name] = value;
-        const auto made = MakeConfiguredExecutor(fields);
+        const auto made = MakeConfiguredHandler(fields);
         return made ? "" : made.error().field;
     };
     EXPECT_EQ(field({}), "");
@@ -159,28 +159,28 @@ TEST_F(HttpExecutorTest, AnExecutorIsMadeFromWhatTheConfigurationSays) {
     EXPECT_EQ(field({{"headers", "x"}}), "headers");
 }
 
-TEST_F(HttpExecutorTest, AnAnswerThatIsTooLargeIsAFailure) {
+TEST_F(HttpTaskHandlerTest, AnAnswerThatIsTooLargeIsAFailure) {
     body_ = '"' + std::string(20'000, 'x') + '"';
     EXPECT_FALSE(Attempt().Run(*Make()).success());
 }
 
-TEST_F(HttpExecutorTest, AServiceThatIsNotThereMayBeTriedAgain) {
-    auto executor = HttpExecutor::Create({.type = "t", .url = "http://127.0.0.1:1/"});
-    const TaskResult result = Attempt().Run(**executor);
+TEST_F(HttpTaskHandlerTest, AServiceThatIsNotThereMayBeTriedAgain) {
+    auto handler = HttpTaskHandler::Create({.type = "t", .url = "http://127.0.0.1:1/"});
+    const TaskResult result = Attempt().Run(**handler);
     EXPECT_FALSE(result.success());
     EXPECT_FALSE(result.final);
 }
 
-TEST_F(HttpExecutorTest, TheDeadlineEndsACall) {
+TEST_F(HttpTaskHandlerTest, TheDeadlineEndsACall) {
     status_ = 0;
     EXPECT_FALSE(Attempt().Run(*Make(), 50ms).success());
 }
 
-TEST_F(HttpExecutorTest, AStopEndsACall) {
+TEST_F(HttpTaskHandlerTest, AStopEndsACall) {
     status_ = 0;
     Attempt attempt;
-    const auto executor = Make();
-    auto done = std::async(std::launch::async, [&] { return attempt.Run(*executor); });
+    const auto handler = Make();
+    auto done = std::async(std::launch::async, [&] { return attempt.Run(*handler); });
     called_.get_future().wait();
     attempt.stop.request_stop();
     EXPECT_THAT(done.get().message, HasSubstr("given up"));

@@ -1,4 +1,4 @@
-#include "links/executor_report.h"
+#include "links/service_report.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace takt::internal {
 namespace {
 
 // The clerk at the other end forgot the token, sent a list, or invented a field.
-TEST(ExecutorReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
+TEST(ServiceReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
     EXPECT_EQ(ReadCallback(R"({"status":"running"})").error().field, "status");
     EXPECT_EQ(ReadCallback(R"({"status":"success","retryable":1})").error().field, "retryable");
     EXPECT_EQ(ReadCallback(R"({"status":"failed","error":[]})").error().field, "error");

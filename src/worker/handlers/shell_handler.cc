@@ -1,4 +1,4 @@
-#include "worker/executors/shell_executor.h"
+#include "worker/handlers/shell_handler.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/json.h"
-#include "worker/executors/process.h"
+#include "worker/handlers/process.h"
 
 extern char** environ;
 
@@ -77,7 +77,7 @@ class Run {
         Descriptor wake;  // An eventfd.
         std::string_view input;
     };
-    Run(TaskContext& context, const ShellExecutorOptions& options, Parts parts)
+    Run(TaskContext& context, const ShellHandlerOptions& options, Parts parts)
         : context_(context),
           options_(options),
           process_(std::move(parts.process)),
@@ -174,7 +174,7 @@ class Run {
     }
 
     TaskContext& context_;
-    const ShellExecutorOptions& options_;
+    const ShellHandlerOptions& options_;
     Process process_;
     std::string_view input_;
     const Descriptor wake_;
@@ -197,10 +197,10 @@ void IgnoreBrokenPipes() {
 
 }  // namespace
 
-ShellExecutor::ShellExecutor(ShellExecutorOptions options)
+ShellTaskHandler::ShellTaskHandler(ShellHandlerOptions options)
     : options_(std::move(options)), inherited_(InheritedEnvironment(options_.env)) {}
 
-Result<std::shared_ptr<ShellExecutor>> ShellExecutor::Create(ShellExecutorOptions options) {
+Result<std::shared_ptr<ShellTaskHandler>> ShellTaskHandler::Create(ShellHandlerOptions options) {
     if (!options.allow_shell) {
         return Fail(ErrorCode::kInvalid,
                     "running programs must be allowed explicitly (--allow-shell)", "allow_shell");
@@ -211,10 +211,10 @@ Result<std::shared_ptr<ShellExecutor>> ShellExecutor::Create(ShellExecutorOption
                     "env");
     }
     IgnoreBrokenPipes();
-    return std::shared_ptr<ShellExecutor>(new ShellExecutor(std::move(options)));
+    return std::shared_ptr<ShellTaskHandler>(new ShellTaskHandler(std::move(options)));
 }
 
-TaskResult ShellExecutor::Execute(TaskContext& context) {
+TaskResult ShellTaskHandler::Execute(TaskContext& context) {
     const AssignedTask& task = context.task();
     ProcessStart start{.argv = options_.argv, .environment = inherited_};
     start.environment.insert(

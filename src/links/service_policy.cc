@@ -1,4 +1,4 @@
-#include "links/executor_policy.h"
+#include "links/service_policy.h"
 
 #include <algorithm>
 #include <charconv>
@@ -24,9 +24,9 @@ std::optional<unsigned> ParseBits(std::string_view text, unsigned max) {
 
 }  // namespace
 
-Result<ExecutorPolicy> ExecutorPolicy::Make(const std::vector<std::string>& allow,
-                                            bool allow_loopback) {
-    ExecutorPolicy policy;
+Result<ServicePolicy> ServicePolicy::Make(const std::vector<std::string>& allow,
+                                          bool allow_loopback) {
+    ServicePolicy policy;
     policy.allow_loopback_ = allow_loopback;
     for (const std::string& entry : allow) {
         const std::size_t slash = entry.find('/');
@@ -54,7 +54,7 @@ Result<ExecutorPolicy> ExecutorPolicy::Make(const std::vector<std::string>& allo
     return policy;
 }
 
-bool ExecutorPolicy::IsIn(const IpAddress& address, const Range& range) {
+bool ServicePolicy::IsIn(const IpAddress& address, const Range& range) {
     if (address.v6 != range.base.v6) return false;
     for (unsigned bit = 0; bit < range.bits; bit += 8) {
         const unsigned left = std::min(8u, range.bits - bit);
@@ -64,12 +64,12 @@ bool ExecutorPolicy::IsIn(const IpAddress& address, const Range& range) {
     return true;
 }
 
-bool ExecutorPolicy::IsListed(std::string_view host) const {
+bool ServicePolicy::IsListed(std::string_view host) const {
     return std::ranges::binary_search(names_, host, {},
                                       [](const auto& name) { return std::string_view(name); });
 }
 
-bool ExecutorPolicy::Allows(std::string_view host, const IpAddress& address) const {
+bool ServicePolicy::Allows(std::string_view host, const IpAddress& address) const {
     const AddressReach reach = ReachOf(address);
     // 0.0.0.0 reaches this machine, translated addresses reach anything.
     if (reach == AddressReach::kSpecial) return false;
@@ -81,7 +81,7 @@ bool ExecutorPolicy::Allows(std::string_view host, const IpAddress& address) con
     });
 }
 
-Result<Url> ExecutorPolicy::Check(std::string_view url, std::string_view field) const {
+Result<Url> ServicePolicy::Check(std::string_view url, std::string_view field) const {
     const auto refuse = [&](std::string why) {
         return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::move(why),
                     std::string(field));

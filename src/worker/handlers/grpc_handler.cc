@@ -1,4 +1,4 @@
-#include "worker/executors/grpc_executor.h"
+#include "worker/handlers/grpc_handler.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -45,22 +45,22 @@ executor::v1::ExecuteRequest RequestOf(const AssignedTask& task) {
 
 }  // namespace
 
-struct GrpcExecutor::State {
-    GrpcExecutorOptions options;
+struct GrpcTaskHandler::State {
+    GrpcHandlerOptions options;
     std::unique_ptr<executor::v1::Executor::Stub> stub;
 };
 
-GrpcExecutor::GrpcExecutor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GrpcTaskHandler::GrpcTaskHandler(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-GrpcExecutor::~GrpcExecutor() = default;
+GrpcTaskHandler::~GrpcTaskHandler() = default;
 
-std::string_view GrpcExecutor::Type() const {
+std::string_view GrpcTaskHandler::Type() const {
     return state_->options.type;
 }
 
-Result<std::shared_ptr<GrpcExecutor>> GrpcExecutor::Create(GrpcExecutorOptions options) {
+Result<std::shared_ptr<GrpcTaskHandler>> GrpcTaskHandler::Create(GrpcHandlerOptions options) {
     if (options.address.empty()) {
-        return Fail(ErrorCode::kInvalid, "a gRPC executor needs an address", "address");
+        return Fail(ErrorCode::kInvalid, "a gRPC handler needs an address", "address");
     }
     if (!options.token.empty() && !options.tls) {
         return Fail(ErrorCode::kInvalid, "a token may be sent over TLS only", "token");
@@ -85,10 +85,10 @@ Result<std::shared_ptr<GrpcExecutor>> GrpcExecutor::Create(GrpcExecutorOptions o
     state->stub = executor::v1::Executor::NewStub(
         grpc::CreateCustomChannel(options.address, credentials, arguments));
     state->options = std::move(options);
-    return std::shared_ptr<GrpcExecutor>(new GrpcExecutor(std::move(state)));
+    return std::shared_ptr<GrpcTaskHandler>(new GrpcTaskHandler(std::move(state)));
 }
 
-TaskResult GrpcExecutor::Execute(TaskContext& context) {
+TaskResult GrpcTaskHandler::Execute(TaskContext& context) {
     grpc::ClientContext call;
     call.set_deadline(std::chrono::system_clock::now() +
                       context.Remaining(state_->options.timeout));

@@ -1,6 +1,6 @@
-// ExecutorPolicy: which URLs of executors may be called.
+// ServicePolicy: which URLs of services may be called.
 //
-// Who may register an executor can make the scheduler call any URL. So only hosts that the operator
+// Who may register a service can make the scheduler call any URL. So only hosts that the operator
 // named are called (`executors.allow`: names, addresses, CIDR ranges), and this machine while the
 // server is reachable from this machine only. The host is judged when it registers, and each
 // address it resolves to whenever it is connected to.
@@ -16,10 +16,10 @@
 
 namespace takt::internal {
 
-class ExecutorPolicy {
+class ServicePolicy {
   public:
     // kInvalid names the entry that is neither a host name, an address nor a range.
-    static Result<ExecutorPolicy> Make(const std::vector<std::string>& allow, bool allow_loopback);
+    static Result<ServicePolicy> Make(const std::vector<std::string>& allow, bool allow_loopback);
 
     // The URL, if it is http or https, has no user name or password, and its host may be called as
     // far as that can be told without resolving it. kInvalid, naming `field`, otherwise.

@@ -1,15 +1,15 @@
-// GrpcExecutor: runs tasks by calling takt.executor.v1.Executor/Execute (proto/executor.proto).
+// GrpcTaskHandler: runs tasks by calling takt.executor.v1.Executor/Execute (proto/executor.proto).
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "base/error.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 
 namespace takt::internal {
 
-struct GrpcExecutorOptions {
+struct GrpcHandlerOptions {
     std::string type;     // The task type that it runs.
     std::string address;  // host:port, or anything that gRPC can resolve.
     bool tls = false;
@@ -19,11 +19,11 @@ struct GrpcExecutorOptions {
     std::size_t response_bytes_max = 1 << 20;
 };
 
-class GrpcExecutor final : public Executor {
+class GrpcTaskHandler final : public TaskHandler {
   public:
     // kInvalid when the options cannot be used. Does not connect yet.
-    static Result<std::shared_ptr<GrpcExecutor>> Create(GrpcExecutorOptions options);
-    ~GrpcExecutor() override;
+    static Result<std::shared_ptr<GrpcTaskHandler>> Create(GrpcHandlerOptions options);
+    ~GrpcTaskHandler() override;
 
     TaskResult Execute(TaskContext& context) override;
     std::string_view Type() const override;
@@ -31,7 +31,7 @@ class GrpcExecutor final : public Executor {
 
   private:
     struct State;
-    explicit GrpcExecutor(std::unique_ptr<State> state);
+    explicit GrpcTaskHandler(std::unique_ptr<State> state);
     const std::unique_ptr<State> state_;
 };
 

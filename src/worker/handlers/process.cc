@@ -1,4 +1,4 @@
-#include "worker/executors/process.h"
+#include "worker/handlers/process.h"
 
 #include <fcntl.h>
 #include <spawn.h>

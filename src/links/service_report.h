@@ -1,4 +1,4 @@
-// What executors say about an attempt: in the answer to the call itself, or later by a callback.
+// What services say about an attempt: in the answer to the call itself, or later by a callback.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace takt::internal {
 
-struct ExecutorReport {
+struct ServiceReport {
     bool success = false;
     bool retryable = true;
     OutcomePtr outcome;  // Never null.
@@ -27,7 +27,7 @@ constexpr std::size_t kReportBytesMax = (1 << 20) + (64 << 10);
 
 // The body of a callback.
 struct CallbackBody {
-    ExecutorReport report;
+    ServiceReport report;
     std::string token;  // Empty: the header has it.
     std::string execution_id;
 };
@@ -53,9 +53,9 @@ void AppendLog(SessionId session, const AttemptRef& attempt, std::string_view li
 
 // What an answer to POST /execute means.
 struct PushAnswer {
-    std::optional<ExecutorReport> ended;  // Nothing: a callback will tell.
-    std::string log;                      // What it wrote so far, if nothing has ended.
-    bool instance_failed = false;         // It is the instance, not the task, that does not work.
+    std::optional<ServiceReport> ended;  // Nothing: a callback will tell.
+    std::string log;                     // What it wrote so far, if nothing has ended.
+    bool instance_failed = false;        // It is the instance, not the task, that does not work.
 };
 PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer);
 

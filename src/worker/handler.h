@@ -1,4 +1,4 @@
-// Executor: what a worker uses to do the work, and the registry that finds the one for a task.
+// TaskHandler: what a worker uses to do the work, and the registry that finds the one for a task.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@
 namespace takt::internal {
 
 // Implementations are called from several threads at once.
-class Executor {
+class TaskHandler {
   public:
-    virtual ~Executor() = default;
+    virtual ~TaskHandler() = default;
 
     // Runs one attempt, on a thread of the worker's pool, and may take its time; see TaskContext
     // about being stopped. An exception counts as a failure with its text.
     virtual TaskResult Execute(TaskContext& context) = 0;
 
-    // The task type that it runs; "*" is every type that has no executor of its own.
+    // The task type that it runs; "*" is every type that has no handler of its own.
     virtual std::string_view Type() const = 0;
 
     // How it does the work, shown to people: local, http, grpc, shell, or a name of your own.
@@ -32,9 +32,9 @@ class Executor {
 using TaskFunction = std::function<TaskResult(TaskContext&)>;
 
 // A C++ function.
-class LocalExecutor final : public Executor {
+class LocalTaskHandler final : public TaskHandler {
   public:
-    LocalExecutor(std::string type, TaskFunction function)
+    LocalTaskHandler(std::string type, TaskFunction function)
         : type_(std::move(type)), function_(std::move(function)) {}
 
     TaskResult Execute(TaskContext& context) override { return function_(context); }
@@ -47,21 +47,21 @@ class LocalExecutor final : public Executor {
 };
 
 // Filled before the worker starts, then only read.
-class ExecutorRegistry {
+class HandlerRegistry {
   public:
     // kConflict if the type has one already; kInvalid for an empty type.
-    Result<void> Add(std::shared_ptr<Executor> executor);
+    Result<void> Add(std::shared_ptr<TaskHandler> handler);
     Result<void> AddFunction(std::string type, TaskFunction function);
 
     // Null if there is neither one for the type nor one for "*".
-    Executor* Find(std::string_view type) const;
+    TaskHandler* Find(std::string_view type) const;
 
     // What to announce to the scheduler: sorted; empty if "*" is there, which is every type.
     std::vector<std::string> Types() const;
-    bool empty() const { return executors_.empty(); }
+    bool empty() const { return handlers_.empty(); }
 
   private:
-    std::map<std::string, std::shared_ptr<Executor>, std::less<>> executors_;
+    std::map<std::string, std::shared_ptr<TaskHandler>, std::less<>> handlers_;
 };
 
 }  // namespace takt::internal

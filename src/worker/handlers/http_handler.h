@@ -1,4 +1,4 @@
-// HttpExecutor: runs tasks by calling a service over HTTP.
+// HttpTaskHandler: runs tasks by calling a service over HTTP.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "http/client.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 
 namespace takt::internal {
 
-struct HttpExecutorOptions {
+struct HttpHandlerOptions {
     std::string type;  // The task type that it runs.
     // Tasks are POSTed here as JSON: execution_id, task_id, task_name, type, attempt, epoch,
     // payload, metadata, scheduled_at.
@@ -28,20 +28,20 @@ struct HttpExecutorOptions {
 // 2xx is success, with the body as the result; 408, 425, 429 and 5xx are failures that may be
 // retried, as are lost connections; any other status is final. The code of a failure is the status.
 // When the attempt is to be stopped the call is given up: its answer is not waited for.
-class HttpExecutor final : public Executor {
+class HttpTaskHandler final : public TaskHandler {
   public:
     // kInvalid when the URL or the TLS files cannot be used.
-    static Result<std::shared_ptr<HttpExecutor>> Create(HttpExecutorOptions options);
-    ~HttpExecutor() override;
+    static Result<std::shared_ptr<HttpTaskHandler>> Create(HttpHandlerOptions options);
+    ~HttpTaskHandler() override;
 
     TaskResult Execute(TaskContext& context) override;
     std::string_view Type() const override { return options_.type; }
     std::string_view Protocol() const override { return "http"; }
 
   private:
-    explicit HttpExecutor(HttpExecutorOptions options) : options_(std::move(options)) {}
+    explicit HttpTaskHandler(HttpHandlerOptions options) : options_(std::move(options)) {}
 
-    const HttpExecutorOptions options_;
+    const HttpHandlerOptions options_;
     boost::asio::io_context loop_{1};
     std::unique_ptr<HttpClient> client_;
     std::thread thread_;

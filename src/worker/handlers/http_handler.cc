@@ -1,4 +1,4 @@
-#include "worker/executors/http_executor.h"
+#include "worker/handlers/http_handler.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <condition_variable>
@@ -63,26 +63,26 @@ TaskResult ResultOfAnswer(const HttpAnswer& answer) {
                      : TaskResult::FinalFailure(std::move(message), answer.status);
 }
 
-Result<std::shared_ptr<HttpExecutor>> HttpExecutor::Create(HttpExecutorOptions options) {
+Result<std::shared_ptr<HttpTaskHandler>> HttpTaskHandler::Create(HttpHandlerOptions options) {
     if (auto url = ParseUrl(options.url); !url) return std::unexpected(url.error());
-    auto executor = std::shared_ptr<HttpExecutor>(new HttpExecutor(std::move(options)));
-    auto client = HttpClient::Create(executor->loop_, executor->options_.client);
+    auto handler = std::shared_ptr<HttpTaskHandler>(new HttpTaskHandler(std::move(options)));
+    auto client = HttpClient::Create(handler->loop_, handler->options_.client);
     if (!client) return std::unexpected(client.error());
-    executor->client_ = std::move(*client);
-    executor->thread_ = std::thread([&loop = executor->loop_] {
+    handler->client_ = std::move(*client);
+    handler->thread_ = std::thread([&loop = handler->loop_] {
         const auto work = boost::asio::make_work_guard(loop);
         loop.run();
     });
-    return executor;
+    return handler;
 }
 
-HttpExecutor::~HttpExecutor() {
+HttpTaskHandler::~HttpTaskHandler() {
     loop_.stop();
     if (thread_.joinable()) thread_.join();
     client_.reset();
 }
 
-TaskResult HttpExecutor::Execute(TaskContext& context) {
+TaskResult HttpTaskHandler::Execute(TaskContext& context) {
     HttpCall call{.method = HttpMethod::kPost,
                   .url = options_.url,
                   .headers = options_.headers,

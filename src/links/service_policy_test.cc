@@ -1,4 +1,4 @@
-#include "links/executor_policy.h"
+#include "links/service_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@ struct UrlCase {
 };
 
 // Whoever registers an executor chooses what the scheduler calls.
-TEST(ExecutorPolicy, RefusesWhatAnOperatorDidNotAllow) {
-    const auto development = *ExecutorPolicy::Make({}, true);
-    const auto production = *ExecutorPolicy::Make({"executor.internal", "10.1.0.0/16"}, false);
+TEST(ServicePolicy, RefusesWhatAnOperatorDidNotAllow) {
+    const auto development = *ServicePolicy::Make({}, true);
+    const auto production = *ServicePolicy::Make({"executor.internal", "10.1.0.0/16"}, false);
     for (const UrlCase& c : std::vector<UrlCase>{
              {"http://localhost:9090", true, true},  // Resolved and checked when it is called.
              {"http://127.0.0.1:9090", true, false},
@@ -46,8 +46,8 @@ TEST(ExecutorPolicy, RefusesWhatAnOperatorDidNotAllow) {
 }
 
 // A name that is allowed is pointed at the cloud's credentials, or at this machine.
-TEST(ExecutorPolicy, ANameThatResolvesToAGuardedAddressIsRefused) {
-    const auto policy = *ExecutorPolicy::Make({"executor.internal", "0.0.0.0/0"}, false);
+TEST(ServicePolicy, ANameThatResolvesToAGuardedAddressIsRefused) {
+    const auto policy = *ServicePolicy::Make({"executor.internal", "0.0.0.0/0"}, false);
     const auto allows = [&](const char* address) {
         return policy.Allows("executor.internal", *ParseIpAddress(address));
     };
@@ -57,15 +57,15 @@ TEST(ExecutorPolicy, ANameThatResolvesToAGuardedAddressIsRefused) {
     EXPECT_FALSE(allows("::1"));
     EXPECT_FALSE(allows("169.254.169.254"));
     EXPECT_FALSE(allows("0.0.0.0"));
-    EXPECT_TRUE((*ExecutorPolicy::Make({"127.0.0.0/8"}, false))
+    EXPECT_TRUE((*ServicePolicy::Make({"127.0.0.0/8"}, false))
                     .Allows("anything", *ParseIpAddress("127.0.0.1")));
 }
 
 // A misspelt range must not silently allow nothing, or everything.
-TEST(ExecutorPolicy, AnEntryThatIsNothingIsRefusedAtTheStart) {
+TEST(ServicePolicy, AnEntryThatIsNothingIsRefusedAtTheStart) {
     for (const char* entry : {"10.0.0.0/33", "10.0.0.0/", "http://host", "host:80", "a b", "",
                               "10.0.0.0/-1", "::/129", "host/8"}) {
-        EXPECT_FALSE(ExecutorPolicy::Make({entry}, true)) << entry;
+        EXPECT_FALSE(ServicePolicy::Make({entry}, true)) << entry;
     }
 }
 

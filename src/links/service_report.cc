@@ -1,4 +1,4 @@
-#include "links/executor_report.h"
+#include "links/service_report.h"
 
 #include <boost/json/value.hpp>
 
@@ -72,12 +72,12 @@ Result<std::string> ReadLog(const json::object& object) {
 }
 
 // Nothing if there is no status, or one that is not final.
-Result<std::optional<ExecutorReport>> ReadReport(const json::object& object) {
+Result<std::optional<ServiceReport>> ReadReport(const json::object& object) {
     const json::value* name = object.if_contains("status");
     if (!name || name->is_null()) return std::nullopt;
     const auto status = name->is_string() ? ParseStatus(name->get_string()) : std::nullopt;
     if (status != Status::kSuccess && status != Status::kFailed) return std::nullopt;
-    ExecutorReport report{.success = status == Status::kSuccess};
+    ServiceReport report{.success = status == Status::kSuccess};
     const json::value* error = object.if_contains("error");
     auto outcome = ReadError(error ? *error : json::value());
     if (!outcome) return std::unexpected(outcome.error());
@@ -105,7 +105,7 @@ Result<std::string> ReadText(const json::value& value, std::string_view field) {
 
 PushAnswer Ended(Reason reason, int code, std::string_view message, bool retryable) {
     return {
-        .ended = ExecutorReport{.retryable = retryable, .outcome = Failure(reason, code, message)},
+        .ended = ServiceReport{.retryable = retryable, .outcome = Failure(reason, code, message)},
         .instance_failed = false};
 }
 

@@ -1,4 +1,4 @@
-// ShellExecutor: runs tasks as processes.
+// ShellTaskHandler: runs tasks as processes.
 #pragma once
 
 #include <memory>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/error.h"
-#include "worker/executor.h"
+#include "worker/handler.h"
 
 namespace takt::internal {
 
-struct ShellExecutorOptions {
+struct ShellHandlerOptions {
     // Whoever may submit a task may then run programs as this worker's user. Nothing works without.
     bool allow_shell = false;
     std::string type = "shell";
@@ -32,20 +32,20 @@ struct ShellExecutorOptions {
 // killed when the attempt is to stop. In its environment, beside what `env` says:
 // TAKT_EXECUTION_ID, TAKT_TASK_ID, TAKT_TYPE, TAKT_ATTEMPT, TAKT_EPOCH, TRACEPARENT, TRACESTATE.
 // A machine that has no process or descriptor to spare fails the attempt, which may be retried.
-class ShellExecutor final : public Executor {
+class ShellTaskHandler final : public TaskHandler {
   public:
     // kInvalid unless allow_shell is set, and for what cannot be a variable's name. The environment
     // is read once, here.
-    static Result<std::shared_ptr<ShellExecutor>> Create(ShellExecutorOptions options);
+    static Result<std::shared_ptr<ShellTaskHandler>> Create(ShellHandlerOptions options);
 
     TaskResult Execute(TaskContext& context) override;
     std::string_view Type() const override { return options_.type; }
     std::string_view Protocol() const override { return "shell"; }
 
   private:
-    explicit ShellExecutor(ShellExecutorOptions options);
+    explicit ShellTaskHandler(ShellHandlerOptions options);
 
-    const ShellExecutorOptions options_;
+    const ShellHandlerOptions options_;
     const std::vector<std::string> inherited_;  // NAME=value
 };
 
