@@ -86,13 +86,16 @@ class HttpClient {
     ~HttpClient();
 
     // Any thread; `done` is called on the io thread, once. Errors: kInvalid (URL, header or address
-    // refused), kExhausted (too many waiting, answer too large), kUnavailable (nothing was sent),
-    // kUnknown (sent, and no whole answer came), kCancelled (Close). A call that changes nothing
-    // twice (GET, HEAD, PUT, DELETE) is sent again when a pooled connection turns out to be dead.
+    // refused), kExhausted (an answer too large, with the field response_bytes_max; else nothing
+    // was sent, for want of something here: too many calls wait, no descriptor is left),
+    // kUnavailable (nothing was sent: it is not there, or does not take the connection), kUnknown
+    // (sent, and no whole answer came), kCancelled (Close). A call that changes nothing twice (GET,
+    // HEAD, PUT, DELETE) is sent again when a pooled connection turns out to be dead.
     void Send(HttpCall call, HttpDone done);
 
     // Any thread. Either callbacks->on_open is called, or `failed` with an error as above; a server
-    // that refuses the handshake gives kConflict with its status in the detail.
+    // that refuses the handshake gives kConflict with its status in the detail, and the field
+    // Authorization if it does so for want of a right (401, 403).
     void OpenWebSocket(WebSocketCall call, std::shared_ptr<WebSocketCallbacks> callbacks,
                        std::move_only_function<void(Error)> failed);
 

@@ -66,11 +66,11 @@ void ClientCall::OnDeadline() {
                      FormatDuration(std::chrono::duration_cast<Duration>(call_.timeout))));
 }
 
-void ClientCall::Fail(ErrorCode code, std::string detail) {
+void ClientCall::Fail(ErrorCode code, std::string detail, std::string field) {
     if (over_) return;
     const auto self = shared_from_this();
     const bool waiting = !running_;
-    Finish(internal::Fail(code, std::move(detail)));
+    Finish(internal::Fail(code, std::move(detail), std::move(field)));
     if (dial_) dial_->Cancel();
     if (transport_) transport_->Close();
     if (waiting) core_->GiveUpWaiting(self, origin_);
@@ -222,7 +222,8 @@ bool ClientCall::ParseReceived() {
         Fail(ErrorCode::kCancelled, "what " + origin_ + " sends is not wanted any more");
     } else if (too_large_) {
         Fail(ErrorCode::kExhausted,
-             fmt::format("{} answers with more than {} bytes", origin_, call_.response_bytes_max));
+             fmt::format("{} answers with more than {} bytes", origin_, call_.response_bytes_max),
+             "response_bytes_max");
     } else if (parser_->refusal() != 0 || (!parser_->is_done() && in_.size() > head_bytes_max)) {
         Fail(ErrorCode::kUnknown, origin_ + " sends a malformed body");
     }

@@ -26,7 +26,7 @@ class ClientCall : public std::enable_shared_from_this<ClientCall> {
     // Takes `self` so that the call lives until its coroutine starts, and through it.
     boost::asio::awaitable<void> Run(std::shared_ptr<ClientCall> self);
     // Ends the call with an error unless it is over.
-    void Fail(ErrorCode code, std::string detail);
+    void Fail(ErrorCode code, std::string detail, std::string field = {});
     const std::string& origin() const { return origin_; }
 
   private:

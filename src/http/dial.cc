@@ -20,6 +20,13 @@ IpAddress ToIpAddress(const asio::ip::address& address) {
     return ParseIpAddress(text.substr(0, text.find('%'))).value_or(IpAddress{});
 }
 
+// This process or machine has none left: that says nothing about who was to be called.
+bool IsOwnShortage(const boost::system::error_code& error) {
+    namespace errc = boost::system::errc;
+    return error == errc::too_many_files_open || error == errc::too_many_files_open_in_system ||
+           error == errc::no_buffer_space || error == errc::not_enough_memory;
+}
+
 }  // namespace
 
 asio::awaitable<Result<std::vector<asio::ip::tcp::endpoint>>> Dial::Resolve(const Url& url) {
@@ -70,7 +77,7 @@ asio::awaitable<Result<std::shared_ptr<Transport>>> Dial::Connect(const Url& url
         timer_.cancel();
         if (problem.empty()) co_return std::move(transport_);
     }
-    co_return Fail(ErrorCode::kUnavailable,
+    co_return Fail(own_shortage_ ? ErrorCode::kExhausted : ErrorCode::kUnavailable,
                    fmt::format("cannot connect to {}: {}", url.Authority(), problem));
 }
 
@@ -95,6 +102,7 @@ asio::awaitable<std::string> Dial::TryEndpoint(const Url& url, tcp::endpoint end
     tcp::socket socket = std::move(*socket_);
     socket_.reset();
     if (error == asio::error::operation_aborted) co_return "it did not answer in time";
+    own_shortage_ = IsOwnShortage(error);
     if (error) co_return error.message();
     if (cancelled_) co_return "cancelled";
     transport_ = std::make_shared<Transport>(std::move(socket),

@@ -50,6 +50,7 @@ class Dial : public std::enable_shared_from_this<Dial> {
     std::optional<tcp::socket> socket_;  // While it is being connected.
     std::shared_ptr<Transport> transport_;
     bool cancelled_ = false;
+    bool own_shortage_ = false;  // The last address was not tried, for want of a descriptor here.
 };
 
 }  // namespace takt::internal

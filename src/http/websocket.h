@@ -3,7 +3,9 @@
 // Compression is never negotiated: its window would cost 64 KB for each idle worker.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +27,27 @@ enum class WebSocketCode : std::uint16_t {
     kTryLater = 1013,
 };
 
+// What sessions that share it keep of messages which have not come whole. From any thread.
+class UnfinishedBytes {
+  public:
+    explicit UnfinishedBytes(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    // A session keeps `now` bytes instead of `before`. False, and nothing changes, if that is more
+    // than all of them together may keep.
+    bool Change(std::size_t before, std::size_t now) {
+        if (now > before && bytes_.fetch_add(now - before) + (now - before) > bytes_max_) {
+            bytes_.fetch_sub(now - before);
+            return false;
+        }
+        if (now < before) bytes_.fetch_sub(before - now);
+        return true;
+    }
+
+  private:
+    const std::size_t bytes_max_;
+    std::atomic<std::size_t> bytes_ = 0;
+};
+
 struct WebSocketOptions {
     std::size_t message_bytes_max = 1 << 20;  // A larger one is refused with kTooLarge.
     std::size_t queue_bytes_max = 4 << 20;    // Not yet taken by the peer; Send fails beyond.
@@ -33,6 +56,9 @@ struct WebSocketOptions {
     // How long the peer may take to answer our close, and to take any byte when some are queued.
     std::chrono::milliseconds close_timeout = std::chrono::seconds(5);
     std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
+    // Null: the session's own message_bytes_max is all. Else a session that would keep too much is
+    // closed with kTryLater.
+    std::shared_ptr<UnfinishedBytes> unfinished = {};
 };
 
 // Every method may be called from any thread. The io_context must outlive it.

@@ -99,7 +99,7 @@ class WebSocketOpening : public std::enable_shared_from_this<WebSocketOpening> {
             Fail({ErrorCode::kConflict,
                   fmt::format("{} refused the WebSocket with status {}", url_.Origin(),
                               parser.status()),
-                  ""});
+                  parser.status() == 401 || parser.status() == 403 ? "Authorization" : ""});
             return false;
         }
         return headers.Find("Sec-WebSocket-Accept") == WebSocketAccept(key_) &&

@@ -151,6 +151,8 @@ boost::asio::awaitable<void> WebSocketCore::Run(std::string received) {
     callbacks_->on_open = nullptr;
     callbacks_->on_message = nullptr;
     if (on_close) on_close(closed_);
+    reader_.Drop();
+    CountUnfinished(0);
     if (transport_->is_open()) co_await Linger();
     Abort();
 }
@@ -162,6 +164,20 @@ void WebSocketCore::HandleFrames() {
         OnFrame(*frame);
     }
     if (!over_ && reader_.error()) End(*reader_.error(), "the peer broke the protocol");
+    reader_.Compact();
+    CountUnfinished(over_ ? 0 : reader_.buffered());
+}
+
+void WebSocketCore::CountUnfinished(std::size_t bytes) {
+    UnfinishedBytes* all = callbacks_->options.unfinished.get();
+    if (!all || bytes == unfinished_) return;
+    if (all->Change(unfinished_, bytes)) {
+        unfinished_ = bytes;
+    } else {
+        End(WebSocketCode::kTryLater, "too many messages are under way; send it later");
+        reader_.Drop();
+        CountUnfinished(0);
+    }
 }
 
 void WebSocketCore::OnFrame(const FrameReader::Frame& frame) {

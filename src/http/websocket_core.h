@@ -42,6 +42,7 @@ class WebSocketCore final : public WebSocketSession,
 
     // The io thread.
     void HandleFrames();
+    void CountUnfinished(std::size_t bytes);
     void OnFrame(const FrameReader::Frame& frame);
     void OnCloseFrame(std::string_view payload);
     void End(WebSocketCode code, std::string reason);
@@ -58,6 +59,7 @@ class WebSocketCore final : public WebSocketSession,
     std::atomic<bool> closing_ = false;
 
     FrameReader reader_;
+    std::size_t unfinished_ = 0;  // As counted in the options' UnfinishedBytes.
     boost::asio::steady_timer timer_;
     bool heard_ = false;   // Since the timer fired last.
     bool pinged_ = false;  // And nothing heard since.

@@ -52,6 +52,16 @@ class FrameReader {
     std::optional<Frame> Next();
 
     std::optional<WebSocketCode> error() const { return error_; }
+    // Of what has not come whole: bytes of a frame, and fragments before it.
+    std::size_t buffered() const { return bytes_.size() + message_.size(); }
+    // Gives back their memory; nothing comes any more.
+    void Drop() {
+        std::string().swap(bytes_);
+        std::string().swap(message_);
+        used_ = 0;
+    }
+    // Gives back the memory of what was given out; its payload lives no longer.
+    void Compact();
 
   private:
     struct Header {
@@ -65,7 +75,6 @@ class FrameReader {
     bool IsAllowed(const Header& header);
     std::optional<Frame> Assemble(const Header& header, std::string_view payload);
     std::optional<Frame> Whole(FrameKind kind, std::string_view payload);
-    void Compact();
     std::nullopt_t Broken(WebSocketCode code);
 
     const bool masked_;

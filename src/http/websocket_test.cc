@@ -148,6 +148,26 @@ TEST_F(WebSocketTest, BurstsKeepTheirOrder) {
     client_closed_.Take();
 }
 
+// Many begin messages that they do not end: what is kept of all of them is bounded.
+TEST_F(WebSocketTest, UnfinishedMessagesOfAllSessionsTogetherAreBounded) {
+    // Each may send 100,000 bytes; all together may have as many under way.
+    ServeEcho(
+        {.message_bytes_max = 100'000, .unfinished = std::make_shared<UnfinishedBytes>(100'000)});
+    const std::string whole = ClientFrame(0x82, std::string(90'000, 'a'));
+    RawClient first(server_->port());
+    first.Send(kHandshake);
+    opened_.Take();
+    first.Send(std::string_view(whole).substr(0, 80'000));
+    RawClient second(server_->port());
+    second.Send(kHandshake);
+    opened_.Take();
+
+    second.Send(std::string_view(whole).substr(0, 80'000));
+
+    // Whichever came last.
+    EXPECT_EQ(closed_.Take().code, WebSocketCode::kTryLater);
+}
+
 // A worker sends a result that is larger than agreed.
 TEST_F(WebSocketTest, TooLargeMessageEndsTheSession) {
     ServeEcho({.message_bytes_max = 1000});
