@@ -65,6 +65,7 @@ struct Config {
         Duration circuit_open{5'000};         // Doubles with each try that fails,
         Duration circuit_open_max{300'000};   // up to this.
         std::vector<std::string> allow;       // Hosts, addresses or CIDR ranges that may be called.
+        std::string callback_base;            // One URL for all schedulers; empty: each its own.
     } executors;
 
     struct Metrics {

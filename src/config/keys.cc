@@ -252,6 +252,10 @@ std::vector<ConfigKey> MakeKeys() {
             "than scheduler.worker_lease, after which they notice that the old one is gone."),
         Key("scheduler.worker_forgotten", FIELD(engine.worker_forgotten),
             "How long an offline worker stays in the lists."),
+        Key("scheduler.workers_max", FIELD(engine.workers_max),
+            "Workers and executors that are known at once. Beyond, those that are offline make "
+            "way, the "
+            "longest gone first; if all are online, one more is refused."),
         Key("scheduler.timeout", FIELD(engine.timeout),
             "Timeout of an attempt, for tasks that name none."),
         Key("scheduler.timeout_grace", FIELD(engine.timeout_grace),
@@ -307,6 +311,10 @@ std::vector<ConfigKey> MakeKeys() {
         Key("executors.allow", FIELD(executors.allow),
             "Hosts, addresses or CIDR ranges that may be called; loopback is allowed while the "
             "server listens on loopback."),
+        Key("executors.callback_base", FIELD(executors.callback_base),
+            "One URL at which executors reach the schedulers, of a balancer for example; by "
+            "default "
+            "they are told the URL of each."),
 
         Key("metrics.enabled", FIELD(metrics.enabled), "Whether /metrics is served."),
         Key("metrics.interval", FIELD(metrics.interval), "Throughput is measured over this long."),

@@ -191,6 +191,7 @@ Result<void> CheckConfig(const Config& config) {
     }
     if (config.engine.timeout <= Duration(0)) return bad("scheduler.timeout", "must be above 0");
     if (config.engine.losses_max == 0) return bad("scheduler.losses_max", "must be at least 1");
+    if (config.engine.workers_max == 0) return bad("scheduler.workers_max", "must be at least 1");
     if (config.engine.cleanup_interval < Duration(1'000)) {
         return bad("scheduler.cleanup_interval", "must be at least 1s");
     }
@@ -210,6 +211,13 @@ Result<void> CheckConfig(const Config& config) {
         return bad("statistics.keep", "must be at least 1d: statistics are kept by day");
     }
     const Config::Executors& executors = config.executors;
+    const std::string& base = executors.callback_base;
+    if (!base.empty() && !base.starts_with("http://") && !base.starts_with("https://")) {
+        return bad("executors.callback_base", "must be an http:// or https:// URL");
+    }
+    if (base.ends_with('/')) {
+        return bad("executors.callback_base", "must not end with '/': paths are added to it");
+    }
     if (executors.circuit_failures == 0) {
         return bad("executors.circuit_failures", "must be at least 1");
     }

@@ -49,6 +49,38 @@ TEST_F(AttemptTest, AResultMayComeWithoutItsStart) {
     ASSERT_EQ(stops.size(), 1u);
 }
 
+// The leader that was told that two attempts began dies before it writes it down. Their worker says
+// to the next one for how long they have been running, or ran.
+TEST_F(AttemptTest, WhenAnAttemptBeganSurvivesAChangeOfLeaders) {
+    At(0s, Join({.id = "a", .capacity = 2}));
+    At(1s, Once({.id = "x"}));
+    At(1s, Once({.id = "y"}));
+    Restart(10s);
+    At(11s, Join({.id = "a", .capacity = 2, .holding = {RefOf("x"), RefOf("y")}}));
+    Started running = Begun("x");
+    running.ran = 9s;
+    At(12s, running);
+    At(13s, Success("x"));
+    Report ended = Success("y");
+    ended.ran = 8s;
+    At(13s, ended);
+
+    EXPECT_EQ(Row("x").started_at, WallAt(3s));
+    EXPECT_EQ(Row("y").started_at, WallAt(5s));
+    EXPECT_EQ(Row("y").finished_at, WallAt(13s));
+}
+
+// A worker that makes up its times cannot begin before there was anything to begin.
+TEST_F(AttemptTest, NothingBeganBeforeItWasCreated) {
+    At(0s, Join({.id = "a"}));
+    At(5s, Once({.id = "x"}));
+    Report ended = Success("x");
+    ended.ran = kDurationMax;
+    At(6s, ended);
+
+    EXPECT_EQ(Row("x").started_at, WallAt(5s));
+}
+
 // --- Failures -----------------------------------------------------------------------------------
 
 // The handler's database is down for a moment.

@@ -35,6 +35,7 @@ struct EngineConfig {
     Duration takeover_grace{10'000};       // A new leader waits this long for workers to come back,
                                            // and never less than worker_lease.
     Duration worker_forgotten{3'600'000};  // An offline worker's row is kept this long.
+    std::size_t workers_max = 10'000;      // Known at once, online or not; one more is refused.
     std::uint32_t losses_max = 5;          // An execution that lost this many workers is failed.
     std::size_t pending_max = 1'000'000;   // Per queue: a submit beyond is refused.
     Duration retention{7 * 86'400'000};    // Finished executions and events are kept this long.

@@ -103,6 +103,7 @@ class Engine {
     std::optional<QueueView> FindQueue(const Text& name) const;
     std::vector<QueueView> Queues() const;  // By name.
     std::optional<WorkerView> FindWorker(const WorkerId& id) const;
+    const EngineConfig& config() const { return config_; }
     // In the order of their ids, those above `id`, at most so many.
     std::vector<WorkerView> WorkersAfter(const Text& id, std::size_t count_max) const;
     std::vector<WorkerView> Workers() const { return WorkersAfter(Text(), SIZE_MAX); }
@@ -178,6 +179,7 @@ class Engine {
     bool Expired(const Execution& row) const;
     bool EndIfExpired(Live& live);
     static bool Begun(const Execution& row);
+    void NoteBegan(Execution& row, Duration ran) const;
     void MakeReady(Live& live);
     void Unqueue(Live& live);
     void GiveTo(Live& live, Slot& slot);
@@ -236,6 +238,7 @@ class Engine {
     void LoseWorker(Slot& slot, Text why);
     void DismissWorker(Slot& slot, Text why);
     void ContinueWorker(Slot& slot);
+    bool MakeRoomFor(const Slot& newcomer);
     void ForgetWorker(Slot& slot);
     void RefreshCapacity(Slot& slot);
     void FindLanes(Slot& slot);

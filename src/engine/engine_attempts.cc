@@ -325,6 +325,14 @@ void Engine::OnOverdue(Live& live) {
     FeedWorker(slot);
 }
 
+// An earlier leader may have known when the attempt began, and died before it wrote it down. The
+// worker knows for how long it has been running; it can say no more than that it began at once.
+void Engine::NoteBegan(Execution& row, Duration ran) const {
+    const Duration age = std::max(Duration(0), now_.wall - row.created_at);
+    const Time began = now_.wall - std::clamp(ran, Duration(0), age);
+    if (row.started_at == Time{} || began < row.started_at) row.started_at = began;
+}
+
 void Engine::On(Started& started) {
     Live* live = FindCurrent(started.attempt);
     if (!live) {
@@ -334,9 +342,10 @@ void Engine::On(Started& started) {
     }
     if (live->row.status != Status::kScheduled) return;
     MoveTo(*live, Status::kRunning);
-    live->row.started_at = now_.wall;
-    overdue_.Set(*live, now_.steady + TimeoutOf(*live->row.task) + config_.timeout_grace,
-                 live->row.serial);
+    NoteBegan(live->row, started.ran);
+    const Duration timeout = TimeoutOf(*live->row.task);
+    const Duration left = timeout - std::clamp(started.ran, Duration(0), timeout);
+    overdue_.Set(*live, now_.steady + left + config_.timeout_grace, live->row.serial);
     // Not worth a commit: whoever takes over learns from the worker that it runs.
     Write(*live, Place::kLive, false);
     Emit(EventType::kTaskStarted, *live);
@@ -349,7 +358,7 @@ void Engine::On(Report& report) {
         ++counters_.stale;
         return EndLingering(report.attempt, report.session);
     }
-    if (live->row.started_at == Time{}) live->row.started_at = now_.wall;
+    NoteBegan(live->row, report.ran);
     Slot& slot = TakeFromHand(*live);
     if (report.success) {
         FinishExecution(*live, Status::kSuccess, std::move(report.outcome));

@@ -19,6 +19,13 @@ void Engine::On(Attach& attach) {
         entry->second->order = ++joined_;
     }
     Slot& slot = *entry->second;
+    if (is_new && !MakeRoomFor(slot)) {
+        draft_.Send(
+            CloseSession{attach.session, Text("there are " + std::to_string(config_.workers_max) +
+                                              " workers already (scheduler.workers_max)")});
+        workers_.erase(entry);
+        return;
+    }
     const Worker before = slot.row;
     // What a process of the same id that died had in hand died with it; what a process that only
     // lost its connection does not have, it never got.
@@ -35,7 +42,7 @@ void Engine::On(Attach& attach) {
     slot.row.status = set_aside ? before.status : WorkerStatus::kOnline;
     slot.row.status_reason = set_aside ? before.status_reason : Text();
     slot.session = attach.session;
-    slot.load = {};
+    slot.load = attach.load;
     slot.leaving = false;
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
@@ -51,6 +58,27 @@ void Engine::On(Attach& attach) {
     }
     if (set_aside) draft_.Send(DrainNotice{slot.session, true});
     ContinueWorker(slot);
+}
+
+// Whether there may be one more worker. Of those that are gone, the one not seen for the longest
+// makes way: somebody who comes and goes under ever new names must not fill the memory.
+bool Engine::MakeRoomFor(const Slot& newcomer) {
+    if (workers_.size() <= config_.workers_max) return true;
+    Slot* oldest = nullptr;
+    for (const auto& [id, slot] : workers_) {
+        const bool gone =
+            slot->session == 0 && slot->hand.empty() && slot->row.status == WorkerStatus::kOffline;
+        if (!gone || slot.get() == &newcomer) continue;
+        if (oldest && std::pair(oldest->row.seen_at, oldest->order) <
+                          std::pair(slot->row.seen_at, slot->order)) {
+            continue;
+        }
+        oldest = slot.get();
+    }
+    if (!oldest) return false;
+    Emit(EventType::kWorkerLeft, *oldest, "made room for another worker");
+    ForgetWorker(*oldest);
+    return true;
 }
 
 // Whatever the engine believes to be in the worker's hand may not be there.

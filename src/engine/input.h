@@ -131,6 +131,7 @@ struct Attach {
     SessionId session = 0;
     Worker worker;
     std::vector<AttemptRef> holding;
+    WorkerLoad load = {};  // Known from the start: it may want nothing yet.
 };
 
 // A sign of life.
@@ -153,6 +154,7 @@ struct Goodbye {
 struct Started {
     SessionId session = 0;
     AttemptRef attempt;
+    Duration ran{0};  // For how long it has been running, as the worker says.
 };
 
 // The worker ended an attempt.
@@ -162,6 +164,7 @@ struct Report {
     bool success = false;
     bool retryable = true;  // A failure that no retry can mend ends the execution.
     OutcomePtr outcome;     // May be null on success.
+    Duration ran{0};        // For how long it ran, as the worker says; 0 is not known.
 };
 
 // How far an attempt has come; shown to who looks, not stored.

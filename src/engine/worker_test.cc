@@ -170,6 +170,27 @@ TEST_F(WorkerTest, ACancelBeforeTheCommitOfTheAssignmentLeavesTheWorkerAlone) {
     EXPECT_THAT(AssignedIds(), ElementsAre("next"));
 }
 
+// Somebody comes and goes under ever new names: who is gone makes way, who is there does not.
+TEST_F(WorkerTest, ThereAreNoMoreWorkersThanMayBeKnown) {
+    config.workers_max = 2;
+    config.worker_lease = 10s;
+    At(0s, Join({.id = "a"}));
+    At(1s, Join({.id = "b"}));
+    At(2s, Join({.id = "c"}));
+    ASSERT_EQ(closes.size(), 1u);
+    EXPECT_EQ(closes[0].session, SessionOf("c"));
+    EXPECT_THAT(closes[0].reason.str(), ::testing::HasSubstr("scheduler.workers_max"));
+    EXPECT_EQ(engine().Workers().size(), 2u);
+
+    At(8s, Beat("b"));
+    Until(11s);  // The lease of a has ended.
+    At(12s, Join({.id = "d"}));
+
+    EXPECT_FALSE(engine().FindWorker(WorkerId("a")));
+    EXPECT_TRUE(engine().FindWorker(WorkerId("d")));
+    EXPECT_EQ(store.workers.size(), 2u);
+}
+
 // --- A new leader -------------------------------------------------------------------------------
 
 TEST_F(WorkerTest, ALeaderChangeDoesNotDisturbWhatRuns) {
