@@ -25,6 +25,11 @@ def daily_report(parameters, metadata):
     return {"rows": 42, "parameters": parameters}
 
 
+def slow_report(parameters, metadata):
+    time.sleep(parameters.get("seconds", 5))
+    return {"rows": 42}
+
+
 def hourly_sync(parameters, metadata):
     return {"from": parameters.get("source"), "to": parameters.get("target")}
 
@@ -33,7 +38,12 @@ def broken(parameters, metadata):
     raise RuntimeError("this task always fails")
 
 
-TASKS = {"daily_report": daily_report, "hourly_sync": hourly_sync, "broken": broken}
+TASKS = {
+    "daily_report": daily_report,
+    "slow_report": slow_report,
+    "hourly_sync": hourly_sync,
+    "broken": broken,
+}
 
 
 def call(url, body, headers=None, method="POST"):
@@ -47,48 +57,76 @@ def call(url, body, headers=None, method="POST"):
         return json.load(answer)
 
 
-def persistently(what, url, body, headers=None, attempts=8):
-    """A scheduler may be restarting: tried again for about two minutes, then given up."""
-    for attempt in range(attempts):
-        try:
-            return call(url, body, headers)
-        except urllib.error.HTTPError as refused:
-            if refused.code < 500:
-                print(what, "refused:", refused.code, refused.read().decode(), flush=True)
-                return None
-            problem = refused
-        except OSError as error:
-            problem = error
-        print(what, "failed, once more:", problem, flush=True)
-        time.sleep(min(0.5 * 2**attempt, 30))
-    return None
+def persistently(what, urls, body, headers=None, rounds=8):
+    """Tells any of the schedulers that `urls()` names, true once one has taken it or refused it for
+    good. A scheduler may be restarting, or gone: all are tried, again and again for two minutes."""
+    for number in range(rounds):
+        for url in urls():
+            try:
+                call(url, body, headers)
+                return True
+            except urllib.error.HTTPError as refused:
+                if refused.code < 500:
+                    print(what, "refused:", refused.code, refused.read().decode(), flush=True)
+                    return True
+                problem = refused
+            except OSError as error:
+                problem = error
+            print(what, "failed at", url, problem, flush=True)
+        time.sleep(min(0.5 * 2**number, 30))
+    return False
+
+
+class Attempt:
+    def __init__(self, order):
+        self.order = order  # The newest: after a change of leaders it comes again, with new addresses.
+        self.report = None  # How it ended, once it has.
+        self.telling = False
+
+    def urls(self):
+        return self.order.get("callback_urls") or [self.order["callback_url"]]
 
 
 class Executor:
     def __init__(self):
         self.pool = ThreadPoolExecutor(max_workers=10)
         self.lock = threading.Lock()
-        self.seen = {}
+        self.attempts = {}  # By token.
 
     def take(self, order):
-        """False if this attempt was taken before: the scheduler could not know, and sent it again."""
+        """Runs each attempt once. One that comes again is a new leader's, which cannot know that it was
+        taken: the work goes on, and what it says goes to the newest addresses."""
         with self.lock:
-            if order["callback_token"] in self.seen:
-                return False
-            self.seen[order["callback_token"]] = True
-            while len(self.seen) > REMEMBERED_MAX:
-                del self.seen[next(iter(self.seen))]
-        self.pool.submit(self.run, order)
-        return True
+            attempt = self.attempts.get(order["callback_token"])
+            if attempt:
+                attempt.order = order
+                if attempt.report is None or attempt.telling:
+                    return
+                attempt.telling = True
+                self.pool.submit(self.tell, attempt)
+                return
+            attempt = self.attempts[order["callback_token"]] = Attempt(order)
+            while len(self.attempts) > REMEMBERED_MAX:
+                del self.attempts[next(iter(self.attempts))]
+        self.pool.submit(self.run, attempt)
 
-    def run(self, order):
+    def run(self, attempt):
+        order = attempt.order
         try:
             result = TASKS[order["type"]](order["parameters"], order["metadata"])
             report = {"status": "success", "result": result}
         except Exception as error:  # Whatever a task throws is its failure, not ours.
             report = {"status": "failed", "error": str(error)}
-        headers = {"X-Takt-Token": order["callback_token"]}
-        persistently("callback", order["callback_url"], report, headers)
+        with self.lock:
+            attempt.report = report
+            attempt.telling = True
+        self.tell(attempt)
+
+    def tell(self, attempt):
+        headers = {"X-Takt-Token": attempt.order["callback_token"]}
+        persistently("callback", attempt.urls, attempt.report, headers)
+        with self.lock:
+            attempt.telling = False
 
 
 def handler_for(executor):
@@ -130,7 +168,9 @@ def handler_for(executor):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--scheduler", default="http://localhost:8080")
+    options.add_argument(
+        "--scheduler", default="http://localhost:8080", help="URL; several parted by commas"
+    )
     options.add_argument("--host", default="localhost", help="where the scheduler reaches this")
     options.add_argument("--port", type=int, default=9090)
     options.add_argument("--name", default="data-processor")
@@ -150,11 +190,14 @@ def main():
             "tasks": [
                 {"task_name": "daily_report", "cron": "0 0 2 * * *", "timeout": 300},
                 {"task_name": "hourly_sync"},
+                {"task_name": "slow_report"},
             ],
         }
-        url = given.scheduler + "/api/v1/executors/register"
+        urls = [url + "/api/v1/executors/register" for url in given.scheduler.split(",")]
         # On a thread: the scheduler may look at /health before it answers.
-        threading.Thread(target=persistently, args=("registration", url, registration)).start()
+        threading.Thread(
+            target=persistently, args=("registration", lambda: urls, registration)
+        ).start()
     try:
         server.serve_forever()
     except KeyboardInterrupt:

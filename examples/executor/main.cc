@@ -4,7 +4,7 @@
 //
 // The same as executor.py. docs/executors.md describes what is sent.
 #include <unistd.h>
-#include <boost/asio/executor_work_guard.hpp>
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -12,10 +12,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
-#include <set>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/time.h"
@@ -28,26 +33,42 @@ using namespace takt::internal;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kRememberedMax = 10'000;  // Tokens, so that an attempt sent twice runs once.
-constexpr int kCallbackTriesMax = 8;
+constexpr int kRoundsMax = 8;
 
 struct Order {
     std::string type;
     std::string parameters;
-    std::string callback_url;
+    std::vector<std::string> callback_urls;  // Of any scheduler: each passes it on to the leader.
     std::string token;
+};
+
+// An attempt that was taken. It comes again after a change of leaders, with the addresses of then.
+struct Attempt {
+    std::mutex mutex;
+    Order order;         // The newest.
+    std::string report;  // How it ended; empty while it runs.
+    bool telling = false;
 };
 
 std::optional<Order> ReadOrder(const std::string& body) {
     const auto value = ParseJson(body, {.bytes_max = body.size()});
     if (!value || !value->is_object()) return std::nullopt;
     Order order;
+    std::string callback_url;
     for (const auto& [key, to] : {std::pair{"type", &order.type},
-                                  {"callback_url", &order.callback_url},
+                                  {"callback_url", &callback_url},
                                   {"callback_token", &order.token}}) {
         const auto* text = value->get_object().if_contains(key);
         if (!text || !text->is_string()) return std::nullopt;
         *to = text->get_string();
     }
+    const auto* urls = value->get_object().if_contains("callback_urls");
+    if (urls && urls->is_array()) {
+        for (const auto& url : urls->get_array()) {
+            if (url.is_string()) order.callback_urls.emplace_back(url.get_string());
+        }
+    }
+    if (order.callback_urls.empty()) order.callback_urls.push_back(callback_url);
     const auto* parameters = value->get_object().if_contains("parameters");
     if (parameters) AppendJson(order.parameters, *parameters);
     return order;
@@ -82,52 +103,81 @@ class Executor final : public HttpHandler {
         if (order->type != "daily_report" && order->type != "hourly_sync") {
             return reply(HttpResponse::Text(404, "unknown type"));
         }
-        // A scheduler that took over cannot know whether we have it already, and sends it again.
-        if (Remember(order->token)) {
-            boost::asio::post(pool_, [this, order = std::move(*order)] { Run(order); });
-        }
+        Take(std::move(*order));
         reply(HttpResponse::Json(202, R"({"status":"accepted"})"));
     }
 
-    // A scheduler may be restarting: tried again for about a minute, then given up.
-    bool Tell(const std::string& url, const std::string& body, HttpHeaderList headers) {
+    // Tells any of the schedulers that `urls` names. One may be restarting, or gone: all are tried,
+    // again and again for two minutes.
+    void Tell(const std::function<std::vector<std::string>()>& urls, const std::string& body,
+              HttpHeaderList headers) {
         headers.emplace_back("Content-Type", "application/json");
         if (const char* token = std::getenv("TAKT_TOKEN")) {
             headers.emplace_back("Authorization", std::string("Bearer ") + token);
         }
         auto pause = 500ms;
-        for (int i = 0; i < kCallbackTriesMax; ++i, pause *= 2) {
-            const auto answer = client_->Send(
-                {.method = HttpMethod::kPost, .url = url, .headers = headers, .body = body});
-            if (answer && answer->status < 500) {
+        for (int i = 0; i < kRoundsMax; ++i, pause = std::min(pause * 2, 30'000ms)) {
+            for (const std::string& url : urls()) {
+                const auto answer = client_->Send(
+                    {.method = HttpMethod::kPost, .url = url, .headers = headers, .body = body});
+                if (!answer || answer->status >= 500) continue;
                 std::printf("%s: %d\n", url.c_str(), answer->status);
-                return answer->status == 200;
+                return;
             }
             std::this_thread::sleep_for(pause);
         }
-        return false;
     }
 
     boost::asio::thread_pool& pool() { return pool_; }
 
   private:
-    bool Remember(const std::string& token) {
-        if (!seen_.insert(token).second) return false;
-        order_of_seen_.push_back(token);
-        if (order_of_seen_.size() > kRememberedMax) {
-            seen_.erase(order_of_seen_.front());
-            order_of_seen_.pop_front();
+    // Runs each attempt once. One that comes again is a new leader's, which cannot know that it was
+    // taken: the work goes on, and what it says goes to the newest addresses.
+    void Take(Order order) {
+        auto& attempt = attempts_[order.token];
+        if (!attempt) {
+            attempt = std::make_shared<Attempt>();
+            attempt->order = std::move(order);
+            order_of_attempts_.push_back(attempt->order.token);
+            boost::asio::post(pool_, [this, attempt] { Run(*attempt); });
+            if (order_of_attempts_.size() > kRememberedMax) {
+                attempts_.erase(order_of_attempts_.front());
+                order_of_attempts_.pop_front();
+            }
+            return;
         }
-        return true;
+        const std::scoped_lock lock(attempt->mutex);
+        attempt->order = std::move(order);
+        if (attempt->report.empty() || std::exchange(attempt->telling, true)) return;
+        boost::asio::post(pool_, [this, attempt] { TellResult(*attempt); });
     }
-    void Run(const Order& order) {
-        Tell(order.callback_url, Work(order), {{"X-Takt-Token", order.token}});
+
+    void Run(Attempt& attempt) {
+        std::unique_lock lock(attempt.mutex);
+        const Order order = attempt.order;
+        lock.unlock();
+        std::string report = Work(order);
+        lock.lock();
+        attempt.report = std::move(report);
+        attempt.telling = true;
+        lock.unlock();
+        TellResult(attempt);
+    }
+
+    void TellResult(Attempt& attempt) {
+        const auto urls = [&] {
+            const std::scoped_lock lock(attempt.mutex);
+            return attempt.order.callback_urls;
+        };
+        Tell(urls, attempt.report, {{"X-Takt-Token", attempt.order.token}});
+        const std::scoped_lock lock(attempt.mutex);
+        attempt.telling = false;
     }
 
     boost::asio::thread_pool pool_{4};
     std::unique_ptr<BlockingHttpClient> client_;
-    std::set<std::string> seen_;  // On the server's thread.
-    std::deque<std::string> order_of_seen_;
+    std::map<std::string, std::shared_ptr<Attempt>> attempts_;  // By token; on the server's thread.
+    std::deque<std::string> order_of_attempts_;
 };
 
 std::string Registration(const std::string& base_url) {
@@ -160,7 +210,10 @@ int main(int argc, char** argv) {
     const std::string base_url = "http://localhost:" + std::to_string((*server)->port());
     std::printf("listening on %s\n", base_url.c_str());
     boost::asio::post(executor->pool(), [&] {
-        executor->Tell(scheduler + "/api/v1/executors/register", Registration(base_url), {});
+        const auto urls = [&] {
+            return std::vector<std::string>{scheduler + "/api/v1/executors/register"};
+        };
+        executor->Tell(urls, Registration(base_url), {});
     });
     loop.run();
 }

@@ -132,13 +132,14 @@ void AddFleet(Named& to) {
     to.emplace_back("Callback",
                     R"({"type":"object","required":["status"],"properties":{"status":{"enum":[
 "success","completed","failed"]},"result":{},"error":{"type":["string","object"]},"retryable":{
-"type":"boolean"},"log":{"type":["string","array"],"items":{"type":"string"}},"token":{"type":
-"string"},"execution_id":{"type":"string"}},"additionalProperties":false})");
+"type":"boolean"},"log":{"type":["string","array"],"items":{"type":"string"}},"callback_token":{
+"type":"string"},"token":{"type":"string"},"execution_id":{"type":"string"}},
+"additionalProperties":false})");
     to.emplace_back("ExecutorNews",
                     R"({"type":"object","properties":{"lines":{"type":["string","array"],"items":{
 "type":"string"}},"progress":{"type":"object","required":["percent"],"properties":{"percent":{"type":
 "number","minimum":0,"maximum":100},"message":{"type":"string"}},"additionalProperties":false},
-"token":{"type":"string"}},"additionalProperties":false})");
+"callback_token":{"type":"string"},"token":{"type":"string"}},"additionalProperties":false})");
     to.emplace_back("CallbackAnswer", Object()
                                           .Add("execution_id", schema::Text())
                                           .Add("accepted", Bool())

@@ -19,17 +19,22 @@ std::unexpected<FrameFault> Malformed(std::string message) {
     return std::unexpected(FrameFault{"malformed", std::move(message)});
 }
 
+Duration DurationOf(std::uint64_t ms) {
+    return Duration(
+        static_cast<Duration::rep>(std::min(ms, static_cast<std::uint64_t>(kDurationMax.count()))));
+}
+
 class Reader {
   public:
-    Reader(SessionId session, const FrameInputLimits& limits, std::vector<Input>& inputs)
-        : session_(session), limits_(limits), inputs_(inputs) {}
+    Reader(const FrameSource& source, const FrameInputLimits& limits, std::vector<Input>& inputs)
+        : source_(source), session_(source.session), limits_(limits), inputs_(inputs) {}
 
     Checked Read(const worker::v1::WorkerFrame& frame) {
         if (auto read = ReadEach(frame.started(), "started"); !read) return read;
         if (auto read = ReadEach(frame.progress(), "progress"); !read) return read;
         if (auto read = ReadEach(frame.logs(), "logs"); !read) return read;
         if (auto read = ReadEach(frame.results(), "results"); !read) return read;
-        if (frame.has_heartbeat()) Take(frame.heartbeat());
+        if (frame.has_heartbeat()) Append(frame.heartbeat());
         if (frame.has_bye()) inputs_.emplace_back(Goodbye{session_});
         return {};
     }
@@ -44,17 +49,17 @@ class Reader {
                 attempt = ReadAttempt(list[i].attempt(), fmt::format("{}[{}].attempt", field, i));
                 return std::unexpected(attempt.error());
             }
-            if (auto taken = Take(list[i], std::move(*attempt)); !taken) return taken;
+            if (auto read = Append(list[i], std::move(*attempt)); !read) return read;
         }
         return {};
     }
 
-    Checked Take(const worker::v1::Started&, AttemptRef attempt) {
-        inputs_.emplace_back(Started{session_, std::move(attempt)});
+    Checked Append(const worker::v1::Started& started, AttemptRef attempt) {
+        inputs_.emplace_back(Started{session_, std::move(attempt), DurationOf(started.ran_ms())});
         return {};
     }
 
-    Checked Take(const worker::v1::Progress& progress, AttemptRef attempt) {
+    Checked Append(const worker::v1::Progress& progress, AttemptRef attempt) {
         if (!std::isfinite(progress.fraction())) {
             return Malformed("progress.fraction must be a number from 0 to 1");
         }
@@ -64,7 +69,7 @@ class Reader {
         return {};
     }
 
-    Checked Take(const worker::v1::Log& log, AttemptRef attempt) {
+    Checked Append(const worker::v1::Log& log, AttemptRef attempt) {
         std::string lines;
         for (const std::string& whole : log.lines()) {
             const std::string_view line = CutUtf8(whole, limits_.log_line_bytes_max);
@@ -78,11 +83,12 @@ class Reader {
         return {};
     }
 
-    Checked Take(const worker::v1::Result& result, AttemptRef attempt) {
+    Checked Append(const worker::v1::Result& result, AttemptRef attempt) {
         Report report{.session = session_,
                       .attempt = std::move(attempt),
                       .success = result.success(),
-                      .retryable = !result.final()};
+                      .retryable = !result.final(),
+                      .ran = DurationOf(result.ran_ms())};
         auto reason = result.success() ? Reason::kNone : Reason::kHandlerFailed;
         if (!result.success() && !result.reason().empty()) {
             const auto named = ParseReason(result.reason());
@@ -98,7 +104,15 @@ class Reader {
         outcome->reason = reason;
         outcome->code = result.code();
         outcome->message = CutUtf8(result.message(), limits_.message_bytes_max);
-        auto data = ReadData(result);
+        // A result for an attempt that is not this worker's will be refused: it is not worth
+        // unpacking.
+        auto data = source_.is_known(report.attempt.token) ? ReadData(result) : Text();
+        if (unpacked_bytes_ > limits_.unpacked_bytes_max) {
+            return std::unexpected(FrameFault{
+                "too_large", fmt::format("the results of one frame unpack to more than {} bytes; "
+                                         "send fewer at once",
+                                         limits_.unpacked_bytes_max)});
+        }
         if (!data) {
             if (data.error().code != ErrorCode::kExhausted) {
                 return Malformed("results.data_zstd is " + data.error().detail);
@@ -135,21 +149,26 @@ class Reader {
                     return std::unexpected(text.error());
                 return Fail(ErrorCode::kExhausted, "the result " + text.error().detail);
             }
+            // A few bytes may unpack to a MiB, and a frame may have thousands of such results.
+            unpacked_bytes_ += text->size();
             unpacked = std::move(*text);
             data = unpacked;
         }
-        if (data.size() > limits_.result_bytes_max) {
-            return Fail(ErrorCode::kExhausted,
-                        fmt::format("the result has {} bytes, which is more than the limit of {}",
-                                    data.size(), limits_.result_bytes_max));
-        }
+        if (data.size() > limits_.result_bytes_max) return TooLarge(data.size());
         if (data.empty() || CheckJson(data, {.bytes_max = data.size()})) return Text(data);
         std::string quoted;
         AppendJsonString(quoted, data);
+        if (quoted.size() > limits_.result_bytes_max) return TooLarge(quoted.size());
         return Text(quoted);
     }
 
-    void Take(const worker::v1::Heartbeat& beat) {
+    std::unexpected<Error> TooLarge(std::size_t bytes) const {
+        return Fail(ErrorCode::kExhausted,
+                    fmt::format("the result has {} bytes, which is more than the limit of {}",
+                                bytes, limits_.result_bytes_max));
+    }
+
+    void Append(const worker::v1::Heartbeat& beat) {
         // Not a number is what a division by no time gives; it must not reach the balancers.
         const auto sane = [](auto value, auto most) {
             return std::isfinite(value) ? std::clamp(value, decltype(value){0}, most)
@@ -164,17 +183,20 @@ class Reader {
                                         .draining = beat.draining()}});
     }
 
+    const FrameSource& source_;
     const SessionId session_;
     const FrameInputLimits& limits_;
     std::vector<Input>& inputs_;
+    std::size_t unpacked_bytes_ = 0;  // Of all results so far.
 };
 
 }  // namespace
 
-std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame, SessionId session,
+std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame,
+                                           const FrameSource& source,
                                            const FrameInputLimits& limits,
                                            std::vector<Input>& inputs) {
-    return Reader(session, limits, inputs).Read(frame);
+    return Reader(source, limits, inputs).Read(frame);
 }
 
 }  // namespace takt::internal

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <functional>
 #include <vector>
 
 #include "engine/input.h"
@@ -17,14 +18,25 @@ namespace takt::internal {
 struct FrameInputLimits {
     // A result beyond is recorded as a failure that says so: every store can take this much.
     std::size_t result_bytes_max = 1 << 20;
+    // Of all packed results of one frame; a frame with more is refused. Twice what a frame without
+    // packing can bring.
+    std::size_t unpacked_bytes_max = 8 << 20;
     std::size_t message_bytes_max = 4 << 10;     // Longer messages are cut.
     std::size_t log_line_bytes_max = 16 << 10;   // Longer lines are cut.
     std::size_t log_piece_bytes_max = 64 << 10;  // One input; more lines make more inputs.
 };
 
+// The sender of a frame.
+struct FrameSource {
+    SessionId session = 0;
+    // Whether the attempt of this token is in the worker's hand, as far as the session knows.
+    std::function<bool(const Token&)> is_known;
+};
+
 // Appends what the frame says, in this order: started, progress, logs, results, heartbeat, bye. So
 // a result is the last that is heard of an attempt. On a fault nothing of the frame counts.
-std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame, SessionId session,
+std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame,
+                                           const FrameSource& source,
                                            const FrameInputLimits& limits,
                                            std::vector<Input>& inputs);
 

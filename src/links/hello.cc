@@ -82,6 +82,18 @@ std::expected<Pairs, FrameFault> ReadLabels(const worker::v1::Hello& hello) {
     return labels;
 }
 
+Checked CheckTotal(const worker::v1::Hello& hello) {
+    std::size_t bytes = 0;
+    for (const std::string& type : hello.types()) bytes += type.size();
+    for (const std::string& queue : hello.queues()) bytes += queue.size();
+    for (const auto& [key, value] : hello.labels()) bytes += key.size() + value.size();
+    if (bytes <= kHelloTextBytesMax) return {};
+    return Invalid(
+        fmt::format("types, queues and labels together must be at most {} bytes, but "
+                    "are {}",
+                    kHelloTextBytesMax, bytes));
+}
+
 Checked CheckTexts(const worker::v1::Hello& hello) {
     for (const auto& [text, field] :
          {std::pair{&hello.instance(), "instance"}, std::pair{&hello.name(), "name"},
@@ -118,6 +130,7 @@ std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, Sess
     if (!id) return Invalid(id.error().detail);
     if (auto fine = CheckNumbers(hello); !fine) return std::unexpected(fine.error());
     if (auto fine = CheckTexts(hello); !fine) return std::unexpected(fine.error());
+    if (auto fine = CheckTotal(hello); !fine) return std::unexpected(fine.error());
     auto types = ReadNames(hello.types(), "types");
     if (!types) return std::unexpected(types.error());
     auto queues = ReadNames(hello.queues(), "queues");

@@ -1,4 +1,4 @@
-// What a worker says of itself, checked.
+// A worker's Hello, checked.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@ constexpr std::uint32_t kWorkerProtocol = 1;
 // Bounds on a Hello. Generous for people, and small enough that ten thousand workers fit in memory.
 constexpr std::size_t kHelloListMax = 1'000;     // Types, queues, labels: each.
 constexpr std::size_t kHelloNameBytesMax = 256;  // Of any one text in it.
+// Of all types, queues and labels together: they are stored with the worker, and shown in lists.
+constexpr std::size_t kHelloTextBytesMax = 64 << 10;
 
 // The next election goes above the epochs that workers have seen, so a worker that makes one up
 // must not be able to use them up. Redis counts exactly to 2^53 - 2; half of that is never reached.

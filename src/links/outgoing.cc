@@ -1,5 +1,7 @@
 #include "links/outgoing.h"
 
+#include <utility>
+
 #include "wire/frame_codec.h"
 #include "wire/zstd.h"
 #include "worker.pb.h"
@@ -38,20 +40,21 @@ Outgoing::Outgoing(std::size_t compress_bytes_min, const TracePolicy& tracing)
 
 Outgoing::~Outgoing() = default;
 
-Outgoing::Frame* Outgoing::Find(SessionId session) {
+Outgoing::Frame* Outgoing::FindFrame(SessionId session) {
     // Most releases speak to few workers, and to one several times in a row.
     if (used_ > 0 && frames_[used_ - 1].session == session) return &frames_[used_ - 1];
     const auto found = index_.find(session);
     return found == index_.end() ? nullptr : &frames_[found->second];
 }
 
-Outgoing::Frame& Outgoing::For(SessionId session, const OutgoingPeer& peer) {
-    if (Frame* found = Find(session)) return *found;
+Outgoing::Frame& Outgoing::MakeFrame(SessionId session, std::shared_ptr<StreamSession> to,
+                                     const OutgoingPeer& peer) {
     if (used_ == frames_.size()) {
         frames_.emplace_back().message = std::make_unique<worker::v1::SchedulerFrame>();
     }
     Frame& frame = frames_[used_];
     frame.session = session;
+    frame.to = std::move(to);
     frame.peer = peer;
     frame.payload_bytes = 0;
     index_.emplace(session, used_++);
@@ -109,7 +112,7 @@ void Outgoing::Add(Frame& frame, const DrainNotice& drain) {
     frame.message->mutable_drain()->set_draining(drain.draining);
 }
 
-void Outgoing::Empty(Frame& frame) {
+void Outgoing::EmptyFrame(Frame& frame) {
     if (frame.payload_bytes > kFrameBytesKept) {
         frame.message = std::make_unique<worker::v1::SchedulerFrame>();
     } else {
@@ -119,7 +122,10 @@ void Outgoing::Empty(Frame& frame) {
 }
 
 void Outgoing::Clear() {
-    for (std::size_t i = 0; i < used_; ++i) Empty(frames_[i]);
+    for (std::size_t i = 0; i < used_; ++i) {
+        EmptyFrame(frames_[i]);
+        frames_[i].to.reset();
+    }
     if (frames_.size() > kSpareMax) frames_.resize(kSpareMax);
     used_ = 0;
     index_.clear();

@@ -15,6 +15,8 @@ class SchedulerFrame;
 
 namespace takt::internal {
 
+class StreamSession;
+
 struct OutgoingPeer {
     bool accepts_zstd = false;
 };
@@ -24,6 +26,7 @@ class Outgoing {
   public:
     struct Frame {
         SessionId session = 0;
+        std::shared_ptr<StreamSession> to;
         OutgoingPeer peer;
         std::size_t payload_bytes = 0;  // Of the assigns, as they were before compression.
         std::unique_ptr<worker::v1::SchedulerFrame> message;
@@ -34,10 +37,12 @@ class Outgoing {
     Outgoing(std::size_t compress_bytes_min, const TracePolicy& tracing);
     ~Outgoing();
 
-    // The session's frame of this release; made, if it is the first time that it is asked for.
-    // `peer` is read then. The reference lives until the next call.
-    Frame& For(SessionId session, const OutgoingPeer& peer);
-    Frame* Find(SessionId session);
+    // The session's frame of this release; null if nothing has been said to it yet. Lives until the
+    // next call.
+    Frame* FindFrame(SessionId session);
+    // REQUIRES: there is none yet.
+    Frame& MakeFrame(SessionId session, std::shared_ptr<StreamSession> to,
+                     const OutgoingPeer& peer);
 
     void Add(Frame& frame, const Assign& assign);
     static void Add(Frame& frame, const StopAttempt& stop);
@@ -46,13 +51,13 @@ class Outgoing {
 
     // Calls `each` for every frame, in the order in which they were made, and forgets them.
     template <typename Each>
-    void Take(Each each) {
+    void DrainFrames(Each each) {
         for (std::size_t i = 0; i < used_; ++i) each(frames_[i]);
         Clear();
     }
 
     // Empties one frame for more, as when it has grown too large and was sent.
-    static void Empty(Frame& frame);
+    static void EmptyFrame(Frame& frame);
 
   private:
     void Clear();

@@ -40,8 +40,7 @@ HttpCall MakePushCall(const Worker& worker, const Execution& execution, const Pu
     if (!trace.tracestate.empty()) {
         call.headers.emplace_back("tracestate", std::move(trace.tracestate));
     }
-    const std::string callback = std::string(terms.callback_base) + "/api/v1/executions/" +
-                                 execution.id.text().str() + "/callback";
+    const std::string path = "/api/v1/executions/" + execution.id.text().str() + "/callback";
     JsonWriter json(call.body);
     json.BeginObject();
     json.Field("execution_id", execution.id.view()).Field("task_id", task.id.view());
@@ -50,7 +49,12 @@ HttpCall MakePushCall(const Worker& worker, const Execution& execution, const Pu
     WriteInput(json, execution.input());
     WriteMetadata(json, task.opt().metadata);
     json.Field("scheduled_at", execution.scheduled_at).Field("deadline", terms.deadline);
-    json.Field("callback_url", std::string_view(callback));
+    json.Field("callback_url", std::string_view(terms.callback_bases.front() + path));
+    json.Key("callback_urls").BeginArray();
+    for (const std::string& base : terms.callback_bases) {
+        json.Value(std::string_view(base + path));
+    }
+    json.EndArray();
     json.Field("callback_token", std::string_view(token));
     json.EndObject();
     return call;

@@ -1,6 +1,7 @@
 // The call that hands an attempt to a service: POST {base_url}/execute.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,10 @@
 namespace takt::internal {
 
 struct PushTerms {
-    std::string_view callback_base;  // "http://scheduler:8080"
-    Time deadline{};                 // Of the attempt.
-    Duration timeout{};              // Of the call.
+    // "http://scheduler:8080", of every scheduler that takes the callback. Not empty.
+    std::span<const std::string> callback_bases;
+    Time deadline{};     // Of the attempt.
+    Duration timeout{};  // Of the call.
     TracePolicy tracing;
 };
 

@@ -110,6 +110,70 @@ TEST(PushLink, AnExecutorThatNeverAnswersFailsTheAttempt) {
     EXPECT_THAT(stack.Read(id).outcome->message.str(), HasSubstr("could not be called"));
 }
 
+// A task's own timeout ends the call: that is what happened, whatever was under way.
+TEST(PushLink, ATaskThatTakesTooLongTimesOut) {
+    FakeExecutor executor;
+    executor.Hang();
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(executor));
+
+    const ExecutionId id = stack.Submit(0, Duration(200));
+
+    ASSERT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskFailed, id));
+    EXPECT_EQ(stack.Read(id).outcome->reason, Reason::kTimeout);
+    EXPECT_EQ(stack.Read(id).outcome->message, "took longer than its timeout of 200ms");
+}
+
+// An address at which nobody listens.
+std::string NobodysUrl() {
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    EXPECT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    socklen_t size = sizeof address;
+    ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    ::close(listener);
+    return "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+// An instance has died and nobody has noticed yet: what did not reach it is no failure, and is not
+// tried without end.
+TEST(PushLink, ARefusedConnectionCostsNoRetry) {
+    PushStack stack({.breaker = {.failures_max = 3, .open_min = Duration(60'000)}});
+    ASSERT_TRUE(stack.RegisterAt(NobodysUrl(), "dead"));
+    const ExecutionId id = stack.Submit(0);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (stack.View("dead").circuit != CircuitBreaker::State::kOpen &&
+           std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+    }
+    ASSERT_EQ(stack.View("dead").circuit, CircuitBreaker::State::kOpen);
+
+    FakeExecutor executor;
+    executor.AnswerWith(200, R"({"status":"success"})");
+    ASSERT_TRUE(stack.Register(executor, "alive"));
+
+    ASSERT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskCompleted, id));
+    EXPECT_EQ(stack.Read(id).failures, 0u);
+    EXPECT_EQ(stack.Read(id).losses, 0u);
+    EXPECT_EQ(stack.Read(id).attempt, 4u);
+}
+
+// Strangers' connections have used up our own descriptors: neither the task nor the executor has
+// failed.
+TEST(PushLink, OurOwnShortageIsNobodysFailure) {
+    FakeExecutor executor;
+    executor.AnswerWith(200, R"({"status":"success"})");
+    PushStack stack({.breaker = {.failures_max = 1, .open_min = Duration(60'000)}});
+    ASSERT_TRUE(stack.Register(executor));
+    stack.shortages = 1;
+
+    const ExecutionId id = stack.Submit(0);
+
+    ASSERT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskCompleted, id));
+    EXPECT_EQ(stack.View("executor-1").circuit, CircuitBreaker::State::kClosed);
+    EXPECT_EQ(stack.Read(id).failures, 0u);
+}
+
 // An executor, or an attacker in its place, sends a byte now and then to keep the call open.
 TEST(PushLink, AnExecutorThatTricklesIsCutOffAtTheDeadline) {
     const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -155,7 +219,7 @@ TEST(PushLink, AnExecutorThatTricklesIsCutOffAtTheDeadline) {
 // A name was fine when it registered, and now points at this machine.
 TEST(PushLink, AnAddressThatIsNotAllowedIsNotConnectedTo) {
     FakeExecutor executor;
-    PushStack stack({}, std::make_shared<MemoryDatabase>(), "node-1",
+    PushStack stack({}, std::make_shared<MemoryDatabase>(), "node-1", {},
                     *ServicePolicy::Make({"10.0.0.0/8"}, false));
     ASSERT_TRUE(stack.Register(executor));
 

@@ -10,6 +10,9 @@ namespace {
 
 using Kind = CallbackAnswer::Verdict;
 
+constexpr auto kSaidOtherwise =
+    "the attempt was reported before, with another result; that one is stored";
+
 CallbackAnswer Stale(const Execution& row) {
     std::string why = "the attempt is over: the execution is " + std::string(Name(row.status));
     if (row.outcome && row.outcome->reason != Reason::kNone) {
@@ -30,19 +33,22 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
                                   std::to_string(row.attempt) +
                                   "; an earlier attempt's report comes too late"};
     }
+    const bool same = SaysTheSame(row.outcome.get(), report.report.outcome.get());
     switch (row.status) {
         case Status::kScheduled:
         case Status::kRunning:
             return {Kind::kUnavailable, "the attempt is being settled; say it again"};
         case Status::kSuccess:
-            if (report.report.success) return {Kind::kAccepted, ""};
+            if (report.report.success && same) return {Kind::kAccepted, ""};
+            if (report.report.success) return {Kind::kStale, kSaidOtherwise};
             break;
         case Status::kFailed:
         case Status::kRetrying:
         case Status::kPending:
             if (!report.report.success && row.outcome &&
                 row.outcome->reason == Reason::kHandlerFailed) {
-                return {Kind::kAccepted, ""};
+                if (same) return {Kind::kAccepted, ""};
+                return {Kind::kStale, kSaidOtherwise};
             }
             break;
         default:
@@ -64,12 +70,9 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
         return done({Kind::kUnavailable, "the leader has just changed; say it again"});
     }
     // A copy of a callback whose commit is still under way is answered with it.
-    const auto under_way = std::ranges::find_if(waiting_, [&](const auto& entry) {
-        return entry.first.first == report.execution.text() &&
-               entry.second.callers.front().first.token == report.token;
-    });
+    const auto under_way = waiting_.find({report.execution.text(), report.token});
     if (under_way != waiting_.end()) {
-        under_way->second.callers.emplace_back(std::move(report), std::move(done));
+        under_way->second.emplace_back(std::move(report), std::move(done));
         return;
     }
     const Execution* row = engine->Find(report.execution);
@@ -77,7 +80,7 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
     const bool current = row->token == report.token && IsWorking(row->status);
     if (!current) return done(JudgeCallback(*row, report));
     const AttemptRef attempt{row->id, row->attempt, row->token};
-    if (const auto instance = Find(row->worker)) instance->OnEnded(attempt);
+    if (const auto instance = FindInstance(row->worker)) instance->OnEnded(attempt);
     std::vector<Input> lines;
     AppendLog(callbacks_session_, attempt, report.report.log, lines);
     if (!lines.empty()) context_->node->Tell(std::move(lines));
@@ -86,9 +89,8 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
                                           .success = report.report.success,
                                           .retryable = report.report.retryable,
                                           .outcome = report.report.outcome});
-    Waiting& waiting = waiting_[{attempt.execution.text(), attempt.attempt}];
-    waiting.success = report.report.success;
-    waiting.callers.emplace_back(std::move(report), std::move(done));
+    waiting_[{attempt.execution.text(), attempt.token}].emplace_back(std::move(report),
+                                                                     std::move(done));
 }
 
 void PushLink::TakeNews(News news, CallbackDone done) {
@@ -121,13 +123,16 @@ void PushLink::TakeNews(News news, CallbackDone done) {
 }
 
 void PushLink::OnVerdict(const internal::Verdict& verdict) {
-    const auto found = waiting_.find({verdict.attempt.execution.text(), verdict.attempt.attempt});
+    const auto found = waiting_.find({verdict.attempt.execution.text(), verdict.attempt.token});
     if (found == waiting_.end()) return;
-    Waiting waiting = std::move(found->second);
+    Callers callers = std::move(found->second);
     waiting_.erase(found);
-    for (auto& [report, done] : waiting.callers) {
+    const ServiceReport first = callers.front().first.report;
+    for (auto& [report, done] : callers) {
+        const bool same = report.report.success == first.success &&
+                          SaysTheSame(first.outcome.get(), report.report.outcome.get());
         // The first was judged with what the engine knew; what it says otherwise the store knows.
-        if (verdict.accepted && report.report.success == waiting.success) {
+        if (verdict.accepted && same) {
             done({Kind::kAccepted, ""});
         } else {
             JudgeStored(std::move(report), std::move(done));

@@ -1,5 +1,6 @@
 // Executors that took an attempt and tell later how it goes: callbacks, their tokens, news on the
 // way, and a leader that changes meanwhile.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -13,6 +14,7 @@ namespace {
 
 using namespace testing_support;
 using Kind = CallbackAnswer::Verdict;
+using testing::HasSubstr;
 
 // A long report: taken at once, told about later. The network repeats the callback.
 TEST(PushLink, ATakenAttemptEndsByItsCallbackAndACopyIsAnsweredAlike) {
@@ -25,6 +27,9 @@ TEST(PushLink, ATakenAttemptEndsByItsCallbackAndACopyIsAnsweredAlike) {
     EXPECT_EQ(stack.Callback(order.execution, order.token, true), Kind::kAccepted);
     EXPECT_EQ(stack.Callback(order.execution, order.token, true), Kind::kAccepted);
     EXPECT_EQ(stack.Callback(order.execution, order.token, false), Kind::kStale);
+    EXPECT_EQ(
+        stack.Callback(order.execution, order.token, R"({"status":"success","result":{"rows":8}})"),
+        Kind::kStale);
 
     EXPECT_EQ(stack.Read(id).status, Status::kSuccess);
     EXPECT_EQ(stack.Read(id).outcome->data, R"({"rows":7})");
@@ -91,27 +96,87 @@ TEST(PushLink, ANewLeaderTakesTheCallbackOfAnAttemptOfTheOldOne) {
     EXPECT_EQ(next.Read(id).losses, 0u);
 }
 
-// A long run, well past the time that a call may take: the next leader does not disturb it.
-TEST(PushLink, ANewLeaderDoesNotSendAgainWhatWasTakenLongAgo) {
+// A failed attempt is reported twice, with two explanations: the first is kept, and the second is
+// told so.
+TEST(PushLink, ASecondExplanationOfAFailureIsRefused) {
+    FakeExecutor executor;
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(executor));
+    const ExecutionId id = stack.Submit();
+    const Order order = executor.AwaitOrder(1);
+
+    EXPECT_EQ(stack.Callback(order.execution, order.token, false), Kind::kAccepted);
+    EXPECT_EQ(stack.Callback(order.execution, order.token, false), Kind::kAccepted);
+    EXPECT_EQ(
+        stack.Callback(order.execution, order.token, R"({"status":"failed","error":"no disk"})"),
+        Kind::kStale);
+
+    EXPECT_EQ(stack.Read(id).outcome->message, "no rows");
+}
+
+// A long run, well past the time that a call may take: the next leader says where its callback is
+// to go by now. That the executor refuses what it has already changes nothing.
+TEST(PushLink, ANewLeaderRemindsOfWhatWasTakenLongAgo) {
     FakeExecutor executor;
     const auto database = std::make_shared<MemoryDatabase>();
-    const PushLinkConfig config{.timeout = Duration(1)};
+    const PushLinkConfig config{.address = "http://second:8080", .timeout = Duration(500)};
     Order first;
+    ExecutionId id;
     {
         PushStack old({}, database);
         ASSERT_TRUE(old.Register(executor));
-        const ExecutionId id = old.Submit();
+        id = old.Submit();
         first = executor.AwaitOrder(1);
         ASSERT_TRUE(old.watcher.AwaitEvent(EventType::kTaskStarted, id));
         // Another commit takes along that it has started.
         ASSERT_TRUE(old.SetStatus("executor-1", WorkerStatus::kOnline));
     }
-    // The clock counts in milliseconds, and all this may take less than one.
+    executor.AnswerWith(409, R"({"error":"runs already"})");
     const Time taken = ReadClocks().wall;
     while (ReadClocks().wall <= taken + config.timeout) std::this_thread::yield();
+
     PushStack next(config, database, "node-2");
+
+    const Order again = executor.AwaitOrder(2);
+    EXPECT_EQ(again.token, first.token);
+    EXPECT_THAT(again.body, HasSubstr("http://second:8080/api/v1/executions/"));
     EXPECT_EQ(next.Callback(first.execution, first.token, true), Kind::kAccepted);
-    EXPECT_EQ(executor.orders(), 1u);
+    EXPECT_EQ(next.Read(id).status, Status::kSuccess);
+    EXPECT_EQ(next.Read(id).attempt, 1u);
+}
+
+// The leader that gave the order dies: the executor has been told where the others are, too.
+TEST(PushLink, AnOrderNamesEveryScheduler) {
+    FakeExecutor executor;
+    const auto database = std::make_shared<MemoryDatabase>();
+    MemoryStore other(database);
+    other.Announce({.node = NodeId(Text("node-2")), .address = Text("http://second:8080")},
+                   Duration(60'000), [](Result<void> done) { ASSERT_TRUE(done); });
+    PushStack stack({}, database);
+    ASSERT_TRUE(stack.Register(executor));
+
+    stack.Submit();
+
+    const Order order = executor.AwaitOrder(1);
+    const std::string path = "/api/v1/executions/" + order.execution + "/callback";
+    EXPECT_THAT(order.body, HasSubstr(R"("callback_url":"http://scheduler:8080)" + path + '"'));
+    EXPECT_THAT(order.body, HasSubstr(R"("callback_urls":["http://scheduler:8080)" + path +
+                                      R"(","http://second:8080)" + path + R"("])"));
+}
+
+// Executors cannot reach the schedulers themselves, but what balances between them.
+TEST(PushLink, AnOrderNamesOnlyTheBalancerIfThereIsOne) {
+    FakeExecutor executor;
+    PushStack stack({.callback_base = "https://takt.example.com"});
+    ASSERT_TRUE(stack.Register(executor));
+
+    stack.Submit();
+
+    const Order order = executor.AwaitOrder(1);
+    const std::string url =
+        "\"https://takt.example.com/api/v1/executions/" + order.execution + "/callback\"";
+    EXPECT_THAT(order.body, HasSubstr("\"callback_url\":" + url));
+    EXPECT_THAT(order.body, HasSubstr("\"callback_urls\":[" + url + "]"));
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ namespace {
 // A health page is a word or a short report.
 constexpr std::size_t kHealthBytesMax = 64 << 10;
 
+// How long an instance is left alone when this process had no descriptor left to call it.
+constexpr Duration kRest{1'000};
+
 Duration SinceThen(Steady then, Steady now) {
     return std::chrono::duration_cast<Duration>(now - then);
 }
@@ -35,18 +38,17 @@ bool PushInstance::checked() const {
 
 // --- Sessions -----------------------------------------------------------------------------------
 
-// An attempt whose call may have been under way when the earlier leader went is sent again, under
-// the same token: nobody knows whether it arrived. One that began before any call could still be
-// open was taken, and its callback is on its way.
+// Everything is sent again, under the same token. An attempt whose call may have been under way
+// when the earlier leader went may not have arrived. One that began before any call could still be
+// open was taken, but knows only where earlier schedulers were.
 void PushInstance::Restore(std::vector<Assign> hand) {
     const Time now = context_->runtime.Now().wall;
     for (Assign& assign : hand) {
         const Time started = assign.execution.started_at;
         const bool taken = started != Time{} && now - started > context_->config.timeout;
-        Attempt attempt{.assign = std::move(assign),
-                        .phase = taken ? Phase::kWaiting : Phase::kQueued};
+        Attempt attempt{.assign = std::move(assign), .reminder = taken};
         attempt.deadline = (started == Time{} ? now : started) + attempt.assign.timeout;
-        if (!taken) queue_.push_back(attempt.ref());
+        queue_.push_back(attempt.ref());
         const Text id = attempt.assign.execution.id.text();
         attempts_.insert_or_assign(id, std::move(attempt));
     }
@@ -57,11 +59,10 @@ void PushInstance::Open() {
     in_question = false;
     session_ = NewSessionId();
     context_->sessions[session_] = this;
-    internal::Attach attach{.session = session_, .worker = row_};
+    internal::Attach attach{.session = session_, .worker = row_, .load = LoadNow()};
     for (const auto& [id, attempt] : attempts_) attach.holding.push_back(attempt.ref());
     heard_at_ = context_->runtime.Now().steady;
     context_->node->Tell(std::move(attach));
-    TellLoad();
     Pump();
 }
 
@@ -84,7 +85,7 @@ void PushInstance::GoOffline(Text why) {
 }
 
 void PushInstance::Update(Worker row) {
-    // What a process that died had in hand died with it.
+    // The attempts of a process that died died with it.
     if (row.instance != row_.instance) {
         attempts_.clear();
         queue_.clear();
@@ -109,12 +110,13 @@ void PushInstance::Drop() {
     Leave();
     context_->runtime.Cancel(std::exchange(health_timer_, 0));
     context_->runtime.Cancel(std::exchange(breaker_timer_, 0));
+    context_->runtime.Cancel(std::exchange(rest_timer_, 0));
 }
 
 bool PushInstance::Tick() {
     const Steady now = context_->runtime.Now().steady;
     const PushLinkConfig& config = context_->config;
-    if (session_ == 0) return declared_offline || SinceThen(gone_since_, now) < config.forgotten;
+    if (session_ == 0) return declared_offline || SinceThen(gone_since_, now) < context_->forgotten;
     const Duration silence_max = config.health_interval * config.failure_threshold;
     if (!checked() && SinceThen(heard_at_, now) > silence_max) {
         GoOffline(Text("no heartbeat for " + FormatDuration(silence_max)));
@@ -126,14 +128,24 @@ bool PushInstance::Tick() {
 
 void PushInstance::TellLoad() {
     if (session_ == 0) return;
-    internal::Heartbeat heartbeat{.session = session_, .load = load_};
-    heartbeat.load.draining |= breaker_.state() == CircuitBreaker::State::kOpen;
-    context_->node->Tell(heartbeat);
+    context_->node->Tell(internal::Heartbeat{.session = session_, .load = LoadNow()});
+}
+
+bool PushInstance::WantsNothing() const {
+    return breaker_.state() == CircuitBreaker::State::kOpen || rest_timer_ != 0;
+}
+
+WorkerLoad PushInstance::LoadNow() const {
+    WorkerLoad load = load_;
+    load.draining |= WantsNothing();
+    return load;
 }
 
 // --- Attempts -----------------------------------------------------------------------------------
 
 void PushInstance::OnAssign(const Assign& assign) {
+    // Decided before the engine knew that this instance wants nothing: others may have room.
+    if (WantsNothing()) return Open();
     Attempt attempt{.assign = assign};
     attempt.deadline = context_->runtime.Now().wall + assign.timeout;
     queue_.push_back(attempt.ref());
@@ -142,7 +154,7 @@ void PushInstance::OnAssign(const Assign& assign) {
 }
 
 void PushInstance::OnStop(const StopAttempt& stop) {
-    if (Find(stop.attempt)) attempts_.erase(stop.attempt.execution.text());
+    if (FindAttempt(stop.attempt)) attempts_.erase(stop.attempt.execution.text());
     // It was not this worker's any more, and takes up room there until we say that it is over.
     if (stop.reason == Reason::kWorkerLost) {
         context_->node->Tell(internal::Report{.session = stop.session, .attempt = stop.attempt});
@@ -151,16 +163,17 @@ void PushInstance::OnStop(const StopAttempt& stop) {
 
 void PushInstance::OnEnded(const AttemptRef& attempt) {
     heard_at_ = context_->runtime.Now().steady;
-    if (Find(attempt)) attempts_.erase(attempt.execution.text());
+    if (FindAttempt(attempt)) attempts_.erase(attempt.execution.text());
 }
 
-PushInstance::Attempt* PushInstance::Find(const AttemptRef& attempt) {
+PushInstance::Attempt* PushInstance::FindAttempt(const AttemptRef& attempt) {
     const auto found = attempts_.find(attempt.execution.text());
     return found != attempts_.end() && found->second.ref() == attempt ? &found->second : nullptr;
 }
 
 void PushInstance::Pump() {
     const auto room = [&] {
+        if (rest_timer_ != 0) return false;
         switch (breaker_.state()) {
             case CircuitBreaker::State::kOpen:
                 return false;
@@ -174,8 +187,8 @@ void PushInstance::Pump() {
     while (!queue_.empty() && session_ != 0 && room()) {
         const AttemptRef next = std::move(queue_.front());
         queue_.pop_front();
-        if (Attempt* attempt = Find(next); attempt && attempt->phase == Phase::kQueued) {
-            Send(*attempt);
+        if (Attempt* attempt = FindAttempt(next); attempt && attempt->phase == Phase::kQueued) {
+            SendOrder(*attempt);
         }
     }
 }
@@ -189,11 +202,11 @@ HttpCall PushInstance::Guarded(HttpCall call) const {
     return call;
 }
 
-void PushInstance::Send(Attempt& attempt) {
+void PushInstance::SendOrder(Attempt& attempt) {
     attempt.phase = Phase::kCalling;
     ++calls_;
     const Duration left = attempt.deadline - context_->runtime.Now().wall;
-    const PushTerms terms{.callback_base = context_->config.callback_base,
+    const PushTerms terms{.callback_bases = context_->callback_bases,
                           .deadline = attempt.deadline,
                           .timeout = std::clamp(left, Duration(1), context_->config.timeout),
                           .tracing = context_->config.tracing};
@@ -212,8 +225,25 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
     --calls_;
     if (!answer && answer.error().code == ErrorCode::kCancelled) return;  // The server stops.
     PushAnswer meaning = ReadPushAnswer(answer);
-    if (answer) heard_at_ = context_->runtime.Now().steady;
-    if (Attempt* attempt = Find(ref); attempt && attempt->phase == Phase::kCalling) {
+    const Instant now = context_->runtime.Now();
+    if (answer) heard_at_ = now.steady;
+    // An address that may not be called says nothing about who is there.
+    if (answer || meaning.instance_failed) JudgeInstance(meaning.instance_failed);
+    if (meaning.unsent && !meaning.instance_failed) Rest();
+    if (Attempt* attempt = FindAttempt(ref); attempt && attempt->phase == Phase::kCalling) {
+        if (attempt->reminder && (!answer || answer->status >= 300)) {
+            attempt->phase = Phase::kWaiting;
+            return Pump();
+        }
+        if (meaning.unsent) {
+            GiveBack(ref);
+            return Pump();
+        }
+        if (!answer && meaning.ended && now.wall >= attempt->deadline) {
+            meaning.ended->outcome = MakeOutcome(
+                Reason::kTimeout,
+                Text("took longer than its timeout of " + FormatDuration(attempt->assign.timeout)));
+        }
         std::vector<Input> lines;
         AppendLog(session_, ref, meaning.ended ? meaning.ended->log : meaning.log, lines);
         if (!lines.empty()) context_->node->Tell(std::move(lines));
@@ -228,12 +258,31 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
             attempt->phase = Phase::kWaiting;
         }
     }
-    // An address that may not be called says nothing about who is there.
-    if (answer || meaning.instance_failed) Judge(meaning.instance_failed);
     Pump();
 }
 
-void PushInstance::Judge(bool instance_failed) {
+// A session that does not hold it any more says so. The engine may choose this instance again at
+// once, but no more often than the breaker lets it.
+void PushInstance::GiveBack(const AttemptRef& attempt) {
+    attempts_.erase(attempt.execution.text());
+    if (session_ != 0) Open();
+}
+
+void PushInstance::Rest() {
+    if (rest_timer_ != 0 || session_ == 0) return;
+    Log(LogLevel::kWarning, "executors", "cannot call anybody: this process lacks descriptors",
+        {{"executor", row_.id}, {"tried_again_in", kRest}});
+    rest_timer_ = context_->runtime.After(kRest, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->rest_timer_ = 0;
+        self->TellLoad();
+        self->Pump();
+    });
+    TellLoad();
+}
+
+void PushInstance::JudgeInstance(bool instance_failed) {
     if (instance_failed) {
         if (breaker_.Failed()) OpenCircuit();
         return;
@@ -246,14 +295,14 @@ void PushInstance::Judge(bool instance_failed) {
 }
 
 // Out of rotation until the circuit is tried again. What was not sent yet is given back: others may
-// have room for it.
+// have room for it. What was taken stays: only the reminder waits.
 void PushInstance::OpenCircuit() {
     Log(LogLevel::kWarning, "executors", "circuit opened",
         {{"executor", row_.id}, {"for", breaker_.open_for()}});
     const bool unsent = std::erase_if(attempts_, [](const auto& entry) {
-                            return entry.second.phase == Phase::kQueued;
+                            return entry.second.phase == Phase::kQueued && !entry.second.reminder;
                         }) > 0;
-    queue_.clear();
+    std::erase_if(queue_, [this](const AttemptRef& attempt) { return !FindAttempt(attempt); });
     if (session_ != 0 && unsent) {
         Open();
     } else {

@@ -30,7 +30,8 @@ class Node;
 class PushInstance;
 
 struct PushLinkConfig {
-    std::string callback_base;  // Where executors reach this scheduler, "http://10.0.0.5:8080".
+    std::string address;        // Where others reach this scheduler, "http://10.0.0.5:8080".
+    std::string callback_base;  // Where services reach all of them, if that is one; else empty.
     bool health_check = true;
     Duration health_interval{30'000};
     Duration health_timeout{5'000};
@@ -38,8 +39,6 @@ struct PushLinkConfig {
     std::uint32_t recovery_threshold = 2;
     std::uint32_t concurrency_max = 100;  // Calls under way to one instance; more wait here.
     Duration timeout{30'000};             // Of one call.
-    Duration lease{30'000};               // As the engine's: kept alive well within it.
-    Duration forgotten{3'600'000};        // As the engine's: an executor gone this long.
     CircuitBreakerConfig breaker;
     TracePolicy tracing;
 };
@@ -47,7 +46,7 @@ struct PushLinkConfig {
 // Sends an HTTP call; the answer may come on any thread.
 using HttpSend = std::function<void(HttpCall call, HttpDone done)>;
 
-// What all instances of a link share.
+// The part that all instances of a link share.
 struct PushContext {
     Runtime& runtime;
     const PushLinkConfig config;
@@ -56,14 +55,18 @@ struct PushContext {
     const HttpSend check;  // Apart, so that slow executions never delay a health check.
     Random random;
     Node* node = nullptr;
+    Duration lease{0};      // The engine's: kept alive well within it. Known once we lead.
+    Duration forgotten{0};  // The engine's: how long an instance that is gone stays known.
     std::unordered_map<SessionId, PushInstance*> sessions = {};
+    // Where a service can tell how an attempt ended, the first is to be preferred. Not empty.
+    std::vector<std::string> callback_bases = {};
 };
 
 class PushInstance : public std::enable_shared_from_this<PushInstance> {
   public:
     PushInstance(std::shared_ptr<PushContext> context, Worker row);
 
-    // What the engine of a new term has in this instance's hand.
+    // Takes over the attempts that the engine of a new term has in this instance's hand.
     void Restore(std::vector<Assign> hand);
 
     // Begins the health checks, the first at a random moment so that many do not come at once.
@@ -113,6 +116,9 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
         Assign assign;
         Time deadline{};
         Phase phase = Phase::kQueued;
+        // It was taken under an earlier leader, and is sent again only to say where its callback
+        // is to go by now: that it ends by the answer is possible, but a refusal means nothing.
+        bool reminder = false;
 
         AttemptRef ref() const {
             return {assign.execution.id, assign.execution.attempt, assign.execution.token};
@@ -120,12 +126,18 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     };
 
     void Pump();
-    void Send(Attempt& attempt);
+    void SendOrder(Attempt& attempt);
     void OnAnswer(const AttemptRef& attempt, const Result<HttpAnswer>& answer);
-    void Judge(bool instance_failed);
+    void JudgeInstance(bool instance_failed);
     void OpenCircuit();
+    // Work that did not reach the instance is the engine's again, without a failure.
+    void GiveBack(const AttemptRef& attempt);
+    // Takes nothing for a moment: this process lacks what it needs to call anybody.
+    void Rest();
+    bool WantsNothing() const;
+    WorkerLoad LoadNow() const;
     void TellLoad();
-    Attempt* Find(const AttemptRef& attempt);
+    Attempt* FindAttempt(const AttemptRef& attempt);
     HttpCall Guarded(HttpCall call) const;
 
     bool MayComeBack() const { return session_ == 0 && !declared_offline && !in_question; }
@@ -144,6 +156,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     std::uint32_t calls_ = 0;
     CircuitBreaker breaker_;
     std::uint64_t breaker_timer_ = 0;
+    std::uint64_t rest_timer_ = 0;  // Not 0: resting.
     std::uint64_t health_timer_ = 0;
     std::uint32_t failures_ = 0;  // Health checks in a row that failed.
     std::uint32_t passes_ = 0;

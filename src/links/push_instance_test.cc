@@ -105,8 +105,10 @@ TEST(PushLink, HealthChecksTakeAnExecutorOutAndBringItBack) {
 // An executor without a health page says itself that it lives, or is taken for dead.
 TEST(PushLink, AnExecutorThatIsSilentForTooLongIsTakenOut) {
     FakeExecutor executor;
-    PushStack stack(
-        {.health_interval = Duration(30), .failure_threshold = 1, .lease = Duration(150)});
+    EngineConfig engine;
+    engine.worker_lease = Duration(150);
+    PushStack stack({.health_interval = Duration(30), .failure_threshold = 1},
+                    std::make_shared<MemoryDatabase>(), "node-1", engine);
     ASSERT_TRUE(stack.Register(executor));
 
     ASSERT_TRUE(stack.watcher.AwaitEvents(EventType::kWorkerOffline, 1));

@@ -14,6 +14,9 @@ namespace {
 constexpr std::string_view kOfflinePrefix = "executor-offline/";
 constexpr Duration kRestoreDelay{1'000};
 
+// An order names no more schedulers than this: any one that lives is enough.
+constexpr std::size_t kCallbackBasesMax = 16;
+
 Text OfflineKey(const WorkerId& id) {
     return Text(std::string(kOfflinePrefix) + id.text().str());
 }
@@ -52,7 +55,10 @@ PushLink::PushLink(Runtime& runtime, Store& store, PushLinkConfig config, Servic
                                .execute = std::move(execute),
                                .check = std::move(check),
                                .random = Random(NewRandomSeed())}),
-      callbacks_session_(NewSessionId()) {}
+      callbacks_session_(NewSessionId()) {
+    const PushLinkConfig& given = context_->config;
+    context_->callback_bases = {given.callback_base.empty() ? given.address : given.callback_base};
+}
 
 PushLink::~PushLink() {
     context_->runtime.Cancel(timer_);
@@ -65,13 +71,13 @@ void PushLink::OnThread(std::move_only_function<void()> work) {
     });
 }
 
-std::shared_ptr<PushInstance> PushLink::Find(const WorkerId& id) const {
+std::shared_ptr<PushInstance> PushLink::FindInstance(const WorkerId& id) const {
     const auto found = instances_.find(id.text());
     return found == instances_.end() ? nullptr : found->second;
 }
 
 std::optional<PushView> PushLink::View(const WorkerId& id) const {
-    const auto instance = Find(id);
+    const auto instance = FindInstance(id);
     if (!instance) return std::nullopt;
     return PushView{.circuit = instance->circuit(),
                     .checked = instance->checked(),
@@ -87,13 +93,35 @@ void PushLink::OnRole(Role role) {
     context_->runtime.Cancel(std::exchange(timer_, 0));
     for (auto& [id, instance] : instances_) instance->Drop();
     instances_.clear();
-    for (auto& [key, waiting] : std::exchange(waiting_, {})) {
-        for (auto& [report, done] : waiting.callers) {
+    for (auto& [key, callers] : std::exchange(waiting_, {})) {
+        for (auto& [report, done] : callers) {
             done({CallbackAnswer::Verdict::kUnavailable,
                   "the leader has just changed; say it again"});
         }
     }
-    if (role == Role::kLeader) Restore();
+    if (role == Role::kLeader) LearnSchedulers([this] { Restore(); });
+}
+
+// Where the other schedulers are: what an executor reports it may report to any of them, so the
+// death of this one costs no result. `then` is called in the same term, whether they answer or not.
+void PushLink::LearnSchedulers(Action then) {
+    if (!context_->config.callback_base.empty()) return then();
+    store_.Nodes([this, &runtime = context_->runtime, term = term_, alive = std::weak_ptr(alive_),
+                  then = std::move(then)](auto nodes) mutable {
+        runtime.Post(
+            [this, term, alive, nodes = std::move(nodes), then = std::move(then)]() mutable {
+                if (!alive.lock() || term != term_) return;
+                if (nodes) {
+                    std::vector<std::string> bases = {context_->config.address};
+                    for (const NodeRow& node : *nodes) {
+                        if (node.address.empty() || node.address == bases.front()) continue;
+                        if (bases.size() < kCallbackBasesMax) bases.push_back(node.address.str());
+                    }
+                    context_->callback_bases = std::move(bases);
+                }
+                then();
+            });
+    });
 }
 
 void PushLink::Restore() {
@@ -116,6 +144,8 @@ void PushLink::Restore() {
 
 void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& offline) {
     ready_ = true;
+    context_->lease = engine.config().worker_lease;
+    context_->forgotten = engine.config().worker_forgotten;
     for (const WorkerView& worker : engine.Workers()) {
         const Worker& row = worker.row;
         if (row.link != LinkKind::kPush || worker.leaving) continue;
@@ -134,7 +164,7 @@ void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& offl
 
 void PushLink::TickLater() {
     // Three times within a lease: one that is late does not lose the worker.
-    timer_ = context_->runtime.After(context_->config.lease / 3, [this] {
+    timer_ = context_->runtime.After(context_->lease / 3, [this] {
         for (auto at = instances_.begin(); at != instances_.end();) {
             if (at->second->Tick()) {
                 ++at;
@@ -143,6 +173,7 @@ void PushLink::TickLater() {
                 at = instances_.erase(at);
             }
         }
+        LearnSchedulers([] {});
         TickLater();
     });
 }
@@ -168,7 +199,7 @@ void PushLink::Release(const Effects& effects) {
     // One that is offline has no session that could be closed.
     for (const Event& event : effects.events) {
         if (event.type != EventType::kWorkerLeft) continue;
-        const auto instance = Find(event.worker);
+        const auto instance = FindInstance(event.worker);
         if (!instance || instance->session() != 0 || instance->in_question) continue;
         instance->Drop();
         instances_.erase(event.worker.text());
@@ -179,12 +210,12 @@ void PushLink::Release(const Effects& effects) {
 // was asleep for longer than a lease. Only the last one comes back.
 void PushLink::OnClosed(SessionId session) {
     const WorkerId id = context_->sessions.at(session)->row().id;
-    const auto instance = Find(id);
+    const auto instance = FindInstance(id);
     instance->Drop();
     instance->in_question = true;
     context_->node->Look(
         [this, id, instance, term = term_, alive = std::weak_ptr(alive_)](const Engine* engine) {
-            if (!alive.lock() || !engine || term != term_ || Find(id) != instance) return;
+            if (!alive.lock() || !engine || term != term_ || FindInstance(id) != instance) return;
             if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
             const auto worker = engine->FindWorker(id);
             if (!worker || worker->leaving || worker->row.link != LinkKind::kPush) {
@@ -218,14 +249,25 @@ void PushLink::RegisterNow(Worker row, bool taken, Done<void> done) {
     auto& instance = instances_[id.text()];
     if (!instance) instance = std::make_shared<PushInstance>(context_, row);
     instance->Update(std::move(row));
-    // Its answer comes when everything before it is committed too.
-    context_->node->Ask(SetSetting{.key = OfflineKey(id)}, WithoutAnswer(std::move(done)));
+    // Its answer comes when everything before it is committed too: by then the engine has taken it
+    // in, or has too many.
+    Node& node = *context_->node;
+    node.Ask(SetSetting{.key = OfflineKey(id)},
+             [&node, id, done = std::move(done)](const Result<Answer>& answer) mutable {
+                 if (!answer) return done(std::unexpected(answer.error()));
+                 node.Look([id, done = std::move(done)](const Engine* engine) mutable {
+                     if (!engine) return done(NotLeading());
+                     if (engine->FindWorker(id)) return done({});
+                     done(Fail(ErrorCode::kExhausted,
+                               "there are too many workers already; see scheduler.workers_max"));
+                 });
+             });
 }
 
 void PushLink::Beat(WorkerId id, WorkerLoad load, Done<void> done) {
     OnThread([this, id = std::move(id), load, done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
-        const auto instance = Find(id);
+        const auto instance = FindInstance(id);
         if (!instance) return done(NoExecutor(id));
         instance->Beat(load);
         done({});
@@ -236,7 +278,7 @@ void PushLink::SetStatus(WorkerId id, WorkerStatus status, Text reason, Done<voi
     OnThread([this, id = std::move(id), status, reason = std::move(reason),
               done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
-        const auto instance = Find(id);
+        const auto instance = FindInstance(id);
         if (!instance) return done(NoExecutor(id));
         SetStatusNow(*instance, status, std::move(reason), std::move(done));
     });
@@ -263,7 +305,7 @@ void PushLink::SetStatusNow(PushInstance& instance, WorkerStatus status, Text re
 void PushLink::Remove(WorkerId id, Done<void> done) {
     OnThread([this, id = std::move(id), done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
-        const auto instance = Find(id);
+        const auto instance = FindInstance(id);
         if (!instance) return done(NoExecutor(id));
         instance->Drop();
         instances_.erase(id.text());

@@ -73,7 +73,7 @@ class PushLink final : public Sink {
     // All of these: kUnavailable while this node does not lead or has only just begun to.
 
     // Makes the executor known, or changes what is known of it. Answers after the commit. kConflict
-    // if a stream worker has the id.
+    // if a stream worker has the id, kExhausted if there are too many workers.
     void Register(Worker row, Done<void> done);
     // kNotFound if there is no such executor; also below.
     void Beat(WorkerId id, WorkerLoad load, Done<void> done);
@@ -101,14 +101,13 @@ class PushLink final : public Sink {
     void OnRole(Role role) override;
 
   private:
-    struct Waiting {
-        bool success = false;
-        std::vector<std::pair<CallbackReport, CallbackDone>> callers;
-    };
-    using AttemptKey = std::pair<Text, std::uint32_t>;  // Execution and attempt.
+    // Callbacks of one attempt, the first of which is being committed.
+    using Callers = std::vector<std::pair<CallbackReport, CallbackDone>>;
+    using AttemptKey = std::pair<Text, Token>;  // Execution, and whose report it is.
 
     void OnThread(std::move_only_function<void()> work);
-    std::shared_ptr<PushInstance> Find(const WorkerId& id) const;
+    std::shared_ptr<PushInstance> FindInstance(const WorkerId& id) const;
+    void LearnSchedulers(Action then);
     void Restore();
     void Restore(const Engine& engine, const std::vector<SettingPut>& offline);
     void TickLater();
@@ -123,7 +122,7 @@ class PushLink final : public Sink {
     const std::shared_ptr<PushContext> context_;
     const SessionId callbacks_session_;  // Verdicts on callbacks come back under it.
     std::map<Text, std::shared_ptr<PushInstance>> instances_;
-    std::map<AttemptKey, Waiting> waiting_;  // At most as many as requests under way.
+    std::map<AttemptKey, Callers> waiting_;  // At most as many as requests under way.
     bool ready_ = false;                     // Leads, and knows what the term begins with.
     std::uint64_t term_ = 0;                 // Tells late callbacks of an earlier one.
     std::uint64_t timer_ = 0;

@@ -131,13 +131,15 @@ class PushStack {
     explicit PushStack(
         PushLinkConfig config = {},
         std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>(),
-        const std::string& name = "node-1", ServicePolicy policy = *ServicePolicy::Make({}, true))
+        const std::string& name = "node-1", EngineConfig engine = {},
+        ServicePolicy policy = *ServicePolicy::Make({}, true))
         : store_(std::move(database)),
           runtime_(io_.loop),
           client_(std::move(*HttpClient::Create(io_.loop, {}))),
           link_(runtime_, store_, WithBase(std::move(config)), std::move(policy), Send(), Send()),
           watcher(link_) {
         NodeConfig node;
+        node.engine = std::move(engine);
         node.leadership.node = NodeId(Text(name));
         node.leadership.acquire_interval = Duration(20);
         node.leadership.ttl = Duration(2'000);
@@ -167,12 +169,20 @@ class PushStack {
         done.get_future().wait();
     }
 
+    // So many calls find this process without a descriptor.
+    std::atomic<int> shortages = 0;
+
     PushLink& link() { return link_; }
     Node& node() { return *node_; }
 
     Result<void> Register(const FakeExecutor& executor, const std::string& id = "executor-1",
                           std::uint32_t capacity = 10, bool health = false,
                           const std::string& process = "") {
+        return RegisterAt(executor.url(), id, capacity, health, process);
+    }
+    Result<void> RegisterAt(const std::string& url, const std::string& id,
+                            std::uint32_t capacity = 10, bool health = false,
+                            const std::string& process = "") {
         Worker row;
         row.id = WorkerId(Text(id));
         row.name = Text(id);
@@ -180,8 +190,8 @@ class PushStack {
         row.group = Text("reports");
         row.capacity = capacity;
         row.instance = Text(process);
-        row.address = Text(executor.url());
-        if (health) row.health_url = Text(executor.url() + "/health");
+        row.address = Text(url);
+        if (health) row.health_url = Text(url + "/health");
         return Await<Result<void>>([&](auto done) { link_.Register(row, std::move(done)); });
     }
     Result<void> SetStatus(const std::string& id, WorkerStatus status) {
@@ -191,8 +201,12 @@ class PushStack {
     }
     CallbackAnswer::Verdict Callback(const std::string& execution, const std::string& token,
                                      bool success) {
-        const std::string body = success ? R"({"status":"success","result":{"rows":7}})"
-                                         : R"({"status":"failed","error":"no rows"})";
+        return Callback(execution, token,
+                        success ? R"({"status":"success","result":{"rows":7}})"
+                                : R"({"status":"failed","error":"no rows"})");
+    }
+    CallbackAnswer::Verdict Callback(const std::string& execution, const std::string& token,
+                                     const char* body) {
         CallbackReport report{.execution = ExecutionId(Text(execution)),
                               .token = ParseToken(token).value_or(Token{}),
                               .report = ReadCallback(body)->report};
@@ -262,11 +276,14 @@ class PushStack {
         return beat || beat.error().code == ErrorCode::kNotFound;
     }
     static PushLinkConfig WithBase(PushLinkConfig config) {
-        config.callback_base = "http://scheduler:8080";
+        if (config.address.empty()) config.address = "http://scheduler:8080";
         return config;
     }
     HttpSend Send() {
         return [this](HttpCall call, HttpDone done) {
+            if (shortages > 0 && shortages-- > 0) {
+                return done(Fail(ErrorCode::kExhausted, "Too many open files"));
+            }
             client_->Send(std::move(call), std::move(done));
         };
     }

@@ -93,7 +93,7 @@ Result<Url> ServicePolicy::Check(std::string_view url, std::string_view field) c
     if (!parsed) return refuse("is no usable URL: " + parsed.error().detail);
     const std::string& host = parsed->host;
     const auto address = ParseIpAddress(host);
-    // Which addresses a name has may change at any time: with ranges, each call decides.
+    // The addresses of a name may change at any time: with ranges, each call decides.
     const bool allowed =
         address ? Allows(host, *address)
                 : IsListed(host) || !ranges_.empty() || (allow_loopback_ && host == "localhost");

@@ -114,7 +114,11 @@ PushAnswer ReadFailedCall(const Error& error) {
     switch (error.code) {
         case ErrorCode::kInvalid:  // The address is not allowed; nor will it be in a moment.
             return Ended(Reason::kRejected, 0, message, false);
+        case ErrorCode::kUnavailable:
+            return {.instance_failed = true, .unsent = true};
         case ErrorCode::kExhausted:
+            // Our own shortage, of descriptors for example, says nothing about the instance.
+            if (error.field != "response_bytes_max") return {.unsent = true};
             return Ended(Reason::kRejected, 0,
                          "the executor's answer is larger than " + std::to_string(kReportBytesMax) +
                              " bytes",
@@ -151,16 +155,16 @@ Result<CallbackBody> ReadCallback(std::string_view body) {
     CallbackBody callback;
     for (const auto& member : value->get_object()) {
         const std::string_view key = member.key();
-        if (key == "token" || key == "execution_id") {
+        if (key == "token" || key == "callback_token" || key == "execution_id") {
             auto text = ReadText(member.value(), key);
             if (!text) return std::unexpected(text.error());
-            (key == "token" ? callback.token : callback.execution_id) = std::move(*text);
+            (key == "execution_id" ? callback.execution_id : callback.token) = std::move(*text);
         } else if (key != "status" && key != "result" && key != "error" && key != "retryable" &&
                    key != "log") {
             return Fail(ErrorCode::kInvalid,
                         "there is no field '" + std::string(key.substr(0, 64)) +
-                            "'; a callback has status, result, error, retryable, log, token "
-                            "and execution_id",
+                            "'; a callback has status, result, error, retryable, log, "
+                            "callback_token (or token) and execution_id",
                         std::string(key.substr(0, 64)));
         }
     }
@@ -208,14 +212,14 @@ Result<NewsBody> ReadNews(std::string_view body) {
             if (auto read = ReadProgress(member.value(), news); !read) {
                 return std::unexpected(read.error());
             }
-        } else if (key == "token") {
+        } else if (key == "token" || key == "callback_token") {
             auto token = ReadText(member.value(), key);
             if (!token) return std::unexpected(token.error());
             news.token = std::move(*token);
         } else {
             return Fail(ErrorCode::kInvalid,
                         "there is no field '" + std::string(key.substr(0, 64)) +
-                            "'; a log has lines, progress and token",
+                            "'; a log has lines, progress and callback_token (or token)",
                         std::string(key.substr(0, 64)));
         }
     }
@@ -237,6 +241,14 @@ void AppendLog(SessionId session, const AttemptRef& attempt, std::string_view li
         piece.append(line).push_back('\n');
     }
     if (!piece.empty()) inputs.emplace_back(LogLines{session, attempt, piece});
+}
+
+bool SaysTheSame(const Outcome* first, const Outcome* again) {
+    static const Outcome nothing;
+    if (!first) first = &nothing;
+    if (!again) again = &nothing;
+    return first->code == again->code && first->message == again->message &&
+           first->data == again->data;
 }
 
 PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer) {

@@ -1,4 +1,4 @@
-// What services say about an attempt: in the answer to the call itself, or later by a callback.
+// A service's report of an attempt: in the answer to the call itself, or later by a callback.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct ServiceReport {
     bool success = false;
     bool retryable = true;
     OutcomePtr outcome;  // Never null.
-    std::string log;     // What it wrote: lines, each ended by a newline.
+    std::string log;     // Lines that it wrote, each ended by a newline.
 };
 
 // An error message beyond this is cut: it is stored with the execution and shown in lists.
@@ -32,31 +32,36 @@ struct CallbackBody {
     std::string execution_id;
 };
 // {"status": "success" | "completed" | "failed", "result": …, "error": "…" | {code, message},
-// "retryable": …, "log": "…" | ["…"], "token": "…", "execution_id": "…"}. kInvalid names the field
+// "retryable": …, "log": "…" | ["…"], "token": "…", "execution_id": "…"}, the token also as
+// callback_token, the name under which it was sent. kInvalid names the field
 // at fault.
 Result<CallbackBody> ReadCallback(std::string_view body);
 
-// What an executor says while it works.
+// News of an attempt, said while it works.
 struct NewsBody {
     std::string lines;  // Each ended by a newline.
     std::optional<double> fraction;
     std::string message;
     std::string token;
 };
-// {"lines": "…" | ["…"], "progress": {"percent": 0 to 100, "message": "…"}, "token": "…"}. kInvalid
-// names the field at fault.
+// {"lines": "…" | ["…"], "progress": {"percent": 0 to 100, "message": "…"}, "token": "…"}, the
+// token also as callback_token. kInvalid names the field at fault.
 Result<NewsBody> ReadNews(std::string_view body);
 
 // The inputs that hand `lines` to the engine: long lines cut, in pieces that fit a commit.
 void AppendLog(SessionId session, const AttemptRef& attempt, std::string_view lines,
                std::vector<Input>& inputs);
 
-// What an answer to POST /execute means.
+// The meaning of an answer to POST /execute.
 struct PushAnswer {
     std::optional<ServiceReport> ended;  // Nothing: a callback will tell.
-    std::string log;                     // What it wrote so far, if nothing has ended.
+    std::string log;                     // Lines so far, if nothing has ended.
     bool instance_failed = false;        // It is the instance, not the task, that does not work.
+    bool unsent = false;                 // The order did not arrive: nobody's failure.
 };
 PushAnswer ReadPushAnswer(const Result<HttpAnswer>& answer);
+
+// Whether a report says again what another one said.
+bool SaysTheSame(const Outcome* first, const Outcome* again);
 
 }  // namespace takt::internal

@@ -21,6 +21,9 @@ TEST(ServiceReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
           "{\"status\":\"success\",\"result\":1e400}", "{\"status\":\"\xff\"}"}) {
         EXPECT_FALSE(ReadCallback(body)) << body;
     }
+    const auto named = ReadCallback(R"({"status":"success","callback_token":"as sent"})");
+    ASSERT_TRUE(named);
+    EXPECT_EQ(named->token, "as sent");
     const auto long_error =
         ReadCallback(R"({"status":"failed","error":")" + std::string(100'000, 'x') + "\"}");
     EXPECT_EQ(long_error->report.outcome->message.size(), kErrorBytesMax);

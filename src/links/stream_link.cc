@@ -10,7 +10,7 @@
 
 namespace takt::internal {
 
-// What the node's thread needs to send one frame for each session.
+// Sends one frame for each session; the node's thread's.
 struct StreamLink::Sender {
     explicit Sender(StreamSessions& all)
         : sessions(all),
@@ -18,18 +18,13 @@ struct StreamLink::Sender {
           frame_bytes_max(
               std::min(all.config().frame_bytes_max, all.config().queue_bytes_max / 2)) {}
 
-    // The session and its frame; null if the session is not ours, or gone.
+    // Null if the session is not ours, or gone.
     Outgoing::Frame* FrameFor(SessionId id) {
-        if (Outgoing::Frame* found = outgoing.Find(id)) return found;
-        const auto session = sessions.Find(id);
-        return session ? &outgoing.For(id, session->peer()) : nullptr;
-    }
-
-    template <typename Effect>
-    void Add(const std::vector<Effect>& effects) {
-        for (const Effect& effect : effects) {
-            if (Outgoing::Frame* frame = FrameFor(effect.session)) outgoing.Add(*frame, effect);
-        }
+        if (Outgoing::Frame* found = outgoing.FindFrame(id)) return found;
+        auto session = sessions.FindSession(id);
+        if (!session) return nullptr;
+        const OutgoingPeer& peer = session->peer();
+        return &outgoing.MakeFrame(id, std::move(session), peer);
     }
 
     void AddAssigns(const std::vector<Assign>& assigns) {
@@ -37,17 +32,41 @@ struct StreamLink::Sender {
             Outgoing::Frame* frame = FrameFor(assign.session);
             if (!frame) continue;
             outgoing.Add(*frame, assign);
+            frame->to->NoteHeld(assign.execution.token);
             ++count;
             if (frame->payload_bytes < frame_bytes_max) continue;
-            Send(*frame);
-            Outgoing::Empty(*frame);
+            SendFrame(*frame);
+            Outgoing::EmptyFrame(*frame);
         }
         sessions.counters().assigns.fetch_add(std::exchange(count, 0), std::memory_order_relaxed);
     }
 
-    void Send(const Outgoing::Frame& frame) {
-        if (frame.message->ByteSizeLong() == 0) return;
-        if (const auto session = sessions.Find(frame.session)) session->Send(*frame.message);
+    void AddStops(const std::vector<StopAttempt>& stops) {
+        for (const StopAttempt& stop : stops) {
+            Outgoing::Frame* frame = FrameFor(stop.session);
+            if (!frame) continue;
+            outgoing.Add(*frame, stop);
+            if (stop.reason == Reason::kWorkerLost) frame->to->NoteGone(stop.attempt.token);
+        }
+    }
+
+    void AddVerdicts(const std::vector<Verdict>& verdicts) {
+        for (const Verdict& verdict : verdicts) {
+            Outgoing::Frame* frame = FrameFor(verdict.session);
+            if (!frame) continue;
+            outgoing.Add(*frame, verdict);
+            frame->to->NoteGone(verdict.attempt.token);
+        }
+    }
+
+    void AddDrains(const std::vector<DrainNotice>& drains) {
+        for (const DrainNotice& drain : drains) {
+            if (Outgoing::Frame* frame = FrameFor(drain.session)) outgoing.Add(*frame, drain);
+        }
+    }
+
+    static void SendFrame(const Outgoing::Frame& frame) {
+        if (frame.message->ByteSizeLong() > 0) frame.to->Send(*frame.message);
     }
 
     StreamSessions& sessions;
@@ -77,11 +96,12 @@ HttpResponse StreamLink::Attach(const HttpRequest&) {
     // what is far too large is not even read.
     callbacks->options = {.message_bytes_max = config.frame_bytes_max * 2,
                           .queue_bytes_max = config.queue_bytes_max,
-                          .ping_interval = config.ping_interval};
+                          .ping_interval = config.ping_interval,
+                          .unfinished = sessions_->unfinished()};
     auto session = std::make_shared<StreamSession>(sessions_, SteadyClock::now());
     callbacks->on_open = [sessions = sessions_, session](std::shared_ptr<WebSocketSession> socket) {
         session->OnOpen(std::move(socket));
-        sessions->Add(session);
+        sessions->AddSession(session);
     };
     callbacks->on_message = [session](WebSocketMessage message) { session->OnMessage(message); };
     callbacks->on_close = [session](WebSocketClosed closed) { session->OnClose(closed); };
@@ -92,12 +112,12 @@ HttpResponse StreamLink::Attach(const HttpRequest&) {
 
 void StreamLink::Release(const Effects& effects) {
     sender_->AddAssigns(effects.assigns);
-    sender_->Add(effects.stops);
-    sender_->Add(effects.verdicts);
-    sender_->Add(effects.drains);
-    sender_->outgoing.Take([&](const Outgoing::Frame& frame) { sender_->Send(frame); });
+    sender_->AddStops(effects.stops);
+    sender_->AddVerdicts(effects.verdicts);
+    sender_->AddDrains(effects.drains);
+    sender_->outgoing.DrainFrames(Sender::SendFrame);
     for (const CloseSession& close : effects.closes) {
-        if (const auto session = sessions_->Find(close.session)) session->End(close.reason);
+        if (const auto session = sessions_->FindSession(close.session)) session->End(close.reason);
     }
 }
 

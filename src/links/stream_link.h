@@ -35,6 +35,9 @@ struct StreamLinkConfig {
     Duration ping_interval{15'000};   // Twice this without a byte: the connection is half open.
     std::size_t frame_bytes_max = 4
                                   << 20;  // Of a worker's frame (Hello: twice); about that of ours.
+    // Of messages that have not come whole, of all workers together. Honest ones come within
+    // moments; beyond, whoever sends more is cut off and told to try later.
+    std::size_t unfinished_bytes_max = 128 << 20;
     std::size_t queue_bytes_max = 64 << 20;  // A worker that lags further behind is cut off.
     std::size_t compress_bytes_min = 8 << 10;
     FrameInputLimits limits;

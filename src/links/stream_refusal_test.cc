@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "links/stream_link_fixture.h"
+#include "wire/zstd.h"
 
 namespace takt::internal {
 namespace {
@@ -102,6 +103,76 @@ TEST_F(StreamLinkTest, TooManyTypesAreRefused) {
     auto worker = Connect();
     worker->Send(hello);
     EXPECT_THAT(worker->Next().refused().message(), HasSubstr("types must have at most 1000"));
+}
+
+// A thousand long names are stored with the worker, and shown in every list.
+TEST_F(StreamLinkTest, TooLongListsAreRefused) {
+    WorkerFrame hello = RawWorker::Hello("w-1");
+    for (int i = 0; i < 900; ++i) {
+        hello.mutable_hello()->add_types(std::string(100, 't') + std::to_string(i));
+    }
+    auto worker = Connect();
+    worker->Send(hello);
+    const SchedulerFrame answer = worker->Next();
+    EXPECT_EQ(answer.refused().code(), "invalid_hello");
+    EXPECT_THAT(answer.refused().message(), HasSubstr("together must be at most 65536 bytes"));
+}
+
+// A few bytes unpack to megabytes. Of attempts that are not the worker's, nothing is unpacked.
+TEST_F(StreamLinkTest, ResultsOfAttemptsThatTheWorkerDoesNotHaveAreNotUnpacked) {
+    auto worker = Attached(RawWorker::Hello("w-1"));
+    worker::v1::Attempt foreign;
+    foreign.set_execution_id("made-up");
+    foreign.set_attempt(1);
+    foreign.set_token(std::string(32, 'f'));
+    WorkerFrame results = ResultOf(foreign);
+    results.mutable_results(0)->clear_data();
+    results.mutable_results(0)->set_data_zstd("what is no zstd frame is never looked at");
+    worker->Send(results);
+
+    const SchedulerFrame answer = worker->Next();
+
+    ASSERT_EQ(answer.acks_size(), 1);
+    EXPECT_FALSE(answer.acks(0).accepted());
+}
+
+// The same with attempts of its own: so much in one frame, and no more.
+TEST_F(StreamLinkTest, WhatTheResultsOfAFrameUnpackToIsBounded) {
+    Begin({.link = {.limits = {.unpacked_bytes_max = 1 << 20}}});
+    WorkerFrame hello = RawWorker::Hello("w-1");
+    hello.mutable_hello()->set_capacity(2);
+    auto worker = Attached(hello);
+    const std::string text = '"' + std::string(600 << 10, 'x') + '"';
+    WorkerFrame both;
+    for (int i = 0; i < 2; ++i) stack_->Submit({});
+    while (both.results_size() < 2) {
+        const SchedulerFrame frame = worker->Next();
+        ASSERT_GT(frame.assigns_size(), 0);
+        for (const auto& assign : frame.assigns()) {
+            auto& result = *both.add_results();
+            *result.mutable_attempt() = assign.attempt();
+            result.set_success(true);
+            AppendZstd(*result.mutable_data_zstd(), text);
+        }
+    }
+    worker->Send(both);
+
+    const SchedulerFrame answer = worker->Next();
+
+    EXPECT_EQ(answer.refused().code(), "too_large");
+    EXPECT_THAT(answer.refused().message(), HasSubstr("send fewer at once"));
+}
+
+// What is no JSON is kept as a JSON string, which is longer: that is what must fit.
+TEST_F(StreamLinkTest, AResultThatGrowsOverTheLimitWhenQuotedIsAFailure) {
+    auto worker = Attached(RawWorker::Hello("w-1"));
+    const ExecutionId id = stack_->Submit({});
+    WorkerFrame results = ResultOf(worker->Next().assigns(0).attempt());
+    results.mutable_results(0)->set_data(std::string(300 << 10, '\0'));
+    worker->Send(results);
+
+    ASSERT_TRUE(stack_->watcher.AwaitEvent(EventType::kTaskFailed, id));
+    EXPECT_THAT(stack_->Read(id).outcome->message.str(), HasSubstr("more than the limit"));
 }
 
 // A worker that sends its whole disk: told so when it is a little too much, cut when it is far.

@@ -79,7 +79,8 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     if (hello.epoch_seen() > status.epoch) node.NoteEpoch(hello.epoch_seen());
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
     if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
-    sessions_->Claim(*this);
+    for (const AttemptRef& attempt : attach->holding) NoteHeld(attempt.token);
+    sessions_->ClaimWorker(*this);
     Count(sessions_->counters().attached);
     Welcome(status.epoch);
     attached_ = true;
@@ -110,7 +111,9 @@ void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
     std::vector<Input> inputs;
     inputs.reserve(static_cast<std::size_t>(frame.started_size() + frame.progress_size() +
                                             frame.results_size() + frame.logs_size() + 2));
-    if (auto read = ReadInputs(frame, id_, sessions_->config().limits, inputs); !read) {
+    const FrameSource source{.session = id_,
+                             .is_known = [this](const Token& attempt) { return Holds(attempt); }};
+    if (auto read = ReadInputs(frame, source, sessions_->config().limits, inputs); !read) {
         return Refuse(read.error());
     }
     Renew(frame, inputs);
@@ -124,7 +127,7 @@ void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
     }
 }
 
-// Whatever a worker sends is a sign of life, also if it is too busy for heartbeats.
+// Any frame is a sign of life, also if it is too busy for heartbeats.
 void StreamSession::Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs) {
     const Steady now = SteadyClock::now();
     if (frame.has_heartbeat()) {
@@ -142,13 +145,28 @@ void StreamSession::Renew(const worker::v1::WorkerFrame& frame, std::vector<Inpu
 void StreamSession::OnClose(const WebSocketClosed& closed) {
     ended_ = true;
     Detach();
-    sessions_->Remove(*this);
+    sessions_->RemoveSession(*this);
     if (!greeted_) return;
     Log(LogLevel::kInfo, "links", "worker's session closed",
         {{"worker", worker_},
          {"session", id_},
          {"code", static_cast<std::uint16_t>(closed.code)},
          {"reason", closed.reason}});
+}
+
+void StreamSession::NoteHeld(const Token& attempt) {
+    const std::scoped_lock lock(held_mutex_);
+    held_.insert(attempt);
+}
+
+void StreamSession::NoteGone(const Token& attempt) {
+    const std::scoped_lock lock(held_mutex_);
+    held_.erase(attempt);
+}
+
+bool StreamSession::Holds(const Token& attempt) const {
+    const std::scoped_lock lock(held_mutex_);
+    return held_.contains(attempt);
 }
 
 // Tells the engine, once, that the worker cannot be reached on this session.
@@ -223,9 +241,11 @@ void StreamSession::End(std::string_view reason) {
 // --- All of them --------------------------------------------------------------------------------
 
 StreamSessions::StreamSessions(Runtime& runtime, StreamLinkConfig config)
-    : runtime_(runtime), config_(std::move(config)) {}
+    : runtime_(runtime),
+      config_(std::move(config)),
+      unfinished_(std::make_shared<UnfinishedBytes>(config_.unfinished_bytes_max)) {}
 
-void StreamSessions::Add(std::shared_ptr<StreamSession> session) {
+void StreamSessions::AddSession(std::shared_ptr<StreamSession> session) {
     bool arm = false;
     {
         const std::scoped_lock lock(mutex_);
@@ -238,14 +258,14 @@ void StreamSessions::Add(std::shared_ptr<StreamSession> session) {
     });
 }
 
-void StreamSessions::Remove(const StreamSession& session) {
+void StreamSessions::RemoveSession(const StreamSession& session) {
     const std::scoped_lock lock(mutex_);
     const auto found = by_worker_.find(session.worker());
     if (found != by_worker_.end() && found->second == session.id()) by_worker_.erase(found);
     sessions_.erase(session.id());
 }
 
-std::shared_ptr<StreamSession> StreamSessions::Find(SessionId id) const {
+std::shared_ptr<StreamSession> StreamSessions::FindSession(SessionId id) const {
     const std::scoped_lock lock(mutex_);
     const auto found = sessions_.find(id);
     return found == sessions_.end() ? nullptr : found->second;
@@ -271,7 +291,7 @@ void StreamSessions::Drop() {
     sessions_.clear();
 }
 
-void StreamSessions::Claim(const StreamSession& session) {
+void StreamSessions::ClaimWorker(const StreamSession& session) {
     const std::scoped_lock lock(mutex_);
     auto [entry, is_new] = by_worker_.try_emplace(session.worker(), session.id());
     if (is_new) return;
@@ -309,7 +329,7 @@ void StreamSessions::Sweep() {
     }
     {
         const std::scoped_lock lock(mutex_);
-        // Who came since All() has not been looked at.
+        // Sessions that came since All() have not been looked at.
         waiting = waiting || std::ranges::any_of(sessions_, [&](const auto& entry) {
                       return !entry.second->greeted() &&
                              now - entry.second->opened() < config_.hello_deadline;

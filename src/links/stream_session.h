@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +41,10 @@ class StreamSession {
     Steady opened() const { return opened_; }
     bool greeted() const { return greeted_; }
     const OutgoingPeer& peer() const { return peer_; }
+
+    // The worker has an attempt in its hand, or not any more. Any thread.
+    void NoteHeld(const Token& attempt);
+    void NoteGone(const Token& attempt);
     const std::string& worker() const { return worker_; }
     const std::string& instance() const { return instance_; }
     void set_replaced() { replaced_ = true; }
@@ -50,7 +55,8 @@ class StreamSession {
     void Welcome(std::uint64_t epoch);
     void Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs);
     void Detach();
-    // Who it is, for the log: other threads may ask before it said so.
+    bool Holds(const Token& attempt) const;
+    // The worker, for the log: other threads may ask before it said so.
     std::string_view name() const { return greeted_ ? std::string_view(worker_) : ""; }
 
     const SessionId id_;
@@ -68,6 +74,10 @@ class StreamSession {
     WorkerLoad load_;      // Of the last heartbeat.
     Steady renewed_at_{};  // When the engine last heard that it lives.
 
+    // Attempts that were given to it on this session or that it came with, until they are settled.
+    mutable std::mutex held_mutex_;
+    std::set<Token> held_;
+
     std::atomic<bool> greeted_ = false;
     std::atomic<bool> attached_ = false;  // The engine knows it.
     std::atomic<bool> ended_ = false;     // Nothing more is taken from it.
@@ -84,13 +94,13 @@ class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
     Node* node() const { return node_; }
     void set_node(Node* node) { node_ = node; }
 
-    void Add(std::shared_ptr<StreamSession> session);
-    void Remove(const StreamSession& session);
-    std::shared_ptr<StreamSession> Find(SessionId id) const;
+    void AddSession(std::shared_ptr<StreamSession> session);
+    void RemoveSession(const StreamSession& session);
+    std::shared_ptr<StreamSession> FindSession(SessionId id) const;
     std::vector<std::shared_ptr<StreamSession>> All() const;
     // The worker of `session` is that session's now. An older one of another process is told so
     // when the engine closes it.
-    void Claim(const StreamSession& session);
+    void ClaimWorker(const StreamSession& session);
 
     // Where the leader is, as far as this node knows; empty if it does not, or leads itself.
     std::string LeaderAddress() const;
@@ -100,6 +110,8 @@ class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
             assigns, results;
     };
     Counters& counters() { return counters_; }
+    // Messages that have not come whole, of all sessions together.
+    const std::shared_ptr<UnfinishedBytes>& unfinished() const { return unfinished_; }
     std::size_t size() const;
     void Drop();  // See StreamSession.
 
@@ -109,6 +121,7 @@ class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
 
     Runtime& runtime_;
     const StreamLinkConfig config_;
+    const std::shared_ptr<UnfinishedBytes> unfinished_;
     std::atomic<Node*> node_ = nullptr;
 
     mutable std::mutex mutex_;

@@ -68,7 +68,8 @@ TracePolicy TracePolicyOf(const Config& config) {
 
 PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address) {
     const Config::Executors& executors = config.executors;
-    return {.callback_base = address,
+    return {.address = address,
+            .callback_base = executors.callback_base,
             .health_check = executors.health_check,
             .health_interval = executors.health_interval,
             .health_timeout = executors.health_timeout,
@@ -76,8 +77,6 @@ PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address
             .recovery_threshold = executors.recovery_threshold,
             .concurrency_max = executors.concurrency_max,
             .timeout = executors.timeout,
-            .lease = config.engine.worker_lease,
-            .forgotten = config.engine.worker_forgotten,
             .breaker = {.failures_max = executors.circuit_failures,
                         .open_min = executors.circuit_open,
                         .open_max = executors.circuit_open_max},
