@@ -9,7 +9,7 @@ def add(payload, log):
 
 HANDLERS = {"py.add": add, "py.upper": lambda payload, log: payload.upper()}
 CAPACITY = 4
-held = {}  # (execution id, attempt) -> {"attempt": …, "result": … once it ended}
+held = {}  # token -> {"attempt": …, "result": … once it ended}
 work = queue.Queue()
 outbox = queue.Queue()  # frames for whatever connection there is
 epoch = 0
@@ -26,7 +26,7 @@ def run():
             result["data"] = json.dumps(answer)
         except Exception as error:
             result.update(success=False, code=1, message=str(error))
-        held[name["execution_id"], name["attempt"]]["result"] = result
+        held[name["token"]]["result"] = result
         outbox.put({"results": [result]})
 
 def send(socket):
@@ -47,23 +47,26 @@ def serve(url, worker_id, token, instance):
         "protocol": 1, "worker_id": worker_id, "instance": instance, "capacity": CAPACITY,
         "types": list(HANDLERS), "epoch_seen": str(epoch),
         "holding": [entry["attempt"] for entry in held.values()]}}))
+    heard, lease = time.monotonic(), 30
     while True:
         frame = json.loads(socket.recv() or "{}")
+        if time.monotonic() - heard > lease:
+            return socket.close()  # this process slept: what lies in the socket is others' by now
+        heard = time.monotonic()
         if "refused" in frame:
             raise SystemExit(f"refused: {frame['refused']['message']}")
         if "moved" in frame:
             return frame["moved"]["address"].replace("http", "ws", 1)
         if "welcome" in frame:
-            epoch = int(frame["welcome"]["epoch"])
+            epoch, lease = int(frame["welcome"]["epoch"]), frame["welcome"]["lease_ms"] / 1000
             outbox.queue.clear()
             outbox.put({"results": [e["result"] for e in held.values() if "result" in e]})
             threading.Thread(target=send, args=(socket,), daemon=True).start()
         for assign in frame.get("assigns", []):
-            name = assign["attempt"]
-            held[name["execution_id"], name["attempt"]] = {"attempt": name}
+            held[assign["attempt"]["token"]] = {"attempt": assign["attempt"]}
             work.put(assign)
         for ack in frame.get("acks", []):
-            held.pop((ack["attempt"]["execution_id"], ack["attempt"]["attempt"]), None)
+            held.pop(ack["attempt"]["token"], None)
 
 if __name__ == "__main__":
     server, worker_id, token = (sys.argv[1:] + [None] * 3)[:3]

@@ -16,11 +16,10 @@ const handlers = {
   "js.upper": async (text) => text.toUpperCase(),
 };
 const instance = randomUUID();
-const held = new Map(); // execution id/attempt → { attempt, result once it ended }
+const held = new Map(); // token → { attempt, result once it ended }
 let epoch = "0";
 let socket;
 
-const keyOf = (attempt) => `${attempt.execution_id}/${attempt.attempt}`;
 // What cannot be sent now is said again after the next welcome.
 const send = (frame) => socket.readyState === 1 && socket.send(JSON.stringify(frame));
 
@@ -33,13 +32,15 @@ async function run({ attempt, type, payload }) {
   } catch (error) {
     Object.assign(result, { success: false, code: 1, message: String(error) });
   }
-  held.get(keyOf(attempt)).result = result;
+  held.get(attempt.token).result = result;
   send({ results: [result] });
 }
 
 function connect(url) {
   let next = server;
   let beat;
+  let heard = performance.now();
+  let lease = Infinity;
   const options = token ? { headers: { Authorization: `Bearer ${token}` } } : undefined;
   socket = new WebSocket(url + "/api/v1/workers/attach", options);
   socket.onopen = () =>
@@ -50,6 +51,9 @@ function connect(url) {
       },
     });
   socket.onmessage = ({ data }) => {
+    // This process slept for longer than its lease: what lies in the socket is others' by now.
+    if (performance.now() - heard > lease) return socket.terminate();
+    heard = performance.now();
     const frame = JSON.parse(data);
     if (frame.refused) {
       console.error("refused:", frame.refused.message);
@@ -58,14 +62,15 @@ function connect(url) {
     if (frame.moved) next = frame.moved.address.replace("http", "ws") || server;
     if (frame.welcome) {
       epoch = frame.welcome.epoch;
+      lease = frame.welcome.lease_ms;
       for (const { result } of held.values()) if (result) send({ results: [result] });
       beat = setInterval(() => send({ heartbeat: {} }), frame.welcome.heartbeat_ms);
     }
     for (const assign of frame.assigns ?? []) {
-      held.set(keyOf(assign.attempt), { attempt: assign.attempt });
+      held.set(assign.attempt.token, { attempt: assign.attempt });
       run(assign);
     }
-    for (const { attempt } of frame.acks ?? []) held.delete(keyOf(attempt));
+    for (const { attempt } of frame.acks ?? []) held.delete(attempt.token);
   };
   socket.onerror = () => {}; // onclose follows
   socket.onclose = () => {

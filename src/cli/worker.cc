@@ -1,4 +1,8 @@
 // takt worker: runs tasks by calling services, as processes or with the demonstration handlers.
+#include <pthread.h>
+
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -36,6 +40,24 @@ Result<void> AddExecutors(const std::vector<std::string>& flags, const std::stri
                                     {"url", flag.substr(equals + 1)}});
     }
     return {};
+}
+
+// First signal: finish what runs. Second: quit. The thread that waits for them ends before the
+// worker does, woken by a signal of our own.
+Result<void> RunUntilSignalled(WorkerRuntime& worker, const StopSignals& signals) {
+    std::atomic<bool> over = false;
+    std::thread stopper([&] {
+        for (int i = 0; i < 2; ++i) {
+            signals.Wait();
+            if (over) return;
+            worker.Stop();
+        }
+    });
+    auto ended = worker.Wait();
+    over = true;
+    pthread_kill(stopper.native_handle(), SIGTERM);
+    stopper.join();
+    return ended;
 }
 
 int Work(const WorkerFlags& options) {
@@ -79,14 +101,7 @@ int Work(const WorkerFlags& options) {
     std::printf("takt worker %s looks for a scheduler at %s\n", (*worker)->status().id.c_str(),
                 config->worker.servers.front().c_str());
     std::fflush(stdout);
-    // First signal: finish what runs. Second: quit.
-    std::thread([&] {
-        signals.Wait();
-        (*worker)->Stop();
-        signals.Wait();
-        (*worker)->Stop();
-    }).detach();
-    const auto ended = (*worker)->Wait();
+    const auto ended = RunUntilSignalled(**worker, signals);
     if (ended) return kOk;
     PrintError(ended.error());
     return ExitOf(ended.error());
@@ -120,7 +135,10 @@ void AddWorker(CLI::App& app, Context& context) {
     config.AddShort(*worker, "--health-listen", "worker.health_listen", "HOST:PORT for /healthz");
     config.AddShort(*worker, "--log-level", "log.level", "trace, debug, info, warning, error");
     config.AddShort(*worker, "--log-format", "log.format", "text or json");
-    worker->add_flag("--demo", options->demo, "Handlers noop, echo, sleep, fail and log");
+    worker->add_flag(
+        "--demo", options->demo,
+        "Handlers noop, echo (gives its payload back), sleep {\"ms\": 20}, fail "
+        "{\"times\": 2} (then succeeds; without, always fails) and log {\"lines\": 3}");
     worker->add_flag("--allow-shell", options->allow_shell,
                      "Run tasks of the type shell as processes");
     config

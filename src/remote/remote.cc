@@ -51,6 +51,11 @@ Error RefusalOf(std::string_view server, int status, std::string_view body) {
         error.detail = std::string(server) + " answered " + std::to_string(status) + " " +
                        std::string(HttpStatusPhrase(status)) + "; is that a Takt scheduler?";
     }
+    // The scheduler speaks to programs that write their headers themselves.
+    if (status == 401) {
+        error.detail +=
+            "; give a token with --token or TAKT_TOKEN, in a program with the option token";
+    }
     return error;
 }
 
@@ -117,7 +122,7 @@ Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
         }
         if (answer) {
             last = RefusalOf(server, answer->status, answer->body);
-            // Who only asks may ask another, whatever went wrong here.
+            // A caller that only asks may ask another, whatever went wrong here.
             const bool asks = method == HttpMethod::kGet || method == HttpMethod::kHead;
             if (asks && last.code == ErrorCode::kUnknown) last.code = ErrorCode::kUnavailable;
         } else {

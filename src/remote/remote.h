@@ -26,7 +26,7 @@ struct RemoteOptions {
 struct RemoteAnswer {
     int status = 0;  // 2xx.
     std::string body;
-    std::string server;  // Who answered.
+    std::string server;  // The one that answered.
     std::string content_type;
 };
 
@@ -60,7 +60,7 @@ class Remote {
 // says so itself; any other answer of 500 and more is kUnknown.
 Error RefusalOf(std::string_view server, int status, std::string_view body);
 
-// What to say of an answer that should have been JSON.
+// The complaint about an answer that should have been JSON.
 Error NotJson(std::string_view server, const Error& why);
 
 // A page of 1000 executions with results; beyond it a smaller limit helps.

@@ -59,6 +59,14 @@ TEST_F(RemoteTest, SubmitIsTriedElsewhereWhileNobodyLeads) {
     EXPECT_EQ(calls_, 2);
 }
 
+// Somebody forgot the token: the command line says how it is given, not which header it becomes.
+TEST_F(RemoteTest, AMissingTokenIsAskedForByTheNameOfItsFlag) {
+    Answer(HttpResponse::Json(401, R"({"code": "unauthorized", "detail": "send a token"})"));
+    const auto answer = Call(HttpMethod::kGet);
+    ASSERT_FALSE(answer);
+    EXPECT_TRUE(answer.error().detail.contains("--token or TAKT_TOKEN")) << answer.error().detail;
+}
+
 // Reading twice harms nobody, so a broken server does not keep it from the others.
 TEST_F(RemoteTest, QuestionIsAskedElsewhereWhateverWentWrong) {
     Answer(HttpResponse::Text(500, "internal error"));

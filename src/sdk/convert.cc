@@ -27,7 +27,7 @@ static_assert(int(LogLevel::kOff) == int(internal::LogLevel::kOff));
 Failure::Failure(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
 Failure::~Failure() = default;
 
-// What each error of ours is to a caller; the first of a pair's second names it.
+// The caller's name for each error of ours; the first of a pair's second names it.
 static constexpr std::pair<internal::ErrorCode, ErrorCode> kCodes[] = {
     {internal::ErrorCode::kInvalid, ErrorCode::kInvalid},
     {internal::ErrorCode::kNotFound, ErrorCode::kNotFound},

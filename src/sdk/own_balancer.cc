@@ -25,7 +25,7 @@ class OwnBalancer final : public internal::Balancer {
                                .priority = task.priority,
                                .failures = execution.failures,
                                .payload = execution.input()};
-        // Whatever the program's code does, its tasks still have to go somewhere.
+        // The program's code may do anything, but its tasks still have to go somewhere.
         try {
             const std::size_t index = own_->Pick(work, choices_);
             if (index < choices.size()) return index;

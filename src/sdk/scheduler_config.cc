@@ -12,7 +12,7 @@ void Set(To& to, const std::optional<From>& from) {
     if (from) to = static_cast<To>(*from);
 }
 
-// Who shortens a lease means it: what keeps it up follows, unless it is named too.
+// A program that shortens a lease means it: what keeps it up follows, unless it is named too.
 void SetTimes(const SchedulerOptions& options, internal::Config& config) {
     internal::Config::Scheduler& scheduler = config.scheduler;
     Set(config.engine.worker_lease, options.worker_ttl);

@@ -84,21 +84,21 @@ struct Worker::Impl {
         const std::scoped_lock lock(mutex);
         return runtime;
     }
-    internal::Result<internal::HandlerRegistry> Executors();
+    internal::Result<internal::HandlerRegistry> Handlers() const;
 };
 
-internal::Result<internal::HandlerRegistry> Worker::Impl::Executors() {
-    internal::HandlerRegistry executors;
+internal::Result<internal::HandlerRegistry> Worker::Impl::Handlers() const {
+    internal::HandlerRegistry handlers;
     for (auto& executor : registry.All()) {
-        auto added = executors.Add(BridgeTo(std::move(executor)));
+        auto added = handlers.Add(BridgeTo(std::move(executor)));
         if (!added) return std::unexpected(added.error());
     }
-    if (executors.empty()) {
+    if (handlers.empty()) {
         return internal::Fail(internal::ErrorCode::kInvalid,
                               "this worker has nothing to run tasks with: call Handle, "
                               "SetTaskProcessor or AddExecutor before Start");
     }
-    return executors;
+    return handlers;
 }
 
 Worker::Worker(WorkerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -124,13 +124,13 @@ Result<void> Worker::Start() {
         return Error{ErrorCode::kConflict, "this worker was started before; make another", {}};
     }
     if (impl_->mistake) return *impl_->mistake;
-    auto executors = impl_->Executors();
-    if (!executors) return ErrorOf(executors.error());
+    auto handlers = impl_->Handlers();
+    if (!handlers) return ErrorOf(handlers.error());
     internal::WorkerOptions options = RuntimeOptionsOf(impl_->options);
     auto servers = ServersOf(impl_->options);
     if (!servers) return ErrorOf(servers.error());
     options.servers = std::move(*servers);
-    auto runtime = internal::WorkerRuntime::Create(std::move(options), std::move(*executors));
+    auto runtime = internal::WorkerRuntime::Create(std::move(options), std::move(*handlers));
     if (!runtime) return ErrorOf(runtime.error());
     if (auto started = (*runtime)->Start(); !started) return ErrorOf(started.error());
     const std::scoped_lock lock(impl_->mutex);

@@ -23,10 +23,23 @@ constexpr Duration kFindAgain{5'000};
 
 constexpr Duration kPing{10'000};
 
-// What the scheduler does not read; far more than one frame.
+// Between tries with a token that is refused: doubling from the first to the second.
+constexpr Duration kUnauthorizedWaitMin{2'000};
+constexpr Duration kUnauthorizedWaitMax{60'000};
+constexpr std::string_view kTokenAdvice =
+    ": the worker needs an access token with the role worker (--token, worker.token, or "
+    "WorkerOptions::token)";
+
+// Bytes that the scheduler does not read; far more than one frame.
 constexpr std::size_t kQueueBytesMax = 64 << 20;
 
 }  // namespace
+
+Duration LongestWait(const WorkerOptions& options, std::uint32_t failures, bool unauthorized) {
+    const Duration least = unauthorized ? kUnauthorizedWaitMin : options.backoff_min;
+    const Duration most = unauthorized ? kUnauthorizedWaitMax : options.backoff_max;
+    return std::min(most, Duration(least.count() << std::min(failures, kDoublingsMax)));
+}
 
 Connector::Connector(boost::asio::io_context& loop, HttpClient& client,
                      const WorkerOptions& options, Events events)
@@ -84,6 +97,7 @@ void Connector::Try() {
         if (!mine()) return socket->Close(WebSocketCode::kGoingAway, "not needed any more");
         socket_ = std::move(socket);
         opened_at_ = SteadyClock::now();
+        unauthorized_ = false;
         events_.on_open();
     };
     callbacks->on_message = [this, mine](WebSocketMessage message) {
@@ -100,7 +114,8 @@ void Connector::Try() {
     client_.OpenWebSocket(std::move(call), std::move(callbacks), [this, mine](const Error& error) {
         if (!mine()) return;
         ++failures_;
-        events_.on_failed(error.detail);
+        unauthorized_ = error.field == "Authorization";
+        events_.on_failed(unauthorized_ ? error.detail + std::string(kTokenAdvice) : error.detail);
         FindServers();
         TryLater();
     });
@@ -108,10 +123,8 @@ void Connector::Try() {
 
 void Connector::TryLater() {
     if (finished_) return;
-    const auto longest =
-        std::min(options_.backoff_max.count(), options_.backoff_min.count()
-                                                   << std::min(failures_, kDoublingsMax));
-    const auto delay = random_.Below(static_cast<std::uint64_t>(longest) + 1);
+    const Duration longest = LongestWait(options_, failures_, unauthorized_);
+    const auto delay = random_.Below(static_cast<std::uint64_t>(longest.count()) + 1);
     timer_.expires_after(Duration(static_cast<std::int64_t>(delay)));
     timer_.async_wait(
         [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {

@@ -23,6 +23,10 @@
 
 namespace takt::internal {
 
+// How long to wait at most before the next try, after so many failures in a row. A worker whose
+// token is refused is not in a hurry: somebody has to give it another one first.
+Duration LongestWait(const WorkerOptions& options, std::uint32_t failures, bool unauthorized);
+
 class Connector {
   public:
     struct Events {
@@ -76,6 +80,7 @@ class Connector {
     std::string moved_to_;
     std::uint32_t moves_ = 0;     // In a row, without a session that lasted.
     std::uint32_t failures_ = 0;  // In a row.
+    bool unauthorized_ = false;   // The last of them: the token was refused, or is missing.
     Steady opened_at_{};
     bool finished_ = false;
     std::function<void()> closed_;

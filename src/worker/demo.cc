@@ -11,7 +11,8 @@ namespace takt::internal {
 namespace {
 
 // A number of the payload; `otherwise` if there is no payload or it has none of that name. kInvalid
-// if it is no whole number from 0 to `most`.
+// if it is no whole number from 0 to `most`, or if something else is there: who writes seconds for
+// ms should learn it.
 Result<std::int64_t> NumberOf(const std::string& payload, std::string_view name,
                               std::int64_t otherwise, std::int64_t most) {
     if (payload.empty()) return otherwise;
@@ -19,6 +20,10 @@ Result<std::int64_t> NumberOf(const std::string& payload, std::string_view name,
     if (!json) return std::unexpected(json.error());
     const auto* object = json->if_object();
     const auto* value = object ? object->if_contains(name) : nullptr;
+    if (object && object->size() > (value ? 1u : 0u)) {
+        return Fail(ErrorCode::kInvalid,
+                    "the payload has " + std::string(name) + " and no other field");
+    }
     if (!value) return otherwise;
     if (!value->is_int64() || value->get_int64() < 0 || value->get_int64() > most) {
         return Fail(ErrorCode::kInvalid, std::string(name) + " must be a whole number from 0 to " +

@@ -20,6 +20,7 @@ TEST(DemoTest, HandlersDoWhatTheirNamesSay) {
     EXPECT_TRUE(Attempt().Run(*handlers.Find("noop")).success());
     EXPECT_TRUE(Attempt(R"({"ms": 1})").Run(*handlers.Find("sleep")).success());
     EXPECT_TRUE(Attempt(R"({"ms": -1})").Run(*handlers.Find("sleep")).rejected);
+    EXPECT_TRUE(Attempt(R"({"seconds": 3})").Run(*handlers.Find("sleep")).rejected);
     Attempt failing(R"({"times": 2})");
     failing.task.failures = 1;
     EXPECT_FALSE(failing.Run(*handlers.Find("fail")).success());

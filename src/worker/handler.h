@@ -56,7 +56,7 @@ class HandlerRegistry {
     // Null if there is neither one for the type nor one for "*".
     TaskHandler* Find(std::string_view type) const;
 
-    // What to announce to the scheduler: sorted; empty if "*" is there, which is every type.
+    // The types to announce to the scheduler: sorted; empty if "*" is there, which is every type.
     std::vector<std::string> Types() const;
     bool empty() const { return handlers_.empty(); }
 

@@ -33,6 +33,7 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
     std::atomic<Phase> phase = Phase::kWaiting;
 
     // Set by the handler's thread before it tells that it has begun.
+    std::optional<Steady> begun;
     std::optional<Steady> deadline;
 
     // The mailbox's, under its lock: not yet taken by the network thread.
@@ -47,13 +48,26 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
 
     // The network thread's.
     TaskResult result;
-    std::optional<StopReason> ended_by;  // It was stopped, rather than ended by itself.
-    bool started_due = false;            // To be told to the scheduler.
+    std::optional<Steady> running_since;  // As `begun`, once that was told.
+    Duration ran{0};                      // Once it has ended.
+    std::optional<StopReason> ended_by;   // It was stopped, rather than ended by itself.
+    bool started_due = false;             // To be told to the scheduler.
     bool result_due = false;
     bool news_due = false;       // Its result waits for them: it is the last that is said of it.
     bool result_sent = false;    // On this session, and not acknowledged.
     std::uint32_t refusals = 0;  // Sessions that were refused while its result was under way.
     std::optional<Steady> due;   // In the list of deadlines: its timeout or the end of its grace.
+
+    // How long the handler has been running; 0 if it has not begun. The network thread's.
+    Duration RanFor(Steady now) const {
+        if (!running_since) return Duration(0);
+        return std::chrono::duration_cast<Duration>(now - *running_since);
+    }
+
+    // As the scheduler says it of attempts that it ends itself.
+    std::string TimeoutMessage() const {
+        return "took longer than its timeout of " + FormatDuration(timeout);
+    }
 
     void OnProgress(double fraction, std::string_view message) override;
     void OnLog(std::string_view line) override;

@@ -1,4 +1,4 @@
-// What a worker can be told: the one table of a worker's options and their defaults. The keys
+// WorkerOptions: the one table of what a worker can be told, with its defaults. The keys
 // `worker.*` (config/keys.cc, docs/configuration.md) are these; takt::WorkerOptions (takt/worker.h)
 // is those of them that users of the library set, with the same defaults.
 #pragma once

@@ -1,4 +1,4 @@
-// What the machine is doing, read from /proc, for heartbeats.
+// Readings of what the machine is doing, read from /proc, for heartbeats.
 #pragma once
 
 #include <cstdint>

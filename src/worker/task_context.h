@@ -1,4 +1,4 @@
-// What a handler sees of the attempt it runs, and what it gives back.
+// An attempt as its handler sees it, and the result that it gives back.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,11 @@ enum class StopReason : std::uint8_t {
 };
 std::string_view Name(StopReason reason);
 
-// What was assigned.
+// A call that a handler makes ends this much after the attempt's own deadline, at which the worker
+// stops it: so it is the worker that says what happened.
+constexpr Duration kDeadlineSlack{5};
+
+// The task of an attempt, as assigned.
 struct AssignedTask {
     std::string execution_id;
     std::string task_id;
@@ -109,7 +113,7 @@ class TaskContext {
     }
     // A line of the execution's log; line breaks in it make several.
     void Log(std::string_view line) { reporter_.OnLog(line); }
-    // Who can wait with the next lines does so while this is false: nothing is left out then.
+    // A handler that can wait with its next lines does so while this is false: nothing is left out then.
     bool HasLogRoom() const { return reporter_.HasLogRoom(); }
 
   private:

@@ -23,7 +23,8 @@ std::string NewInstance() {
 // nothing but what it is given.
 void RunHandler(const HandlerRegistry& handlers, RunTracer* tracer, const HeldPtr& held) {
     auto span = tracer ? tracer->Begin(held->task) : nullptr;
-    if (held->timeout > Duration(0)) held->deadline = SteadyClock::now() + held->timeout;
+    held->begun = SteadyClock::now();
+    if (held->timeout > Duration(0)) held->deadline = *held->begun + held->timeout;
     held->mailbox->Started(held);
     TaskContext context(held->task, *held, held->stop.get_token(), held->deadline);
     TaskResult result;
@@ -132,7 +133,13 @@ void WorkerCore::OnLost(const std::string& why) {
 }
 
 void WorkerCore::OnMessage(const WebSocketMessage& message) {
-    heard_at_ = SteadyClock::now();
+    const Steady now = SteadyClock::now();
+    // This process was asleep: what lies in the socket was sent to a worker that has been taken for
+    // dead since, and its work given to others.
+    if (welcomed_ && now - heard_at_ >= lease_) {
+        return connector_.Drop("nothing was read from the scheduler for longer than the lease");
+    }
+    heard_at_ = now;
     const auto form = message.text ? FrameForm::kJson : FrameForm::kBinary;
     if (auto read = ReadFrame(form, message.bytes, received_); !read) {
         return connector_.Drop("the scheduler sent what is no frame: " + read.error().detail);
@@ -168,7 +175,7 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     heartbeat_ = Duration(std::max(1u, welcome.heartbeat_ms()));
     if (options_.heartbeat > Duration(0)) heartbeat_ = std::min(heartbeat_, options_.heartbeat);
     lease_ = options_.lease > Duration(0) ? options_.lease : Duration(welcome.lease_ms());
-    // What went out on the session before may not have arrived.
+    // Frames of the session before may not have arrived.
     started_due_.clear();
     results_due_.clear();
     suspects_due_.clear();

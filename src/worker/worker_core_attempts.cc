@@ -17,16 +17,17 @@ constexpr std::size_t kPayloadBytesMax = 64 << 20;
 // Longer messages are cut. The scheduler would do it too, but refuses a frame that is too large.
 constexpr std::size_t kResultMessageBytesMax = 4 << 10;
 
-std::string KeyOf(std::string_view execution, std::uint32_t attempt) {
-    return std::string(execution) + '/' + std::to_string(attempt);
+// The token is part of it: after a store lost its last writes, a number is given out again.
+std::string KeyOf(std::string_view execution, std::uint32_t attempt, std::string_view token) {
+    return std::string(execution) + '/' + std::to_string(attempt) + '/' + std::string(token);
 }
 
 }  // namespace
 
 HeldPtr WorkerCore::Find(const worker::v1::Attempt& attempt) const {
-    const auto found = held_.find(KeyOf(attempt.execution_id(), attempt.attempt()));
-    return found != held_.end() && found->second->token == attempt.token() ? found->second
-                                                                           : nullptr;
+    const auto found =
+        held_.find(KeyOf(attempt.execution_id(), attempt.attempt(), attempt.token()));
+    return found == held_.end() ? nullptr : found->second;
 }
 
 void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
@@ -37,7 +38,8 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
         return;
     }
     epoch_seen_ = assign.epoch();
-    std::string key = KeyOf(assign.attempt().execution_id(), assign.attempt().attempt());
+    std::string key = KeyOf(assign.attempt().execution_id(), assign.attempt().attempt(),
+                            assign.attempt().token());
     if (held_.contains(key)) return;
     auto held = std::make_shared<Held>();
     AssignedTask& task = held->task;
@@ -114,7 +116,7 @@ void WorkerCore::OnAck(const worker::v1::Ack& ack) {
 
 void WorkerCore::Forget(Held& held) {
     SetDue(held, std::nullopt);
-    held_.erase(KeyOf(held.task.execution_id, held.task.attempt));
+    held_.erase(KeyOf(held.task.execution_id, held.task.attempt, held.token));
     counters_.in_hand = static_cast<std::uint32_t>(held_.size());
     if (held_.empty()) idle_since_ = SteadyClock::now();
 }
@@ -122,6 +124,7 @@ void WorkerCore::Forget(Held& held) {
 void WorkerCore::OnMail() {
     mailbox_->Take(mail_);
     for (HeldPtr& held : mail_.started) {
+        held->running_since = held->begun;
         if (held->phase != Held::Phase::kRunning) continue;
         if (held->deadline && held->reason == StopReason::kNone) SetDue(*held, held->deadline);
         held->started_due = true;
@@ -143,7 +146,11 @@ void WorkerCore::OnMail() {
 void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {
     // Abandoned before: how it ended has been told.
     if (held->phase != Held::Phase::kRunning) return;
-    const StopReason reason = held->reason;
+    StopReason reason = held->reason;
+    // A handler that heeds its deadline itself is as late as one that was stopped at it.
+    if (reason == StopReason::kNone && held->deadline && SteadyClock::now() >= *held->deadline) {
+        reason = StopReason::kTimeout;
+    }
     if (result.success() || reason == StopReason::kNone) {
         return End(held, std::move(result), std::nullopt);
     }
@@ -152,13 +159,16 @@ void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {
         held->phase = Held::Phase::kWithdrawn;
         return Forget(*held);
     }
+    // However a handler says that it was stopped, this is what happened.
+    if (reason == StopReason::kTimeout) result.message = held->TimeoutMessage();
     End(held, std::move(result), reason);
 }
 
 void WorkerCore::End(const HeldPtr& held, TaskResult result, std::optional<StopReason> by) {
     SetDue(*held, std::nullopt);
     held->phase = Held::Phase::kEnded;
-    // What is not UTF-8 grows when it is replaced.
+    held->ran = held->RanFor(SteadyClock::now());
+    // Bytes that are not UTF-8 grow when they are replaced.
     if (result.data.size() <= options_.result_bytes_max) MakeUtf8(result.data);
     if (result.data.size() > options_.result_bytes_max) {
         result = TaskResult::FinalFailure("the result has " + std::to_string(result.data.size()) +

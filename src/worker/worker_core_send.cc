@@ -1,4 +1,4 @@
-// What the worker has to say, gathered into frames: everything that came together since the socket
+// News, starts and results, gathered into frames: everything that came together since the socket
 // was last free goes out at once, and nothing waits for company.
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ void Fill(worker::v1::Attempt& out, const Held& held) {
     out.set_token(held.token);
 }
 
-// What an attempt's name takes in a frame, about.
+// Bytes of an attempt's name in a frame, about.
 constexpr std::size_t kAttemptBytes = 100;
 
 // Of one attempt's log before the next attempt has its turn.
@@ -58,7 +58,7 @@ void WorkerCore::Flush() {
         FillNews(bytes);
         FillStarted(bytes);
         FillResults(bytes);
-        // What is left waits for an acknowledgement.
+        // A result that is left waits for an acknowledgement.
         if (frame_.ByteSizeLong() == 0 || !SendFrame()) return;
     }
 }
@@ -99,7 +99,9 @@ void WorkerCore::FillStarted(std::size_t& bytes) {
         // The result says it as well.
         if (!std::exchange(held->started_due, false)) continue;
         if (held->phase != Held::Phase::kRunning) continue;
-        Fill(*frame_.add_started()->mutable_attempt(), *held);
+        worker::v1::Started& out = *frame_.add_started();
+        Fill(*out.mutable_attempt(), *held);
+        out.set_ran_ms(static_cast<std::uint64_t>(held->RanFor(SteadyClock::now()).count()));
         bytes += kAttemptBytes;
     }
 }
@@ -134,6 +136,7 @@ void WorkerCore::AddResult(Held& held, std::size_t& bytes) {
     out.set_final(result.final);
     out.set_code(result.code);
     out.set_message(result.message);
+    out.set_ran_ms(static_cast<std::uint64_t>(held.ran.count()));
     if (held.ended_by == StopReason::kTimeout) {
         out.set_reason("timeout");
     } else if (held.ended_by) {

@@ -42,7 +42,9 @@ void WorkerCore::OnDue(const HeldPtr& held, Steady) {
         held->phase = Held::Phase::kWithdrawn;
         return Forget(*held);
     }
-    End(held, TaskResult::Failure("did not stop when asked to, and was abandoned"), reason);
+    std::string message = "did not stop when asked to, and was abandoned";
+    if (reason == StopReason::kTimeout) message = held->TimeoutMessage() + "; it " + message;
+    End(held, TaskResult::Failure(std::move(message)), reason);
 }
 
 void WorkerCore::Arm(Steady at) {

@@ -32,6 +32,22 @@ std::string MakeId() {
     return id + "-" + SerialText(random.Next() >> 20).substr(4);
 }
 
+// A type without a handler would be taken from workers that have one, and fail for good.
+Result<void> CheckTypes(const std::vector<std::string>& types, const HandlerRegistry& handlers) {
+    for (const std::string& type : types) {
+        if (handlers.Find(type)) continue;
+        std::string known;
+        for (const std::string& has : handlers.Types()) {
+            known += (known.empty() ? "" : ", ") + has;
+        }
+        return Fail(
+            ErrorCode::kInvalid,
+            "types names '" + type + "', for which this worker has no handler; it has " + known,
+            "types");
+    }
+    return {};
+}
+
 }  // namespace
 
 struct WorkerRuntime::State {
@@ -59,6 +75,9 @@ Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions optio
     if (auto fine = CheckWorkerOptions(options); !fine) return std::unexpected(fine.error());
     if (handlers.empty()) {
         return Fail(ErrorCode::kInvalid, "a worker needs at least one handler", "handlers");
+    }
+    if (auto fine = CheckTypes(options.types, handlers); !fine) {
+        return std::unexpected(fine.error());
     }
     auto state = std::make_unique<State>();
     state->options = std::move(options);

@@ -43,7 +43,8 @@ struct WorkerRuntimeStatus {
 
 class WorkerRuntime {
   public:
-    // kInvalid for options that cannot work, or CA files that cannot be read.
+    // kInvalid for options that cannot work, types that have no handler, or CA files that cannot be
+    // read.
     static Result<std::unique_ptr<WorkerRuntime>> Create(WorkerOptions options,
                                                          HandlerRegistry handlers);
 

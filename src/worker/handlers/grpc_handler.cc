@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -26,6 +27,31 @@ bool IsFinal(grpc::StatusCode code) {
         default:
             return false;
     }
+}
+
+// As gRPC's documentation spells them.
+std::string_view NameOf(grpc::StatusCode code) {
+    constexpr std::array<std::string_view, 17> kNames = {
+        "OK",
+        "CANCELLED",
+        "UNKNOWN",
+        "INVALID_ARGUMENT",
+        "DEADLINE_EXCEEDED",
+        "NOT_FOUND",
+        "ALREADY_EXISTS",
+        "PERMISSION_DENIED",
+        "RESOURCE_EXHAUSTED",
+        "FAILED_PRECONDITION",
+        "ABORTED",
+        "OUT_OF_RANGE",
+        "UNIMPLEMENTED",
+        "INTERNAL",
+        "UNAVAILABLE",
+        "DATA_LOSS",
+        "UNAUTHENTICATED",
+    };
+    const auto number = static_cast<std::size_t>(code);
+    return number < kNames.size() ? kNames[number] : "UNKNOWN";
 }
 
 executor::v1::ExecuteRequest RequestOf(const AssignedTask& task) {
@@ -91,7 +117,7 @@ Result<std::shared_ptr<GrpcTaskHandler>> GrpcTaskHandler::Create(GrpcHandlerOpti
 TaskResult GrpcTaskHandler::Execute(TaskContext& context) {
     grpc::ClientContext call;
     call.set_deadline(std::chrono::system_clock::now() +
-                      context.Remaining(state_->options.timeout));
+                      context.Remaining(state_->options.timeout) + kDeadlineSlack);
     if (!state_->options.token.empty()) {
         call.AddMetadata("authorization", "Bearer " + state_->options.token);
     }
@@ -103,7 +129,7 @@ TaskResult GrpcTaskHandler::Execute(TaskContext& context) {
     const grpc::Status status = state_->stub->Execute(&call, RequestOf(context.task()), &response);
     if (!status.ok()) {
         const std::string message =
-            "gRPC status " + std::to_string(status.error_code()) + ": " + status.error_message();
+            std::string(NameOf(status.error_code())) + ": " + status.error_message();
         return IsFinal(status.error_code()) ? TaskResult::FinalFailure(message, status.error_code())
                                             : TaskResult::Failure(message, status.error_code());
     }

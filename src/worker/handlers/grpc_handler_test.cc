@@ -108,6 +108,9 @@ TEST_F(GrpcTaskHandlerTest, StatusesAreRetryOrFailure) {
         EXPECT_FALSE(result.success());
         EXPECT_EQ(result.final, final) << code;
         EXPECT_THAT(result.message, HasSubstr("because"));
+        if (code == grpc::StatusCode::INVALID_ARGUMENT) {
+            EXPECT_EQ(result.message, "INVALID_ARGUMENT: because");
+        }
     }
 }
 

@@ -40,7 +40,7 @@ std::string BodyOf(const AssignedTask& task) {
     return body;
 }
 
-// What the caller and the network thread share; the latter may come late.
+// The state that the caller and the network thread share; the latter may come late.
 struct Waiting {
     std::mutex mutex;
     std::condition_variable changed;
@@ -87,7 +87,7 @@ TaskResult HttpTaskHandler::Execute(TaskContext& context) {
                   .url = options_.url,
                   .headers = options_.headers,
                   .body = BodyOf(context.task()),
-                  .timeout = std::max(Duration(1), context.Remaining(options_.timeout)),
+                  .timeout = context.Remaining(options_.timeout) + kDeadlineSlack,
                   .response_bytes_max = options_.response_bytes_max};
     call.headers.emplace_back("Content-Type", "application/json");
     // The same attempt twice is the same request: services can tell by it.

@@ -35,6 +35,10 @@ Result<std::vector<std::string>> ReadCommand(std::string_view payload) {
     const auto* object = json->if_object();
     if (!object || object->size() != 1) return Fail(ErrorCode::kInvalid, kUsage);
     if (const auto* command = object->if_contains("command"); command && command->is_string()) {
+        // The shell would see only what is before it.
+        if (command->get_string().find('\0') != boost::json::string::npos) {
+            return Fail(ErrorCode::kInvalid, "the command must not have a NUL character");
+        }
         return std::vector<std::string>{"/bin/sh", "-c", std::string(command->get_string())};
     }
     const auto* list = object->if_contains("argv");
@@ -50,7 +54,7 @@ Result<std::vector<std::string>> ReadCommand(std::string_view payload) {
     return argv;
 }
 
-// What programs need to find their files and to speak the user's language, and nothing secret.
+// Variables that programs need to find their files and to speak the user's language, and nothing secret.
 constexpr std::array<std::string_view, 6> kInheritedNames = {"PATH", "HOME", "USER",
                                                              "LANG", "TZ",   "TMPDIR"};
 
@@ -97,7 +101,7 @@ class Run {
             if (poll(&poll_output, 1, 20) > 0) ReadOutput();
         }
         if (!line_.empty()) context_.Log(line_);
-        // Whatever it left running in its group ends with it.
+        // Processes that it left running in its group end with it.
         process_.Signal(SIGKILL);
         return process_.Wait();
     }

@@ -111,7 +111,8 @@ TEST(ShellTaskHandlerTest, WithoutADescriptorToSpareTheAttemptFailsAndMayBeRetri
 
 TEST(ShellTaskHandlerTest, PayloadsThatNameNoProgramAreRejected) {
     for (const char* payload : {"", "[]", "{}", R"({"argv": []})", R"({"argv": "ls"})",
-                                R"({"argv": [1]})", R"({"argv": ["a"], "command": "b"})", "{"}) {
+                                R"({"argv": [1]})", R"({"argv": ["a"], "command": "b"})", "{",
+                                R"({"command": "echo one\u0000; echo two"})"}) {
         const TaskResult result = Attempt(payload).Run(*Shell());
         EXPECT_TRUE(result.rejected) << payload;
         EXPECT_TRUE(result.final);

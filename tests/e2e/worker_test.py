@@ -1,0 +1,30 @@
+"""takt worker as a supervisor sees it: refused when it cannot work, and in order when it is stopped."""
+import signal
+import time
+import unittest
+
+from harness import DEADLINE, TaktTest, until
+
+USAGE = 2
+
+
+class WorkerTest(TaktTest):
+    def test_a_stop_in_order_ends_in_order_however_often_it_is_asked_for(self):
+        # An impatient supervisor: signals come while the process is about to end, too.
+        for _ in range(20):
+            worker = self.start("worker", "worker", "--demo", "--server", "http://127.0.0.1:1")
+            until(lambda: "looks for a scheduler" in worker.text(), "the worker has started")
+            end = time.monotonic() + DEADLINE
+            while worker.process.poll() is None and time.monotonic() < end:
+                worker.signal(signal.SIGTERM)
+            self.assertEqual(worker.process.poll(), 0, worker.text())
+
+    def test_types_that_it_has_no_handler_for_are_refused(self):
+        ended = self.run_takt("worker", "--demo", "--types", "nope,noop")
+        self.assertEqual(ended.returncode, USAGE, ended.stderr)
+        self.assertIn("types names 'nope', for which this worker has no handler", ended.stderr)
+        self.assertIn("noop", ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
