@@ -1,4 +1,4 @@
-// What runs tasks inside a Worker: functions, a TaskProcessor, or Executors.
+// Handlers, which run tasks inside a Worker: functions, a TaskProcessor, or objects (Executor).
 //
 //     worker.Handle("resize", [](takt::TaskContext& task) {
 //         if (!Resize(task.payload(), task.stop_token())) return takt::TaskResult::Failure("no image");

@@ -98,7 +98,7 @@ bool Mailbox::HasLogRoom() const {
     return closed_ || log_bytes_ <= log_bytes_max_ / 2;
 }
 
-void Mailbox::Take(Mail& mail) {
+void Mailbox::TakeMail(Mail& mail) {
     const std::scoped_lock lock(mutex_);
     std::swap(mail.started, mail_.started);
     std::swap(mail.finished, mail_.finished);

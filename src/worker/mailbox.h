@@ -36,7 +36,7 @@ class Mailbox {
         std::vector<HeldPtr> news;  // They have progress or lines; see TakeNews.
     };
     // Everything so far, but the news, which wait where they are until they can be sent.
-    void Take(Mail& mail);
+    void TakeMail(Mail& mail);
     // Moves one attempt's news out, at most about `bytes_max` of lines; true if that was all.
     bool TakeNews(Held& held, std::size_t bytes_max, Held::News& out);
 

@@ -81,11 +81,11 @@ class WorkerCore {
     void OnFinished(const HeldPtr& held, TaskResult result);
     void OnDue(const HeldPtr& held, Steady now);
     void StopHeld(const HeldPtr& held, StopReason reason);
-    void End(const HeldPtr& held, TaskResult result, std::optional<StopReason> by);
-    void Forget(Held& held);
+    void EndAttempt(const HeldPtr& held, TaskResult result, std::optional<StopReason> by);
+    void ForgetHeld(Held& held);
     void SetDue(Held& held, std::optional<Steady> due);
     void FeedPool();
-    HeldPtr Find(const worker::v1::Attempt& attempt) const;
+    HeldPtr FindHeld(const worker::v1::Attempt& attempt) const;
 
     // Sending.
     void Flush();

@@ -24,7 +24,7 @@ std::string KeyOf(std::string_view execution, std::uint32_t attempt, std::string
 
 }  // namespace
 
-HeldPtr WorkerCore::Find(const worker::v1::Attempt& attempt) const {
+HeldPtr WorkerCore::FindHeld(const worker::v1::Attempt& attempt) const {
     const auto found =
         held_.find(KeyOf(attempt.execution_id(), attempt.attempt(), attempt.token()));
     return found == held_.end() ? nullptr : found->second;
@@ -70,7 +70,8 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
     } else if (auto payload = Unzstd(assign.payload_zstd(), kPayloadBytesMax)) {
         task.payload = std::move(*payload);
     } else {
-        return End(held, TaskResult::Rejected("the payload is " + payload.error().detail), {});
+        return EndAttempt(held, TaskResult::Rejected("the payload is " + payload.error().detail),
+                          {});
     }
     waiting_.push_back(std::move(held));
     FeedPool();
@@ -86,7 +87,7 @@ void WorkerCore::FeedPool() {
 }
 
 void WorkerCore::OnCancel(const worker::v1::Cancel& cancel) {
-    const HeldPtr held = Find(cancel.attempt());
+    const HeldPtr held = FindHeld(cancel.attempt());
     if (!held) return;
     StopHeld(held, cancel.reason() == "timeout" ? StopReason::kTimeout : StopReason::kCancelled);
 }
@@ -94,8 +95,8 @@ void WorkerCore::OnCancel(const worker::v1::Cancel& cancel) {
 void WorkerCore::StopHeld(const HeldPtr& held, StopReason reason) {
     auto waiting = Held::Phase::kWaiting;
     if (held->phase.compare_exchange_strong(waiting, Held::Phase::kWithdrawn)) {
-        if (reason == StopReason::kShutdown) return Forget(*held);
-        return End(held, TaskResult::Failure("stopped before it began"), reason);
+        if (reason == StopReason::kShutdown) return ForgetHeld(*held);
+        return EndAttempt(held, TaskResult::Failure("stopped before it began"), reason);
     }
     if (held->phase != Held::Phase::kRunning) return;
     auto none = StopReason::kNone;
@@ -105,16 +106,16 @@ void WorkerCore::StopHeld(const HeldPtr& held, StopReason reason) {
 }
 
 void WorkerCore::OnAck(const worker::v1::Ack& ack) {
-    const HeldPtr held = Find(ack.attempt());
+    const HeldPtr held = FindHeld(ack.attempt());
     if (!held || held->phase != Held::Phase::kEnded) return;
     if (!ack.accepted()) ++counters_.refused_stale;
     if (suspect_ == held) suspect_.reset();
     --unacknowledged_;
-    Forget(*held);
+    ForgetHeld(*held);
     FeedPool();
 }
 
-void WorkerCore::Forget(Held& held) {
+void WorkerCore::ForgetHeld(Held& held) {
     SetDue(held, std::nullopt);
     held_.erase(KeyOf(held.task.execution_id, held.task.attempt, held.token));
     counters_.in_hand = static_cast<std::uint32_t>(held_.size());
@@ -122,7 +123,7 @@ void WorkerCore::Forget(Held& held) {
 }
 
 void WorkerCore::OnMail() {
-    mailbox_->Take(mail_);
+    mailbox_->TakeMail(mail_);
     for (HeldPtr& held : mail_.started) {
         held->running_since = held->begun;
         if (held->phase != Held::Phase::kRunning) continue;
@@ -152,19 +153,19 @@ void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {
         reason = StopReason::kTimeout;
     }
     if (result.success() || reason == StopReason::kNone) {
-        return End(held, std::move(result), std::nullopt);
+        return EndAttempt(held, std::move(result), std::nullopt);
     }
     // Stopped because the worker goes: nobody's failure. Bye gives it to others.
     if (reason == StopReason::kShutdown) {
         held->phase = Held::Phase::kWithdrawn;
-        return Forget(*held);
+        return ForgetHeld(*held);
     }
     // However a handler says that it was stopped, this is what happened.
     if (reason == StopReason::kTimeout) result.message = held->TimeoutMessage();
-    End(held, std::move(result), reason);
+    EndAttempt(held, std::move(result), reason);
 }
 
-void WorkerCore::End(const HeldPtr& held, TaskResult result, std::optional<StopReason> by) {
+void WorkerCore::EndAttempt(const HeldPtr& held, TaskResult result, std::optional<StopReason> by) {
     SetDue(*held, std::nullopt);
     held->phase = Held::Phase::kEnded;
     held->ran = held->RanFor(SteadyClock::now());
@@ -205,7 +206,7 @@ void WorkerCore::BlameResults(const std::string& why) {
         }
         // Not even that. Without it in hand, the scheduler gives the execution to others.
         --unacknowledged_;
-        Forget(*held);
+        ForgetHeld(*held);
     }
     FeedPool();
 }

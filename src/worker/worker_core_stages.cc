@@ -40,11 +40,11 @@ void WorkerCore::OnDue(const HeldPtr& held, Steady) {
          {"reason", Name(reason)}});
     if (reason == StopReason::kShutdown) {
         held->phase = Held::Phase::kWithdrawn;
-        return Forget(*held);
+        return ForgetHeld(*held);
     }
     std::string message = "did not stop when asked to, and was abandoned";
     if (reason == StopReason::kTimeout) message = held->TimeoutMessage() + "; it " + message;
-    End(held, TaskResult::Failure(std::move(message)), reason);
+    EndAttempt(held, TaskResult::Failure(std::move(message)), reason);
 }
 
 void WorkerCore::Arm(Steady at) {
