@@ -145,6 +145,30 @@ TEST(PushLink, ANewLeaderRemindsOfWhatWasTakenLongAgo) {
     EXPECT_EQ(next.Read(id).attempt, 1u);
 }
 
+// This process has no descriptor left at the moment when it is to remind: it does so when it has.
+TEST(PushLink, AReminderThatDidNotArriveIsSentAgain) {
+    FakeExecutor executor;
+    const auto database = std::make_shared<MemoryDatabase>();
+    {
+        PushStack old({}, database);
+        ASSERT_TRUE(old.Register(executor));
+        const ExecutionId id = old.Submit();
+        executor.AwaitOrder(1);
+        ASSERT_TRUE(old.watcher.AwaitEvent(EventType::kTaskStarted, id));
+        // Another commit takes along that it has started.
+        ASSERT_TRUE(old.SetStatus("executor-1", WorkerStatus::kOnline));
+    }
+    const Time taken = ReadClocks().wall;
+    while (ReadClocks().wall <= taken + Duration(300)) std::this_thread::yield();
+    EngineConfig engine;
+    engine.worker_lease = Duration(1'500);
+
+    PushStack next({.timeout = Duration(300)}, database, "node-2", engine, AllowLoopback(), 1);
+
+    EXPECT_EQ(executor.AwaitOrder(2).attempt, 1);
+    EXPECT_EQ(next.shortages, 0);
+}
+
 // The leader that gave the order dies: the executor has been told where the others are, too.
 TEST(PushLink, AnOrderNamesEveryScheduler) {
     FakeExecutor executor;

@@ -122,8 +122,18 @@ bool PushInstance::Tick() {
         GoOffline(Text("no heartbeat for " + FormatDuration(silence_max)));
     } else {
         TellLoad();
+        RemindAgain();
     }
     return true;
+}
+
+// Reminders that did not arrive: the instance may have been restarting.
+void PushInstance::RemindAgain() {
+    if (!queue_.empty()) return;
+    for (const auto& [id, attempt] : attempts_) {
+        if (attempt.phase == Phase::kQueued) queue_.push_back(attempt.ref());
+    }
+    Pump();
 }
 
 void PushInstance::TellLoad() {
@@ -232,7 +242,7 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
     if (meaning.unsent && !meaning.instance_failed) Rest();
     if (Attempt* attempt = FindAttempt(ref); attempt && attempt->phase == Phase::kCalling) {
         if (attempt->reminder && (!answer || answer->status >= 300)) {
-            attempt->phase = Phase::kWaiting;
+            attempt->phase = meaning.unsent ? Phase::kQueued : Phase::kWaiting;
             return Pump();
         }
         if (meaning.unsent) {

@@ -132,6 +132,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void OpenCircuit();
     // Work that did not reach the instance is the engine's again, without a failure.
     void GiveBack(const AttemptRef& attempt);
+    void RemindAgain();
     // Takes nothing for a moment: this process lacks what it needs to call anybody.
     void Rest();
     bool WantsNothing() const;

@@ -126,14 +126,19 @@ class FakeExecutor {
     Answering answering_;
 };
 
+inline ServicePolicy AllowLoopback() {
+    return *ServicePolicy::Make({}, true);
+}
+
 class PushStack {
   public:
     explicit PushStack(
         PushLinkConfig config = {},
         std::shared_ptr<MemoryDatabase> database = std::make_shared<MemoryDatabase>(),
         const std::string& name = "node-1", EngineConfig engine = {},
-        ServicePolicy policy = *ServicePolicy::Make({}, true))
-        : store_(std::move(database)),
+        ServicePolicy policy = AllowLoopback(), int shortages_first = 0)
+        : shortages(shortages_first),
+          store_(std::move(database)),
           runtime_(io_.loop),
           client_(std::move(*HttpClient::Create(io_.loop, {}))),
           link_(runtime_, store_, WithBase(std::move(config)), std::move(policy), Send(), Send()),
