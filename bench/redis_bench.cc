@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "store/redis/batch_commands.h"
-#include "store/redis/redis_store.h"
+#include "store/redis/store.h"
 #include "store/testing/redis_server.h"
 
 namespace takt::internal {
@@ -186,7 +186,7 @@ redis::Call Plain(const redis::Call& commit) {
 void Run(double seconds, const std::string& sync, bool events) {
     auto server = RedisServer::Start({"--appendfsync", sync});
     if (!server) throw std::runtime_error(server.error().detail);
-    auto store = RedisStore::Open((*server)->url());
+    auto store = OpenRedis(*redis::ParseRedisUrl((*server)->url()));
     auto options = redis::ParseRedisUrl((*server)->url());
     auto client = redis::Client::Make(*options);
     if (!store || !client) throw std::runtime_error("cannot open the store");

@@ -2,12 +2,14 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "store/embedded/store.h"
-#include "store/etcd/etcd_store.h"
+#include "store/etcd/store.h"
 #include "store/memory/store.h"
 #include "store/mysql/store.h"
-#include "store/redis/redis_store.h"
+#include "store/redis/store.h"
+#include "store/wait.h"
 
 namespace takt::internal {
 namespace {
@@ -44,7 +46,16 @@ Opened OpenEtcdUrl(std::string_view url, const StoreOptions&) {
 }
 
 Opened OpenRedisUrl(std::string_view url, const StoreOptions&) {
-    return RedisStore::Open(url);
+    const Result<redis::RedisOptions> parsed = redis::ParseRedisUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    return OpenRedis(*parsed);
+}
+
+Opened OnlyIfItAnswers(std::unique_ptr<Store> store) {
+    const auto answer =
+        AskStore<std::vector<NodeRow>>([&](auto done) { store->Nodes(std::move(done)); });
+    if (!answer) return std::unexpected(answer.error());
+    return store;
 }
 
 struct Scheme {
@@ -68,7 +79,10 @@ constexpr std::array kSchemes = {
 Opened OpenStore(std::string_view url, const StoreOptions& options) {
     const std::string_view name = url.substr(0, url.find(':'));
     for (const Scheme& scheme : kSchemes) {
-        if (scheme.name == name && name.size() < url.size()) return scheme.open(url, options);
+        if (scheme.name != name || name.size() == url.size()) continue;
+        Opened opened = scheme.open(url, options);
+        return opened && options.must_answer ? OnlyIfItAnswers(std::move(*opened))
+                                             : std::move(opened);
     }
     std::string known;
     for (const Scheme& scheme : kSchemes) {

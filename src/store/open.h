@@ -11,15 +11,17 @@ namespace takt::internal {
 
 struct StoreOptions {
     std::size_t cache_bytes = 64u << 20;  // embedded: of pages, for each connection.
+    bool must_answer = false;             // A store that is away now is not opened: kUnavailable.
 };
 
 // file:./takt-data   a directory of this machine, for one process
-// etcd://host:2379   an etcd cluster; see store/etcd/options.h for the rest of the URL
+// etcd://host:2379   an etcd cluster; docs/stores/etcd.md has the rest of the URL
 // memory:            nothing outlives the process; for trying out and for tests
 // redis://host:port  Redis; also rediss, redis+sentinel, rediss+sentinel: docs/stores/redis.md
 // mysql://…          a MySQL or MariaDB database; see ParseMysqlUrl
 //
-// kInvalid if the URL names no backend of ours; else what the backend's own opening says.
+// kInvalid if the URL names no backend of ours; else what the backend's own opening says. A store
+// that cannot be reached is opened all the same: its operations say kUnavailable until it is there.
 Result<std::unique_ptr<Store>> OpenStore(std::string_view url, const StoreOptions& options = {});
 
 }  // namespace takt::internal

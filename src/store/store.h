@@ -136,6 +136,10 @@ class Store {
     // What a person sees as the store's name: "embedded ./takt-data". Never a password.
     virtual std::string Describe() const = 0;
 
+    // Why no new work should be brought now, a sentence for the submitter; empty while there is room.
+    // A full store still takes what was decided: it finishes, purges and renews.
+    virtual std::string WhyFull() const { return {}; }
+
     // --- Leadership -----------------------------------------------------------------------------
 
     // Makes the candidate leader for a new term if nobody leads or the leader's ttl ran out; its

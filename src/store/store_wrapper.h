@@ -19,6 +19,7 @@ class StoreWrapper : public Store {
 
     StoreLimits limits() const override { return inner_ ? inner_->limits() : StoreLimits{}; }
     std::string Describe() const override { return inner_ ? inner_->Describe() : "no store"; }
+    std::string WhyFull() const override { return inner_ ? inner_->WhyFull() : ""; }
 
     void Acquire(const Candidate& candidate, Done<Term> done) override {
         if (inner_) inner_->Acquire(candidate, std::move(done));

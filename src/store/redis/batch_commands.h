@@ -14,7 +14,7 @@ namespace takt::internal::redis {
 // everybody else (30,000 would take some tenths of a second).
 constexpr std::uint32_t kPurgeMax = 1000;
 
-// Few commands per change: one HSET for an execution, and one ZADD or ZREM per index and batch,
+// Few commands: one MSET for all executions of a batch, and one ZADD or ZREM per index and batch,
 // however many rows it moves.
 Call MakeCommit(const Batch& batch, const PartitionKeys& keys, const RedisOptions& options);
 

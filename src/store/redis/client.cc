@@ -37,7 +37,7 @@ struct Passing {
     std::string_view sentence;
 };
 constexpr Passing kPassing[] = {
-    {"OOM command not allowed", "Redis is at its maxmemory; raise it or shorten the retention"},
+    {"OOM command not allowed", "Redis is at its maxmemory; raise it"},
     {"READONLY", "the server is a replica now"},
     {"LOADING", "Redis is loading its data"},
     {"MASTERDOWN", "the replica has lost its primary"},
@@ -120,6 +120,16 @@ void Client::Post(std::move_only_function<void()> work) {
     asio::post(io_, std::move(work));
 }
 
+Result<void> Client::CheckReplicas(const Replies& replies) const {
+    const std::uint64_t wanted = options_.wait_replicas;
+    if (wanted == 0) return {};
+    const std::uint64_t have = replies.back().view().number().value_or(0);
+    if (have >= wanted) return {};
+    return Fail(
+        ErrorCode::kUnknown,
+        fmt::format("{} of {} replicas have it; it is lost if the primary is", have, wanted));
+}
+
 void Client::Send(Call call, Done<Replies> done) {
     auto attempt = std::make_shared<Attempt>();
     attempt->done = std::move(done);
@@ -129,17 +139,17 @@ void Client::Send(Call call, Done<Replies> done) {
     attempt->args = std::make_shared<const std::string>(std::move(call.args).Take());
     attempt->commands = std::make_shared<const std::string>(std::move(call.commands));
     attempt->call = std::move(call);
-    Try(std::move(attempt));
+    TryAttempt(std::move(attempt));
 }
 
-void Client::Try(AttemptPtr attempt) {
+void Client::TryAttempt(AttemptPtr attempt) {
     if (closing_) {
         return attempt->done(Fail(ErrorCode::kCancelled, "the store was closed"));
     }
     if (attempt->target) return SendTo(*attempt->target, attempt);
     topology_->Locate(attempt->call.slot, attempt->deadline,
                       [this, attempt](std::expected<Endpoint, Failure> endpoint) {
-                          if (!endpoint) return Failed(attempt, endpoint.error());
+                          if (!endpoint) return OnFailure(attempt, endpoint.error());
                           SendTo(*endpoint, attempt);
                       });
 }
@@ -153,16 +163,16 @@ void Client::SendTo(const Endpoint& endpoint, AttemptPtr attempt) {
                .replies = replies,
                .deadline = attempt->deadline,
                .done = [this, attempt, endpoint](std::expected<Replies, Failure> answer) {
-                   if (!answer) return Failed(attempt, answer.error());
-                   Answered(attempt, endpoint, std::move(*answer));
+                   if (!answer) return OnFailure(attempt, answer.error());
+                   OnAnswer(attempt, endpoint, std::move(*answer));
                }});
 }
 
-void Client::Failed(AttemptPtr attempt, const Failure& failure) {
+void Client::OnFailure(AttemptPtr attempt, const Failure& failure) {
     using Kind = Failure::Kind;
     if (failure.kind == Kind::kCancelled) {
         if (closing_) return attempt->done(Fail(ErrorCode::kCancelled, failure.detail));
-        return Try(std::move(attempt));  // It waited for a connection that we forgot.
+        return TryAttempt(std::move(attempt));  // It waited for a connection that we forgot.
     }
     topology_->Suspect();
     const bool elsewhere =
@@ -173,7 +183,7 @@ void Client::Failed(AttemptPtr attempt, const Failure& failure) {
         ++attempt->retries;
         attempt->target.reset();
         attempt->asking = false;
-        return Try(std::move(attempt));
+        return TryAttempt(std::move(attempt));
     }
     const bool sent = failure.kind == Kind::kLost || failure.kind == Kind::kTimeout;
     if (sent && !attempt->call.repeatable) {
@@ -183,16 +193,16 @@ void Client::Failed(AttemptPtr attempt, const Failure& failure) {
                        failure.kind == Kind::kRefused ? "store" : ""));
 }
 
-void Client::Answered(AttemptPtr attempt, const Endpoint& from, Replies replies) {
+void Client::OnAnswer(AttemptPtr attempt, const Endpoint& from, Replies replies) {
     if (std::exchange(attempt->asking, false)) replies.erase(replies.begin());
     attempt->target.reset();
     const auto error =
         std::ranges::find_if(replies, [](const Reply& reply) { return reply.view().is_error(); });
     if (error == replies.end()) return attempt->done(std::move(replies));
     const std::string_view text = error->view().text();
-    if (Redirected(attempt, from, text)) return Try(std::move(attempt));
+    if (Redirected(attempt, from, text)) return TryAttempt(std::move(attempt));
     if (text.starts_with("READONLY") || text.find("-READONLY") != std::string_view::npos) {
-        Forget(from);
+        ForgetServer(from);
     }
     attempt->done(std::unexpected(ErrorOf(text, attempt->call)));
 }
@@ -256,7 +266,7 @@ Connection& Client::ConnectionTo(const Endpoint& endpoint, Lane lane) {
 }
 
 // The connections of a server that stopped being the primary: its name may lead to another now.
-void Client::Forget(const Endpoint& endpoint) {
+void Client::ForgetServer(const Endpoint& endpoint) {
     std::vector<std::shared_ptr<Connection>> old;
     for (auto it = connections_.begin(); it != connections_.end();) {
         if (it->first.first != endpoint) {

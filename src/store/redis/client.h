@@ -39,7 +39,7 @@ enum class Lane : std::uint8_t { kLease, kCommit, kRead };
 
 struct Call {
     Lane lane = Lane::kRead;
-    Slot slot = 0;
+    HashSlot slot = 0;
     // Doing it twice is as good as once: it is sent again if the connection breaks, and fails with
     // kUnavailable where others fail with kUnknown.
     bool repeatable = true;
@@ -65,6 +65,10 @@ class Client {
     // Runs `work` in the client's thread, later. From any thread.
     void Post(std::move_only_function<void()> work);
 
+    // Whether as many replicas have a write as the options ask for, by the reply of its WAIT. kUnknown
+    // if fewer do.
+    Result<void> CheckReplicas(const Replies& replies) const;
+
     // As many replies as the call has commands, none of them an error. `field` of an error is
     // "store" if the server turned us away, which waiting does not change. REQUIRES: in the
     // client's thread.
@@ -75,14 +79,14 @@ class Client {
     using AttemptPtr = std::shared_ptr<Attempt>;
 
     explicit Client(const RedisOptions& options);
-    void Try(AttemptPtr attempt);
+    void TryAttempt(AttemptPtr attempt);
     void SendTo(const Endpoint& endpoint, AttemptPtr attempt);
-    void Failed(AttemptPtr attempt, const Failure& failure);
-    void Answered(AttemptPtr attempt, const Endpoint& from, Replies replies);
+    void OnFailure(AttemptPtr attempt, const Failure& failure);
+    void OnAnswer(AttemptPtr attempt, const Endpoint& from, Replies replies);
     bool Redirected(const AttemptPtr& attempt, const Endpoint& from, std::string_view error);
     Error ErrorOf(std::string_view text, const Call& call);
     Connection& ConnectionTo(const Endpoint& endpoint, Lane lane);
-    void Forget(const Endpoint& endpoint);
+    void ForgetServer(const Endpoint& endpoint);
 
     const RedisOptions options_;
     boost::asio::io_context io_;

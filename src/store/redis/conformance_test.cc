@@ -1,6 +1,6 @@
 // RedisStore in the conformance suite, against a redis-server that each test starts and kills.
 #include "store/conformance/suite.h"
-#include "store/redis/redis_store.h"
+#include "store/redis/store.h"
 #include "store/testing/redis_server.h"
 
 namespace takt::internal::conformance {
@@ -10,7 +10,9 @@ class RedisTestDatabase final : public Database {
   public:
     explicit RedisTestDatabase(std::unique_ptr<RedisServer> server) : server_(std::move(server)) {}
 
-    Result<std::unique_ptr<Store>> Open() override { return RedisStore::Open(server_->url()); }
+    Result<std::unique_ptr<Store>> Open() override {
+        return OpenRedis(*redis::ParseRedisUrl(server_->url()));
+    }
 
     // The handle lives on: it is the server that dies, and the handle that finds it again.
     Result<std::unique_ptr<Store>> Crash(std::unique_ptr<Store> store) override {

@@ -83,14 +83,14 @@ void Connection::Begin() {
     connect_timer_.expires_after(setup_.connect_timeout);
     connect_timer_.async_wait(Guard([this](error_code error) {
         if (!error && state_ == State::kConnecting) {
-            Fail(Failure::Kind::kNotSent, "no connection within its time limit");
+            BreakOff(Failure::Kind::kNotSent, "no connection within its time limit");
         }
     }));
     const asio::ip::tcp::resolver::flags flags = asio::ip::resolver_base::numeric_service;
     resolver_.async_resolve(
         setup_.endpoint.host, std::to_string(setup_.endpoint.port), flags,
         Guard([this](error_code error, const asio::ip::tcp::resolver::results_type& results) {
-            if (error) return Fail(Failure::Kind::kNotSent, error.message());
+            if (error) return BreakOff(Failure::Kind::kNotSent, error.message());
             Resolved(results);
         }));
 }
@@ -98,7 +98,7 @@ void Connection::Begin() {
 void Connection::Resolved(const asio::ip::tcp::resolver::results_type& results) {
     asio::async_connect(socket_, results,
                         Guard([this](error_code error, const asio::ip::tcp::endpoint&) {
-                            if (error) return Fail(Failure::Kind::kNotSent, error.message());
+                            if (error) return BreakOff(Failure::Kind::kNotSent, error.message());
                             Connected();
                         }));
 }
@@ -115,7 +115,8 @@ void Connection::Connected() {
     tls_ = std::make_shared<Tls>(socket_, setup_.tls->NewSession(setup_.endpoint.host).release());
     tls_->async_handshake(asio::ssl::stream_base::client, Guard([this](error_code error) {
                               if (error) {
-                                  return Fail(Failure::Kind::kRefused, "TLS: " + error.message());
+                                  return BreakOff(Failure::Kind::kRefused,
+                                                  "TLS: " + error.message());
                               }
                               Greet();
                           }));
@@ -147,7 +148,7 @@ void Connection::Greet() {
         1, std::make_shared<const std::string>(std::move(text)));
     const auto written = [this, held = writing_](error_code error, std::size_t) {
         writing_.reset();
-        if (error) return Fail(Failure::Kind::kNotSent, error.message());
+        if (error) return BreakOff(Failure::Kind::kNotSent, error.message());
         // The answers may be quicker than this.
         if (state_ == State::kReady) Write();
     };
@@ -163,16 +164,16 @@ void Connection::Greet() {
 // Called from within Deliver.
 void Connection::Greeted(std::expected<Replies, Failure> replies) {
     greeting_ = false;
-    if (!replies) return;  // Fail is at work and tells everybody.
+    if (!replies) return;  // BreakOff is at work and tells everybody.
     for (const Reply& reply : *replies) {
         const ReplyView view = reply.view();
         if (view.is_error()) {
             const bool passing = StartsWithAny(view.text(), {"LOADING", "MASTERDOWN", "BUSY"});
-            return Fail(passing ? Failure::Kind::kNotSent : Failure::Kind::kRefused,
-                        std::string(view.text()));
+            return BreakOff(passing ? Failure::Kind::kNotSent : Failure::Kind::kRefused,
+                            std::string(view.text()));
         }
         if (view.is_array() && view[0].text() != "master") {
-            return Fail(Failure::Kind::kNotSent, "the server is not the primary");
+            return BreakOff(Failure::Kind::kNotSent, "the server is not the primary");
         }
     }
     Ready();
@@ -187,7 +188,7 @@ void Connection::Ready() {
 
 // --- Failing -----------------------------------------------------------------------------------
 
-void Connection::Fail(Failure::Kind kind, const std::string& detail) {
+void Connection::BreakOff(Failure::Kind kind, const std::string& detail) {
     const bool was_ready = state_ == State::kReady;
     const std::string text = Show(setup_.endpoint) + ": " + detail;
     Reset();
@@ -249,7 +250,7 @@ void Connection::Write() {
     writing_ = std::make_shared<const std::vector<Bytes>>(std::move(parts));
     const auto written = [this, held = writing_](error_code error, std::size_t) {
         writing_.reset();
-        if (error) return Fail(Failure::Kind::kLost, error.message());
+        if (error) return BreakOff(Failure::Kind::kLost, error.message());
         Write();
     };
     if (tls_) {
@@ -261,7 +262,7 @@ void Connection::Write() {
 
 void Connection::Read() {
     const auto received = [this](error_code error, std::size_t size) {
-        if (error) return Fail(Failure::Kind::kLost, error.message());
+        if (error) return BreakOff(Failure::Kind::kLost, error.message());
         Received(size);
     };
     if (tls_) {
@@ -277,11 +278,11 @@ void Connection::Received(std::size_t size) {
     while (true) {
         void* raw = nullptr;
         if (redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
-            return Fail(Failure::Kind::kLost, std::string("not RESP: ") + reader_->errstr);
+            return BreakOff(Failure::Kind::kLost, std::string("not RESP: ") + reader_->errstr);
         }
         if (!raw) break;
         if (!Deliver(Reply(static_cast<redisReply*>(raw)))) {
-            return Fail(Failure::Kind::kLost, "a reply to nothing");
+            return BreakOff(Failure::Kind::kLost, "a reply to nothing");
         }
         if (generation_ != generation) return;  // An answer made somebody close or reset us.
     }
@@ -334,7 +335,7 @@ void Connection::Expire() {
             Failure{Failure::Kind::kNotSent,
                     Show(setup_.endpoint) + ": could not be sent within its time limit"}));
     }
-    if (stalled && !in_flight_.empty()) Fail(Failure::Kind::kTimeout, "no answer in time");
+    if (stalled && !in_flight_.empty()) BreakOff(Failure::Kind::kTimeout, "no answer in time");
 }
 
 }  // namespace takt::internal::redis

@@ -96,7 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void Greet();
     void Greeted(std::expected<Replies, Failure> replies);
     void Ready();
-    void Fail(Failure::Kind kind, const std::string& detail);
+    void BreakOff(Failure::Kind kind, const std::string& detail);
     void Reset();
     void Pause();
 

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "base/number.h"
-
 namespace takt::internal::redis {
 
 // CRC-16/XMODEM, as Redis' cluster specification defines it. Few keys are hashed, at start: no
 // table.
-Slot SlotOf(std::string_view tag) {
+HashSlot HashSlotOf(std::string_view tag) {
     std::uint16_t crc = 0;
     for (const char c : tag) {
         crc = static_cast<std::uint16_t>(crc ^ (static_cast<std::uint8_t>(c) << 8));
@@ -17,7 +15,7 @@ Slot SlotOf(std::string_view tag) {
             crc = static_cast<std::uint16_t>((crc << 1) ^ (high ? 0x1021 : 0));
         }
     }
-    return crc % kSlotCount;
+    return crc % kHashSlotCount;
 }
 
 std::string SerialDigits(Serial serial) {
@@ -34,20 +32,9 @@ std::string MemberOf(Serial serial, std::string_view id) {
 PartitionKeys::PartitionKeys(std::string_view name_space, Partition p)
     : partition(p),
       prefix(fmt::format("{{{}:{}}}:", name_space, p)),
-      slot(SlotOf(fmt::format("{}:{}", name_space, p))) {}
+      slot(HashSlotOf(fmt::format("{}:{}", name_space, p))) {}
 
 GlobalKeys::GlobalKeys(std::string_view name_space)
-    : prefix(fmt::format("{{{}}}:", name_space)), slot(SlotOf(name_space)) {}
-
-Result<void> CheckLayout(std::string_view stored) {
-    const auto layout = ParseNumber<unsigned>(stored);
-    if (stored.empty() || layout == kLayout) return {};
-    return Fail(ErrorCode::kInvalid,
-                fmt::format("the data in Redis is of {} Takt (layout {}, this one knows {}); use "
-                            "that version, or another namespace (?namespace=…)",
-                            layout && *layout < kLayout ? "an older" : "a newer",
-                            stored.substr(0, 20), kLayout),
-                "store");
-}
+    : prefix(fmt::format("{{{}}}:", name_space)), slot(HashSlotOf(name_space)) {}
 
 }  // namespace takt::internal::redis

@@ -6,10 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "base/error.h"
 #include "base/id.h"
 #include "model/status.h"
 #include "store/redis/topology.h"
@@ -17,7 +18,7 @@
 namespace takt::internal::redis {
 
 // Redis' hash slot of a key or of what is between its braces.
-Slot SlotOf(std::string_view tag);
+HashSlot HashSlotOf(std::string_view tag);
 
 // How a row stands in the sorted sets: its serial in 19 digits, so that the order of the bytes is
 // the order of the serials, then its id. Scores of Redis are doubles and could not tell serials of
@@ -41,21 +42,36 @@ struct PartitionKeys {
 
     const Partition partition;
     const std::string prefix;
-    const Slot slot;
+    const HashSlot slot;
 };
-
-// How rows are kept under these keys: the field `layout` of the hash `meta`. A change that this
-// version could not read gets the next number.
-constexpr unsigned kLayout = 2;
-// `stored` is empty where nothing is stored yet. kInvalid, with a sentence for the operator, if it
-// is not the layout that this version knows.
-Result<void> CheckLayout(std::string_view stored);
 
 struct GlobalKeys {
     explicit GlobalKeys(std::string_view name_space);
 
     const std::string prefix;
-    const Slot slot;
+    const HashSlot slot;
+};
+
+// The keys of one installation. Belongs to the client's thread.
+class Keyring {
+  public:
+    explicit Keyring(std::string name_space)
+        : global(name_space), name_space_(std::move(name_space)) {
+        Of(0);
+    }
+
+    // Remembers the partition, so that reads of all partitions look there too.
+    const PartitionKeys& Of(Partition partition) {
+        return partitions_.try_emplace(partition, name_space_, partition).first->second;
+    }
+    // Those seen so far. Entries stay where they are.
+    const std::map<Partition, PartitionKeys>& known() const { return partitions_; }
+
+    const GlobalKeys global;
+
+  private:
+    const std::string name_space_;
+    std::map<Partition, PartitionKeys> partitions_;
 };
 
 }  // namespace takt::internal::redis

@@ -1,13 +1,8 @@
 // A server that refuses writes and still answers reads: it has lost its replicas, or was made one.
-#include "store/redis/redis_fixture.h"
+#include "store/redis/store_fixture.h"
 
 namespace takt::internal::redis {
 namespace {
-
-Result<void> Announce(Store& store, const char* node, Duration ttl) {
-    const NodeRow row{.node = NodeId(node), .address = "http://x", .version = "1"};
-    return Await<void>([&](Done<void> done) { store.Announce(row, ttl, std::move(done)); });
-}
 
 Result<std::vector<NodeRow>> Nodes(Store& store) {
     using Rows = std::vector<NodeRow>;
@@ -17,7 +12,7 @@ Result<std::vector<NodeRow>> Nodes(Store& store) {
 class RedisRefusedWrites : public ::testing::TestWithParam<std::vector<std::string>> {
   protected:
     const std::unique_ptr<RedisServer> server = StartServer();
-    const std::unique_ptr<RedisStore> store = OpenStoreAt(server->url());
+    const std::unique_ptr<Store> store = OpenStoreAt(server->url());
 };
 
 // The schedulers cannot renew, their rows run out, and just then they and the console want to know

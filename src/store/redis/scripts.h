@@ -3,15 +3,18 @@
 // All keys are named in KEYS, so that Redis Cluster can check them before it starts, except where a
 // row itself says in which indexes it stands; those scripts look at all of them before they write.
 // A script that has begun to write does not fail: the first write is one that Redis refuses when it
-// is full, read-only or without replicas, and everything after it is let through. Scripts of
-// scripts_read.cc write nothing, so that such a server still answers them.
+// is read-only or without replicas, and everything after it is let through. A full Redis takes a
+// deletion and then all the rest: so the scripts that a leader lives by begin with one. Those of
+// scripts_read.cc write nothing, so that a server that refuses all writes still answers them.
 #pragma once
 
 #include "store/redis/client.h"
 
 namespace takt::internal::redis {
 
+extern const Script kStand;
 extern const Script kAcquire;
+extern const Script kRaised;
 extern const Script kRenew;
 extern const Script kResign;
 extern const Script kLeader;
@@ -45,6 +48,76 @@ local function look(prefix, id)
   end
   if state then row.status, row.worker = string.match(state, '^(%S+)[^\n]* (%S*)\n') end
   return row
+end
+)";
+
+// Lua for lists that show little of each row: `brief` gives the two strings of one without payloads
+// and results. Records are protobuf (proto/record.proto): fields are skipped by their numbers. Small
+// strings go as they are, since cutting costs Redis more than sending, and so do damaged ones.
+inline constexpr std::string_view kBrief = R"(
+local function varint(s, at)
+  local value, factor = 0, 1
+  while true do
+    local byte = string.byte(s, at)
+    at = at + 1
+    if byte < 128 then return value + byte * factor, at end
+    value = value + (byte - 128) * factor
+    factor = factor * 128
+  end
+end
+
+local function varint_text(value)
+  local bytes = ''
+  while value > 127 do
+    bytes = bytes .. string.char(value % 128 + 128)
+    value = math.floor(value / 128)
+  end
+  return bytes .. string.char(value)
+end
+
+-- `drop`: by the number of a field, true, or the same for the message in it.
+local function strip(s, at, last, drop)
+  local parts, kept = {}, at
+  while at <= last do
+    local start, tag, size = at, nil, nil
+    tag, at = varint(s, at)
+    local wire = tag % 8
+    if wire == 0 then size, at = varint(s, at)
+    elseif wire == 1 then at = at + 8
+    elseif wire == 5 then at = at + 4
+    else
+      assert(wire == 2)
+      size, at = varint(s, at)
+      local what = drop[math.floor(tag / 8)]
+      if what then
+        parts[#parts + 1] = string.sub(s, kept, start - 1)
+        if what ~= true then
+          local inner = strip(s, at, at + size - 1, what)
+          parts[#parts + 1] = varint_text(tag) .. varint_text(#inner) .. inner
+        end
+        kept = at + size
+      end
+      at = at + size
+    end
+  end
+  parts[#parts + 1] = string.sub(s, kept, last)
+  return table.concat(parts)
+end
+
+local outcome_drop = {[4] = true, [5] = true}
+local execution_drop = {[3] = {[5] = true}, [5] = true, [8] = {[11] = outcome_drop}}
+
+local function cut(text, at, drop)
+  if not text or #text < 2048 or not at then return text end
+  local done, rest = pcall(strip, text, at, #text, drop)
+  return done and string.sub(text, 1, at - 1) .. rest or text
+end
+
+local function brief(text, state)
+  local type, queue, task, at =
+    string.match(text or '', '^%S+ %d+ (%d+) (%d+) (%d+) %S*\n()')
+  if at then at = at + type + queue + task end
+  return cut(text, at, execution_drop), cut(state, string.match(state or '', '\n()'), outcome_drop)
 end
 )";
 

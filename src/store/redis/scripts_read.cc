@@ -59,12 +59,13 @@ return page
 // KEYS the sorted sets to look through, in which no member stands twice.
 // ARGV prefix, upper bound, lower bound, members to look at, rows at most, bytes at most, then what
 // a row must have: statuses as '|a|b|', worker, type, queue; each '' for any, else '=' and the
-// value. Newest first. Answers {upper bound of the next page or '', {member, text, state} …}.
+// value; then '1' for brief rows. Newest first.
+// Answers {upper bound of the next page or '', {member, text, state} …}.
 //
 // The sets are looked at in one step, so a row that moves from one to the other is seen once. Of a
 // set that has more members than are looked at, nothing is known below the last one: the page ends
 // there.
-const Script kList(std::string(kLook) + R"(
+const Script kList(std::string(kLook) + std::string(kBrief) + R"(
 local prefix, upper, lower, count = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local rows_max, bytes_max = tonumber(ARGV[5]), tonumber(ARGV[6])
 local members, floor = {}, ''
@@ -98,6 +99,7 @@ for _, member in ipairs(members) do
   local id = string.sub(member, 21)
   if not filtered or fits(id) then
     local text, state = texts(prefix, id)
+    if ARGV[11] == '1' then text, state = brief(text, state) end
     bytes = bytes + #(text or '') + #(state or '')
     page[#page + 1] = {member, text, state}
   end

@@ -11,7 +11,7 @@ namespace {
 class SingleTopology final : public Topology {
   public:
     explicit SingleTopology(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
-    void Locate(Slot, Deadline, Located done) override { done(endpoint_); }
+    void Locate(HashSlot, Deadline, Located done) override { done(endpoint_); }
 
   private:
     const Endpoint endpoint_;
@@ -25,7 +25,7 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
           setup_(std::move(setup)),
           question_(std::make_shared<const std::string>(std::move(question))) {}
 
-    void Locate(Slot slot, Deadline deadline, Located done) override {
+    void Locate(HashSlot slot, Deadline deadline, Located done) override {
         if (known_ && waiting_.empty()) return done(Find(slot));
         waiting_.push_back({slot, deadline, std::move(done)});
         if (!asking_) Ask(Hosts());
@@ -42,13 +42,13 @@ class AskingTopology : public Topology, public std::enable_shared_from_this<Aski
     virtual std::deque<Endpoint> Hosts() const = 0;
     // False if `reply` does not tell.
     virtual bool Learn(ReplyView reply, const Endpoint& asked) = 0;
-    virtual std::expected<Endpoint, Failure> Find(Slot slot) const = 0;
+    virtual std::expected<Endpoint, Failure> Find(HashSlot slot) const = 0;
 
     void set_known() { known_ = true; }
 
   private:
     struct Waiting {
-        Slot slot;
+        HashSlot slot;
         Deadline deadline;
         Located done;
     };
@@ -132,7 +132,7 @@ class SentinelTopology final : public AskingTopology {
         primary_ = {std::string(reply[0].text()), static_cast<std::uint16_t>(*port)};
         return true;
     }
-    std::expected<Endpoint, Failure> Find(Slot) const override { return primary_; }
+    std::expected<Endpoint, Failure> Find(HashSlot) const override { return primary_; }
 
   private:
     const std::vector<Endpoint> hosts_;
@@ -144,9 +144,9 @@ class ClusterTopology final : public AskingTopology {
     ClusterTopology(boost::asio::io_context& io, ConnectionSetup setup, const RedisOptions& options)
         : AskingTopology(io, std::move(setup), Resp("CLUSTER", "SLOTS")), seeds_(options.hosts) {}
 
-    void Moved(Slot slot, const Endpoint& endpoint) override {
-        if (owners_.empty()) owners_.resize(kSlotCount, kNobody);
-        owners_[slot % kSlotCount] = IndexOf(endpoint);
+    void Moved(HashSlot slot, const Endpoint& endpoint) override {
+        if (owners_.empty()) owners_.resize(kHashSlotCount, kNobody);
+        owners_[slot % kHashSlotCount] = IndexOf(endpoint);
         set_known();
     }
 
@@ -162,12 +162,12 @@ class ClusterTopology final : public AskingTopology {
     bool Learn(ReplyView reply, const Endpoint& asked) override {
         if (reply.size() == 0) return false;
         nodes_.clear();
-        owners_.assign(kSlotCount, kNobody);
+        owners_.assign(kHashSlotCount, kNobody);
         for (std::size_t i = 0; i < reply.size(); ++i) {
             const auto first = reply[i][0].number();
             const auto last = reply[i][1].number();
             const auto port = reply[i][2][1].number();
-            if (!first || !last || !port || *last >= kSlotCount || *port > 65535) return false;
+            if (!first || !last || !port || *last >= kHashSlotCount || *port > 65535) return false;
             // A node that does not know its own address names none: it is where we reached it.
             const std::string host(reply[i][2][0].text());
             const std::size_t owner =
@@ -176,8 +176,8 @@ class ClusterTopology final : public AskingTopology {
         }
         return true;
     }
-    std::expected<Endpoint, Failure> Find(Slot slot) const override {
-        const std::size_t owner = owners_[slot % kSlotCount];
+    std::expected<Endpoint, Failure> Find(HashSlot slot) const override {
+        const std::size_t owner = owners_[slot % kHashSlotCount];
         if (owner == kNobody) {
             return std::unexpected(Failure{Failure::Kind::kNotSent,
                                            "no node of the cluster has the slot of the partition"});

@@ -13,8 +13,9 @@
 
 namespace takt::internal::redis {
 
-using Slot = std::uint16_t;
-constexpr Slot kSlotCount = 16384;
+// One of the parts into which Redis Cluster divides all keys.
+using HashSlot = std::uint16_t;
+constexpr HashSlot kHashSlotCount = 16384;
 
 class Topology {
   public:
@@ -23,13 +24,13 @@ class Topology {
     virtual ~Topology() = default;
 
     // Answers at once if it knows; else it asks, and answers in the order of the calls.
-    virtual void Locate(Slot slot, Deadline deadline, Located done) = 0;
+    virtual void Locate(HashSlot slot, Deadline deadline, Located done) = 0;
 
     // What it knows may be out of date: ask again before the next answer.
     virtual void Suspect() {}
 
     // A server said that `slot` is at `endpoint` now.
-    virtual void Moved(Slot slot, const Endpoint& endpoint) {}
+    virtual void Moved(HashSlot slot, const Endpoint& endpoint) {}
 
     // Who waits is answered with kCancelled. REQUIRES: no Locate afterwards.
     virtual void Close() {}

@@ -1,4 +1,4 @@
-// RedisStore::Gather, for the sources of this folder: one read over all partitions.
+// Reader::Gather, for the sources of the reader: one read over all partitions.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "store/redis/redis_store.h"
+#include "store/redis/reader.h"
 
-namespace takt::internal {
+namespace takt::internal::redis {
 
 template <typename Part, typename Whole>
-void RedisStore::Gather(ReadPart<Part> read, std::function<Whole(std::vector<Part>)> merge,
-                        Done<Whole> done) {
+void Reader::Gather(ReadPart<Part> read, std::function<Whole(std::vector<Part>)> merge,
+                    Done<Whole> done) {
     struct Gathering {
         ReadPart<Part> read;
         std::function<Whole(std::vector<Part>)> merge;
@@ -23,13 +23,13 @@ void RedisStore::Gather(ReadPart<Part> read, std::function<Whole(std::vector<Par
         std::optional<Error> error;
         std::vector<Part> parts;
 
-        void Begin(RedisStore& store, const std::shared_ptr<Gathering>& self) {
-            std::vector<const Keys*> fresh;
-            for (const auto& [partition, keys] : store.partitions_) {
+        void Begin(Reader& reader, const std::shared_ptr<Gathering>& self) {
+            std::vector<const PartitionKeys*> fresh;
+            for (const auto& [partition, keys] : reader.keys_.known()) {
                 if (begun.insert(partition).second) fresh.push_back(&keys);
             }
             waiting += fresh.size();
-            for (const Keys* keys : fresh) {
+            for (const PartitionKeys* keys : fresh) {
                 read(*keys, [self](Result<Part> part) {
                     if (part) {
                         self->parts.push_back(std::move(*part));
@@ -50,19 +50,19 @@ void RedisStore::Gather(ReadPart<Part> read, std::function<Whole(std::vector<Par
     gathering->read = std::move(read);
     gathering->merge = std::move(merge);
     gathering->done = std::move(done);
-    client_->Post([this, gathering] {
+    client_.Post([this, gathering] {
         gathering->waiting = 1;  // The list of partitions.
-        redis::Call call{.slot = global_.slot};
-        call.commands = redis::Resp("SMEMBERS", global_.prefix + "partitions");
-        client_->Send(std::move(call), [this, gathering](Result<redis::Replies> replies) {
+        Call call{.slot = keys_.global.slot};
+        call.commands = Resp("SMEMBERS", keys_.global.prefix + "partitions");
+        client_.Send(std::move(call), [this, gathering](Result<Replies> replies) {
             if (!replies) {
                 if (!gathering->error) gathering->error = replies.error();
                 return gathering->End();
             }
-            const redis::ReplyView members = replies->front().view();
+            const ReplyView members = replies->front().view();
             for (std::size_t i = 0; i < members.size(); ++i) {
                 const auto partition = members[i].number();
-                if (partition && *partition <= 255) KeysOf(static_cast<Partition>(*partition));
+                if (partition && *partition <= 255) keys_.Of(static_cast<Partition>(*partition));
             }
             gathering->Begin(*this, gathering);
             gathering->End();
@@ -71,4 +71,4 @@ void RedisStore::Gather(ReadPart<Part> read, std::function<Whole(std::vector<Par
     });
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::redis

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "store/conformance/suite.h"
-#include "store/redis/redis_store.h"
+#include "store/redis/check.h"
+#include "store/redis/client.h"
+#include "store/redis/store.h"
 #include "store/testing/redis_server.h"
 
 namespace takt::internal::redis {
@@ -24,10 +26,36 @@ inline std::unique_ptr<RedisServer> StartServer(const std::vector<std::string>& 
     return server ? std::move(*server) : nullptr;
 }
 
-inline std::unique_ptr<RedisStore> OpenStoreAt(const std::string& url) {
-    auto store = RedisStore::Open(url);
+inline Result<std::unique_ptr<Store>> TryStoreAt(const std::string& url) {
+    const Result<RedisOptions> options = ParseRedisUrl(url);
+    if (!options) return std::unexpected(options.error());
+    return OpenRedis(*options);
+}
+
+inline std::unique_ptr<Store> OpenStoreAt(const std::string& url) {
+    auto store = TryStoreAt(url);
     EXPECT_TRUE(store) << store.error().detail;
     return store ? std::move(*store) : nullptr;
+}
+
+// What ServerCheck says of the server: its verdict and its warnings.
+struct Checked {
+    Result<void> verdict;
+    std::vector<std::string> warnings;
+};
+inline Checked CheckServerAt(const std::string& url) {
+    auto client = Client::Make(*ParseRedisUrl(url));
+    const Schema schema;
+    Keyring keys((*client)->options().name_space);
+    ServerCheck check(**client, keys, schema);
+    Checked checked;
+    checked.verdict = Await<void>([&](Done<void> done) {
+        (*client)->Post(
+            [&check, done = std::move(done)]() mutable { check.Ensure(std::move(done)); });
+    });
+    checked.warnings = check.warnings();
+    client->reset();  // Its thread uses what is above.
+    return checked;
 }
 
 inline Result<Term> Acquire(Store& store, const char* node, Partition partition = 0,
@@ -50,6 +78,11 @@ inline std::vector<Change> Insert(const Execution& row) {
 inline Result<std::vector<Execution>> List(Store& store, const ExecutionFilter& filter = {}) {
     using Rows = std::vector<Execution>;
     return Await<Rows>([&](Done<Rows> done) { store.ListExecutions(filter, std::move(done)); });
+}
+
+inline Result<void> Announce(Store& store, const char* node, Duration ttl) {
+    const NodeRow row{.node = NodeId(node), .address = "http://x", .version = "1"};
+    return Await<void>([&](Done<void> done) { store.Announce(row, ttl, std::move(done)); });
 }
 
 inline std::string Code(const Result<void>& result) {

@@ -4,21 +4,17 @@
 
 #include "base/log.h"
 #include "model/record.h"
-#include "store/redis/redis_gather.h"
+#include "store/redis/gather.h"
 #include "store/redis/rows.h"
 
-namespace takt::internal {
-
-using redis::Call;
-using redis::Replies;
-using redis::ReplyView;
+namespace takt::internal::redis {
 
 namespace {
 
-// One command to one partition; `take` makes the part of its reply.
+// Sends one command to one partition; `take` makes the part of its reply.
 template <typename Part>
-void Read(redis::Client& client, redis::Slot slot, std::string command,
-          std::function<Part(ReplyView)> take, Done<Part> done) {
+void ReadOne(Client& client, HashSlot slot, std::string command,
+             std::function<Part(ReplyView)> take, Done<Part> done) {
     Call call{.slot = slot};
     call.commands = std::move(command);
     client.Send(std::move(call),
@@ -38,34 +34,33 @@ std::vector<Row> Merged(std::vector<std::vector<Row>> parts, Order order) {
 
 }  // namespace
 
-void RedisStore::FindExecutions(std::vector<ExecutionId> ids,
-                                Done<std::vector<std::optional<Execution>>> done) {
+void Reader::FindExecutions(std::vector<ExecutionId> ids,
+                            Done<std::vector<std::optional<Execution>>> done) {
     using Rows = std::vector<std::optional<Execution>>;
     if (ids.empty()) {
-        return client_->Post([done = std::move(done)]() mutable { done(Rows{}); });
+        return client_.Post([done = std::move(done)]() mutable { done(Rows{}); });
     }
     const auto wanted = std::make_shared<const std::vector<ExecutionId>>(std::move(ids));
-    ReadPart<Rows> read = [this, wanted](const Keys& keys, Done<Rows> part) {
+    ReadPart<Rows> read = [this, wanted](const PartitionKeys& keys, Done<Rows> part) {
         Call call{.slot = keys.slot};
-        redis::RespWriter command;
+        RespWriter command;
         command.Begin(1 + 2 * wanted->size());
         command.Arg("MGET");
         for (const ExecutionId& id : *wanted) {
             command.Arg(keys.Execution(id.view())).Arg(keys.State(id.view()));
         }
         call.commands = std::move(command).Take();
-        client_->Send(std::move(call),
-                      [wanted, part = std::move(part)](Result<Replies> replies) mutable {
-                          if (!replies) return part(std::unexpected(replies.error()));
-                          const ReplyView texts = replies->front().view();
-                          Rows rows(wanted->size());
-                          for (std::size_t i = 0; i < rows.size(); ++i) {
-                              if (texts[2 * i].is_nil()) continue;
-                              rows[i] = redis::ReadExecution((*wanted)[i].view(), 0, texts[2 * i],
-                                                             texts[2 * i + 1]);
-                          }
-                          part(std::move(rows));
-                      });
+        client_.Send(
+            std::move(call), [wanted, part = std::move(part)](Result<Replies> replies) mutable {
+                if (!replies) return part(std::unexpected(replies.error()));
+                const ReplyView texts = replies->front().view();
+                Rows rows(wanted->size());
+                for (std::size_t i = 0; i < rows.size(); ++i) {
+                    if (texts[2 * i].is_nil()) continue;
+                    rows[i] = ReadExecution((*wanted)[i].view(), 0, texts[2 * i], texts[2 * i + 1]);
+                }
+                part(std::move(rows));
+            });
     };
     std::function<Rows(std::vector<Rows>)> merge = [wanted](std::vector<Rows> parts) {
         Rows rows(wanted->size());
@@ -79,11 +74,11 @@ void RedisStore::FindExecutions(std::vector<ExecutionId> ids,
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void RedisStore::FindTask(const TaskId& id, Done<TaskRow> done) {
+void Reader::FindTask(const TaskId& id, Done<TaskRow> done) {
     using Part = std::string;  // The record, or empty.
-    ReadPart<Part> read = [this, id](const Keys& keys, Done<Part> part) {
-        Read<Part>(
-            *client_, keys.slot, redis::Resp("HGET", keys.Of("tasks"), id.view()),
+    ReadPart<Part> read = [this, id](const PartitionKeys& keys, Done<Part> part) {
+        ReadOne<Part>(
+            client_, keys.slot, Resp("HGET", keys.Of("tasks"), id.view()),
             [](ReplyView record) { return std::string(record.text()); }, std::move(part));
     };
     std::function<Part(std::vector<Part>)> merge = [](std::vector<Part> parts) {
@@ -102,11 +97,11 @@ void RedisStore::FindTask(const TaskId& id, Done<TaskRow> done) {
                        });
 }
 
-void RedisStore::ListWorkers(Done<std::vector<Worker>> done) {
+void Reader::ListWorkers(Done<std::vector<Worker>> done) {
     using Rows = std::vector<Worker>;
-    ReadPart<Rows> read = [this](const Keys& keys, Done<Rows> part) {
-        Read<Rows>(*client_, keys.slot, redis::Resp("HGETALL", keys.Of("workers")),
-                   redis::ReadWorkers, std::move(part));
+    ReadPart<Rows> read = [this](const PartitionKeys& keys, Done<Rows> part) {
+        ReadOne<Rows>(client_, keys.slot, Resp("HGETALL", keys.Of("workers")), ReadWorkers,
+                      std::move(part));
     };
     std::function<Rows(std::vector<Rows>)> merge = [](std::vector<Rows> parts) {
         return Merged(std::move(parts), &Worker::id);
@@ -114,11 +109,11 @@ void RedisStore::ListWorkers(Done<std::vector<Worker>> done) {
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void RedisStore::ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) {
+void Reader::ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) {
     using Rows = std::vector<SettingPut>;
-    ReadPart<Rows> read = [this](const Keys& keys, Done<Rows> part) {
-        Read<Rows>(*client_, keys.slot, redis::Resp("HGETALL", keys.Of("settings")),
-                   redis::ReadSettings, std::move(part));
+    ReadPart<Rows> read = [this](const PartitionKeys& keys, Done<Rows> part) {
+        ReadOne<Rows>(client_, keys.slot, Resp("HGETALL", keys.Of("settings")), ReadSettings,
+                      std::move(part));
     };
     std::function<Rows(std::vector<Rows>)> merge = [key_prefix](std::vector<Rows> parts) {
         Rows rows = Merged(std::move(parts), &SettingPut::key);
@@ -130,21 +125,22 @@ void RedisStore::ListSettings(const Text& key_prefix, Done<std::vector<SettingPu
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void RedisStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
-                         Done<std::vector<LogChunk>> done) {
+void Reader::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+                     Done<std::vector<LogChunk>> done) {
     using Rows = std::vector<LogChunk>;
     if (after == UINT64_MAX) {
-        return client_->Post([done = std::move(done)]() mutable { done(Rows()); });
+        return client_.Post([done = std::move(done)]() mutable { done(Rows()); });
     }
-    ReadPart<Rows> read = [this, execution, after, limit](const Keys& keys, Done<Rows> part) {
-        Read<Rows>(
-            *client_, keys.slot,
-            redis::Resp("XRANGE", keys.Log(execution.view()), std::to_string(after + 1), "+",
-                        "COUNT", limit),
+    ReadPart<Rows> read = [this, execution, after, limit](const PartitionKeys& keys,
+                                                          Done<Rows> part) {
+        ReadOne<Rows>(
+            client_, keys.slot,
+            Resp("XRANGE", keys.Log(execution.view()), std::to_string(after + 1), "+", "COUNT",
+                 limit),
             [execution](ReplyView entries) {
                 Rows rows;
                 for (std::size_t i = 0; i < entries.size(); ++i) {
-                    Result<LogChunk> row = redis::ReadLogChunk(execution, entries[i]);
+                    Result<LogChunk> row = ReadLogChunk(execution, entries[i]);
                     if (row) {
                         rows.push_back(std::move(*row));
                     } else {
@@ -162,20 +158,19 @@ void RedisStore::ReadLog(const ExecutionId& execution, Serial after, std::size_t
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void RedisStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) {
+void Reader::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) {
     using Rows = std::vector<Event>;
     if (after == UINT64_MAX) {
-        return client_->Post([done = std::move(done)]() mutable { done(Rows()); });
+        return client_.Post([done = std::move(done)]() mutable { done(Rows()); });
     }
-    ReadPart<Rows> read = [this, after, limit](const Keys& keys, Done<Rows> part) {
-        const std::string from = after == 0 ? "-" : redis::StreamId(after + 1);
-        Read<Rows>(
-            *client_, keys.slot,
-            redis::Resp("XRANGE", keys.Of("events"), from, "+", "COUNT", limit),
+    ReadPart<Rows> read = [this, after, limit](const PartitionKeys& keys, Done<Rows> part) {
+        const std::string from = after == 0 ? "-" : StreamId(after + 1);
+        ReadOne<Rows>(
+            client_, keys.slot, Resp("XRANGE", keys.Of("events"), from, "+", "COUNT", limit),
             [](ReplyView entries) {
                 Rows rows;
                 for (std::size_t i = 0; i < entries.size(); ++i) {
-                    Result<Event> row = redis::ReadEvent(entries[i]);
+                    Result<Event> row = ReadEvent(entries[i]);
                     if (row) {
                         rows.push_back(std::move(*row));
                     } else {
@@ -195,4 +190,4 @@ void RedisStore::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Ev
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::redis

@@ -8,15 +8,11 @@
 #include "model/record.h"
 #include "store/list_page.h"
 #include "store/matches.h"
-#include "store/redis/redis_gather.h"
+#include "store/redis/gather.h"
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
 
-namespace takt::internal {
-
-using redis::Call;
-using redis::Replies;
-using redis::ReplyView;
+namespace takt::internal::redis {
 
 namespace {
 
@@ -33,8 +29,7 @@ bool AnyStatus(const ExecutionFilter& filter, bool terminal) {
 }
 
 // The sorted sets that together hold every row that can match, each row once.
-std::vector<std::string> SourcesOf(const redis::PartitionKeys& keys,
-                                   const ExecutionFilter& filter) {
+std::vector<std::string> SourcesOf(const PartitionKeys& keys, const ExecutionFilter& filter) {
     if (filter.task) return {keys.Task(filter.task->view())};
     std::vector<std::string> sources;
     if (AnyStatus(filter, false)) sources.push_back(keys.Of("live"));
@@ -74,15 +69,15 @@ std::string UpperBound(const ExecutionFilter& filter) {
         below = below == 0 ? end : std::min(below, end);
         if (below == 0) return "-";  // The end is before all serials.
     }
-    return below == 0 ? "+" : "(" + redis::SerialDigits(below);
+    return below == 0 ? "+" : "(" + SerialDigits(below);
 }
 
 std::string LowerBound(const ExecutionFilter& filter) {
     const Serial from = filter.created_from == Time{} ? 0 : SerialAt(filter.created_from);
-    return from == 0 ? "-" : "[" + redis::SerialDigits(from);
+    return from == 0 ? "-" : "[" + SerialDigits(from);
 }
 
-redis::Deadline DeadlineOf(const redis::Client& client) {
+Deadline DeadlineOf(const Client& client) {
     return std::chrono::steady_clock::now() + client.options().timeout;
 }
 
@@ -94,23 +89,23 @@ std::unexpected<Error> TooManyToLookAt() {
 
 }  // namespace
 
-struct RedisStore::Listing {
-    const Keys& keys;
+struct Reader::Listing {
+    const PartitionKeys& keys;
     ExecutionFilter filter;
     Done<std::vector<Execution>> done;
-    redis::Deadline deadline;
+    Deadline deadline;
     std::vector<std::string> sources;
     std::string upper;
     std::vector<Execution> rows;
 };
 
-void RedisStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
+void Reader::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
     using Rows = std::vector<Execution>;
-    ReadPart<Rows> read = [this, filter](const Keys& keys, Done<Rows> part) {
+    ReadPart<Rows> read = [this, filter](const PartitionKeys& keys, Done<Rows> part) {
         auto listing = std::make_shared<Listing>(Listing{keys,
                                                          filter,
                                                          std::move(part),
-                                                         DeadlineOf(*client_),
+                                                         DeadlineOf(client_),
                                                          SourcesOf(keys, filter),
                                                          UpperBound(filter),
                                                          {}});
@@ -118,13 +113,12 @@ void RedisStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<
         // A one-off task is in no set of its own: its execution has its id.
         Call call{.slot = keys.slot};
         const std::string_view id = filter.task->view();
-        call.commands = redis::Resp("MGET", keys.Execution(id), keys.State(id));
-        client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
+        call.commands = Resp("MGET", keys.Execution(id), keys.State(id));
+        client_.Send(std::move(call), [this, listing](Result<Replies> replies) {
             if (!replies) return listing->done(std::unexpected(replies.error()));
             const ReplyView texts = replies->front().view();
             if (!texts[0].is_nil()) {
-                Execution row =
-                    redis::ReadExecution(listing->filter.task->view(), 0, texts[0], texts[1]);
+                Execution row = ReadExecution(listing->filter.task->view(), 0, texts[0], texts[1]);
                 if (Matches(listing->filter, row)) listing->rows.push_back(std::move(row));
             }
             ListMore(listing);
@@ -139,7 +133,7 @@ void RedisStore::ListExecutions(const ExecutionFilter& filter, Done<std::vector<
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void RedisStore::ListMore(std::shared_ptr<Listing> listing) {
+void Reader::ListMore(std::shared_ptr<Listing> listing) {
     const ExecutionFilter& filter = listing->filter;
     if (listing->rows.size() >= filter.limit || listing->upper.empty() ||
         listing->sources.empty()) {
@@ -152,40 +146,40 @@ void RedisStore::ListMore(std::shared_ptr<Listing> listing) {
     const bool filtered = !statuses.empty() || filter.worker || filter.type || filter.queue;
     const std::size_t rows_max = std::min(filter.limit - listing->rows.size(), kPageMembers);
     Call call{.slot = listing->keys.slot};
-    call.script = &redis::kList;
+    call.script = &kList;
     for (const std::string& source : listing->sources) call.keys.Arg(source);
     call.args.Arg(listing->keys.prefix).Arg(listing->upper).Arg(LowerBound(filter));
     const std::size_t looked_at = listing->sources.size() > 1 ? kPageMembersOfEach : kPageMembers;
-    call.args.Arg(filtered ? looked_at : rows_max).Arg(rows_max).Arg(redis::kPageBytes);
+    call.args.Arg(filtered ? looked_at : rows_max).Arg(rows_max).Arg(kPageBytes);
     call.args.Arg(statuses);
     call.args.Arg(filter.worker ? "=" + filter.worker->text().str() : std::string());
     call.args.Arg(Exactly(filter.type)).Arg(Exactly(filter.queue));
-    client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
+    client_.Send(std::move(call), [this, listing](Result<Replies> replies) {
         if (!replies) return listing->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
         listing->upper = std::string(page[0].text());
         for (std::size_t i = 1; i < page.size(); ++i) {
-            listing->rows.push_back(redis::ReadMember(page[i]));
+            listing->rows.push_back(ReadMember(page[i]));
         }
         ListMore(listing);
     });
 }
 
-struct RedisStore::TaskListing {
-    const Keys& keys;
+struct Reader::TaskListing {
+    const PartitionKeys& keys;
     TaskFilter filter;
     Done<std::vector<TaskRow>> done;
-    redis::Deadline deadline;
+    Deadline deadline;
     std::string lower;
     std::vector<TaskRow> rows;
 };
 
-void RedisStore::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) {
+void Reader::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) {
     using Rows = std::vector<TaskRow>;
-    ReadPart<Rows> read = [this, filter](const Keys& keys, Done<Rows> part) {
+    ReadPart<Rows> read = [this, filter](const PartitionKeys& keys, Done<Rows> part) {
         const std::string lower = filter.after.empty() ? "-" : "(" + filter.after;
         ListTasksMore(std::make_shared<TaskListing>(
-            TaskListing{keys, filter, std::move(part), DeadlineOf(*client_), lower, {}}));
+            TaskListing{keys, filter, std::move(part), DeadlineOf(client_), lower, {}}));
     };
     std::function<Rows(std::vector<Rows>)> merge = [limit = filter.limit](std::vector<Rows> parts) {
         Rows all;
@@ -197,7 +191,7 @@ void RedisStore::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> 
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void RedisStore::ListTasksMore(std::shared_ptr<TaskListing> listing) {
+void Reader::ListTasksMore(std::shared_ptr<TaskListing> listing) {
     if (listing->rows.size() >= listing->filter.limit || listing->lower.empty()) {
         return listing->done(std::move(listing->rows));
     }
@@ -205,15 +199,15 @@ void RedisStore::ListTasksMore(std::shared_ptr<TaskListing> listing) {
         return listing->done(TooManyToLookAt());
     }
     Call call{.slot = listing->keys.slot};
-    call.script = &redis::kTasks;
+    call.script = &kTasks;
     call.keys.Arg(listing->keys.Of("task_ids")).Arg(listing->keys.Of("tasks"));
-    call.args.Arg(listing->lower).Arg(kPageMembers).Arg(redis::kPageBytes);
-    client_->Send(std::move(call), [this, listing](Result<Replies> replies) {
+    call.args.Arg(listing->lower).Arg(kPageMembers).Arg(kPageBytes);
+    client_.Send(std::move(call), [this, listing](Result<Replies> replies) {
         if (!replies) return listing->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
         listing->lower = std::string(page[0].text());
         const std::string_view part = listing->filter.name_contains.view();
-        for (TaskRow& row : redis::ReadTasks(page)) {
+        for (TaskRow& row : ReadTasks(page)) {
             if (listing->rows.size() >= listing->filter.limit) break;
             if (row.task->name.view().find(part) == std::string_view::npos) continue;
             listing->rows.push_back(std::move(row));
@@ -222,4 +216,4 @@ void RedisStore::ListTasksMore(std::shared_ptr<TaskListing> listing) {
     });
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::redis

@@ -1,15 +1,11 @@
 // Load: what a new leader needs, page by page.
 #include <utility>
 
-#include "store/redis/redis_store.h"
+#include "store/redis/reader.h"
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
 
-namespace takt::internal {
-
-using redis::Call;
-using redis::Replies;
-using redis::ReplyView;
+namespace takt::internal::redis {
 
 namespace {
 
@@ -20,16 +16,16 @@ constexpr std::size_t kPageRows = 1000;
 }  // namespace
 
 // Cursors are where the next page begins: "t[id" among the tasks, "x[member" among the executions.
-struct RedisStore::Loading {
-    const Keys keys;
+struct Reader::Loading {
+    const PartitionKeys keys;
     Done<LoadPage> done;
     LoadPage page;
 };
 
-void RedisStore::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
-    client_->Post([this, partition, cursor, done = std::move(done)]() mutable {
+void Reader::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
+    client_.Post([this, partition, cursor, done = std::move(done)]() mutable {
         auto loading = std::make_shared<Loading>(
-            Loading{Keys(client_->options().name_space, partition), std::move(done), {}});
+            Loading{PartitionKeys(client_.options().name_space, partition), std::move(done), {}});
         if (cursor.starts_with("t[")) return LoadTasks(std::move(loading), cursor.substr(1));
         if (cursor.starts_with("x[")) {
             return LoadExecutions(std::move(loading), cursor.substr(1), kPageRows);
@@ -38,27 +34,27 @@ void RedisStore::Load(Partition partition, const std::string& cursor, Done<LoadP
             return loading->done(Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor"));
         }
         Call call{.slot = loading->keys.slot};
-        call.commands = redis::Resp("HGETALL", loading->keys.Of("settings")) +
-                        redis::Resp("HGETALL", loading->keys.Of("workers"));
+        call.commands = Resp("HGETALL", loading->keys.Of("settings")) +
+                        Resp("HGETALL", loading->keys.Of("workers"));
         call.replies = 2;
-        client_->Send(std::move(call), [this, loading](Result<Replies> replies) {
+        client_.Send(std::move(call), [this, loading](Result<Replies> replies) {
             if (!replies) return loading->done(std::unexpected(replies.error()));
-            loading->page.settings = redis::ReadSettings((*replies)[0].view());
-            loading->page.workers = redis::ReadWorkers((*replies)[1].view());
+            loading->page.settings = ReadSettings((*replies)[0].view());
+            loading->page.workers = ReadWorkers((*replies)[1].view());
             LoadTasks(loading, "-");
         });
     });
 }
 
-void RedisStore::LoadTasks(std::shared_ptr<Loading> loading, const std::string& from) {
+void Reader::LoadTasks(std::shared_ptr<Loading> loading, const std::string& from) {
     Call call{.slot = loading->keys.slot};
-    call.script = &redis::kTasks;
+    call.script = &kTasks;
     call.keys.Arg(loading->keys.Of("task_ids")).Arg(loading->keys.Of("tasks"));
-    call.args.Arg(from).Arg(kPageRows).Arg(redis::kPageBytes);
-    client_->Send(std::move(call), [this, loading](Result<Replies> replies) {
+    call.args.Arg(from).Arg(kPageRows).Arg(kPageBytes);
+    client_.Send(std::move(call), [this, loading](Result<Replies> replies) {
         if (!replies) return loading->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
-        loading->page.tasks = redis::ReadTasks(page);
+        loading->page.tasks = ReadTasks(page);
         const std::string next(page[0].text());
         if (!next.empty()) loading->page.next = "t" + next;
         // Also for a page without executions: it brings the last serial.
@@ -66,18 +62,18 @@ void RedisStore::LoadTasks(std::shared_ptr<Loading> loading, const std::string& 
     });
 }
 
-void RedisStore::LoadExecutions(std::shared_ptr<Loading> loading, const std::string& from,
-                                std::size_t rows_max) {
+void Reader::LoadExecutions(std::shared_ptr<Loading> loading, const std::string& from,
+                            std::size_t rows_max) {
     Call call{.slot = loading->keys.slot};
-    call.script = &redis::kLoad;
+    call.script = &kLoad;
     call.keys.Arg(loading->keys.Of("fence")).Arg(loading->keys.Of("live"));
-    call.args.Arg(from).Arg(rows_max).Arg(redis::kPageBytes).Arg(loading->keys.prefix);
-    client_->Send(std::move(call), [loading](Result<Replies> replies) {
+    call.args.Arg(from).Arg(rows_max).Arg(kPageBytes).Arg(loading->keys.prefix);
+    client_.Send(std::move(call), [loading](Result<Replies> replies) {
         if (!replies) return loading->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
         loading->page.last_serial = page[0].number().value_or(0);
         for (std::size_t i = 2; i < page.size(); ++i) {
-            loading->page.executions.push_back(redis::ReadMember(page[i]));
+            loading->page.executions.push_back(ReadMember(page[i]));
         }
         const std::string next(page[1].text());
         if (loading->page.next.empty() && !next.empty()) loading->page.next = "x" + next;
@@ -85,4 +81,4 @@ void RedisStore::LoadExecutions(std::shared_ptr<Loading> loading, const std::str
     });
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::redis

@@ -1,8 +1,9 @@
 // Redis as it stands in production: behind TLS, behind Sentinel, as a cluster.
+#include <filesystem>
 #include <fstream>
 
 #include "store/redis/keys.h"
-#include "store/redis/redis_fixture.h"
+#include "store/redis/store_fixture.h"
 #include "store/testing/certificates.h"
 
 namespace takt::internal::redis {
@@ -43,18 +44,54 @@ TEST(RedisTls, CertificatesAreCheckedBothWays) {
     ASSERT_EQ(List(*store)->size(), 1u);
     EXPECT_EQ(Show(List(*store)->at(0)), Show(large));
 
-    const auto stranger = RedisStore::Open(place + "?" + client);
+    const auto stranger = TryStoreAt(place + "?" + client);
     ASSERT_FALSE(stranger) << "nobody vouches for the server";
     EXPECT_EQ(stranger.error().code, ErrorCode::kInvalid) << stranger.error().detail;
-    const auto trusting = RedisStore::Open(place + "?verify=0&" + client);
+    const auto trusting = TryStoreAt(place + "?verify=0&" + client);
     EXPECT_TRUE(trusting) << trusting.error().detail;
-    EXPECT_FALSE(RedisStore::Open(place + "?" + ca)) << "without a client's certificate";
-    const auto name = RedisStore::Open("rediss://localhost:" + std::to_string(server->port()) +
-                                       "?" + ca + "&" + client);
+    // Redis ends such a connection without a word: as good as away.
+    const auto unknown = TryStoreAt(place + "?timeout=500ms&" + ca);
+    ASSERT_TRUE(unknown) << unknown.error().detail;
+    EXPECT_FALSE(Acquire(**unknown, "node-b")) << "without a client's certificate";
+    const auto name = TryStoreAt("rediss://localhost:" + std::to_string(server->port()) + "?" + ca +
+                                 "&" + client);
     EXPECT_FALSE(name) << "the certificate is for 127.0.0.1";
-    const auto file = RedisStore::Open(place + "?ca=/no/such/file");
+    const auto file = TryStoreAt(place + "?ca=/no/such/file");
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().code, ErrorCode::kInvalid);
+}
+
+// Certificates are renewed every few weeks, and here the authority with them. The server gets its
+// new ones and is restarted; the scheduler finds the new files where the old ones were.
+TEST(RedisTls, RenewedCertificatesAreUsedForTheNextConnection) {
+    const Certificates before, after;
+    const TempDirectory live;
+    const auto put = [&](const Certificates& files) {
+        for (const char* name :
+             {"ca.pem", "server.pem", "server.key", "client.pem", "client.key"}) {
+            // Renamed into place, as certificate tools do.
+            std::filesystem::copy_file(files.File(name), live.File("new"));
+            std::filesystem::rename(live.File("new"), live.File(name));
+        }
+    };
+    put(before);
+    const auto server =
+        StartServer({"--port", "0", "--tls-port", "{port}", "--tls-cert-file",
+                     live.File("server.pem"), "--tls-key-file", live.File("server.key"),
+                     "--tls-ca-cert-file", live.File("ca.pem"), "--tls-auth-clients", "yes"});
+    const auto store = OpenStoreAt(
+        "rediss://127.0.0.1:" + std::to_string(server->port()) + "?tls_ca=" + live.File("ca.pem") +
+        "&tls_cert=" + live.File("client.pem") + "&tls_key=" + live.File("client.key"));
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+
+    server->process().Kill();
+    put(after);
+    ASSERT_TRUE(server->process().Restart());
+
+    Result<void> done = Commit(*store, *term, 1, {});
+    for (int i = 0; i < 100 && !done; ++i) done = Commit(*store, *term, 1, {});
+    EXPECT_TRUE(done) << done.error().detail;
 }
 
 // A server behind TLS stalls in the middle of large commits. Each is given up in its time, while
@@ -215,7 +252,7 @@ TEST_F(RedisClusterTest, ASlotThatMovesIsFollowed) {
     ASSERT_TRUE(term) << term.error().detail;
     ASSERT_TRUE(Commit(*store, *term, 1, Insert(make.OneOff("e-1"))));
 
-    const std::string slot = std::to_string(SlotOf("takt:0"));
+    const std::string slot = std::to_string(HashSlotOf("takt:0"));
     RedisServer& from = Owner("{takt:0}:fence");
     RedisServer& to = *(nodes_[0].get() == &from ? nodes_[1] : nodes_[0]);
     ASSERT_TRUE(to.Cli({"CLUSTER", "SETSLOT", slot, "IMPORTING", IdOf(from)}));
@@ -240,6 +277,31 @@ TEST_F(RedisClusterTest, ASlotThatMovesIsFollowed) {
     EXPECT_EQ(Code(Commit(*store, *term, 2, Insert(second))), "success");
     EXPECT_EQ(List(*store)->size(), 2u);
     EXPECT_EQ(*to.Cli({"ZCARD", "{takt:0}:live"}), "2\n");
+}
+
+// The slot is moving, and the index of a worker's executions has gone ahead. A purge that needs it
+// does nothing at all, so that nothing is left behind for ever when it is repeated.
+TEST_F(RedisClusterTest, APurgeInAMovingSlotIsWholeOrNothing) {
+    const auto store = OpenStoreAt(nodes_[0]->url("?cluster=1"));
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    Execution row = conformance::Finished(make.OneOff("e-1"));
+    row.worker = WorkerId("w-1");
+    ASSERT_TRUE(Commit(*store, *term, 1, {ExecutionChange{Place::kNone, Place::kHistory, row}}));
+    const std::string slot = std::to_string(HashSlotOf("takt:0"));
+    RedisServer& from = Owner("{takt:0}:fence");
+    RedisServer& to = *(nodes_[0].get() == &from ? nodes_[1] : nodes_[0]);
+    ASSERT_TRUE(to.Cli({"CLUSTER", "SETSLOT", slot, "IMPORTING", IdOf(from)}));
+    ASSERT_TRUE(from.Cli({"CLUSTER", "SETSLOT", slot, "MIGRATING", IdOf(to)}));
+    ASSERT_TRUE(from.Cli(
+        {"MIGRATE", "127.0.0.1", std::to_string(to.port()), "{takt:0}:worker:w-1", "0", "5000"}));
+
+    const auto between = Commit(*store, *term, 2, {Purge{row.finished_at + Duration(1), {}, 100}});
+
+    EXPECT_EQ(Code(between), "unavailable");
+    EXPECT_EQ(*from.Cli({"ZCARD", "{takt:0}:finished"}), "1\n") << "nothing of it was applied";
+    EXPECT_EQ(*from.Cli({"ZCARD", "{takt:0}:history:success"}), "1\n");
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// Reader: what is stored, for any node. Reads over all partitions, also those that other nodes have
+// begun. Its calls may come from any thread; answers come from the client's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/redis/client.h"
+#include "store/redis/keys.h"
+#include "store/store.h"
+
+namespace takt::internal::redis {
+
+class Reader {
+  public:
+    Reader(Client& client, Keyring& keys) : client_(client), keys_(keys) {}
+
+    // As the store's own of the same names.
+    void Load(Partition partition, const std::string& cursor, Done<LoadPage> done);
+    void FindExecutions(std::vector<ExecutionId> ids,
+                        Done<std::vector<std::optional<Execution>>> done);
+    void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done);
+    void FindTask(const TaskId& id, Done<TaskRow> done);
+    void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done);
+    void ListWorkers(Done<std::vector<Worker>> done);
+    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done);
+    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+                 Done<std::vector<LogChunk>> done);
+    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done);
+
+  private:
+    struct Listing;
+    struct TaskListing;
+    struct Loading;
+    // One partition's part of a read.
+    template <typename Part>
+    using ReadPart = std::function<void(const PartitionKeys&, Done<Part>)>;
+
+    // Reads all partitions: the list of them is read along (gather.h).
+    template <typename Part, typename Whole>
+    void Gather(ReadPart<Part> read, std::function<Whole(std::vector<Part>)> merge,
+                Done<Whole> done);
+    void ListMore(std::shared_ptr<Listing> listing);
+    void ListTasksMore(std::shared_ptr<TaskListing> listing);
+    void LoadTasks(std::shared_ptr<Loading> loading, const std::string& from);
+    void LoadExecutions(std::shared_ptr<Loading> loading, const std::string& from,
+                        std::size_t rows_max);
+
+    Client& client_;
+    Keyring& keys_;
+};
+
+}  // namespace takt::internal::redis

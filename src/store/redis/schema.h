@@ -1,0 +1,47 @@
+// Schema: the layout of what is kept under the keys (keys.h), and how data of earlier layouts
+// becomes data of this one. store/layout.h has the rules.
+//
+// Layout 1 (one hash per execution) was never in a release, so there is no step from it.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "store/layout.h"
+#include "store/redis/client.h"
+#include "store/redis/keys.h"
+#include "store/store.h"
+
+namespace takt::internal::redis {
+
+constexpr unsigned kLayout = 2;
+// Schedulers from before there was a second layout to raise to do not announce theirs.
+constexpr unsigned kLayoutUnsaid = 2;
+
+// Changes the rows of one partition from layout `to` - 1 to `to`, in bounded pieces. Repeatable; each
+// piece compares epoch and nonce of the fence with the term, and ends with kFenced if they differ.
+struct LayoutStep {
+    unsigned to = 0;
+    std::function<void(Client& client, const PartitionKeys& keys, const Term& term,
+                       Done<void> done)>
+        run;
+};
+
+struct Schema {
+    unsigned known = kLayout;
+    std::vector<LayoutStep> steps;  // By rising number, up to `known`.
+
+    LayoutRange range() const {
+        return {.oldest = known - static_cast<unsigned>(steps.size()), .known = known};
+    }
+    // Runs the steps behind `from`, one after the other.
+    void RunSteps(Client& client, const PartitionKeys& keys, const Term& term, unsigned from,
+                  Done<void> done) const;
+};
+
+// Of the data that is there already, before anybody leads. kInvalid, with a sentence for the
+// operator, if this version can never use it.
+Result<void> CheckLayout(std::string_view stored, const Schema& schema);
+
+}  // namespace takt::internal::redis

@@ -1,0 +1,50 @@
+#include "store/redis/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "store/redis/batch_commands.h"
+
+namespace takt::internal::redis {
+
+void Writer::Commit(BatchPtr batch, Done<void> done) {
+    client_.Post([this, batch = std::move(batch), done = std::move(done)]() mutable {
+        Call call = MakeCommit(*batch, keys_.Of(batch->term.partition), client_.options());
+        client_.Send(std::move(call), [this, batch = std::move(batch),
+                                       done = std::move(done)](Result<Replies> replies) mutable {
+            if (!replies) return done(std::unexpected(replies.error()));
+            done(ReadAnswer(*batch, *replies));
+        });
+    });
+}
+
+Result<void> Writer::ReadAnswer(const Batch& batch, const Replies& replies) {
+    const ReplyView answer = replies.front().view();
+    const std::string_view what = answer[0].text();
+    if (what == "fenced") return Fail(ErrorCode::kFenced, "the term is over");
+    Acknowledged& last = acknowledged_[batch.term.partition];
+    if (what == "gap") {
+        const auto have = answer[1].number();
+        // Redis said before that it has more: a failover has taken it away, together with rows that
+        // this term believes in.
+        if (have && last.term == batch.term && *have < last.sequence) {
+            return Fail(ErrorCode::kFenced,
+                        fmt::format("Redis has lost batches {} to {} of this term, which it had "
+                                    "acknowledged: a failover to a replica that was behind",
+                                    *have + 1, last.sequence));
+        }
+        return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
+    }
+    if (what != "applied") {
+        return Fail(ErrorCode::kUnknown, "Redis gave an odd answer to Commit");
+    }
+    check_.NoteFull(answer[2].text() == "full");
+    if (Result<void> copied = client_.CheckReplicas(replies); !copied) return copied;
+    if (last.term != batch.term) last = {batch.term, 0};
+    last.sequence = std::max(last.sequence, batch.sequence);
+    return {};
+}
+
+}  // namespace takt::internal::redis

@@ -1,0 +1,39 @@
+// Writer: commits, each one call of the commit script. A term that Redis has forgotten writes of,
+// after a failover, is answered with kFenced: its leader knows more than the store, so somebody must
+// load afresh.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "store/redis/check.h"
+#include "store/redis/client.h"
+#include "store/redis/keys.h"
+#include "store/store.h"
+
+namespace takt::internal::redis {
+
+class Writer {
+  public:
+    Writer(Client& client, Keyring& keys, ServerCheck& check)
+        : client_(client), keys_(keys), check_(check) {}
+
+    // As the store's own. From any thread.
+    void Commit(BatchPtr batch, Done<void> done);
+
+  private:
+    // The last batch of a term that Redis said it has.
+    struct Acknowledged {
+        Term term;
+        std::uint64_t sequence = 0;
+    };
+
+    Result<void> ReadAnswer(const Batch& batch, const Replies& replies);
+
+    Client& client_;
+    Keyring& keys_;
+    ServerCheck& check_;
+    std::map<Partition, Acknowledged> acknowledged_;
+};
+
+}  // namespace takt::internal::redis
