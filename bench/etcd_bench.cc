@@ -18,9 +18,9 @@
 
 #include "base/log.h"
 #include "store/etcd/client.h"
-#include "store/etcd/etcd_limits.h"
-#include "store/etcd/etcd_store.h"
+#include "store/etcd/limits.h"
 #include "store/etcd/ops.h"
+#include "store/etcd/store.h"
 #include "store/testing/server_process.h"
 
 namespace takt::internal {

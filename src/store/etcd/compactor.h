@@ -1,8 +1,9 @@
 // Compactor: decides when the leader tells etcd to discard old revisions, and up to which.
 //
-// Every commit leaves the earlier value of each key behind, some 10 MB/s under full load, and etcd
-// refuses writes once its quota (2 GiB by default) is full. What is kept serves readers that are
-// in the middle of a snapshot.
+// Every commit leaves the earlier value of each key behind, some 10 MB/s under full load and far
+// more with large payloads, and etcd refuses writes once its quota (2 GiB by default) is full. So
+// revisions, time and bytes are bounded. What is kept serves readers that are in the middle of a
+// snapshot.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,26 @@ class Compactor {
     // Compacting takes etcd time of its own, so not for a few revisions.
     static constexpr std::int64_t kRevisionsStep = 2'000;
     static constexpr Duration kTimeStep{60'000};
+    // Ten thousand revisions of small rows are less; of payloads of a megabyte they would be 10 GB.
+    static constexpr std::uint64_t kBytesKept = 64u << 20;
+    static constexpr std::uint64_t kBytesStep = 16u << 20;
 
-    // etcd is at `revision`. Returns the revision to compact at, if that is due now.
-    std::optional<std::int64_t> Observe(std::int64_t revision, Steady now);
+    // etcd is at `revision`, after a write of `bytes`. Returns the revision to compact at, if that
+    // is due now.
+    std::optional<std::int64_t> Observe(std::int64_t revision, std::uint64_t bytes, Steady now);
 
   private:
     std::mutex mutex_;
     std::int64_t compacted_ = 0;
     Steady compacted_at_{};
     std::deque<std::pair<Steady, std::int64_t>> seen_;  // One for each kTimeStep of kTimeKept.
+    // How much had been written at a revision: one mark for each kBytesStep of kBytesKept.
+    struct Mark {
+        std::int64_t revision;
+        std::uint64_t written;
+    };
+    std::deque<Mark> marks_;
+    std::uint64_t written_ = 0;
 };
 
 }  // namespace takt::internal::etcd

@@ -1,7 +1,7 @@
 // EtcdStore in the conformance suite, against an etcd of its own for each test.
 #include "store/conformance/suite.h"
-#include "store/etcd/etcd_store.h"
 #include "store/etcd/keys.h"
+#include "store/etcd/store.h"
 #include "store/testing/etcd_server.h"
 
 namespace takt::internal::conformance {

@@ -108,9 +108,6 @@ class Keys {
     std::string prefix_;
 };
 
-// Of this layout. A change that this version could not read gets the next number.
-constexpr std::string_view kLayout = "1";
-
 // What follows the last slash; the whole key if there is none.
 std::string_view LastPart(std::string_view key);
 // Of a key of Live or History.

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "store/etcd/compactor.h"
 #include "store/etcd/pack.h"
 #include "store/etcd/verdict.h"
 
@@ -73,21 +72,6 @@ TEST(Pack, RowsComeBackInOrder) {
     torn.resize(torn.size() / 2);
     EXPECT_FALSE(DecodePack(torn));
     EXPECT_FALSE(DecodePointer("garbage"));
-}
-
-// Under load old revisions go by number, at rest by age, and never what is needed.
-TEST(Compactor, KeepsTenThousandRevisionsOrFiveMinutes) {
-    Compactor compactor;
-    Steady now(std::chrono::hours(1));
-    EXPECT_FALSE(compactor.Observe(9'000, now));
-    EXPECT_FALSE(compactor.Observe(10'000, now)) << "nothing is old enough";
-    EXPECT_EQ(compactor.Observe(12'500, now), 2'500);
-    EXPECT_FALSE(compactor.Observe(13'000, now)) << "not for a few";
-    EXPECT_EQ(compactor.Observe(14'600, now), 4'600);
-
-    now += std::chrono::minutes(5);
-    EXPECT_EQ(compactor.Observe(14'700, now), 9'000) << "what was there five minutes ago";
-    EXPECT_FALSE(compactor.Observe(14'700, now));
 }
 
 // What etcd says decides whether the node may take the commit for not done.

@@ -48,7 +48,7 @@ Result<LeaderRow> DecodeLeader(std::string_view text) {
                      static_cast<std::uint64_t>(*epoch)};
 }
 
-std::string EncodeNode(const NodeRow& row) {
+std::string EncodeNode(const NodeRow& row, unsigned layout) {
     std::string out;
     JsonWriter(out)
         .BeginObject()
@@ -56,6 +56,7 @@ std::string EncodeNode(const NodeRow& row) {
         .Field("address", row.address.view())
         .Field("version", row.version.view())
         .Field("started_at_ms", row.started_at.time_since_epoch().count())
+        .Field("layout", layout)
         .EndObject();
     return out;
 }
@@ -68,6 +69,13 @@ Result<NodeRow> DecodeNode(std::string_view text) {
     return NodeRow{NodeId(Text(node)), Text(TextOf(*json, "address")),
                    Text(TextOf(*json, "version")),
                    Time(Duration(NumberOf(*json, "started_at_ms").value_or(0)))};
+}
+
+std::optional<unsigned> DecodeNodeLayout(std::string_view text) {
+    const Result<boost::json::value> json = ParseJson(text);
+    if (!json || !json->is_object()) return std::nullopt;
+    const std::optional<std::int64_t> layout = NumberOf(*json, "layout");
+    return layout && *layout > 0 ? std::optional(static_cast<unsigned>(*layout)) : std::nullopt;
 }
 
 }  // namespace takt::internal::etcd

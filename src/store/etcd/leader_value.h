@@ -1,6 +1,7 @@
 // The values of the leader and node keys: JSON, for operators with etcdctl.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,11 @@ namespace takt::internal::etcd {
 std::string EncodeLeader(const LeaderRow& row);
 Result<LeaderRow> DecodeLeader(std::string_view json);
 
-// {"node":"a","address":"http://10.0.0.5:8080","version":"0.1.0","started_at_ms":1794700800000}
-std::string EncodeNode(const NodeRow& row);
+// {"node":"a","address":"http://10.0.0.5:8080","version":"0.1.0","started_at_ms":1794700800000,
+//  "layout":1}
+std::string EncodeNode(const NodeRow& row, unsigned layout);
 Result<NodeRow> DecodeNode(std::string_view json);
+// The layout that the node knows; nothing if it does not say.
+std::optional<unsigned> DecodeNodeLayout(std::string_view json);
 
 }  // namespace takt::internal::etcd

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "model/record.h"
-#include "store/etcd/etcd_limits.h"
+#include "store/etcd/limits.h"
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
 
@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kOpBytes = 40;
 
 // Collects the changes of one batch; what is packed is written at its end.
-class Writer {
+class ChangeWriter {
   public:
-    Writer(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops)
+    ChangeWriter(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops)
         : keys_(keys),
           partition_(batch.term.partition),
           pack_{batch.term.epoch, batch.sequence},
@@ -215,7 +215,7 @@ void Ops::MoveTo(pb::TxnRequest& txn) && {
 }
 
 void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops) {
-    Writer writer(keys, batch, payloads, ops);
+    ChangeWriter writer(keys, batch, payloads, ops);
     for (const Change& change : batch.changes) std::visit(writer, change);
     writer.Finish();
 }

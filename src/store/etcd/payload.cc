@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/record.h"
-#include "store/etcd/etcd_limits.h"
+#include "store/etcd/limits.h"
 
 namespace takt::internal::etcd {
 namespace {

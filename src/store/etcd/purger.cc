@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "model/record.h"
-#include "store/etcd/etcd_limits.h"
+#include "store/etcd/limits.h"
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
 
@@ -72,8 +72,8 @@ Async<Result<bool>> Purger::IsNext() {
         found->kvs(0).value() == SequenceValue(batch_.term.epoch, batch_.sequence - 1);
 }
 
-Async<Result<Rows>> Purger::Oldest(KeyRange range,
-                                   std::function<std::string(std::string_view)> end) {
+Async<Result<Rows>> Purger::ReadOldest(KeyRange range,
+                                       std::function<std::string(std::string_view)> end) {
     const auto read = [this](KeyRange of, std::int64_t limit, bool keys_only) {
         pb::RangeRequest request;
         request.set_key(std::move(of.begin));
@@ -100,7 +100,7 @@ Async<Result<void>> Purger::PlanExecutions(Purge purge) {
     std::size_t room = std::min<std::size_t>(purge.count_max, kPurgeMax);
     KeyRange rest = keys_.Packs(partition_);
     for (int page = 0; page < kPagesMax && room > 0 && !full(); ++page) {
-        Result<Rows> packs = co_await Oldest(rest, [&](std::string_view key) {
+        Result<Rows> packs = co_await ReadOldest(rest, [&](std::string_view key) {
             const PackName name = ParsePackKey(key).value_or(PackName{});
             return keys_.Pack(partition_, {name.epoch, name.sequence + kPackSpan});
         });
@@ -190,7 +190,7 @@ Async<Result<void>> Purger::PlanEvents(Purge purge) {
     std::size_t room = std::min<std::size_t>(purge.count_max, kPurgeMax);
     KeyRange rest = keys_.EventsAfter(partition_, 0);
     for (int page = 0; page < kPagesMax && room > 0; ++page) {
-        const Result<Rows> packs = co_await Oldest(rest, [&](std::string_view key) {
+        const Result<Rows> packs = co_await ReadOldest(rest, [&](std::string_view key) {
             return keys_.Events(partition_, ParseHex(LastPart(key)).value_or(0) + kEventSpan);
         });
         if (!packs) co_return std::unexpected(packs.error());

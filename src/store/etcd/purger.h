@@ -41,7 +41,8 @@ class Purger {
     // Whether there is no room for one more victim, or for `bytes` more.
     bool full(std::size_t bytes = 0) const;
     // The first packs of the range; `end` says, for the first key, up to where others may be read.
-    Async<Result<Rows>> Oldest(KeyRange range, std::function<std::string(std::string_view)> end);
+    Async<Result<Rows>> ReadOldest(KeyRange range,
+                                   std::function<std::string(std::string_view)> end);
     Async<Result<void>> PlanExecutions(Purge purge);
     Async<Result<void>> PlanEvents(Purge purge);
     Async<Result<std::vector<Resident>>> Residents(PackName pack, std::string value);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "store/etcd/etcd_limits.h"
+#include "store/etcd/limits.h"
 
 namespace takt::internal::etcd {
 namespace {

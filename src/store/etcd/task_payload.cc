@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "model/record.h"
-#include "store/etcd/etcd_limits.h"
+#include "store/etcd/limits.h"
 #include "store/etcd/snapshot.h"
 
 namespace takt::internal::etcd {

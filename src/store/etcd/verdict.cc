@@ -32,8 +32,9 @@ constexpr std::array kRules = {
     Rule{RpcCode::kCancelled, "", Next::kMoveOn, true, ErrorCode::kUnavailable, ""},
     Rule{RpcCode::kResourceExhausted, "database space exceeded", Next::kStop, false,
          ErrorCode::kUnavailable,
-         "; etcd has reached its quota and takes no writes: compact, run 'etcdctl defrag' and then "
-         "'etcdctl alarm disarm'"},
+         "; etcd has reached its quota and takes no writes: run 'etcdctl compact --physical' with "
+         "the "
+         "latest revision, then 'etcdctl defrag' and 'etcdctl alarm disarm' (docs/stores/etcd.md)"},
     Rule{RpcCode::kResourceExhausted, "too many requests", Next::kAgain, false,
          ErrorCode::kUnavailable, ""},
     Rule{RpcCode::kResourceExhausted, "", Next::kStop, false, ErrorCode::kInvalid, ""},

@@ -1,4 +1,4 @@
-#include "store/etcd/execution_reader.h"
+#include "store/etcd/reader_executions.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <future>
 
-#include "store/etcd/etcd_limits.h"
-#include "store/etcd/etcd_testing.h"
+#include "store/etcd/limits.h"
 #include "store/etcd/purger.h"
+#include "store/etcd/store_fixture.h"
 
 namespace takt::internal::etcd {
 namespace {

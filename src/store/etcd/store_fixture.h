@@ -10,7 +10,7 @@
 
 #include "store/conformance/rows.h"
 #include "store/conformance/suite.h"
-#include "store/etcd/etcd_store.h"
+#include "store/etcd/store.h"
 #include "store/testing/etcd_server.h"
 
 namespace takt::internal::etcd {

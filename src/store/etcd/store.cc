@@ -1,4 +1,4 @@
-#include "store/etcd/etcd_store.h"
+#include "store/etcd/store.h"
 
 #include <array>
 #include <functional>
@@ -7,26 +7,21 @@
 
 #include "base/log.h"
 #include "store/etcd/client.h"
-#include "store/etcd/committer.h"
 #include "store/etcd/compactor.h"
-#include "store/etcd/etcd_limits.h"
-#include "store/etcd/execution_reader.h"
-#include "store/etcd/leadership.h"
-#include "store/etcd/loader.h"
-#include "store/etcd/row_reader.h"
+#include "store/etcd/leases.h"
+#include "store/etcd/limits.h"
+#include "store/etcd/reader.h"
+#include "store/etcd/schema.h"
+#include "store/etcd/writer.h"
 #include "store/operation_queue.h"
 
 namespace takt::internal {
 namespace etcd {
 namespace {
 
-// A read whose revision was compacted away begins anew. Compaction keeps ten thousand revisions, so
-// that even the second time is rare.
-constexpr int kReadsMax = 3;
-
 class EtcdStore final : public Store {
   public:
-    EtcdStore(EtcdOptions options, const Security& security);
+    EtcdStore(EtcdOptions options, const Security& security, Schema schema);
     ~EtcdStore() override;
 
     StoreLimits limits() const override {
@@ -38,78 +33,61 @@ class EtcdStore final : public Store {
     std::string Describe() const override;
 
     void Acquire(const Candidate& candidate, Done<Term> done) override {
-        Begin<Term>([this, candidate] { return leadership_.Acquire(candidate); }, std::move(done));
+        Begin<Term>([this, candidate] { return leases_.Acquire(candidate); }, std::move(done));
     }
     void Renew(const Term& term, Duration ttl, Done<void> done) override {
-        Begin<void>([this, term, ttl] { return leadership_.Renew(term, ttl); }, std::move(done));
+        Begin<void>([this, term, ttl] { return leases_.Renew(term, ttl); }, std::move(done));
     }
     void Resign(const Term& term, Done<void> done) override {
-        Begin<void>([this, term] { return leadership_.Resign(term); }, std::move(done));
+        Begin<void>([this, term] { return leases_.Resign(term); }, std::move(done));
     }
     void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        Begin<std::optional<LeaderRow>>([this, partition] { return leadership_.Leader(partition); },
+        Begin<std::optional<LeaderRow>>([this, partition] { return leases_.Leader(partition); },
                                         std::move(done));
     }
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
-        Begin<void>([this, node, ttl] { return leadership_.Announce(node, ttl); }, std::move(done));
+        Begin<void>([this, node, ttl] { return leases_.Announce(node, ttl); }, std::move(done));
     }
     void Nodes(Done<std::vector<NodeRow>> done) override {
-        Begin<std::vector<NodeRow>>([this] { return leadership_.Nodes(); }, std::move(done));
+        Begin<std::vector<NodeRow>>([this] { return leases_.Nodes(); }, std::move(done));
     }
     void Commit(BatchPtr batch, Done<void> done) override;
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
-        Read<LoadPage>(
-            [this, partition, cursor]() -> Async<Result<LoadPage>> {
-                Loader loader(reads_, keys_, partition, options_.load_page_rows);
-                co_return co_await loader.Load(cursor);
-            },
-            std::move(done));
+        Begin<LoadPage>([this, partition, cursor] { return reader_.Load(partition, cursor); },
+                        std::move(done));
     }
     void FindExecutions(std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
-        Read<std::vector<std::optional<Execution>>>(
-            [this, ids = std::move(ids)]() -> Async<Result<std::vector<std::optional<Execution>>>> {
-                ExecutionReader reader(reads_, keys_);
-                co_return co_await reader.Find(ids);
-            },
-            std::move(done));
+        Begin<std::vector<std::optional<Execution>>>(
+            [this, ids = std::move(ids)] { return reader_.FindExecutions(ids); }, std::move(done));
     }
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
-        Read<std::vector<Execution>>(
-            [this, filter]() -> Async<Result<std::vector<Execution>>> {
-                ExecutionReader reader(reads_, keys_);
-                co_return co_await reader.List(filter);
-            },
-            std::move(done));
-    }
-    void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        ReadRows<TaskRow>([id](RowReader& reader) { return reader.FindTask(id); }, std::move(done));
-    }
-    void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
-        ReadRows<std::vector<TaskRow>>(
-            [filter](RowReader& reader) { return reader.ListTasks(filter); }, std::move(done));
-    }
-    void ListWorkers(Done<std::vector<Worker>> done) override {
-        ReadRows<std::vector<Worker>>([](RowReader& reader) { return reader.ListWorkers(); },
+        Begin<std::vector<Execution>>([this, filter] { return reader_.ListExecutions(filter); },
                                       std::move(done));
     }
+    void FindTask(const TaskId& id, Done<TaskRow> done) override {
+        Begin<TaskRow>([this, id] { return reader_.FindTask(id); }, std::move(done));
+    }
+    void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
+        Begin<std::vector<TaskRow>>([this, filter] { return reader_.ListTasks(filter); },
+                                    std::move(done));
+    }
+    void ListWorkers(Done<std::vector<Worker>> done) override {
+        Begin<std::vector<Worker>>([this] { return reader_.ListWorkers(); }, std::move(done));
+    }
     void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
-        ReadRows<std::vector<SettingPut>>(
-            [key_prefix](RowReader& reader) { return reader.ListSettings(key_prefix); },
-            std::move(done));
+        Begin<std::vector<SettingPut>>(
+            [this, key_prefix] { return reader_.ListSettings(key_prefix); }, std::move(done));
     }
     void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override {
-        ReadRows<std::vector<LogChunk>>(
-            [execution, after, limit](RowReader& reader) {
-                return reader.ReadLog(execution, after, limit);
-            },
+        Begin<std::vector<LogChunk>>(
+            [this, execution, after, limit] { return reader_.ReadLog(execution, after, limit); },
             std::move(done));
     }
     void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
-        ReadRows<std::vector<Event>>(
-            [after, limit](RowReader& reader) { return reader.ReadEvents(after, limit); },
-            std::move(done));
+        Begin<std::vector<Event>>([this, after, limit] { return reader_.ReadEvents(after, limit); },
+                                  std::move(done));
     }
 
   private:
@@ -134,33 +112,8 @@ class EtcdStore final : public Store {
         Done<T> own_done = std::move(done);
         own_done(co_await own_work());
     }
-    // As Begin, and repeats a read whose snapshot was compacted away.
-    template <typename T>
-    void Read(Work<T> work, Done<T> done) {
-        Begin<T>([work = std::move(work)] { return Repeat<T>(work); }, std::move(done));
-    }
-    template <typename T>
-    static Async<Result<T>> Repeat(Work<T> work) {
-        for (int i = 1;; ++i) {
-            Result<T> result = co_await work();
-            if (result || result.error().code != ErrorCode::kConflict) co_return result;
-            if (i == kReadsMax) {
-                co_return Fail(ErrorCode::kUnavailable, std::move(result.error().detail));
-            }
-        }
-    }
-    template <typename T>
-    void ReadRows(std::function<Async<Result<T>>(RowReader&)> read, Done<T> done) {
-        Read<T>(
-            [this, read = std::move(read)]() -> Async<Result<T>> {
-                RowReader reader(reads_, keys_);
-                co_return co_await read(reader);
-            },
-            std::move(done));
-    }
-
-    Committer& committer(Partition partition);
-    void Applied(std::int64_t revision);
+    Writer& writer(Partition partition);
+    void Applied(std::int64_t revision, std::size_t bytes);
     Detached Compact(std::int64_t revision);
     Detached CheckCluster();
 
@@ -171,21 +124,23 @@ class EtcdStore final : public Store {
     Client terms_;
     Client commits_;
     Client reads_;
-    Leadership leadership_;
+    Leases leases_;
+    Reader reader_;
     Compactor compactor_;
     std::mutex mutex_;
-    std::array<std::unique_ptr<Committer>, 256> committers_;  // By partition.
+    std::array<std::unique_ptr<Writer>, 256> writers_;  // By partition.
     OperationQueue<EtcdStore> queue_;
     std::jthread thread_;
 };
 
-EtcdStore::EtcdStore(EtcdOptions options, const Security& security)
+EtcdStore::EtcdStore(EtcdOptions options, const Security& security, Schema schema)
     : options_(std::move(options)),
       keys_(options_.prefix),
       terms_(options_, security),
       commits_(options_, security),
       reads_(options_, security),
-      leadership_(terms_, keys_) {
+      leases_(terms_, keys_, std::move(schema)),
+      reader_(reads_, keys_, options_.load_page_rows) {
     thread_ = std::jthread([this] {
         while (auto operation = queue_.Pop()) (*operation)(this, nullptr);
     });
@@ -197,8 +152,8 @@ EtcdStore::EtcdStore(EtcdOptions options, const Security& security)
 EtcdStore::~EtcdStore() {
     queue_.Close();
     thread_.join();
-    for (const auto& committer : committers_) {
-        if (committer) committer->Close();
+    for (const auto& writer : writers_) {
+        if (writer) writer->Close();
     }
     tracker_.WaitUntilIdle();
 }
@@ -216,23 +171,26 @@ void EtcdStore::Commit(BatchPtr batch, Done<void> done) {
     queue_.Push([this, batch = std::move(batch), done = std::move(done)](
                     EtcdStore*, const Error* refusal) mutable {
         if (refusal) return done(std::unexpected(*refusal));
-        committer(batch->term.partition).Commit(std::move(batch), std::move(done));
+        writer(batch->term.partition).Commit(std::move(batch), std::move(done));
     });
 }
 
-Committer& EtcdStore::committer(Partition partition) {
+Writer& EtcdStore::writer(Partition partition) {
     const std::lock_guard lock(mutex_);
-    std::unique_ptr<Committer>& committer = committers_[partition];
-    if (!committer) {
-        committer = std::make_unique<Committer>(
-            commits_, keys_, tracker_, [this](std::int64_t revision) { Applied(revision); });
+    std::unique_ptr<Writer>& writer = writers_[partition];
+    if (!writer) {
+        writer = std::make_unique<Writer>(
+            commits_, keys_, tracker_,
+            [this](std::int64_t revision, std::size_t bytes) { Applied(revision, bytes); });
     }
-    return *committer;
+    return *writer;
 }
 
-void EtcdStore::Applied(std::int64_t revision) {
+void EtcdStore::Applied(std::int64_t revision, std::size_t bytes) {
     if (!options_.compact) return;
-    if (const auto target = compactor_.Observe(revision, SteadyClock::now())) Compact(*target);
+    if (const auto target = compactor_.Observe(revision, bytes, SteadyClock::now())) {
+        Compact(*target);
+    }
 }
 
 Detached EtcdStore::Compact(std::int64_t revision) {
@@ -271,9 +229,13 @@ Detached EtcdStore::CheckCluster() {
 }  // namespace etcd
 
 Result<std::unique_ptr<Store>> OpenEtcd(const EtcdOptions& options) {
+    return OpenEtcd(options, etcd::Schema());
+}
+
+Result<std::unique_ptr<Store>> OpenEtcd(const EtcdOptions& options, const etcd::Schema& schema) {
     const Result<etcd::Security> security = etcd::ReadSecurity(options);
     if (!security) return std::unexpected(security.error());
-    return std::make_unique<etcd::EtcdStore>(options, *security);
+    return std::make_unique<etcd::EtcdStore>(options, *security, schema);
 }
 
 }  // namespace takt::internal

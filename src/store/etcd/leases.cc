@@ -1,4 +1,4 @@
-#include "store/etcd/leadership.h"
+#include "store/etcd/leases.h"
 
 #include <algorithm>
 #include <utility>
@@ -42,19 +42,19 @@ std::unexpected<Error> SomebodyLeads(std::string_view who) {
 
 }  // namespace
 
-std::optional<Leadership::Lease> Leadership::lease(const Term& term) {
+std::optional<Leases::Lease> Leases::lease(const Term& term) {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(term.partition);
     if (found == leases_.end() || found->second.first != term) return std::nullopt;
     return found->second.second;
 }
 
-void Leadership::Remember(const Term& term, Lease lease) {
+void Leases::RememberLease(const Term& term, Lease lease) {
     const std::lock_guard lock(mutex_);
     leases_.insert_or_assign(term.partition, std::pair(term, lease));
 }
 
-Async<bool> Leadership::Forget(std::int64_t lease) {
+Async<bool> Leases::RevokeLease(std::int64_t lease) {
     if (lease == 0) co_return true;
     const auto done = co_await client_.LeaseRevoke(lease);
     if (!done && done.error().code != ErrorCode::kNotFound) {
@@ -65,7 +65,7 @@ Async<bool> Leadership::Forget(std::int64_t lease) {
     co_return true;
 }
 
-Async<Result<Leadership::Standing>> Leadership::Look(Partition partition) {
+Async<Result<Leases::Standing>> Leases::ReadStanding(Partition partition) {
     pb::TxnRequest request;
     *request.add_success() = GetOp(keys_.Leader(partition));
     *request.add_success() = GetOp(keys_.Epoch(partition));
@@ -76,15 +76,11 @@ Async<Result<Leadership::Standing>> Leadership::Look(Partition partition) {
                        FirstOf(found->responses(2))};
 }
 
-Async<Result<Term>> Leadership::Acquire(Candidate candidate) {
-    Result<Standing> standing = co_await Look(candidate.partition);
+Async<Result<Term>> Leases::Acquire(Candidate candidate) {
+    Result<Standing> standing = co_await ReadStanding(candidate.partition);
     if (!standing) co_return std::unexpected(standing.error());
-    if (standing->layout && standing->layout->value() != kLayout) {
-        co_return Fail(ErrorCode::kInvalid, "the data in etcd is of a newer Takt (layout " +
-                                                standing->layout->value().substr(0, 20) +
-                                                ", this one knows " + std::string(kLayout) +
-                                                "); use that version, or another prefix");
-    }
+    const Result<void> usable = co_await CheckLayout(candidate, *standing);
+    if (!usable) co_return std::unexpected(usable.error());
     if (standing->leader) {
         const Result<LeaderRow> leader = DecodeLeader(standing->leader->value());
         if (!leader) co_return std::unexpected(leader.error());
@@ -96,7 +92,49 @@ Async<Result<Term>> Leadership::Acquire(Candidate candidate) {
     co_return co_await Campaign(std::move(candidate), std::move(*standing));
 }
 
-Async<Result<void>> Leadership::Depose(Partition partition, pb::KeyValue leader) {
+Async<Result<void>> Leases::CheckLayout(Candidate candidate, Standing& standing) {
+    using Kind = LayoutDecision::Kind;
+    const std::string stored = standing.layout ? standing.layout->value() : "";
+    LayoutDecision decision = DecideLayout(stored, schema_.range(), {}, "etcd");
+    if (decision.kind == Kind::kRaise) {
+        const auto others = co_await OtherLayouts(candidate.node);
+        if (!others) co_return std::unexpected(others.error());
+        decision = DecideLayout(stored, schema_.range(), *others, "etcd");
+    }
+    if (decision.kind == Kind::kRefuse) co_return Fail(ErrorCode::kInvalid, decision.why, "store");
+    if (decision.kind == Kind::kWait) co_return Fail(ErrorCode::kUnavailable, decision.why);
+    standing.raise_from = decision.from;
+    co_return {};
+}
+
+Async<Result<std::vector<AnnouncedLayout>>> Leases::OtherLayouts(NodeId self) {
+    pb::RangeRequest request = std::move(*RangeOp(keys_.Nodes(), 0).mutable_request_range());
+    const Result<pb::RangeResponse> found = co_await client_.Range(std::move(request));
+    if (!found) co_return std::unexpected(found.error());
+    std::vector<AnnouncedLayout> others;
+    for (const pb::KeyValue& kv : found->kvs()) {
+        const std::string_view node = LastPart(kv.key());
+        if (node == self.view()) continue;
+        others.push_back({std::string(node), DecodeNodeLayout(kv.value()).value_or(kLayoutUnsaid)});
+    }
+    co_return others;
+}
+
+Async<Result<void>> Leases::RaiseLayout(Term term, unsigned from) {
+    Log(LogLevel::kInfo, "store", "raising the layout of the data in etcd",
+        {{"from", from}, {"to", schema_.known}});
+    const Result<void> raised = co_await schema_.RunSteps(client_, keys_, term, from);
+    if (!raised) co_return std::unexpected(raised.error());
+    pb::TxnRequest request;
+    *request.add_compare() = CreatedAt(keys_.Leader(term.partition), RevisionOf(term));
+    *request.add_success() = PutOp(keys_.Layout(), std::to_string(schema_.known));
+    const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable);
+    if (!done) co_return std::unexpected(done.error());
+    if (!done->succeeded()) co_return Fail(ErrorCode::kConflict, "the term is over");
+    co_return {};
+}
+
+Async<Result<void>> Leases::Depose(Partition partition, pb::KeyValue leader) {
     pb::TxnRequest request;
     const std::string key = keys_.Leader(partition);
     *request.add_compare() = CreatedAt(key, leader.create_revision());
@@ -104,12 +142,12 @@ Async<Result<void>> Leadership::Depose(Partition partition, pb::KeyValue leader)
     // Repeatable: what it deletes cannot come back under the same revision.
     const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable);
     if (!done) co_return std::unexpected(done.error());
-    co_await Forget(leader.lease());
+    co_await RevokeLease(leader.lease());
     co_return {};
 }
 
-pb::TxnRequest Leadership::Ballot(const Candidate& candidate, const Standing& standing,
-                                  std::uint64_t epoch, std::int64_t lease) const {
+pb::TxnRequest Leases::Ballot(const Candidate& candidate, const Standing& standing,
+                              std::uint64_t epoch, std::int64_t lease) const {
     const Partition p = candidate.partition;
     pb::TxnRequest txn;
     *txn.add_compare() = CreatedAt(keys_.Leader(p), 0);
@@ -117,9 +155,13 @@ pb::TxnRequest Leadership::Ballot(const Candidate& candidate, const Standing& st
     *txn.add_compare() = standing.epoch ? ValueIs(keys_.Epoch(p), standing.epoch->value())
                                         : CreatedAt(keys_.Epoch(p), 0);
     // A newer version may have begun to write meanwhile.
-    *txn.add_compare() = standing.layout ? ValueIs(keys_.Layout(), std::string(kLayout))
+    *txn.add_compare() = standing.layout ? ValueIs(keys_.Layout(), standing.layout->value())
                                          : CreatedAt(keys_.Layout(), 0);
-    if (!standing.layout) *txn.add_success() = PutOp(keys_.Layout(), std::string(kLayout));
+    if (standing.raise_from > 0) {
+        *txn.add_success() = PutOp(keys_.Layout(), RaisingText(standing.raise_from, schema_.known));
+    } else if (!standing.layout) {
+        *txn.add_success() = PutOp(keys_.Layout(), std::to_string(schema_.known));
+    }
     const LeaderRow row{candidate.node, candidate.address, epoch};
     *txn.add_success() = PutOp(keys_.Leader(p), EncodeLeader(row), lease);
     *txn.add_success() = PutOp(keys_.Epoch(p), Hex(epoch));
@@ -130,7 +172,7 @@ pb::TxnRequest Leadership::Ballot(const Candidate& candidate, const Standing& st
     return txn;
 }
 
-Async<Result<Term>> Leadership::Campaign(Candidate candidate, Standing standing) {
+Async<Result<Term>> Leases::Campaign(Candidate candidate, Standing standing) {
     const std::optional<std::uint64_t> before =
         standing.epoch ? ParseHex(standing.epoch->value()) : std::optional<std::uint64_t>(0);
     if (!before) co_return Fail(ErrorCode::kUnavailable, "etcd: the epoch key is not a number");
@@ -141,7 +183,7 @@ Async<Result<Term>> Leadership::Campaign(Candidate candidate, Standing standing)
         co_await client_.Txn(Ballot(candidate, standing, epoch, lease->id()), Effect::kOnce);
     if (!done) co_return std::unexpected(done.error());
     if (!done->succeeded()) {
-        co_await Forget(lease->id());
+        co_await RevokeLease(lease->id());
         const std::optional<pb::KeyValue> leader = FirstOf(done->responses(0));
         const Result<LeaderRow> row =
             leader ? DecodeLeader(leader->value()) : Result<LeaderRow>(LeaderRow{});
@@ -149,12 +191,16 @@ Async<Result<Term>> Leadership::Campaign(Candidate candidate, Standing standing)
     }
     const Term term{candidate.partition, epoch,
                     static_cast<std::uint64_t>(done->header().revision())};
-    Remember(term, {lease->id(), candidate.ttl});
+    RememberLease(term, {lease->id(), candidate.ttl});
+    if (standing.raise_from > 0) {
+        const Result<void> raised = co_await RaiseLayout(term, standing.raise_from);
+        if (!raised) co_return std::unexpected(raised.error());
+    }
     co_return term;
 }
 
 // The leader key of the term, or kFenced.
-Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term, Steady latest) {
+Async<Result<pb::KeyValue>> Leases::LeaderOf(Term term, Steady latest) {
     pb::RangeRequest get;
     get.set_key(keys_.Leader(term.partition));
     const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get), latest);
@@ -165,7 +211,7 @@ Async<Result<pb::KeyValue>> Leadership::LeaderOf(Term term, Steady latest) {
     co_return found->kvs(0);
 }
 
-Async<Result<void>> Leadership::Renew(Term term, Duration ttl) {
+Async<Result<void>> Leases::Renew(Term term, Duration ttl) {
     const Steady latest = SteadyClock::now() + RenewalTime(ttl);
     std::optional<Lease> lease = this->lease(term);
     if (!lease || lease->ttl != ttl) {
@@ -183,8 +229,8 @@ Async<Result<void>> Leadership::Renew(Term term, Duration ttl) {
     co_return {};
 }
 
-Async<Result<void>> Leadership::MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl,
-                                               Steady latest) {
+Async<Result<void>> Leases::MoveToNewLease(Term term, pb::KeyValue leader, Duration ttl,
+                                           Steady latest) {
     const Result<pb::LeaseGrantResponse> lease = co_await client_.LeaseGrant(ttl, latest);
     if (!lease) co_return std::unexpected(lease.error());
     pb::TxnRequest request;
@@ -193,15 +239,15 @@ Async<Result<void>> Leadership::MoveToNewLease(Term term, pb::KeyValue leader, D
     const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable, latest);
     if (!done) co_return std::unexpected(done.error());
     if (!done->succeeded()) {
-        co_await Forget(lease->id());
+        co_await RevokeLease(lease->id());
         co_return Fail(ErrorCode::kFenced, "the term is over");
     }
-    Remember(term, {lease->id(), ttl});
-    co_await Forget(leader.lease());
+    RememberLease(term, {lease->id(), ttl});
+    co_await RevokeLease(leader.lease());
     co_return {};
 }
 
-Async<Result<void>> Leadership::Resign(Term term) {
+Async<Result<void>> Leases::Resign(Term term) {
     Result<pb::KeyValue> leader = co_await LeaderOf(term);
     if (!leader) {
         if (leader.error().code == ErrorCode::kFenced) co_return {};
@@ -210,7 +256,7 @@ Async<Result<void>> Leadership::Resign(Term term) {
     co_return co_await Depose(term.partition, std::move(*leader));
 }
 
-Async<Result<std::optional<LeaderRow>>> Leadership::Leader(Partition partition) {
+Async<Result<std::optional<LeaderRow>>> Leases::Leader(Partition partition) {
     pb::RangeRequest get;
     get.set_key(keys_.Leader(partition));
     const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get));
@@ -221,7 +267,7 @@ Async<Result<std::optional<LeaderRow>>> Leadership::Leader(Partition partition) 
     co_return std::optional(std::move(*row));
 }
 
-Async<Result<void>> Leadership::Announce(NodeRow node, Duration ttl) {
+Async<Result<void>> Leases::Announce(NodeRow node, Duration ttl) {
     pb::TxnRequest request;
     const std::string key = keys_.Node(node.node.view());
     if (ttl <= Duration(0)) {
@@ -230,14 +276,14 @@ Async<Result<void>> Leadership::Announce(NodeRow node, Duration ttl) {
         // A new lease each time: the earlier one, which holds nothing any more, runs out by itself.
         const Result<pb::LeaseGrantResponse> lease = co_await client_.LeaseGrant(ttl);
         if (!lease) co_return std::unexpected(lease.error());
-        *request.add_success() = PutOp(key, EncodeNode(node), lease->id());
+        *request.add_success() = PutOp(key, EncodeNode(node, schema_.known), lease->id());
     }
     const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable);
     if (!done) co_return std::unexpected(done.error());
     co_return {};
 }
 
-Async<Result<std::vector<NodeRow>>> Leadership::Nodes() {
+Async<Result<std::vector<NodeRow>>> Leases::Nodes() {
     pb::RangeRequest request = std::move(*RangeOp(keys_.Nodes(), 0).mutable_request_range());
     const Result<pb::RangeResponse> found = co_await client_.Range(std::move(request));
     if (!found) co_return std::unexpected(found.error());

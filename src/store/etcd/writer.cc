@@ -1,10 +1,10 @@
-#include "store/etcd/committer.h"
+#include "store/etcd/writer.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "store/etcd/etcd_limits.h"
+#include "store/etcd/limits.h"
 #include "store/etcd/purger.h"
 #include "store/etcd/snapshot.h"
 
@@ -28,7 +28,7 @@ std::size_t BytesOf(const Batch& batch) {
 
 }  // namespace
 
-void Committer::Commit(BatchPtr batch, Done<void> done) {
+void Writer::Commit(BatchPtr batch, Done<void> done) {
     {
         const std::lock_guard lock(mutex_);
         waiting_.push_back({std::move(batch), std::move(done)});
@@ -37,7 +37,7 @@ void Committer::Commit(BatchPtr batch, Done<void> done) {
     Drain();
 }
 
-void Committer::Close() {
+void Writer::Close() {
     std::deque<Waiting> left;
     {
         const std::lock_guard lock(mutex_);
@@ -48,7 +48,7 @@ void Committer::Close() {
     }
 }
 
-Committer::Group Committer::Take() {
+Writer::Group Writer::TakeGroup() {
     const std::lock_guard lock(mutex_);
     Group group;
     std::size_t changes = 0, bytes = 0;
@@ -72,31 +72,32 @@ Committer::Group Committer::Take() {
     return group;
 }
 
-Detached Committer::Drain() {
+Detached Writer::Drain() {
     const Tracker::Hold hold(tracker_);
-    for (Group group = Take(); !group.empty(); group = Take()) {
-        const Result<void> result = co_await Apply(group);
+    for (Group group = TakeGroup(); !group.empty(); group = TakeGroup()) {
+        const Result<void> result = co_await ApplyGroup(group);
         for (Waiting& waiting : group) waiting.done(result);
     }
 }
 
-Async<Result<void>> Committer::Apply(Group& group) {
+Async<Result<void>> Writer::ApplyGroup(Group& group) {
     for (int turn = 0; turn < kTurnsMax; ++turn) {
         payloads_.Begin(group.front().batch->term);
-        const Result<pb::TxnResponse> answer = co_await Send(group);
+        std::size_t bytes = 0;
+        const Result<pb::TxnResponse> answer = co_await SendGroup(group, bytes);
         answer && answer->succeeded() ? payloads_.Keep() : payloads_.Drop();
         if (!answer) co_return std::unexpected(answer.error());
         if (answer->succeeded()) {
-            applied_(answer->header().revision());
+            applied_(answer->header().revision(), bytes);
             co_return {};
         }
-        Result<void> explained = Explain(*answer, group);
+        Result<void> explained = ExplainRefusal(*answer, group);
         if (!explained || group.empty()) co_return explained;
     }
     co_return Fail(ErrorCode::kUnavailable, "etcd: the sequence of batches does not settle");
 }
 
-Async<Result<void>> Committer::LearnPayloads(const Group& group) {
+Async<Result<void>> Writer::LearnPayloads(const Group& group) {
     std::vector<TaskId> unknown;
     for (const Waiting& waiting : group) {
         std::ranges::move(payloads_.Unknown(*waiting.batch), std::back_inserter(unknown));
@@ -116,7 +117,7 @@ Async<Result<void>> Committer::LearnPayloads(const Group& group) {
     co_return {};
 }
 
-Async<Result<Ops>> Committer::PlanPurge(const Batch& batch) {
+Async<Result<Ops>> Writer::PlanPurge(const Batch& batch) {
     // What the batch itself writes comes first; the deletions get the room that is left. What can
     // go ahead is not in the way.
     TaskPayloads scratch = payloads_;
@@ -134,7 +135,7 @@ Async<Result<Ops>> Committer::PlanPurge(const Batch& batch) {
     co_return planned;
 }
 
-Async<Result<pb::TxnResponse>> Committer::Send(const Group& group) {
+Async<Result<pb::TxnResponse>> Writer::SendGroup(const Group& group, std::size_t& bytes) {
     Span span{group.front().batch->term, group.front().batch->sequence,
               group.back().batch->sequence, 0};
     if (Result<void> learnt = co_await LearnPayloads(group); !learnt) {
@@ -152,6 +153,7 @@ Async<Result<pb::TxnResponse>> Committer::Send(const Group& group) {
     }
     // All of it is repeatable: a second copy finds that its sequence was applied, or writes the
     // same once more.
+    bytes = ops.bytes();
     std::vector<Ops> ahead;
     if (ops.bytes() > kRequestBytesMax) ahead = ops.TakeAhead();
     for (Ops& portion : ahead) {
@@ -162,7 +164,7 @@ Async<Result<pb::TxnResponse>> Committer::Send(const Group& group) {
     co_return co_await client_.Txn(MakeCommit(keys_, span, std::move(ops)), Effect::kRepeatable);
 }
 
-Result<void> Committer::Explain(const pb::TxnResponse& refusal, Group& group) {
+Result<void> Writer::ExplainRefusal(const pb::TxnResponse& refusal, Group& group) {
     const Term term = group.front().batch->term;
     if (refusal.responses_size() != 2) {
         return Fail(ErrorCode::kUnknown, "etcd: a refusal without its reasons");

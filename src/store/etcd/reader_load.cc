@@ -1,10 +1,10 @@
-#include "store/etcd/loader.h"
+#include "store/etcd/reader_load.h"
 
 #include <algorithm>
 
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
-#include "store/etcd/row_reader.h"
+#include "store/etcd/reader_rows.h"
 
 namespace takt::internal::etcd {
 std::string Loader::CursorOf(const Window& window) {

@@ -1,4 +1,4 @@
-// Committer: turns the batches of one partition into etcd transactions, in order.
+// Writer: turns the batches of one partition into etcd transactions, in order.
 //
 // One transaction is under way at a time: etcd gives no order to calls that are under way together,
 // and one that arrives early would be refused. Batches that come meanwhile are merged into the next
@@ -20,12 +20,12 @@
 
 namespace takt::internal::etcd {
 
-class Committer {
+class Writer {
   public:
-    // `applied` is told etcd's revision after each transaction.
-    using Applied = std::function<void(std::int64_t revision)>;
+    // `applied` is told etcd's revision after each transaction, and how much was written for it.
+    using Applied = std::function<void(std::int64_t revision, std::size_t bytes)>;
 
-    Committer(Client& client, const Keys& keys, Tracker& tracker, Applied applied)
+    Writer(Client& client, const Keys& keys, Tracker& tracker, Applied applied)
         : client_(client), keys_(keys), tracker_(tracker), applied_(std::move(applied)) {}
 
     void Commit(BatchPtr batch, Done<void> done);
@@ -43,16 +43,17 @@ class Committer {
     // Applies what waits, one group after the other, until nothing is left.
     Detached Drain();
     // The next batches that go together. Empty when nothing waits; then Drain is over.
-    Group Take();
-    Async<Result<void>> Apply(Group& group);
-    Async<Result<pb::TxnResponse>> Send(const Group& group);
+    Group TakeGroup();
+    Async<Result<void>> ApplyGroup(Group& group);
+    // `bytes` gets what its requests take.
+    Async<Result<pb::TxnResponse>> SendGroup(const Group& group, std::size_t& bytes);
     // Reads what is stored of the tasks that the group changes, where that is not known yet.
     Async<Result<void>> LearnPayloads(const Group& group);
     // What the batch of a purge deletes beside what it writes itself.
     Async<Result<Ops>> PlanPurge(const Batch& batch);
     // What a refused transaction says about the batches of the group: those that were applied
     // before are answered and leave it.
-    Result<void> Explain(const pb::TxnResponse& refusal, Group& group);
+    Result<void> ExplainRefusal(const pb::TxnResponse& refusal, Group& group);
 
     Client& client_;
     const Keys& keys_;

@@ -1,8 +1,8 @@
 // What happens to the store when etcd, its operators or the network between fail it.
 #include <chrono>
 
-#include "store/etcd/etcd_testing.h"
 #include "store/etcd/snapshot.h"
+#include "store/etcd/store_fixture.h"
 
 namespace takt::internal::etcd {
 namespace {

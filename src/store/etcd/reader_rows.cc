@@ -1,4 +1,4 @@
-#include "store/etcd/row_reader.h"
+#include "store/etcd/reader_rows.h"
 
 #include <algorithm>
 #include <map>

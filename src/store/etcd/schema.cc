@@ -1,0 +1,15 @@
+#include "store/etcd/schema.h"
+
+namespace takt::internal::etcd {
+
+Async<Result<void>> Schema::RunSteps(Client& client, const Keys& keys, Term term,
+                                     unsigned from) const {
+    for (const LayoutStep& step : steps) {
+        if (step.to <= from) continue;
+        Result<void> done = co_await step.run(client, keys, term);
+        if (!done) co_return done;
+    }
+    co_return {};
+}
+
+}  // namespace takt::internal::etcd

@@ -1,0 +1,39 @@
+// Schema: the layout of what is kept under the keys (keys.h), and how data of earlier layouts
+// becomes data of this one. store/layout.h has the rules.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "store/etcd/async.h"
+#include "store/etcd/client.h"
+#include "store/etcd/keys.h"
+#include "store/layout.h"
+#include "store/store.h"
+
+namespace takt::internal::etcd {
+
+constexpr unsigned kLayout = 1;
+// Schedulers from before there was a second layout to raise to do not announce theirs.
+constexpr unsigned kLayoutUnsaid = 1;
+
+// Changes all rows from layout `to` - 1 to `to`, in bounded pieces. Repeatable; each piece compares
+// the leader key with the term, and ends with kFenced if they differ.
+struct LayoutStep {
+    unsigned to = 0;
+    std::function<Async<Result<void>>(Client& client, const Keys& keys, Term term)> run;
+};
+
+struct Schema {
+    unsigned known = kLayout;
+    std::vector<LayoutStep> steps;  // By rising number, up to `known`.
+
+    LayoutRange range() const {
+        return {.oldest = known - static_cast<unsigned>(steps.size()), .known = known};
+    }
+    // Runs the steps behind `from`, one after the other.
+    Async<Result<void>> RunSteps(Client& client, const Keys& keys, Term term, unsigned from) const;
+};
+
+}  // namespace takt::internal::etcd
