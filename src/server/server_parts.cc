@@ -116,7 +116,7 @@ bool Server::Parts::loopback() const {
 }
 
 Result<void> Server::Parts::OpenTheStore() {
-    auto opened = OpenStore(config.store.url);
+    auto opened = OpenStore(config.store.url, {.wait = true});
     if (!opened) return std::unexpected(opened.error());
     store = std::move(*opened);
     store_name = store->Describe();

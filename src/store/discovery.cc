@@ -37,7 +37,7 @@ Result<std::vector<std::string>> FindSchedulers(const std::string& store_url) {
                 ", so a worker cannot look into it; name the scheduler instead (--server, or "
                 "servers in C++)");
     }
-    const auto store = OpenStore(store_url);
+    const auto store = OpenStore(store_url, {.wait = true});
     if (!store) return std::unexpected(store.error());
     const Steady end = SteadyClock::now() + kWait;
     while (true) {

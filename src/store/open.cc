@@ -17,22 +17,10 @@ namespace {
 using Opened = Result<std::unique_ptr<Store>>;
 
 Opened OpenFile(std::string_view url, const StoreOptions& options) {
-    // file:dir, file:./dir, file:/dir and file:///dir all name a directory.
-    std::string_view path = url.substr(url.find(':') + 1);
-    if (path.starts_with("//")) {
-        path.remove_prefix(2);
-        if (!path.starts_with('/')) {
-            return Fail(ErrorCode::kInvalid,
-                        "a file: store is a directory of this machine, without a host; write "
-                        "file:./takt-data or file:/var/lib/takt",
-                        "store");
-        }
-    }
-    if (path.empty()) {
-        return Fail(ErrorCode::kInvalid, "the store's directory is missing; write file:./takt-data",
-                    "store");
-    }
-    return OpenEmbedded({.directory = std::string(path), .cache_bytes = options.cache_bytes});
+    Result<EmbeddedOptions> parsed = ParseEmbeddedUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    parsed->cache_bytes = options.cache_bytes;
+    return OpenEmbedded(*parsed);
 }
 
 Opened OpenMemory(std::string_view, const StoreOptions&) {
@@ -81,8 +69,8 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
     for (const Scheme& scheme : kSchemes) {
         if (scheme.name != name || name.size() == url.size()) continue;
         Opened opened = scheme.open(url, options);
-        return opened && options.must_answer ? OnlyIfItAnswers(std::move(*opened))
-                                             : std::move(opened);
+        if (!opened || options.wait) return opened;
+        return OnlyIfItAnswers(std::move(*opened));
     }
     std::string known;
     for (const Scheme& scheme : kSchemes) {

@@ -11,7 +11,9 @@ namespace takt::internal {
 
 struct StoreOptions {
     std::size_t cache_bytes = 64u << 20;  // embedded: of pages, for each connection.
-    bool must_answer = false;             // A store that is away now is not opened: kUnavailable.
+    // A store that is not there yet is opened all the same: it answers kUnavailable, with the reason,
+    // until it is there. Else opening it fails with kUnavailable.
+    bool wait = false;
 };
 
 // file:./takt-data   a directory of this machine, for one process
@@ -20,8 +22,7 @@ struct StoreOptions {
 // redis://host:port  Redis; also rediss, redis+sentinel, rediss+sentinel: docs/stores/redis.md
 // mysql://…          a MySQL or MariaDB database; see ParseMysqlUrl
 //
-// kInvalid if the URL names no backend of ours; else what the backend's own opening says. A store
-// that cannot be reached is opened all the same: its operations say kUnavailable until it is there.
+// kInvalid if the URL names no backend of ours; else what the backend's own opening says.
 Result<std::unique_ptr<Store>> OpenStore(std::string_view url, const StoreOptions& options = {});
 
 }  // namespace takt::internal

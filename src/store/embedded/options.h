@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 
+#include "base/error.h"
 #include "base/time.h"
 
 namespace takt::internal {
@@ -18,5 +20,10 @@ struct EmbeddedOptions {
     std::function<Steady()> clock = &SteadyClock::now;  // Measures ttls.
     std::string vfs;  // Of SQLite; empty for the system's. Tests put faults in here.
 };
+
+// file:DIRECTORY[?name=value&…]; file:dir, file:./dir, file:/dir and file:///dir all name one.
+// docs/stores/embedded.md lists the parameters, the table in options.cc reads them. kInvalid, naming
+// the part at fault, for anything else.
+Result<EmbeddedOptions> ParseEmbeddedUrl(std::string_view url);
 
 }  // namespace takt::internal

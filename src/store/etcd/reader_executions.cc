@@ -15,6 +15,8 @@ constexpr std::size_t kPacksAtOnce = 8;
 // Decoded packs that one read keeps; neighbours in a list share packs.
 constexpr std::size_t kPacksKept = 64;
 constexpr std::size_t kLivePageRows = 100;
+// Rows of a list that are completed at once, with up to two payloads of a megabyte each.
+constexpr std::size_t kPortionRows = 32;
 constexpr std::size_t kPointerPageRows = 1000;
 
 bool WantsPlace(const ExecutionFilter& filter, bool live) {
@@ -223,13 +225,14 @@ Async<Result<std::optional<ExecutionReader::Candidate>>> ExecutionReader::Next(
 }
 
 Async<Result<std::vector<Execution>>> ExecutionReader::List(ExecutionFilter filter) {
-    std::vector<Execution> list;
+    ListPage page(filter);
     Result<std::vector<Source>> sources = co_await Open(filter);
     if (!sources) co_return std::unexpected(sources.error());
-    // Again only if a hash agreed where the text behind it did not.
-    for (bool ended = false; list.size() < filter.limit && !ended;) {
+    // In portions: what the last of them brings too much is bounded.
+    for (bool ended = false; !page.full() && !ended;) {
         std::vector<Candidate> candidates;
-        while (list.size() + candidates.size() < filter.limit && !ended) {
+        const std::size_t room = std::min(filter.limit - page.rows().size(), kPortionRows);
+        while (candidates.size() < room && !ended) {
             Result<std::optional<Candidate>> next = co_await Next(*sources, filter);
             if (!next) co_return std::unexpected(next.error());
             ended = !next->has_value();
@@ -239,11 +242,15 @@ Async<Result<std::vector<Execution>>> ExecutionReader::List(ExecutionFilter filt
         if (!resolved) co_return std::unexpected(resolved.error());
         std::erase_if(candidates,
                       [&](const Candidate& candidate) { return !Matches(filter, *candidate.row); });
-        const Result<void> completed = co_await Complete(candidates);
-        if (!completed) co_return std::unexpected(completed.error());
-        for (Candidate& candidate : candidates) list.push_back(std::move(*candidate.row));
+        if (!filter.brief) {
+            const Result<void> completed = co_await Complete(candidates);
+            if (!completed) co_return std::unexpected(completed.error());
+        }
+        for (Candidate& candidate : candidates) {
+            if (!page.full()) page.Add(std::move(*candidate.row));
+        }
     }
-    co_return MakeListPage(filter, std::move(list));
+    co_return page.TakeRows();
 }
 
 }  // namespace takt::internal::etcd

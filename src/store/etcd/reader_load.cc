@@ -5,8 +5,16 @@
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
 #include "store/etcd/reader_rows.h"
+#include "store/list_page.h"
 
 namespace takt::internal::etcd {
+namespace {
+
+// Rows that are completed at once, with up to two payloads of a megabyte each.
+constexpr std::size_t kLoadPortionRows = 32;
+
+}  // namespace
+
 std::string Loader::CursorOf(const Window& window) {
     return "e" + Hex(window.from) + "," + Hex(window.width);
 }
@@ -79,17 +87,31 @@ Async<Result<bool>> Loader::AddTasks(std::string after, LoadPage& page) {
     co_return !rows->more;
 }
 
-Async<Result<void>> Loader::AddRows(const Rows& rows, LoadPage& page) {
-    std::vector<std::size_t> incomplete;
-    for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend(); ++kv) {
-        const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
-        if (!key) continue;  // Not a key of ours.
-        if (LacksPayload(kv->value())) incomplete.push_back(page.executions.size());
-        page.executions.push_back(DecodeOrShow(*key, kv->value()));
+Async<Result<std::optional<Serial>>> Loader::AddRows(const Rows& rows, LoadPage& page) {
+    // Turned around: the oldest first.
+    for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend();) {
+        const std::size_t begin = page.executions.size();
+        std::vector<std::size_t> incomplete;
+        for (std::size_t i = 0; i < kLoadPortionRows && kv != rows.kvs.rend(); ++i, ++kv) {
+            const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
+            if (!key) continue;  // Not a key of ours.
+            if (LacksPayload(kv->value())) incomplete.push_back(page.executions.size());
+            page.executions.push_back(DecodeOrShow(*key, kv->value()));
+        }
+        std::vector<Execution*> lacking;
+        for (const std::size_t i : incomplete) lacking.push_back(&page.executions[i]);
+        const Result<void> restored =
+            co_await RestorePayloads(snapshot_, keys_, std::move(lacking));
+        if (!restored) co_return std::unexpected(restored.error());
+        for (std::size_t i = begin; i < page.executions.size(); ++i) {
+            bytes_ += ListBytes(page.executions[i]);
+        }
+        if (bytes_ >= kListBytes && kv != rows.kvs.rend()) {
+            const std::optional<ExecutionKey> key = ParseExecutionKey(kv->key());
+            if (key) co_return key->serial;
+        }
     }
-    std::vector<Execution*> lacking;
-    for (const std::size_t i : incomplete) lacking.push_back(&page.executions[i]);
-    return RestorePayloads(snapshot_, keys_, std::move(lacking));
+    co_return std::nullopt;
 }
 
 Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
@@ -97,7 +119,7 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
     // Ends: each turn either narrows the window, down to one row, or moves it up.
     for (;;) {
         const std::size_t room = page_rows_ - page.executions.size();
-        if (room == 0) {
+        if (room == 0 || bytes_ >= kListBytes) {
             page.next = CursorOf(window);
             co_return {};
         }
@@ -113,8 +135,14 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
             window.width = std::max((open ? last - window.from : window.width) / 8, Serial{1});
             continue;
         }
-        const Result<void> added = co_await AddRows(*rows, page);
-        if (!added || open) co_return added;
+        const Result<std::optional<Serial>> left = co_await AddRows(*rows, page);
+        if (!left) co_return std::unexpected(left.error());
+        if (*left) {
+            window.from = **left;
+            page.next = CursorOf(window);
+            co_return {};
+        }
+        if (open) co_return {};
         window.from = below;
         // Twice as many next time would be a full page.
         if (rows->kvs.size() < room / 2) window.width = std::min(window.width, Serial{1} << 60) * 2;

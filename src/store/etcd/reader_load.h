@@ -31,8 +31,8 @@ class Loader {
     // False if there are more tasks than fit.
     Async<Result<bool>> AddTasks(std::string after, LoadPage& page);
     Async<Result<void>> AddExecutions(Window window, LoadPage& page);
-    // Turns them around: the oldest first.
-    Async<Result<void>> AddRows(const Rows& rows, LoadPage& page);
+    // Adds rows until the page has bytes enough. The serial of the first that is left, if one is.
+    Async<Result<std::optional<Serial>>> AddRows(const Rows& rows, LoadPage& page);
     static std::string CursorOf(const Window& window);
     static std::optional<Window> ParseCursor(std::string_view cursor);
 
@@ -40,6 +40,7 @@ class Loader {
     const Partition partition_;
     const std::size_t page_rows_;
     Snapshot snapshot_;
+    std::size_t bytes_ = 0;  // Of payloads and results in the page.
 };
 
 }  // namespace takt::internal::etcd

@@ -6,6 +6,7 @@
 #include "model/record.h"
 #include "store/redis/gather.h"
 #include "store/redis/rows.h"
+#include "store/redis/scripts.h"
 
 namespace takt::internal::redis {
 
@@ -111,16 +112,17 @@ void Reader::ListWorkers(Done<std::vector<Worker>> done) {
 
 void Reader::ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) {
     using Rows = std::vector<SettingPut>;
-    ReadPart<Rows> read = [this](const PartitionKeys& keys, Done<Rows> part) {
-        ReadOne<Rows>(client_, keys.slot, Resp("HGETALL", keys.Of("settings")), ReadSettings,
-                      std::move(part));
-    };
-    std::function<Rows(std::vector<Rows>)> merge = [key_prefix](std::vector<Rows> parts) {
-        Rows rows = Merged(std::move(parts), &SettingPut::key);
-        std::erase_if(rows, [&](const SettingPut& row) {
-            return !row.key.view().starts_with(key_prefix.view());
+    ReadPart<Rows> read = [this, key_prefix](const PartitionKeys& keys, Done<Rows> part) {
+        Call call{.slot = keys.slot, .script = &kSettings};
+        call.keys.Arg(keys.Of("settings"));
+        call.args.Arg(key_prefix.view());
+        client_.Send(std::move(call), [part = std::move(part)](Result<Replies> replies) mutable {
+            if (!replies) return part(std::unexpected(replies.error()));
+            part(ReadSettings(replies->front().view()));
         });
-        return rows;
+    };
+    std::function<Rows(std::vector<Rows>)> merge = [](std::vector<Rows> parts) {
+        return Merged(std::move(parts), &SettingPut::key);
     };
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }

@@ -96,19 +96,15 @@ struct Reader::Listing {
     Deadline deadline;
     std::vector<std::string> sources;
     std::string upper;
-    std::vector<Execution> rows;
+    ListPage page;
 };
 
 void Reader::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
     using Rows = std::vector<Execution>;
     ReadPart<Rows> read = [this, filter](const PartitionKeys& keys, Done<Rows> part) {
-        auto listing = std::make_shared<Listing>(Listing{keys,
-                                                         filter,
-                                                         std::move(part),
-                                                         DeadlineOf(client_),
-                                                         SourcesOf(keys, filter),
-                                                         UpperBound(filter),
-                                                         {}});
+        auto listing = std::make_shared<Listing>(
+            Listing{keys, filter, std::move(part), DeadlineOf(client_), SourcesOf(keys, filter),
+                    UpperBound(filter), ListPage(filter)});
         if (!filter.task) return ListMore(std::move(listing));
         // A one-off task is in no set of its own: its execution has its id.
         Call call{.slot = keys.slot};
@@ -119,7 +115,7 @@ void Reader::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Exec
             const ReplyView texts = replies->front().view();
             if (!texts[0].is_nil()) {
                 Execution row = ReadExecution(listing->filter.task->view(), 0, texts[0], texts[1]);
-                if (Matches(listing->filter, row)) listing->rows.push_back(std::move(row));
+                if (Matches(listing->filter, row)) listing->page.Add(std::move(row));
             }
             ListMore(listing);
         });
@@ -135,16 +131,15 @@ void Reader::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Exec
 
 void Reader::ListMore(std::shared_ptr<Listing> listing) {
     const ExecutionFilter& filter = listing->filter;
-    if (listing->rows.size() >= filter.limit || listing->upper.empty() ||
-        listing->sources.empty()) {
-        return listing->done(std::move(listing->rows));
+    if (listing->page.full() || listing->upper.empty() || listing->sources.empty()) {
+        return listing->done(listing->page.TakeRows());
     }
     if (std::chrono::steady_clock::now() > listing->deadline) {
         return listing->done(TooManyToLookAt());
     }
     const std::string statuses = StatusesToCheck(filter);
     const bool filtered = !statuses.empty() || filter.worker || filter.type || filter.queue;
-    const std::size_t rows_max = std::min(filter.limit - listing->rows.size(), kPageMembers);
+    const std::size_t rows_max = std::min(filter.limit - listing->page.rows().size(), kPageMembers);
     Call call{.slot = listing->keys.slot};
     call.script = &kList;
     for (const std::string& source : listing->sources) call.keys.Arg(source);
@@ -153,13 +148,13 @@ void Reader::ListMore(std::shared_ptr<Listing> listing) {
     call.args.Arg(filtered ? looked_at : rows_max).Arg(rows_max).Arg(kPageBytes);
     call.args.Arg(statuses);
     call.args.Arg(filter.worker ? "=" + filter.worker->text().str() : std::string());
-    call.args.Arg(Exactly(filter.type)).Arg(Exactly(filter.queue));
+    call.args.Arg(Exactly(filter.type)).Arg(Exactly(filter.queue)).Arg(filter.brief ? "1" : "");
     client_.Send(std::move(call), [this, listing](Result<Replies> replies) {
         if (!replies) return listing->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
         listing->upper = std::string(page[0].text());
-        for (std::size_t i = 1; i < page.size(); ++i) {
-            listing->rows.push_back(ReadMember(page[i]));
+        for (std::size_t i = 1; i < page.size() && !listing->page.full(); ++i) {
+            listing->page.Add(ReadMember(page[i]));
         }
         ListMore(listing);
     });

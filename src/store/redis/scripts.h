@@ -24,6 +24,7 @@ extern const Script kNodes;
 extern const Script kLoad;
 extern const Script kTasks;
 extern const Script kList;
+extern const Script kSettings;
 extern const Script kProbe;
 
 // Lua for scripts that read executions: `texts` gives the two strings of one, false for what is not

@@ -56,6 +56,19 @@ end
 return page
 )");
 
+// KEYS settings. ARGV prefix. Answers names and values in turn, as HGETALL. Only names are looked
+// at for the others: a year of statistics stands beside the access tokens.
+const Script kSettings(R"(
+local rows, prefix = {}, ARGV[1]
+for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if string.sub(name, 1, #prefix) == prefix then
+    rows[#rows + 1] = name
+    rows[#rows + 1] = redis.call('HGET', KEYS[1], name)
+  end
+end
+return rows
+)");
+
 // KEYS the sorted sets to look through, in which no member stands twice.
 // ARGV prefix, upper bound, lower bound, members to look at, rows at most, bytes at most, then what
 // a row must have: statuses as '|a|b|', worker, type, queue; each '' for any, else '=' and the
