@@ -24,6 +24,7 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       term_(term),
       random_(seed),
       draft_(term.partition, config.events_stored),
+      holds_(draft_),
       outputs_(config.log_bytes_max),
       retention_(config_),
       chooser_(config_, random_) {}
@@ -62,8 +63,8 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     // Loading a million executions must not stop half way; nothing can be assigned yet.
     draft_.Open(effects, now, {.changes_max = SIZE_MAX, .bytes_max = SIZE_MAX});
     retention_.Begin(now.steady);
-    gates_cleaned_at_ = now.steady;
     draft_.Resume(term_.partition, last_serial);
+    BeginLimits();
     // In serial order, which keeps the age order of their lanes; no worker is connected yet. Those
     // at work first: what is still to start must find their places taken.
     const auto working = [](const Live* live) { return IsWorking(live->row.status); };
@@ -82,7 +83,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
             PlanFrom(*recurring, now.wall);
         }
         Arm(*recurring);
-        SayLimits(*recurring->row.task);
+        holds_.RestoreLimits(*recurring->row.task);
     }
     // A worker whose leader's machine lost its power notices by the silence, after its lease. To
     // expect it earlier would run everything twice that was running then.
@@ -98,6 +99,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
 void Engine::Step(Input input, Instant now, Effects& effects) {
     TAKT_CHECK(begun_ && now.steady >= now_.steady);
     now_ = now;
+    holds_.SetTime(now);
     draft_.Open(effects, now,
                 {.changes_max = config_.changes_per_step, .bytes_max = config_.bytes_per_step});
     std::visit([this](auto& known) { On(known); }, input);
@@ -117,7 +119,7 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!overdue_.empty()) next = std::min(next, until(overdue_.next_at()));
     if (!leases_.empty()) next = std::min(next, until(leases_.next_at()));
     if (!fires_.empty()) next = std::min(next, std::max(fires_.next_at() - now.wall, Duration(0)));
-    if (!gate_paces_.empty()) next = std::min(next, until(gate_paces_.next_at()));
+    if (const auto wake = holds_.next_at()) next = std::min(next, until(*wake));
     if (!queue_paces_.empty()) next = std::min(next, until(queue_paces_.next_at()));
     return next;
 }
@@ -135,9 +137,7 @@ void Engine::RunDue() {
     }
     while (!draft_.Tired() && !fires_.empty() && fires_.next_at() <= now_.wall)
         OnFire(*fires_.next());
-    while (!draft_.Tired() && !gate_paces_.empty() && gate_paces_.next_at() <= now_.steady) {
-        OpenGate(*gate_paces_.next());
-    }
+    OpenHolds();
     while (!draft_.Tired() && !queue_paces_.empty() && queue_paces_.next_at() <= now_.steady) {
         StartFromQueue(*queue_paces_.next());
     }
@@ -149,10 +149,6 @@ void Engine::RunDue() {
         ContinueWorker(slot);
     }
     claims_.ForgetEnded(now_.wall, draft_);
-    if (now_.steady - gates_cleaned_at_ >= config_.cleanup_interval) {
-        gates_cleaned_at_ = now_.steady;
-        CleanGates();
-    }
     retention_.Clean(now_, draft_);
 }
 

@@ -31,6 +31,7 @@
 #include "engine/draft.h"
 #include "engine/effects.h"
 #include "engine/explain.h"
+#include "engine/holds.h"
 #include "engine/input.h"
 #include "engine/lanes.h"
 #include "engine/live.h"
@@ -117,7 +118,7 @@ class Engine {
     // How far a running attempt says it is; null if it said nothing.
     const ProgressView* FindProgress(const ExecutionId& id) const;
     std::size_t live_count() const { return live_.size(); }
-    std::size_t gate_count() const { return gates_.size(); }  // Named limits that are remembered.
+    std::size_t limit_count() const { return holds_.limit_count(); }  // That are remembered.
     std::size_t count(Status status) const { return counts_[static_cast<std::size_t>(status)]; }
     const EngineCounters& counters() const { return counters_; }
     std::size_t lane_count() const { return lanes_.size(); }  // Kinds of work that are remembered.
@@ -192,7 +193,6 @@ class Engine {
     void MoveTo(Live& live, Status to);
     void OnDue(Live& live);
     void OnOverdue(Live& live);
-    bool Enter(Live& live);
     const RetryPolicy& RetryOf(const Task& task) const;
     Duration TimeoutOf(const Task& task) const;
 
@@ -215,20 +215,15 @@ class Engine {
     void RecordMissed(Recurring& recurring, const DueTimes& due, Reason reason);
     void OnRunEnded(Live& live);
 
-    // engine_gates.cc: limits
-    Gate* NamedGateOf(const Task& task);
-    Gate* FindGate(const Task& task) const;
-    void Say(Gate& gate, const Task& task);
-    void SayLimits(const Task& task);
-    void LeaveGate(Gate& gate);
-    Gate* GateHolding(Live& live);
-    void OpenGate(Gate& gate);
+    // engine_limits.cc: what starts when something opens
+    void OpenHolds();
+    void StartInTurn(Hold& turns);
+    void StartUnderLimit(Hold& limit);
     void StartFromQueue(Queue& queue);
-    void CleanGates();
-    void Pass(Live& live, Gate& gate);
-
-    // engine_settings.cc
+    void SpendPaceOf(Queue& queue);
+    bool RestoreLimit(std::string_view key, std::string_view value);
     void RestoreQueue(const Text& name, std::string_view value);
+    void BeginLimits();
 
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
@@ -273,7 +268,6 @@ class Engine {
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.
     TimerHeap<Slot, Steady> leases_;
     TimerHeap<Recurring, Time> fires_;
-    TimerHeap<Gate, Steady> gate_paces_;
     TimerHeap<Queue, Steady> queue_paces_;
     std::deque<Slot*> unfinished_;  // Workers with more to be done for them than one step may do.
     std::deque<ExecutionId> replaced_;   // Runs that a newer one takes the place of.
@@ -284,8 +278,8 @@ class Engine {
 
     std::map<Text, std::unique_ptr<Recurring>, std::less<>> tasks_;
     std::uint64_t tasks_made_ = 0;
-    std::map<Text, std::unique_ptr<Gate>, std::less<>> gates_;
-    std::uint64_t gates_made_ = 0;
+    Holds holds_;
+    std::map<Text, StoredPace, std::less<>> queue_paces_stored_;  // Until Begin.
     Claims claims_;
     Outputs outputs_;
     Retention retention_;
@@ -294,7 +288,6 @@ class Engine {
 
     std::array<std::size_t, kStatusCount> counts_{};
     EngineCounters counters_;
-    Steady gates_cleaned_at_{};
 
     Instant now_{};  // Of the step under way, or the last.
 };

@@ -43,7 +43,7 @@ Live& Engine::InsertExecution(Execution row, Place place) {
 void Engine::PlaceRestored(Live& live) {
     if (IsWaiting(live.row.status)) {
         // Who has begun keeps its turn until it is finished, also between attempts.
-        if (Begun(live.row) && live.recurring) Pass(live, *live.recurring->turns);
+        if (Begun(live.row) && live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
         if (live.row.status == Status::kPending && !Expired(live.row)) return AwaitTime(live);
         // What its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
@@ -60,9 +60,8 @@ void Engine::PlaceRestored(Live& live) {
     live.slot = &slot;
     slot.hand.PushBack(live);
     // It has its turn and its room, as far as it needs them.
-    if (live.recurring && !live.forced) Pass(live, *live.recurring->turns);
-    Gate* room = NamedGateOf(*live.row.task);
-    if (room && !config_.sabotage.forget_limits_on_load) Pass(live, *room);
+    if (live.recurring && !live.forced) holds_.TakeTurnAgain(live, *live.recurring->turns);
+    if (!config_.sabotage.forget_limits_on_load) holds_.TakePermitAgain(live);
     if (slot.row.status == WorkerStatus::kOffline) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
         live.doubtful = true;
@@ -121,17 +120,20 @@ void Engine::MakeReady(Live& live) {
     } else {
         due_.Remove(live);
     }
-    if (!Enter(live)) return;
+    if (live.recurring && !holds_.TakeTurn(live, *live.recurring->turns)) return;
+    Hold* limit = holds_.LimitOf(live);
     Lane& lane = *live.lane;
-    const bool open = lane.queue->Open(now_.steady);
+    const bool queue_open = lane.queue->Open(now_.steady);
+    const bool open = queue_open && (!limit || holds_.IsOpen(*limit));
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
     if (lane.free > 0 && lane.empty() && open && !draft_.Tired()) {
         return GiveTo(live, chooser_.Choose(live.row, lane));
     }
-    lane.Add(live);
-    if (lane.free > 0 && open)
+    limit ? holds_.Add(live, *limit) : lane.Add(live);
+    if (lane.free > 0 && open) {
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
-    if (!open && lane.queue->pace.limited()) StartFromQueue(*lane.queue);
+    }
+    if (!queue_open && lane.queue->pace.limited()) StartFromQueue(*lane.queue);
 }
 
 // Ends an execution that waits for a worker if its time is over. A timer does that too, but after a
@@ -144,11 +146,18 @@ bool Engine::EndIfExpired(Live& live) {
 
 // Takes an execution that waits, for its time or for a worker, out of the waiting.
 void Engine::Unqueue(Live& live) {
-    if (live.held) {
-        GateHolding(live)->waiting.Remove(live);
-        live.held = false;
-    } else if (live.listed) {
-        live.lane->Remove(live);
+    switch (live.waits) {
+        case Waits::kNothing:
+            break;
+        case Waits::kTurn:
+            holds_.LeaveLine(live, *live.recurring->turns);
+            break;
+        case Waits::kLimit:
+            holds_.Remove(live);
+            break;
+        case Waits::kWorker:
+            live.lane->Remove(live);
+            break;
     }
     due_.Remove(live);
     --live.lane->queue->waiting;
@@ -158,12 +167,8 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     TAKT_CHECK(slot.can_take);
     Unqueue(live);
     ++live.lane->queue->working;
-    Queue& queue = *live.lane->queue;
-    queue.pace.Spend();
-    // Others may have to wait for the pace, whoever took this one: a timer wakes them.
-    if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
-        queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
-    }
+    SpendPaceOf(*live.lane->queue);
+    holds_.TakePermit(live);
     MoveTo(live, Status::kScheduled);
     Execution& row = live.row;
     ++row.attempt;
@@ -194,7 +199,7 @@ Slot& Engine::TakeFromHand(Live& live) {
     --queue.working;
     // Others may have waited for this place; they get it when the step has settled all else.
     if (queue.limits.working_max > 0) queue_paces_.Set(queue, now_.steady, queue.number);
-    if (std::exchange(live.took_room, false)) LeaveGate(*NamedGateOf(*live.row.task));
+    holds_.ReturnPermit(live);
     RefreshCapacity(slot);
     return slot;
 }
@@ -280,7 +285,6 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome) {
     retention_.CountFinished();
     if (status != Status::kSkipped) ++live.lane->queue->finished;
     claims_.Release(live.row);
-    if (live.took_room) LeaveGate(*NamedGateOf(*live.row.task));
     if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
     --live.lane->live;
@@ -309,7 +313,7 @@ void Engine::MoveTo(Live& live, Status to) {
 
 // Its time has come; or, if it already waits for a worker, its time is over.
 void Engine::OnDue(Live& live) {
-    if (!live.listed) return MakeReady(live);
+    if (live.waits == Waits::kNothing) return MakeReady(live);
     Unqueue(live);
     FinishExecution(live, Status::kFailed,
                     MakeOutcome(Reason::kExpired, "not started within its expires_after"));

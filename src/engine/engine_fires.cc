@@ -179,7 +179,7 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     const bool busy = !request.force && !recurring.runs.empty();
     // All but those that have a turn or need none; also those whose jitter is not over yet.
     const std::size_t ahead =
-        recurring.turns ? std::size_t{recurring.turns->inside} + recurring.forced : 0;
+        recurring.turns ? std::size_t{recurring.turns->taken} + recurring.forced : 0;
     const bool backlog_full =
         options.mode == Mode::kSequential && recurring.runs.size() >= ahead + options.backlog_max;
     // Nobody waits for an answer who could try again later.
@@ -221,9 +221,9 @@ void Engine::Link(Live& live, Recurring& recurring) {
     recurring.runs.push_back(&live);
     recurring.forced += live.forced ? 1 : 0;
     if (!recurring.turns) {
-        recurring.turns = std::make_unique<Gate>();
+        recurring.turns = std::make_unique<Hold>();
         recurring.turns->order = recurring.order;
-        recurring.turns->inside_max = recurring.TurnsAtOnce();
+        recurring.turns->permits_max = recurring.TurnsAtOnce();
     }
     // A stored row brings a copy of its task; usually it is the one everybody shares. A task that
     // was deleted and made again has the same versions, but was made at another time.
@@ -242,9 +242,9 @@ void Engine::OnRunEnded(Live& live) {
     recurring.runs[live.run] = recurring.runs.back();
     recurring.runs.pop_back();
     recurring.forced -= live.forced ? 1 : 0;
-    if (live.took_turn) LeaveGate(*recurring.turns);
+    if (live.has_turn) holds_.ReturnTurn(*recurring.turns);
     if (recurring.runs.empty()) {
-        gate_paces_.Remove(*recurring.turns);
+        holds_.Forget(*recurring.turns);
         recurring.turns.reset();
     }
     const auto& recurrence = recurring.row.task->opt().recurrence;

@@ -25,7 +25,7 @@ Recurring& Engine::Adopt(TaskRow row) {
         recurring->order = ++tasks_made_;
     }
     recurring->row = std::move(row);
-    if (recurring->turns) recurring->turns->inside_max = recurring->TurnsAtOnce();
+    if (recurring->turns) holds_.SetTurnsAtOnce(*recurring->turns, recurring->TurnsAtOnce());
     return *recurring;
 }
 
@@ -107,8 +107,7 @@ void Engine::MakeOrChange(const PutTask& put) {
         SetPaused(recurring, *put.paused);
     }
     Write(recurring);
-    if (recurring.turns) OpenGate(*recurring.turns);
-    SayLimits(*recurring.row.task);
+    holds_.ApplyLimits(*recurring.row.task);
     EmitChange(*recurring.row.task, exists ? "changed" : "made");
     draft_.Reply(put.request, Answer{.task = recurring.row, .created = !exists});
 }
@@ -124,19 +123,18 @@ void Engine::On(DeleteTask& remove) {
     fires_.Remove(recurring);
     draft_.MakeUrgent();
     draft_.Put(recurring.mark, TaskDelete{remove.task});
-    if (recurring.turns) gate_paces_.Remove(*recurring.turns);
     for (Live* live : recurring.runs) live->recurring = nullptr;
     // Whoever waited for a turn need not wait any more: there is no task left to keep in order.
-    while (recurring.turns && !recurring.turns->waiting.empty()) {
-        Live& live = *recurring.turns->waiting.front();
-        recurring.turns->waiting.Remove(live);
-        live.held = false;
+    while (recurring.turns && recurring.turns->waited_for()) {
+        Live& live = *recurring.turns->line.front();
+        holds_.LeaveLine(live, *recurring.turns);
         if (draft_.Tired()) {
             due_.Set(live, live.row.ready_at, live.row.serial);
         } else {
             MakeReady(live);
         }
     }
+    if (recurring.turns) holds_.Forget(*recurring.turns);
     tasks_.erase(found);
     draft_.Emit(Event{.type = EventType::kTaskDeleted, .task = remove.task});
 }

@@ -21,10 +21,11 @@ QueueView ViewOf(const Queue& queue) {
                    .finished = queue.finished};
     for (const Lane* lane : queue.lanes) {
         for (std::size_t priority = 0; priority < lane->waiting.size(); ++priority) {
-            const LiveList& list = lane->waiting[priority];
-            if (list.empty()) continue;
-            view.ready[priority] += list.size();
-            const Time since = list.front()->row.ready_at;
+            const Live* first = lane->FirstOf(priority);
+            if (!first) continue;
+            // Of each line under a limit that is open one may start.
+            view.ready[priority] += lane->waiting[priority].size() + lane->lines[priority].size();
+            const Time since = first->row.ready_at;
             if (view.oldest_ready == Time{} || since < view.oldest_ready) view.oldest_ready = since;
         }
     }

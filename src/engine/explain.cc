@@ -91,19 +91,19 @@ std::optional<Explanation> ExplainStatus(const Execution& row, Time now) {
     return std::nullopt;
 }
 
-// What a gate holds. `gate` is that of the task's key, null if there is none.
-Explanation ExplainHeld(const Live& live, const Gate* gate) {
-    if (live.recurring && !live.took_turn && !live.forced) {
+// What waits for its turn, or under a limit that is reached.
+Explanation ExplainHeld(const Live& live, const Hold* limit) {
+    if (live.waits == Waits::kTurn) {
         return Explanation{"previous_run", "waits for the previous run of its task to finish"};
     }
-    if (gate && gate->inside_max > 0 && gate->inside >= gate->inside_max) {
+    if (limit && !limit->has_permit()) {
         return Explanation{
             "concurrency_limit",
-            "its concurrency limit of " + std::to_string(gate->inside_max) + " is reached",
-            {{"limit", gate->inside_max}}};
+            "its concurrency limit of " + std::to_string(limit->permits_max) + " is reached",
+            {{"limit", limit->permits_max}}};
     }
     // Others that share the key may have had the last word on it.
-    const RateLimit& rate = gate ? gate->pace.limit() : live.row.task->opt().rate;
+    const RateLimit& rate = limit ? limit->pace.limit() : live.row.task->opt().rate;
     const std::string per = FormatDuration(rate.per);
     return Explanation{
         "rate_limit",
@@ -162,7 +162,10 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
     const Live* live = FindLive(id);
     if (!live) return std::nullopt;
     if (auto explained = ExplainStatus(live->row, now.wall)) return explained;
-    if (live->held) return ExplainHeld(*live, FindGate(*live->row.task));
+    const Hold* limit = holds_.FindLimit(*live->row.task);
+    if (live->waits == Waits::kTurn || (live->waits == Waits::kLimit && limit && !limit->open)) {
+        return ExplainHeld(*live, limit);
+    }
     const Lane& lane = *live->lane;
     if (auto explained = ExplainQueue(lane)) return explained;
     return lane.pool.empty() ? NobodyServes(lane, workers_) : ExplainPool(lane);

@@ -18,29 +18,58 @@ bool Fits(const Lane& lane, const Task& task) {
 void Lane::Add(Live& live) {
     const std::size_t priority = live.row.task->priority;
     waiting[priority].PushBack(live);
+    live.waits = Waits::kWorker;
     priorities |= 1u << priority;
 }
 
 void Lane::Remove(Live& live) {
     const std::size_t priority = live.row.task->priority;
     waiting[priority].Remove(live);
+    live.waits = Waits::kNothing;
     if (waiting[priority].empty()) priorities &= ~(1u << priority);
 }
 
+void Lane::Show(Line& line) {
+    const Execution& first = line.waiting.front()->row;
+    lines[line.priority].Set(line, first.ready_at, first.serial);
+    lines_priorities |= 1u << line.priority;
+}
+
+void Lane::Hide(Line& line) {
+    lines[line.priority].Remove(line);
+    if (lines[line.priority].empty()) lines_priorities &= ~(1u << line.priority);
+}
+
+Live* Lane::FirstOf(std::size_t priority) const {
+    Live* first = waiting[priority].front();
+    if ((lines_priorities >> priority & 1) == 0) return first;
+    Live* other = lines[priority].next()->waiting.front();
+    if (!first) return other;
+    const auto age = [](const Live* live) {
+        return std::pair(live->row.ready_at, live->row.serial);
+    };
+    return age(other) < age(first) ? other : first;
+}
+
 Lane::Front Lane::front(Time now, Duration ageing) const {
-    const auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities));
-    Front best{waiting[top].front(), top};
+    const auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities | lines_priorities));
+    Front best{FirstOf(top), top};
     if (ageing <= Duration(0)) return best;
     best.urgency = INT64_MIN;
     for (std::size_t priority = 0; priority <= kPriorityMax; ++priority) {
-        Live* first = waiting[priority].front();
+        Live* first = FirstOf(priority);
         if (!first) continue;
-        const std::int64_t age = std::max(now - first->row.ready_at, Duration(0)) / ageing;
-        const std::int64_t urgency = static_cast<std::int64_t>(priority) + age;
+        const Front front = FrontOf(*first, now, ageing);
         // At equal urgency the one that was more urgent from the start.
-        if (urgency >= best.urgency) best = {first, urgency};
+        if (front.urgency >= best.urgency) best = front;
     }
     return best;
+}
+
+Lane::Front Lane::FrontOf(Live& live, Time now, Duration ageing) {
+    const std::int64_t priority = live.row.task->priority;
+    if (ageing <= Duration(0)) return {&live, priority};
+    return {&live, priority + std::max(now - live.row.ready_at, Duration(0)) / ageing};
 }
 
 bool Lane::MoreUrgent(const Front& a, const Front& b) {

@@ -16,9 +16,10 @@
 #include <vector>
 
 #include "base/text.h"
-#include "engine/gate.h"
 #include "engine/input.h"
 #include "engine/live.h"
+#include "engine/pace.h"
+#include "engine/timer_heap.h"
 #include "model/task.h"
 
 namespace takt::internal {
@@ -26,6 +27,15 @@ namespace takt::internal {
 struct Slot;
 
 struct Lane;
+
+// Line: the executions of one lane and priority that wait under one named limit, oldest first.
+// While the limit is open, the first of them stands in the lane: waits in its timer heap by the
+// time since when it is ready.
+struct Line : Timer {
+    Lane* lane = nullptr;
+    std::uint8_t priority = 0;
+    LiveList waiting;
+};
 
 // A named queue, what is in it and what an operator said of it. Waits in the timer heap for its
 // pace.
@@ -64,7 +74,14 @@ struct Lane {
     std::uint32_t free = 0;   // How many of them can take one more.
     std::size_t live = 0;     // Executions that point here, waiting or not.
 
-    bool empty() const { return priorities == 0; }
+    // Lines of which the first may start now, with those in `waiting`.
+    std::array<TimerHeap<Line, Time>, kPriorityMax + 1> lines;
+    std::uint32_t lines_priorities = 0;  // Bit p is set if lines[p] is not empty.
+
+    // Whether nothing of it may start.
+    bool empty() const { return (priorities | lines_priorities) == 0; }
+    // The one of this priority that became ready first; null if there is none.
+    Live* FirstOf(std::size_t priority) const;
 
     // The next to start, and how urgent it is. REQUIRES: not empty. With ageing, each `ageing`
     // waited counts as one priority more.
@@ -73,10 +90,14 @@ struct Lane {
         std::int64_t urgency = 0;
     };
     Front front(Time now, Duration ageing) const;
+    static Front FrontOf(Live& live, Time now, Duration ageing);
     static bool MoreUrgent(const Front& a, const Front& b);
 
     void Add(Live& live);
     void Remove(Live& live);
+    // The first of the line stands in, or is drawn back. Show again when another one is the first.
+    void Show(Line& line);
+    void Hide(Line& line);
 };
 
 class Lanes {

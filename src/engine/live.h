@@ -17,6 +17,14 @@ struct Lane;
 struct Recurring;
 struct Slot;
 
+// Where an execution stands that could start as far as its time goes.
+enum class Waits : std::uint8_t {
+    kNothing,  // Its time has not come, or it is at work.
+    kTurn,     // In the line of its task's turns.
+    kLimit,    // In a line of its named limit: for a permit, a worker, or both.
+    kWorker,   // In its lane.
+};
+
 // Waits in the timer heap for its time (pending, retrying: by the wall clock) or for its end
 // (scheduled, running: by the steady clock).
 struct Live : Timer {
@@ -29,11 +37,11 @@ struct Live : Timer {
     Live* previous = nullptr;
     ChangeMark mark;
     Place place = Place::kNone;
-    bool listed = false;     // In a list: of its lane, a hand or a gate.
-    bool held = false;       // That list is a gate's.
-    bool took_turn = false;  // Inside its task's gate, until it is finished.
-    bool took_room = false;  // Inside its named gate, until its attempt is over.
-    // Passes its task's gate whatever the mode says. Not stored: after a takeover one that has not
+    Waits waits = Waits::kNothing;
+    bool listed = false;      // In a list: of those above, or a hand.
+    bool has_turn = false;    // Until it is finished.
+    bool has_permit = false;  // Of its named limit, until its attempt is over.
+    // Needs no turn whatever the mode says. Not stored: after a takeover one that has not
     // begun waits for its turn like the others.
     bool forced = false;
     bool finished = false;  // Its end is decided; freed at the end of the step.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "engine/gate.h"
+#include "engine/holds.h"
 #include "engine/live.h"
 #include "engine/timer_heap.h"
 #include "model/task.h"
@@ -17,7 +17,7 @@ namespace takt::internal {
 // one needs is not here.
 struct Recurring : Timer {
     TaskRow row;
-    std::unique_ptr<Gate> turns;  // Sequential mode: one at a time. There while there are runs.
+    std::unique_ptr<Hold> turns;  // Sequential mode: one at a time. There while there are runs.
     std::vector<Live*> runs;      // Its executions that are not finished, in no order.
     std::uint32_t forced = 0;     // How many of them ask for no turn.
     std::uint32_t caught_up = 0;  // Fires made late, one after the other, by kFireAll.

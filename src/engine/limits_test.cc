@@ -7,7 +7,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-class GateTest : public History {
+class LimitsTest : public History {
   protected:
     void SetUp() override { config.worker_lease = config.timeout = 24h; }
     static OnceSpec Keyed(std::string id, std::uint32_t max = 1) {
@@ -18,7 +18,7 @@ class GateTest : public History {
 // --- Concurrency --------------------------------------------------------------------------------
 
 // A licence for one export at a time.
-TEST_F(GateTest, AConcurrencyLimitHoldsTheRestBackInOrder) {
+TEST_F(LimitsTest, AConcurrencyLimitHoldsTheRestBackInOrder) {
     At(0s, Join({.id = "a", .capacity = 10}));
     for (const std::string id : {"x", "y", "z"}) {
         At(0s, Once({.id = id, .name = "export", .concurrency_max = 1}));
@@ -34,7 +34,7 @@ TEST_F(GateTest, AConcurrencyLimitHoldsTheRestBackInOrder) {
 }
 
 // Two kinds of tasks share one fragile database.
-TEST_F(GateTest, AKeyIsSharedByWhoeverNamesIt) {
+TEST_F(LimitsTest, AKeyIsSharedByWhoeverNamesIt) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 1h, .options = {.concurrency_key = "db", .concurrency_max = 1}}));
     At(0s, TriggerOf("report"));
@@ -45,7 +45,7 @@ TEST_F(GateTest, AKeyIsSharedByWhoeverNamesIt) {
     EXPECT_EQ(StatusOf("x"), Status::kScheduled);
 }
 
-TEST_F(GateTest, ARetryGivesItsRoomBackMeanwhile) {
+TEST_F(LimitsTest, ARetryGivesItsRoomBackMeanwhile) {
     At(0s, Join({.id = "a", .capacity = 10}));
     OnceSpec first = Keyed("x");
     first.retry = RetryPolicy{.delay = 10s, .jitter = 0};
@@ -60,7 +60,7 @@ TEST_F(GateTest, ARetryGivesItsRoomBackMeanwhile) {
     EXPECT_EQ(StatusOf("x"), Status::kScheduled);
 }
 
-TEST_F(GateTest, ARaisedLimitCountsAtOnceForThoseWhoWait) {
+TEST_F(LimitsTest, ARaisedLimitCountsAtOnceForThoseWhoWait) {
     At(0s, Join({.id = "a", .capacity = 10}));
     for (const std::string id : {"x", "y", "z"}) At(0s, Once(Keyed(id)));
     EXPECT_EQ(HandOf("a"), 1u);
@@ -74,7 +74,7 @@ TEST_F(GateTest, ARaisedLimitCountsAtOnceForThoseWhoWait) {
     EXPECT_EQ(HandOf("a"), 3u);
 }
 
-TEST_F(GateTest, AChangedTaskRaisesTheLimitOfItsRuns) {
+TEST_F(LimitsTest, AChangedTaskRaisesTheLimitOfItsRuns) {
     At(0s, Join({.id = "a", .capacity = 10}));
     TaskOptions options{.concurrency_max = 1, .mode = Mode::kParallel};
     At(0s, Put({.every = 1h, .options = options}));
@@ -89,7 +89,7 @@ TEST_F(GateTest, AChangedTaskRaisesTheLimitOfItsRuns) {
 }
 
 // The limit was a mistake: whoever takes it away wants what waits to run.
-TEST_F(GateTest, ALimitTakenAwayLetsThoseThroughWhoWait) {
+TEST_F(LimitsTest, ALimitTakenAwayLetsThoseThroughWhoWait) {
     At(0s, Join({.id = "a", .capacity = 10}));
     TaskOptions options{.concurrency_max = 1, .mode = Mode::kParallel};
     At(0s, Put({.every = 1h, .options = options}));
@@ -100,11 +100,11 @@ TEST_F(GateTest, ALimitTakenAwayLetsThoseThroughWhoWait) {
     EXPECT_EQ(HandOf("a"), 3u);
     FinishAll(3s);
 
-    EXPECT_EQ(engine().gate_count(), 0u);
+    EXPECT_EQ(engine().limit_count(), 0u);
 }
 
 // The same for the runs that a new leader finds: they were made when there was a limit.
-TEST_F(GateTest, ALimitTakenAwayIsGoneForTheNextLeaderToo) {
+TEST_F(LimitsTest, ALimitTakenAwayIsGoneForTheNextLeaderToo) {
     TaskOptions options{.concurrency_max = 1, .mode = Mode::kParallel};
     At(0s, Put({.every = 1h, .options = options}));
     for (int i = 0; i < 3; ++i) At(1s, TriggerOf("report"));
@@ -117,7 +117,7 @@ TEST_F(GateTest, ALimitTakenAwayIsGoneForTheNextLeaderToo) {
 }
 
 // One of two tasks that share a database needs it no more. The other one's limit stays.
-TEST_F(GateTest, WhoeverLeavesAKeyDoesNotOpenItForOthers) {
+TEST_F(LimitsTest, WhoeverLeavesAKeyDoesNotOpenItForOthers) {
     At(0s, Join({.id = "a", .capacity = 10}));
     TaskOptions options{.concurrency_key = "db", .concurrency_max = 1, .mode = Mode::kParallel};
     At(0s, Put({.every = 1h, .options = options}));
@@ -133,7 +133,7 @@ TEST_F(GateTest, WhoeverLeavesAKeyDoesNotOpenItForOthers) {
 }
 
 // Somebody calls a key as the engine might call one of its own.
-TEST_F(GateTest, AKeyNeverMeetsTheLimitOfAName) {
+TEST_F(LimitsTest, AKeyNeverMeetsTheLimitOfAName) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 1h, .options = {.concurrency_max = 1}}));
     At(0s, TriggerOf("report"));
@@ -145,7 +145,7 @@ TEST_F(GateTest, AKeyNeverMeetsTheLimitOfAName) {
 }
 
 // Whatever ends an execution in front of the gate or behind it leaves the gate right.
-TEST_F(GateTest, WhatEndsAtTheGateLeavesItRight) {
+TEST_F(LimitsTest, WhatEndsAtTheGateLeavesItRight) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Once(Keyed("x")));
     OnceSpec expiring = Keyed("y");
@@ -162,7 +162,7 @@ TEST_F(GateTest, WhatEndsAtTheGateLeavesItRight) {
     EXPECT_EQ(StatusOf("w"), Status::kScheduled);
 }
 
-TEST_F(GateTest, ARestartKeepsRoomTakenAndOrder) {
+TEST_F(LimitsTest, ARestartKeepsRoomTakenAndOrder) {
     At(0s, Join({.id = "a", .capacity = 10}));
     for (const std::string id : {"x", "y", "z"}) At(0s, Once(Keyed(id)));
     Restart(1s);
@@ -177,7 +177,7 @@ TEST_F(GateTest, ARestartKeepsRoomTakenAndOrder) {
 // --- Rates --------------------------------------------------------------------------------------
 
 // A partner allows two calls a second.
-TEST_F(GateTest, ARateLimitLetsABurstThroughAndThenOneByOne) {
+TEST_F(LimitsTest, ARateLimitLetsABurstThroughAndThenOneByOne) {
     At(0s, Join({.id = "a", .capacity = 10}));
     for (int i = 0; i < 5; ++i) At(0s, Once({.rate = {.count = 2, .per = 1s}}));
     EXPECT_THAT(assigns, SizeIs(2));
@@ -201,7 +201,7 @@ TEST_F(GateTest, ARateLimitLetsABurstThroughAndThenOneByOne) {
 }
 
 // Two tasks share a key and do not agree.
-TEST_F(GateTest, AnotherRateDoesNotFillTheBucket) {
+TEST_F(LimitsTest, AnotherRateDoesNotFillTheBucket) {
     At(0s, Join({.id = "a", .capacity = 100}));
     for (std::uint32_t i = 0; i < 20; ++i) {
         At(0s, Once({.concurrency_key = "api", .rate = {.count = 2 + i % 2, .per = 1h}}));
@@ -210,7 +210,7 @@ TEST_F(GateTest, AnotherRateDoesNotFillTheBucket) {
     EXPECT_LE(assigns.size(), 3u);
 }
 
-TEST_F(GateTest, ANewLeaderDoesNotOweStartsForWhatIsAtWork) {
+TEST_F(LimitsTest, ANewLeaderDoesNotOweStartsForWhatIsAtWork) {
     At(0s, Join({.id = "a", .capacity = 100}));
     for (int i = 0; i < 10; ++i) At(i * 10s, Once({.rate = {.count = 1, .per = 10s}}));
     EXPECT_EQ(HandOf("a"), 10u);
@@ -223,7 +223,7 @@ TEST_F(GateTest, ANewLeaderDoesNotOweStartsForWhatIsAtWork) {
     EXPECT_EQ(HandOf("a"), 11u);
 }
 
-TEST_F(GateTest, BothLimitsAreExplainedByTheOneThatHolds) {
+TEST_F(LimitsTest, BothLimitsAreExplainedByTheOneThatHolds) {
     At(0s, Join({.id = "a", .capacity = 10}));
     const RateLimit rate{.count = 1, .per = 1h};
     At(0s, Once({.id = "x", .concurrency_max = 5, .rate = rate}));
@@ -233,7 +233,7 @@ TEST_F(GateTest, BothLimitsAreExplainedByTheOneThatHolds) {
 }
 
 // Two tasks share a key; the rate of the one accepted last holds for both.
-TEST_F(GateTest, ARateIsExplainedAsItHoldsNotAsTheTaskNamesIt) {
+TEST_F(LimitsTest, ARateIsExplainedAsItHoldsNotAsTheTaskNamesIt) {
     At(0s, Join({.id = "a", .capacity = 10}));
     const auto limited = [](std::string id, std::uint32_t count) {
         return OnceSpec{
@@ -248,21 +248,202 @@ TEST_F(GateTest, ARateIsExplainedAsItHoldsNotAsTheTaskNamesIt) {
 }
 
 // A limit of each customer's own, for a million customers.
-TEST_F(GateTest, GatesAreForgottenWhenNobodyNeedsThem) {
+TEST_F(LimitsTest, GatesAreForgottenWhenNobodyNeedsThem) {
     config.cleanup_interval = 1min;
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Once({.id = "x", .concurrency_key = "one", .concurrency_max = 1}));
     At(0s, Once({.id = "y", .concurrency_key = "two", .rate = {.count = 1, .per = 1min}}));
     At(0s, Once({.id = "z", .concurrency_key = "three", .rate = {.count = 1, .per = 1h}}));
-    EXPECT_EQ(engine().gate_count(), 3u);
+    EXPECT_EQ(engine().limit_count(), 3u);
     for (const std::string id : {"x", "y", "z"}) At(1s, Success(id));
-    EXPECT_EQ(engine().gate_count(), 2u);
+    EXPECT_EQ(engine().limit_count(), 2u);
     Until(5min);
 
     // The third has a bucket to fill still: forgotten now, it would let two start in its hour.
-    EXPECT_EQ(engine().gate_count(), 1u);
+    EXPECT_EQ(engine().limit_count(), 1u);
     Until(2h);
-    EXPECT_EQ(engine().gate_count(), 0u);
+    EXPECT_EQ(engine().limit_count(), 0u);
+}
+
+// --- Limits count starts ------------------------------------------------------------------------
+
+// A partner allows one call a second. For a minute nobody could make one.
+TEST_F(LimitsTest, ARateHoldsWhenNoWorkerWasThere) {
+    for (int i = 0; i < 100; ++i) At(0s, Once({.rate = {1, 1s}}));
+    Until(60s);
+    At(60s, Join({.id = "a", .capacity = 1000}));
+    EXPECT_THAT(assigns, SizeIs(1));
+    Until(70s);
+
+    EXPECT_THAT(assigns, SizeIs(11));
+}
+
+TEST_F(LimitsTest, ARateHoldsAfterAQueueWasPaused) {
+    At(0s, Join({.id = "a", .capacity = 1000}));
+    At(0s, Limit("default", {.paused = true}));
+    for (int i = 0; i < 100; ++i) At(0s, Once({.rate = {1, 1s}}));
+    Until(60s);
+    At(60s, Limit("default", {}));
+    EXPECT_THAT(assigns, SizeIs(1));
+    Until(70s);
+
+    EXPECT_THAT(assigns, SizeIs(11));
+}
+
+TEST_F(LimitsTest, ARateHoldsWhenAllWorkersWereBusy) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    for (int i = 0; i < 10; ++i) At(0s, Once({.id = "busy" + std::to_string(i)}));
+    for (int i = 0; i < 10; ++i) At(0s, Once({.rate = {1, 1s}}));
+    assigns.clear();
+    FinishAll(60s);
+
+    EXPECT_THAT(assigns, SizeIs(1));
+}
+
+// Two queues share a database; one of them is paused.
+TEST_F(LimitsTest, APausedQueueDoesNotHoldASharedLimit) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Limit("bulk", {.paused = true}));
+    OnceSpec paused = Keyed("x");
+    paused.queue = "bulk";
+    At(0s, Once(paused));
+    At(0s, Once(Keyed("y")));
+    EXPECT_EQ(StatusOf("y"), Status::kScheduled) << CodeOf("y");
+    EXPECT_EQ(CodeOf("x"), "concurrency_limit");
+    At(1s, Success("y"));
+    EXPECT_EQ(CodeOf("x"), "queue_paused");
+    At(2s, Limit("bulk", {}));
+
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+TEST_F(LimitsTest, WhatNobodyCanRunDoesNotHoldASharedLimit) {
+    At(0s, Join({.id = "a", .capacity = 10, .types = {Text("work")}}));
+    OnceSpec unknown = Keyed("x");
+    unknown.type = "nobody-knows";
+    At(0s, Once(unknown));
+    At(0s, Once(Keyed("y")));
+    EXPECT_EQ(StatusOf("y"), Status::kScheduled) << CodeOf("y");
+    At(1s, Success("y"));
+
+    EXPECT_EQ(CodeOf("x"), "no_worker_for_type");
+}
+
+// A busy lane, and a task in it that may run twice at once: it is not sent to the end of the lane
+// each time that one of its executions starts.
+TEST_F(LimitsTest, WhatIsLimitedKeepsItsPlaceInTheLane) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "first"}));
+    for (int i = 0; i < 3; ++i) {
+        At(Duration(1 + 2 * i), Once(Keyed("k" + std::to_string(i), 2)));
+        At(Duration(2 + 2 * i), Once({.id = "p" + std::to_string(i)}));
+    }
+    for (int i = 0; i < 6; ++i) At(Duration(1'000 + i), Success(AssignedIds().back()));
+
+    EXPECT_THAT(AssignedIds(), ElementsAre("first", "k0", "p0", "k1", "p1", "k2", "p2"));
+}
+
+TEST_F(LimitsTest, UnderALimitTheMoreUrgentGoesFirst) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once(Keyed("x")));
+    OnceSpec low = Keyed("low");
+    low.priority = 2;
+    At(1s, Once(low));
+    OnceSpec high = Keyed("high");
+    high.priority = 9;
+    high.queue = "other";
+    At(2s, Once(high));
+    At(3s, Success("x"));
+
+    EXPECT_EQ(StatusOf("high"), Status::kScheduled);
+    EXPECT_EQ(StatusOf("low"), Status::kPending);
+}
+
+// The worker is lost; so is the permit of what it ran, and somebody else may have it.
+TEST_F(LimitsTest, APermitComesBackWithALostWorker) {
+    config.worker_lease = 10s;
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once(Keyed("x")));
+    At(0s, Once(Keyed("y")));
+    Until(11s);
+    At(12s, Join({.id = "b", .capacity = 10}));
+
+    EXPECT_EQ(HandOf("b"), 1u);
+    EXPECT_EQ(StatusOf("y"), Status::kScheduled);
+}
+
+// Steps are cut short; whoever opens a limit for many still lets all of them start.
+TEST_F(LimitsTest, ALimitThatIsLiftedStartsEverybodyInSeveralSteps) {
+    At(0s, Join({.id = "a", .capacity = 1000}));
+    for (int i = 0; i < 200; ++i) At(0s, Once(Keyed("x" + std::to_string(i))));
+    EXPECT_EQ(HandOf("a"), 1u);
+    At(1s, Once(Keyed("y", 1000)));
+    Until(1s + 1ms);
+
+    EXPECT_EQ(HandOf("a"), 201u);
+    EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
+}
+
+// --- Rates survive leaders ----------------------------------------------------------------------
+
+// A quota of ten a day, and a bad day: the scheduler is restarted ten times.
+TEST_F(LimitsTest, AQuotaPerDayIsOneQuotaThroughTenRestarts) {
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (int i = 0; i < 40; ++i) At(0s, Once({.id = "x" + std::to_string(i), .rate = {10, 24h}}));
+    EXPECT_THAT(assigns, SizeIs(10));
+    FinishAll(1s);
+    for (int i = 1; i <= 10; ++i) {
+        Restart(i * 1min);
+        At(i * 1min, Join({.id = "a", .capacity = 100}));
+        FinishAll(i * 1min + 1s);
+    }
+    EXPECT_THAT(assigns, SizeIs(10));
+    Until(24h);
+
+    EXPECT_THAT(assigns, SizeIs(20));
+}
+
+// … also if nobody is there of the key's when the leader changes.
+TEST_F(LimitsTest, AQuotaIsRememberedWithoutAnybodyWhoNeedsIt) {
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (int i = 0; i < 10; ++i) At(0s, Once({.rate = {10, 24h}}));
+    FinishAll(1s);
+    Restart(1min);
+    At(1min, Join({.id = "a", .capacity = 100}));
+    At(2min, Once({.id = "late", .rate = {10, 24h}}));
+
+    EXPECT_EQ(CodeOf("late"), "rate_limit");
+}
+
+TEST_F(LimitsTest, AQueuesQuotaIsOneQuotaThroughTenRestarts) {
+    At(0s, Limit("slow", {.rate = {10, 24h}}));
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (int i = 0; i < 40; ++i) At(0s, Once({.queue = "slow"}));
+    EXPECT_THAT(assigns, SizeIs(10));
+    FinishAll(1s);
+    for (int i = 1; i <= 10; ++i) {
+        Restart(i * 1min);
+        At(i * 1min, Join({.id = "a", .capacity = 100}));
+        FinishAll(i * 1min + 1s);
+    }
+    EXPECT_THAT(assigns, SizeIs(10));
+    At(1h, Limit("slow", {}));
+
+    EXPECT_THAT(store.settings, ::testing::IsEmpty());
+}
+
+// The next leader's clock is a day behind, then a day ahead.
+TEST_F(LimitsTest, AQuotaTakesClocksThatDifferForWhatTheyAre) {
+    At(0s, Join({.id = "a", .capacity = 100}));
+    for (int i = 0; i < 40; ++i) At(0s, Once({.id = "x" + std::to_string(i), .rate = {10, 1h}}));
+    FinishAll(1s);
+    JumpWall(-24h);
+    Restart(1min);
+    At(1min, Join({.id = "a", .capacity = 100}));
+    Until(2min);
+    EXPECT_THAT(assigns, SizeIs(10));
+    Until(13min);
+    EXPECT_THAT(assigns, SizeIs(12)) << "it goes on from what was left";
 }
 
 }  // namespace

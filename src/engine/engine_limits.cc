@@ -1,0 +1,165 @@
+// What starts when something opens: a queue, a named limit, a task's turn.
+//
+// What a limit is and who waits for it is in holds.h. A queue has limits of its own, set by
+// operators; what waits for those stays in its lane.
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+#include "engine/numbers.h"
+
+namespace takt::internal {
+namespace {
+
+// Settings that are the queues' own: what an operator said of one, and how far it is with its rate.
+constexpr std::string_view kQueuePrefix = "queue/";
+constexpr std::string_view kQueuePacePrefix = "pace/queue/";
+
+Text KeyOf(std::string_view prefix, const Text& name) {
+    return Text(std::string(prefix) + name.str());
+}
+
+}  // namespace
+
+// --- Turns and named limits ---------------------------------------------------------------------
+
+void Engine::OpenHolds() {
+    while (!draft_.Tired() && holds_.AnyDue()) {
+        Hold* hold = holds_.Wake();
+        if (!hold) continue;
+        hold->named() ? StartUnderLimit(*hold) : StartInTurn(*hold);
+    }
+}
+
+void Engine::StartInTurn(Hold& turns) {
+    while (turns.waited_for() && turns.has_permit()) {
+        if (draft_.Tired()) return holds_.WakeSoon(turns);
+        Live& live = *holds_.NextInTurn(turns);
+        Recurring& recurring = *live.recurring;
+        MakeReady(live);
+        // One whose time is over ends at once, and turns that nobody needs any more end with it.
+        if (recurring.turns.get() != &turns) return;
+    }
+}
+
+// Gives the most urgent of those who wait under an open limit to workers that have room.
+void Engine::StartUnderLimit(Hold& limit) {
+    while (limit.open) {
+        Line* best = nullptr;
+        Lane::Front front;
+        for (auto& [place, line] : limit.lines) {
+            Lane& lane = *line->lane;
+            if (lane.free == 0 || !lane.queue->Open(now_.steady)) continue;
+            const Lane::Front other =
+                Lane::FrontOf(*line->waiting.front(), now_.wall, config_.ageing);
+            if (best && !Lane::MoreUrgent(other, front)) continue;
+            best = line.get();
+            front = other;
+        }
+        if (!best) return;
+        if (draft_.Tired()) return holds_.WakeSoon(limit);
+        Lane& lane = *best->lane;
+        if (lane.front(now_.wall, config_.ageing).live != front.live) {
+            // An earlier step stopped short: others of the lane come first.
+            StartFromQueue(*lane.queue);
+        } else if (!EndIfExpired(*front.live)) {
+            GiveTo(*front.live, chooser_.Choose(front.live->row, lane));
+        }
+    }
+}
+
+// --- Queues -------------------------------------------------------------------------------------
+
+// Gives what waits in a queue that is open to workers that have room.
+void Engine::StartFromQueue(Queue& queue) {
+    queue_paces_.Remove(queue);
+    while (queue.Open(now_.steady)) {
+        Lane* best = nullptr;
+        Lane::Front front;
+        for (Lane* lane : queue.lanes) {
+            if (lane->empty() || lane->free == 0) continue;
+            const Lane::Front other = lane->front(now_.wall, config_.ageing);
+            if (best && !Lane::MoreUrgent(other, front)) continue;
+            best = lane;
+            front = other;
+        }
+        if (!best) return;
+        if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
+        if (EndIfExpired(*front.live)) continue;
+        GiveTo(*front.live, chooser_.Choose(front.live->row, *best));
+    }
+    if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
+        queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
+    }
+}
+
+// One of the queue's is given to a worker.
+void Engine::SpendPaceOf(Queue& queue) {
+    if (!queue.pace.limited()) return;
+    queue.pace.Ready(now_.steady);
+    queue.pace.Spend();
+    draft_.Set({KeyOf(kQueuePacePrefix, queue.name), WritePace(queue.pace.Store(now_.wall))});
+    // Others may have to wait for the pace, whoever took this one: a timer wakes them.
+    if (!queue.pace.Ready(now_.steady)) {
+        queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
+    }
+}
+
+void Engine::On(SetQueue& set) {
+    Queue& queue = lanes_.QueueOf(set.queue);
+    QueueLimits& limits = queue.limits;
+    limits.paused = set.paused.value_or(limits.paused);
+    limits.working_max = set.working_max.value_or(limits.working_max);
+    limits.rate = set.rate.value_or(limits.rate);
+    const bool was_paced = queue.pace.limited();
+    queue.pace.Set(limits.rate, now_.steady);
+    const bool plain = !limits.paused && limits.working_max == 0 && limits.rate.count == 0;
+    const std::string value =
+        std::to_string(int(limits.paused)) + " " + std::to_string(limits.working_max) + " " +
+        std::to_string(limits.rate.count) + " " + std::to_string(limits.rate.per.count());
+    draft_.Set({KeyOf(kQueuePrefix, set.queue), plain ? Text() : Text(value)});
+    if (was_paced && !queue.pace.limited()) {
+        draft_.Set({KeyOf(kQueuePacePrefix, set.queue), Text()});
+    }
+    draft_.Emit(Event{.type = EventType::kQueueChanged, .detail = set.queue});
+    draft_.Reply(set.request, Answer{});
+    StartFromQueue(queue);
+}
+
+// False if the setting is none of a limit's.
+bool Engine::RestoreLimit(std::string_view key, std::string_view value) {
+    if (key.starts_with(kQueuePrefix)) {
+        RestoreQueue(Text(key.substr(kQueuePrefix.size())), value);
+    } else if (key.starts_with(kQueuePacePrefix)) {
+        const auto pace = ReadPace(value);
+        if (pace) queue_paces_stored_[Text(key.substr(kQueuePacePrefix.size()))] = *pace;
+    } else if (key.starts_with(Holds::kPrefix)) {
+        const auto pace = ReadPace(value);
+        if (pace) holds_.RestorePace(key.substr(Holds::kPrefix.size()), *pace);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void Engine::RestoreQueue(const Text& name, std::string_view value) {
+    std::array<std::int64_t, 4> numbers{};
+    if (!ReadNumbers(value, numbers)) return;
+    Queue& queue = lanes_.QueueOf(name);
+    queue.limits = {.paused = numbers[0] != 0,
+                    .working_max = std::uint32_t(numbers[1]),
+                    .rate = {.count = std::uint32_t(numbers[2]), .per = Duration(numbers[3])}};
+}
+
+// All settings are there, and the time is known.
+void Engine::BeginLimits() {
+    holds_.Begin(now_);
+    for (const auto& [name, queue] : lanes_.queues()) {
+        const auto stored = queue_paces_stored_.find(name);
+        if (stored != queue_paces_stored_.end()) queue->pace.Restore(stored->second, now_);
+        queue->pace.Set(queue->limits.rate, now_.steady);
+    }
+    queue_paces_stored_.clear();
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,195 @@
+// What a leader change must not disturb: clocks of two machines, results on their way.
+#include "engine/history.h"
+
+namespace takt::internal {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class TakeoverTest : public History {
+  protected:
+    void SetUp() override { config.worker_lease = 30s; }
+};
+
+// --- Clocks -------------------------------------------------------------------------------------
+
+// Submitted to run at once, by a leader whose clock is five minutes ahead of the next one's.
+TEST_F(TakeoverTest, WhatWasToRunAtOnceRunsAtOnceUnderTheNextLeader) {
+    JumpWall(5min);
+    At(0s, Once({.id = "x"}));
+    JumpWall(-5min);
+    Restart(1s);
+    At(2s, Join({.id = "a"}));
+
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+TEST_F(TakeoverTest, AFireThatWasMadeRunsUnderTheNextLeader) {
+    At(0s, Put({.every = 1h}));
+    JumpWall(1h);
+    Until(1s);
+    ASSERT_THAT(RunsOf("report"), SizeIs(1));
+    JumpWall(-1h);
+    Restart(2s);
+    At(3s, Join({.id = "a"}));
+
+    EXPECT_EQ(StatusOf(RunOf("report", 0)), Status::kScheduled);
+}
+
+TEST_F(TakeoverTest, WhatAWorkerGaveBackRunsUnderTheNextLeader) {
+    JumpWall(5min);
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Bye("a"));
+    JumpWall(-5min);
+    Restart(2s);
+    At(3s, Join({.id = "b"}));
+
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+TEST_F(TakeoverTest, WhatHasATimeStillWaitsForIt) {
+    At(0s, Once({.id = "at", .run_at = 1h}));
+    At(0s, Once({.id = "delayed", .delay = 1h}));
+    Restart(1s);
+    At(2s, Join({.id = "a", .capacity = 10}));
+    EXPECT_EQ(CodeOf("at"), "not_due");
+    EXPECT_EQ(CodeOf("delayed"), "not_due");
+    At(20s, Beat("a"));
+    for (Duration at = 40s; at < 1h; at += 20s) At(at, Beat("a"));
+    Until(1h);
+
+    EXPECT_EQ(HandOf("a"), 2u);
+}
+
+// README: "A leader change does not disturb what runs." The next leader's clock is ahead.
+TEST_F(TakeoverTest, ALeaderWhoseClockIsAheadDoesNotEndWhatRuns) {
+    config.timeout = 5min;
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Begun("x"));
+    const AttemptRef ref = RefOf("x");
+    JumpWall(5min);
+    Restart(10s);
+    At(11s, Join({.id = "a", .holding = {ref}}));
+    At(20s, Beat("a"));
+
+    EXPECT_EQ(StatusOf("x"), Status::kRunning);
+}
+
+// Its worker ends it by its own clock; if the worker hangs, the leader does.
+TEST_F(TakeoverTest, ATimeoutBeginsAnewUnderTheNextLeader) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .timeout = 60s}));
+    At(1s, Begun("x"));
+    At(20s, Beat("a"));
+    Restart(40s);
+    At(41s, Join({.id = "a", .holding = {RefOf("x")}}));
+    for (Duration at = 50s; at < 100s; at += 10s) At(at, Beat("a"));
+    Until(100s + config.timeout_grace - 1ms);
+    EXPECT_EQ(StatusOf("x"), Status::kRunning);
+    Until(100s + config.timeout_grace);
+
+    EXPECT_EQ(StatusOf("x"), Status::kRetrying);
+    EXPECT_EQ(Row("x").losses, 0u);
+}
+
+// --- Results whose verdict was lost on the way --------------------------------------------------
+
+class RepeatedReportTest : public TakeoverTest {
+  protected:
+    // The worker comes back with the attempt, and reports it again.
+    void ReportAgain(Duration at, Report report) {
+        At(at, Join({.id = "a", .holding = {report.attempt}}));
+        report.session = SessionOf("a");
+        verdicts.clear();
+        At(at + 1ms, report);
+    }
+};
+
+TEST_F(RepeatedReportTest, AWorkerIsToldThatItsResultIsTheStoredOne) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    const Report report = Success("x");
+    At(1s, report);
+    ReportAgain(2s, report);
+
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_TRUE(verdicts[0].accepted);
+    EXPECT_THAT(stops, IsEmpty());
+    EXPECT_EQ(engine().counters().succeeded, 1u);
+    EXPECT_EQ(engine().counters().stale, 0u);
+    At(3s, Once({.id = "y"}));
+    EXPECT_EQ(StatusOf("y"), Status::kScheduled) << "the old attempt takes up no room any more";
+}
+
+TEST_F(RepeatedReportTest, AlsoByTheNextLeader) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    const Report report = Failure("x", false);
+    At(1s, report);
+    EXPECT_EQ(StatusOf("x"), Status::kFailed);
+    Restart(2s);
+    ReportAgain(3s, report);
+
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_TRUE(verdicts[0].accepted);
+    EXPECT_THAT(stops, IsEmpty());
+}
+
+TEST_F(RepeatedReportTest, AFailureThatIsRetriedIsStoredToo) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .retry = RetryPolicy{.retries_max = 3, .delay = 1h, .jitter = 0}}));
+    const Report report = Failure("x");
+    At(1s, report);
+    ReportAgain(2s, report);
+
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_TRUE(verdicts[0].accepted);
+    EXPECT_THAT(stops, IsEmpty());
+    EXPECT_EQ(Row("x").failures, 1u);
+}
+
+TEST_F(RepeatedReportTest, AnotherResultThanTheStoredOneIsRefused) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    const AttemptRef ref = RefOf("x");
+    At(1s, Success("x"));
+    ReportAgain(2s, ReportOf(ref, "a", false));
+
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_FALSE(verdicts[0].accepted);
+    EXPECT_EQ(engine().counters().stale, 1u);
+}
+
+// Cancelled while its worker was away: what it brings does not count, and it must stop.
+TEST_F(RepeatedReportTest, WhatWasEndedWithoutTheWorkerIsStoppedAndRefused) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    const Report report = Success("x");
+    At(1s, Cut("a"));
+    At(2s, CancelOf("x"));
+    ReportAgain(3s, report);
+
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_FALSE(verdicts[0].accepted);
+    ASSERT_THAT(stops, SizeIs(1));
+    EXPECT_EQ(stops[0].reason, Reason::kCancelled);
+}
+
+TEST_F(RepeatedReportTest, AForeignTokenIsRefused) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    Report report = Success("x");
+    At(1s, report);
+    report.attempt.token[0] ^= 1;
+    ReportAgain(2s, report);
+
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_FALSE(verdicts[0].accepted);
+    EXPECT_THAT(stops, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace takt::internal
