@@ -214,19 +214,6 @@ TEST_F(AttemptTest, AReportWithAForeignTokenIsRefused) {
 }
 
 // The acknowledgement was lost, and the worker reports again.
-TEST_F(AttemptTest, AReportRepeatedAfterItsEndIsStale) {
-    At(0s, Join({.id = "a"}));
-    At(0s, Once({.id = "x"}));
-    const Report report = Success("x");
-    At(1s, report);
-    At(2s, report);
-
-    ASSERT_EQ(verdicts.size(), 2u);
-    EXPECT_TRUE(verdicts[0].accepted);
-    EXPECT_FALSE(verdicts[1].accepted);
-    EXPECT_EQ(engine().counters().succeeded, 1u);
-}
-
 TEST_F(AttemptTest, AStartOfAnEarlierAttemptIsToldToStop) {
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x"}));
@@ -267,19 +254,38 @@ TEST_F(AttemptTest, TheTimeoutCountsFromTheStart) {
     EXPECT_EQ(StatusOf("x"), Status::kRetrying);
 }
 
-// The leader dies while a long attempt runs; its timeout must not begin anew with each leader.
-TEST_F(AttemptTest, ATimeoutGoesOnUnderTheNextLeader) {
+// The store takes no commit for seven seconds: a failover. What was never sent has no time to
+// exceed, and has it all once it is sent.
+TEST_F(AttemptTest, AnAttemptThatWasNotSentYetDoesNotTimeOut) {
     At(0s, Join({.id = "a"}));
-    At(0s, Once({.id = "x", .timeout = 60s}));
-    At(1s, Begun("x"));
-    Restart(40s);
-    At(41s, Join({.id = "a", .holding = {RefOf("x")}}));
-    Until(61s + config.timeout_grace - 1ms);
-    EXPECT_EQ(StatusOf("x"), Status::kRunning);
-    Until(61s + config.timeout_grace);
+    Gather();
+    At(1s, Once({.timeout = 1s, .retry = Retry(0, 0s)}));
+    Until(8s);
+    Commit();
+    ASSERT_EQ(assigns.size(), 1u);
+    const std::string id = AssignedIds()[0];
+    EXPECT_EQ(StatusOf(id), Status::kScheduled);
+    Until(9s + config.timeout_grace - 1ms);
+    EXPECT_EQ(StatusOf(id), Status::kScheduled);
+    Until(9s + config.timeout_grace);
 
-    EXPECT_EQ(StatusOf("x"), Status::kRetrying);
-    EXPECT_EQ(Row("x").losses, 0u);
+    EXPECT_EQ(StatusOf(id), Status::kFailed);
+    EXPECT_EQ(Row(id).outcome->reason, Reason::kTimeout);
+}
+
+// Sent late, but before its time would have been over by the moment of its decision.
+TEST_F(AttemptTest, ATimeoutCountsFromWhenTheAttemptWasSent) {
+    At(0s, Join({.id = "a"}));
+    Gather();
+    At(1s, Once({.timeout = 1s}));
+    Until(6s);
+    Commit();
+    const std::string id = AssignedIds().at(0);
+    Until(7s + config.timeout_grace - 1ms);
+    EXPECT_EQ(StatusOf(id), Status::kScheduled);
+    Until(7s + config.timeout_grace);
+
+    EXPECT_NE(StatusOf(id), Status::kScheduled);
 }
 
 TEST_F(AttemptTest, AReportAfterTheTimeoutIsStaleAndFreesTheRoom) {

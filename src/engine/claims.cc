@@ -52,8 +52,17 @@ void Claims::Restore(const Execution& row) {
 
 void Claims::Hold(const Execution& row, Draft& draft) {
     if (!Asks(row)) return;
+    const Text& key = row.task->opt().unique_key;
+    const auto before = claims_.find(key);
+    const Time stored_until = before == claims_.end() ? Time{} : before->second.until;
     const Claim& claim = Note(row);
-    if (claim.until != Time{}) draft.Set(Stored(row.task->opt().unique_key, claim));
+    if (claim.until != Time{}) {
+        draft.Set(Stored(key, claim));
+    } else if (stored_until != Time{}) {
+        // The window of an earlier claim was over, and nobody had said so yet.
+        ends_.erase({stored_until, key});
+        draft.Set({Text(std::string(kPrefix) + key.str()), Text()});
+    }
 }
 
 void Claims::Release(const Execution& row) {
@@ -73,9 +82,12 @@ void Claims::ForgetEnded(Time now, Draft& draft) {
         const auto [until, key] = *ends_.begin();
         ends_.erase(ends_.begin());
         const auto claim = claims_.find(key);
-        if (claim == claims_.end() || claim->second.live || claim->second.until != until) continue;
+        if (claim == claims_.end()) continue;
+        // A live row without a window was restored over a stored claim of before.
+        const bool outlived = claim->second.live && claim->second.until == Time{};
+        if (!outlived && (claim->second.live || claim->second.until != until)) continue;
         draft.Set({Text(std::string(kPrefix) + key.str()), Text()});
-        claims_.erase(claim);
+        if (!outlived) claims_.erase(claim);
     }
 }
 

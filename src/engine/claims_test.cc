@@ -90,6 +90,26 @@ TEST_F(ClaimsTest, AWindowThatEndsFirstIsForgottenWithTheExecution) {
     EXPECT_EQ(claims.size(), 0u);
 }
 
+// Nobody has cleaned up after the window yet when the next one comes, which has none.
+TEST_F(ClaimsTest, AClaimWithoutAWindowLeavesNothingStoredOfTheOneBefore) {
+    claims.Restore("order", std::to_string((kNow - 1h).time_since_epoch().count()) + " w");
+    claims.Hold(Keyed("x"), draft);
+    EXPECT_EQ(Stored(), Text());
+    claims.Release(Keyed("x"));
+
+    EXPECT_EQ(claims.size(), 0u);
+}
+
+// The same for a new leader, which finds both: the setting and the live row.
+TEST_F(ClaimsTest, AStoredClaimThatALiveRowOutlivedIsForgotten) {
+    claims.Restore("order", std::to_string((kNow - 1h).time_since_epoch().count()) + " w");
+    claims.Restore(Keyed("x"));
+    claims.ForgetEnded(kNow, draft);
+    EXPECT_EQ(Stored(), Text());
+
+    EXPECT_FALSE(Free("y"));
+}
+
 TEST_F(ClaimsTest, WhatCannotBeReadIsNoClaim) {
     for (const char* value : {"", "17", "x order-17", "17x order-17"}) {
         claims.Restore("order", value);

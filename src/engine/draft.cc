@@ -11,6 +11,7 @@ void Draft::Open(Effects& effects, Instant now, StepBounds bounds) {
     effects_ = &effects;
     now_ = now.wall;
     const std::size_t before = effects.changes.size();
+    if (before == 0) effects.begun_at = now.steady;
     changes_max_ = bounds.changes_max > SIZE_MAX - before ? SIZE_MAX : before + bounds.changes_max;
     bytes_max_ = bounds.bytes_max;
     bytes_ = 0;

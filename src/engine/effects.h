@@ -72,8 +72,10 @@ struct Effects {
     // Whether the changes are worth a commit of their own. What need not survive (that an attempt
     // has begun) goes along with the next one.
     bool urgent = false;
-    // Tells the engine which batch `changes` belongs to. The node raises it with each new batch.
+    // Tells the engine which batch `changes` belongs to. The node raises it with each new batch; 0
+    // for effects that are released without one.
     std::uint32_t generation = 1;
+    Steady begun_at{};  // When the first of its changes was made.
 
     std::vector<Reply> replies;
     std::vector<Assign> assigns;

@@ -95,6 +95,10 @@ class Engine {
     // never goes back.
     void Step(Input input, Instant now, Effects& effects);
 
+    // The effects of a batch are being carried out: what it assigns is on its way from now on.
+    // Decides nothing; part of a history like a step.
+    void NoteReleased(const Effects& effects, Instant now);
+
     // How long until a Tick has something to do; 0 if it has already; nothing if it never will.
     std::optional<Duration> NextDeadline(Instant now) const;
 
@@ -127,8 +131,13 @@ class Engine {
     Serial last_serial() const { return draft_.last_serial(); }
 
   private:
+    // An attempt that a worker brings along, and that is not its own any more.
+    struct Claimed {
+        SessionId session = 0;
+        AttemptRef attempt;
+    };
     // A question about an id that the engine does not hold, until the store has been asked.
-    using Question = std::variant<Submit, Cancel, Redrive, Conclude, PutTask>;
+    using Question = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, Report, Claimed>;
 
     void On(Submit& submit);
     void On(Cancel& cancel);
@@ -154,6 +163,7 @@ class Engine {
     void On(RemoveWorker& remove);
     void On(SetStrategy& set);
     void On(Tick&) {}
+    void On(Claimed& claimed);
 
     // engine_submits.cc, engine_lookups.cc
     void AskStore(const ExecutionId& id, Question question);
@@ -162,6 +172,9 @@ class Engine {
     void AnswerTo(const Redrive& redrive, const std::optional<Execution>& found);
     void AnswerTo(const Conclude& conclude, const std::optional<Execution>& found);
     void AnswerTo(const PutTask& put, const std::optional<Execution>& found);
+    void AnswerTo(const Report& report, const std::optional<Execution>& found);
+    void AnswerTo(const Claimed& claimed, const std::optional<Execution>& found);
+    void JudgeRepeated(Report& report);
     void RefuseFinished(RequestId request, const ExecutionId& id,
                         const std::optional<Execution>& found);
     void EndNow(Live& live, Status status, OutcomePtr outcome);
@@ -181,6 +194,8 @@ class Engine {
     bool EndIfExpired(Live& live);
     static bool Begun(const Execution& row);
     void NoteBegan(Execution& row, Duration ran) const;
+    static bool NeedsClock(const Execution& row);
+    void SetTimeout(Live& live);
     void MakeReady(Live& live);
     void Unqueue(Live& live);
     void GiveTo(Live& live, Slot& slot);
@@ -220,6 +235,9 @@ class Engine {
     void StartInTurn(Hold& turns);
     void StartUnderLimit(Hold& limit);
     void StartFromQueue(Queue& queue);
+    // Who has the turn, or the permits, that an execution waits for; at most so many of them. Looks
+    // at all that is at work: for people who ask.
+    std::vector<const Live*> HoldersBefore(const Live& waiting, std::size_t count_max) const;
     void SpendPaceOf(Queue& queue);
     bool RestoreLimit(std::string_view key, std::string_view value);
     void RestoreQueue(const Text& name, std::string_view value);
@@ -241,6 +259,7 @@ class Engine {
     void FeedWorker(Slot& slot);
     Lane& LaneFor(const Task& task);
     void OnLease(Slot& slot);
+    Duration ForgottenAfter() const;
     void EndLingering(const AttemptRef& attempt, SessionId session);
     void ContinueLater(Slot& slot);
 
@@ -263,6 +282,7 @@ class Engine {
     std::map<Text, std::unique_ptr<Slot>, std::less<>> workers_;
     boost::unordered_flat_map<SessionId, Slot*> sessions_;
     std::uint64_t joined_ = 0;
+    std::uint32_t released_generation_ = 0;  // The last batch that was carried out.
 
     TimerHeap<Live, Time> due_;        // Executions that wait for their time.
     TimerHeap<Live, Steady> overdue_;  // Attempts and their timeouts.

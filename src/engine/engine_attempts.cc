@@ -6,6 +6,15 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
+namespace {
+
+// How often one is looked at that should be over and has not been sent yet.
+constexpr Duration kUnsentLook{1'000};
+// A batch that was released this long after its first decision was late.
+constexpr Duration kReleasedLate{500};
+
+}  // namespace
+
 const Execution* Engine::Find(const ExecutionId& id) const {
     const Live* live = FindLive(id);
     return live ? &live->row : nullptr;
@@ -44,6 +53,8 @@ void Engine::PlaceRestored(Live& live) {
     if (IsWaiting(live.row.status)) {
         // Who has begun keeps its turn until it is finished, also between attempts.
         if (Begun(live.row) && live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
+        // By the clock of another leader what was ready already may seem to be yet to come.
+        if (!NeedsClock(live.row)) live.row.ready_at = std::min(live.row.ready_at, now_.wall);
         if (live.row.status == Status::kPending && !Expired(live.row)) return AwaitTime(live);
         // What its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
@@ -68,11 +79,25 @@ void Engine::PlaceRestored(Live& live) {
         slot.doubt_is_loss = true;
         ContinueLater(slot);
     }
-    const Duration timeout = TimeoutOf(*live.row.task);
-    const Duration gone = live.row.started_at == Time{}
-                              ? Duration(0)
-                              : std::clamp(now_.wall - live.row.started_at, Duration(0), timeout);
-    overdue_.Set(live, now_.steady + (timeout - gone) + config_.timeout_grace, live.row.serial);
+    // Its timeout begins anew: for how long it has gone on is known by another leader's clock only,
+    // and its worker ends it by its own.
+    SetTimeout(live);
+}
+
+void Engine::SetTimeout(Live& live) {
+    const Duration timeout = TimeoutOf(*live.row.task) + config_.timeout_grace;
+    overdue_.Set(live, now_.steady + timeout, live.row.serial);
+}
+
+// Whether a restored execution that waits may wait for a time. One that was to run at once, one
+// that a worker gave back, or one that is run again is ready whatever the clock says.
+bool Engine::NeedsClock(const Execution& row) {
+    if (row.status == Status::kRetrying) return true;
+    if (row.attempt > 0 || row.origin == Origin::kTrigger) return false;
+    if (row.origin == Origin::kFire) return row.task->opt().recurrence->jitter > Duration(0);
+    return row.task->run_at != Time{} ? row.ready_at == row.task->run_at
+                                      : row.ready_at == row.created_at + row.task->opt().delay &&
+                                            row.task->opt().delay > Duration(0);
 }
 
 // REQUIRES: pending or retrying, and in no list.
@@ -179,11 +204,10 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     live.slot = &slot;
     slot.hand.PushBack(live);
     RefreshCapacity(slot);
-    const Duration timeout = TimeoutOf(*row.task);
-    overdue_.Set(live, now_.steady + timeout + config_.timeout_grace, row.serial);
+    SetTimeout(live);
     ++counters_.assigned;
     Write(live, Place::kLive, true);
-    draft_.Send(Assign{slot.session, row, timeout});
+    draft_.Send(Assign{slot.session, row, TimeoutOf(*row.task)});
     Emit(EventType::kTaskScheduled, live);
 }
 
@@ -320,6 +344,10 @@ void Engine::OnDue(Live& live) {
 }
 
 void Engine::OnOverdue(Live& live) {
+    // Decided, but not sent: its commit is still under way. Its time has not begun.
+    if (live.row.status == Status::kScheduled && live.mark.generation > released_generation_) {
+        return overdue_.Set(live, now_.steady + kUnsentLook, live.row.serial);
+    }
     StopAtWorker(live, Reason::kTimeout);
     Slot& slot = TakeFromHand(live);
     FailAttempt(live,
@@ -335,6 +363,20 @@ void Engine::NoteBegan(Execution& row, Duration ran) const {
     const Duration age = std::max(Duration(0), now_.wall - row.created_at);
     const Time began = now_.wall - std::clamp(ran, Duration(0), age);
     if (row.started_at == Time{} || began < row.started_at) row.started_at = began;
+}
+
+void Engine::NoteReleased(const Effects& effects, Instant now) {
+    released_generation_ = std::max(released_generation_, effects.generation);
+    // Within the grace it makes no difference.
+    if (now.steady - effects.begun_at < std::min(kReleasedLate, config_.timeout_grace)) return;
+    for (const Assign& assign : effects.assigns) {
+        Live* live = FindLive(assign.execution.id);
+        const bool waits = live && live->row.status == Status::kScheduled &&
+                           live->row.token == assign.execution.token;
+        if (!waits) continue;
+        const Duration timeout = assign.timeout + config_.timeout_grace;
+        overdue_.Set(*live, now.steady + timeout, live->row.serial);
+    }
 }
 
 void Engine::On(Started& started) {
@@ -357,11 +399,11 @@ void Engine::On(Started& started) {
 
 void Engine::On(Report& report) {
     Live* live = FindCurrent(report.attempt);
-    draft_.Send(Verdict{report.session, report.attempt, live != nullptr});
     if (!live) {
-        ++counters_.stale;
-        return EndLingering(report.attempt, report.session);
+        EndLingering(report.attempt, report.session);
+        return JudgeRepeated(report);
     }
+    draft_.Send(Verdict{report.session, report.attempt, true});
     NoteBegan(live->row, report.ran);
     Slot& slot = TakeFromHand(*live);
     if (report.success) {

@@ -12,6 +12,20 @@ namespace {
 // What is to be purged within this time is not run again: the purge may be on its way.
 constexpr Duration kRedriveMargin{60'000};
 
+// Whether this attempt was the last one of the execution, and is over.
+bool IsEndOf(const Execution& row, const AttemptRef& attempt) {
+    return row.attempt == attempt.attempt && row.token == attempt.token && !IsWorking(row.status);
+}
+
+// Whether what is stored is what the report says.
+bool SaysTheSame(const Report& report, const Execution& row) {
+    static const Outcome kNothing;
+    const Outcome& said = report.outcome ? *report.outcome : kNothing;
+    const Outcome& kept = row.outcome ? *row.outcome : kNothing;
+    return report.success == (row.status == Status::kSuccess) && said.reason == kept.reason &&
+           said.code == kept.code && said.message == kept.message && said.data == kept.data;
+}
+
 }  // namespace
 
 // Whatever asks about an id while the store is being asked waits its turn, so that two submits of
@@ -140,6 +154,42 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");
     AwaitTime(live);
     draft_.Reply(redrive.request, Answer{.execution = live.row});
+}
+
+// --- Attempts that are over ---------------------------------------------------------------------
+
+// A report of an attempt that is not the current one: late, or sent again because its verdict was
+// lost on the way. The row tells them apart.
+void Engine::JudgeRepeated(Report& report) {
+    const ExecutionId id = report.attempt.execution;
+    if (const Live* live = FindLive(id)) return AnswerTo(report, live->row);
+    AskStore(id, std::move(report));
+}
+
+void Engine::AnswerTo(const Report& report, const std::optional<Execution>& found) {
+    const bool accepted = found && IsEndOf(*found, report.attempt) && SaysTheSame(report, *found);
+    if (!accepted) ++counters_.stale;
+    draft_.Send(Verdict{report.session, report.attempt, accepted});
+}
+
+// A worker that comes back brings an attempt along that is over. If it ended by its word, it only
+// waits for the verdict, which its report will get; else it is told to stop.
+void Engine::On(Claimed& claimed) {
+    const ExecutionId id = claimed.attempt.execution;
+    if (const Live* live = FindLive(id)) return AnswerTo(claimed, live->row);
+    AskStore(id, std::move(claimed));
+}
+
+void Engine::AnswerTo(const Claimed& claimed, const std::optional<Execution>& found) {
+    const bool over = found && IsEndOf(*found, claimed.attempt);
+    const Reason reason = over && found->outcome ? found->outcome->reason : Reason::kNone;
+    const bool by_its_word =
+        over && (found->status == Status::kSuccess || reason == Reason::kHandlerFailed ||
+                 reason == Reason::kRejected);
+    if (by_its_word) return;
+    const bool ended = reason == Reason::kCancelled || reason == Reason::kTimeout;
+    draft_.Send(
+        StopAttempt{claimed.session, claimed.attempt, ended ? reason : Reason::kWorkerLost});
 }
 
 }  // namespace takt::internal

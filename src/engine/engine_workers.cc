@@ -6,6 +6,15 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
+namespace {
+
+// An offline worker's row is kept at least this long, whatever the configuration says.
+constexpr Duration kForgottenMin{1'000};
+
+// A lease that is looked at later than this was not looked at in time, and says nothing yet.
+constexpr Duration kTickLate{1'000};
+
+}  // namespace
 
 Slot* Engine::SlotOf(SessionId session) const {
     const auto found = sessions_.find(session);
@@ -36,9 +45,10 @@ void Engine::On(Attach& attach) {
     slot.row.weight = std::clamp(slot.row.weight, 1u, kWeightMax);
     slot.row.joined_at = is_new ? now_.wall : before.joined_at;
     slot.row.seen_at = now_.wall;
-    // What an operator said of it holds until the operator says otherwise.
-    const bool set_aside = !is_new && (before.status == WorkerStatus::kMaintenance ||
-                                       before.status == WorkerStatus::kDraining);
+    // What an operator said of it holds until the operator says otherwise; a drain ends with the
+    // process that was drained.
+    const bool set_aside = before.status == WorkerStatus::kMaintenance ||
+                           (before.status == WorkerStatus::kDraining && same_process);
     slot.row.status = set_aside ? before.status : WorkerStatus::kOnline;
     slot.row.status_reason = set_aside ? before.status_reason : Text();
     slot.session = attach.session;
@@ -53,7 +63,7 @@ void Engine::On(Attach& attach) {
     draft_.PutWorker(slot.mark, slot.row);
     if (is_new) {
         Emit(EventType::kWorkerJoined, slot);
-    } else if (before.status == WorkerStatus::kOffline) {
+    } else if (before.status != WorkerStatus::kOnline && !set_aside) {
         Emit(EventType::kWorkerOnline, slot);
     }
     if (set_aside) draft_.Send(DrainNotice{slot.session, true});
@@ -95,8 +105,9 @@ void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding) {
         if (live && live->slot == &slot) {
             live->doubtful = false;
         } else {
-            draft_.Send(StopAttempt{slot.session, attempt, Reason::kWorkerLost});
             slot.lingering.push_back({attempt.execution, attempt.attempt});
+            Claimed claimed{slot.session, attempt};
+            On(claimed);
         }
     }
 }
@@ -260,7 +271,7 @@ void Engine::LoseWorker(Slot& slot, Text why) {
     }
     draft_.PutWorker(slot.mark, slot.row);
     Emit(EventType::kWorkerOffline, slot, std::move(why));
-    leases_.Set(slot, now_.steady + config_.worker_forgotten, slot.order);
+    leases_.Set(slot, now_.steady + ForgottenAfter(), slot.order);
     DoubtHand(slot, true);
     RefreshCapacity(slot);
     ContinueWorker(slot);
@@ -277,13 +288,22 @@ void Engine::DismissWorker(Slot& slot, Text why) {
     ContinueWorker(slot);
 }
 
+// At least so long that looking again is never at once.
+Duration Engine::ForgottenAfter() const {
+    return std::max(config_.worker_forgotten, kForgottenMin);
+}
+
 void Engine::OnLease(Slot& slot) {
+    // This process slept, or was kept busy: its workers' signs of life may lie unread in the inbox.
+    if (slot.session != 0 && now_.steady - leases_.next_at() > kTickLate) {
+        return leases_.Set(slot, now_.steady + kTickLate, slot.order);
+    }
     if (slot.session == 0 && slot.row.status == WorkerStatus::kOffline && slot.hand.empty()) {
         return ForgetWorker(slot);
     }
     if (slot.session == 0 && slot.row.status == WorkerStatus::kMaintenance && slot.hand.empty()) {
         // An operator set it aside; it stays known until an operator removes it.
-        return leases_.Set(slot, now_.steady + config_.worker_forgotten, slot.order);
+        return leases_.Set(slot, now_.steady + ForgottenAfter(), slot.order);
     }
     LoseWorker(slot, "not heard of for longer than its lease");
 }

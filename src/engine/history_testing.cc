@@ -173,6 +173,7 @@ void History::Release(Duration at) {
         ASSERT_TRUE(row) << "an attempt was sent that is not stored";
         EXPECT_EQ(row->execution.attempt, assign.execution.attempt);
     }
+    engine_->NoteReleased(done, InstantAt(at));
     append(assigns, done.assigns);
     append(stops, done.stops);
     append(verdicts, done.verdicts);

@@ -80,7 +80,7 @@ void Committer::Seal() {
         // Effects without changes of their own still keep their turn.
         Effects rest = std::exchange(now, Effects{});
         now.changes = std::exchange(rest.changes, {});
-        now.generation = rest.generation;
+        now.generation = std::exchange(rest.generation, 0);
         under_way_.push_back({nullptr, std::move(rest), true, true});
         return ReleaseDone();
     }

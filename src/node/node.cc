@@ -303,6 +303,7 @@ void Node::EndTerm(const std::string& why) {
 }
 
 void Node::Release(const Effects& effects) {
+    if (engine_) engine_->NoteReleased(effects, runtime_.Now());
     for (const Reply& reply : effects.replies) {
         const auto found = asked_.find(reply.request);
         if (found == asked_.end()) continue;

@@ -93,15 +93,22 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time w
             Fail(Describe(after) + " left its terminal state although nobody asked for it");
         }
         CheckCounts(before, after, config);
+    } else if (after.origin == Origin::kFire && after.scheduled_at > wall_latest) {
+        Fail(Describe(after) + " was fired too early");
     }
     if (after.attempt > before.attempt) {
         const Key key{after.id.text().str(), after.attempt};
         attempts_[key] = after.token;
         if (after.epoch != batch.term.epoch) Fail(Describe(after) + " has a foreign epoch");
-        // The leader that began it must have seen that time on its own clock. Later ones may have
-        // another clock, and what has begun goes on.
-        if (before.attempt == 0 && after.scheduled_at > wall_latest)
+        // The leader that began what has a time of its own must have seen that time on its own
+        // clock. What is to run at once, or has begun, needs no clock; nor what is run again.
+        const bool has_time =
+            after.origin == Origin::kOnce &&
+            (after.task->run_at != Time{} || after.task->opt().delay > Duration(0));
+        if (before.attempt == 0 && has_time && after.scheduled_at > wall_latest &&
+            !redrives_.contains(after.id)) {
             Fail(Describe(after) + " was assigned too early");
+        }
         if (const auto at = cancelled_.find(after.id);
             at != cancelled_.end() && !redrives_.contains(after.id)) {
             Fail(Describe(after) + " was assigned after its cancellation was confirmed");
@@ -158,29 +165,34 @@ void Checker::OnWorker(const std::string& worker, std::uint32_t capacity) {
     known = std::max(known, capacity);
 }
 
-void Checker::OnAssign(const Execution& execution, Time at) {
-    limits.OnAssign(execution, at);
+void Checker::OnAssign(const Execution& execution, const Decided& decided) {
+    limits.OnAssign(execution, decided);
     const auto committed = attempts_.find({execution.id.text().str(), execution.attempt});
     if (committed == attempts_.end() || committed->second != execution.token) {
         Fail(Describe(execution) + " was sent to a worker before it was committed");
     }
 }
 
+// A report may be acknowledged more than once: its worker sends it again if the verdict was lost.
+// But what is acknowledged must be what the store has.
 void Checker::OnVerdict(const AttemptRef& attempt, bool accepted) {
-    if (!accepted) return;
     const Key key = KeyOf(attempt);
+    const Execution* row = Find(attempt.execution);
+    const auto ended = ended_.find(key);
+    const bool is_end = row && row->attempt == attempt.attempt && row->token == attempt.token;
+    const bool succeeded = ended != ended_.end() && ended->second;
+    if (!accepted) return;
     const auto committed = attempts_.find(key);
     if (committed == attempts_.end() || committed->second != attempt.token) {
         return Fail("a report of " + key.first + " attempt " + std::to_string(attempt.attempt) +
                     " was accepted, which was never committed");
     }
-    if (!accepted_reports_.insert(key).second) {
-        Fail("two reports of " + key.first + " attempt " + std::to_string(attempt.attempt) +
-             " were accepted");
-    }
-    const Execution* row = Find(attempt.execution);
-    if (row->attempt == attempt.attempt && IsWorking(row->status)) {
+    if (is_end && IsWorking(row->status)) {
         Fail("a report of " + Describe(*row) + " was acknowledged before it was committed");
+    }
+    if (succeeded != (is_end && row->status == Status::kSuccess)) {
+        Fail("one of two reports of " + key.first + " was acknowledged, attempt " +
+             std::to_string(attempt.attempt) + ", and the store has the other");
     }
 }
 

@@ -35,7 +35,7 @@ class Checker {
     void OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config);
     void OnRefused(const Batch& batch, const Error& error);
     // A scheduler sends it, having decided so at `at` by its own clock.
-    void OnAssign(const Execution& execution, Time at);
+    void OnAssign(const Execution& execution, const Decided& decided);
     void OnVerdict(const AttemptRef& attempt, bool accepted);
     void OnStart(const AttemptRef& attempt, const std::string& worker, std::size_t running,
                  std::size_t capacity);
@@ -80,8 +80,7 @@ class Checker {
     std::vector<RowMove> moves_;     // Of the batch under way.
     std::map<Key, Token> attempts_;  // Committed.
     std::set<Key> started_;
-    std::map<Key, bool> ended_;  // By its handler; whether it succeeded.
-    std::set<Key> accepted_reports_;
+    std::map<Key, bool> ended_;                        // By its handler; whether it succeeded.
     std::map<std::string, std::uint32_t> capacities_;  // The largest that was ever said.
     std::map<std::string, std::size_t> in_hand_;
     std::set<ExecutionId> submitted_;

@@ -42,7 +42,6 @@ void LimitChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& move
     for (const RowMove& move : moves) CheckUnique(move);
     CheckModes();
     CheckConcurrency();
-    CheckPaces(batch.term.epoch, moves);
     CheckQueues(batch, moves, config);
 }
 
@@ -136,20 +135,22 @@ void LimitChecker::CheckConcurrency() {
     }
 }
 
-// A burst of `count`, then as many in each `per`, since the leader began.
-void LimitChecker::CountStart(std::uint64_t epoch, const Text& what, const RateLimit& rate) {
+// In any time that the leader led, a burst of `count` and as many more as `per` goes into it: also
+// after a time in which nothing could start.
+void LimitChecker::CheckPace(const Execution& execution, Steady batch_began) {
+    constexpr std::size_t kLookedBackAt = 64;
+    const RateLimit& rate = execution.task->opt().rate;
     if (rate.count == 0) return;
-    const std::chrono::duration<double> since = world_.now() - epochs_began_[epoch];
+    const Text key = SharedKeyOf(*execution.task);
+    std::deque<Steady>& starts = starts_[{execution.epoch, key}];
+    starts.push_back(batch_began);
+    if (starts.size() > kLookedBackAt) starts.pop_front();
     const std::chrono::duration<double> per = rate.per;
-    if (double(++starts_[{epoch, what}]) > rate.count * (1 + since / per) + 1e-3) {
-        fail_(what.str() + " started more often than its rate allows");
-    }
-}
-
-void LimitChecker::CheckPaces(std::uint64_t epoch, const std::vector<RowMove>& moves) {
-    for (const RowMove& move : moves) {
-        const Task& task = *move.after.task;
-        if (Began(move)) CountStart(epoch, SharedKeyOf(task), task.opt().rate);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        const std::chrono::duration<double> since = world_.now() - starts[i];
+        if (double(starts.size() - i) > rate.count * (1 + since / per) + 1e-3) {
+            return fail_(key.str() + " started more often than its rate allows");
+        }
     }
 }
 
@@ -201,7 +202,9 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
     }
 }
 
-void LimitChecker::OnAssign(const Execution& execution, Time at) {
+void LimitChecker::OnAssign(const Execution& execution, const Decided& decided) {
+    const Time at = decided.at;
+    CheckPace(execution, decided.batch_began);
     const TaskOptions& options = execution.task->opt();
     if (options.expires_after > Duration(0)) {
         // A fire that is run again keeps its due time; its new time is when it may start.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -29,6 +30,12 @@ struct RowMove {
     bool redriven = false;  // Somebody asked, at some time, to run it again.
 };
 
+// When an attempt was decided: by the clock of its leader, and not before its batch began.
+struct Decided {
+    Time at{};
+    Steady batch_began{};
+};
+
 class LimitChecker {
   public:
     using Complain = std::function<void(const std::string&)>;
@@ -36,12 +43,11 @@ class LimitChecker {
     LimitChecker(World& world, const FireChecker& fires, Complain fail)
         : world_(world), fires_(fires), fail_(std::move(fail)) {}
 
-    void OnTerm(std::uint64_t epoch) { epochs_began_[epoch] = world_.now(); }
     // `wall_latest` is the latest that its leader's clock ever said.
     void OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Time wall_latest,
                   const EngineConfig& config);
-    // An attempt is sent that was decided at `at` by the clock of its leader.
-    void OnAssign(const Execution& execution, Time at);
+    // An attempt is sent.
+    void OnAssign(const Execution& execution, const Decided& decided);
     // A submit was refused because somebody else holds the key.
     void OnKeyRefused(const Text& key);
 
@@ -64,10 +70,9 @@ class LimitChecker {
     void CheckModes();
     void CheckUnique(const RowMove& move);
     void CheckConcurrency();
-    void CheckPaces(std::uint64_t epoch, const std::vector<RowMove>& moves);
     void CheckQueues(const Batch& batch, const std::vector<RowMove>& moves,
                      const EngineConfig& config);
-    void CountStart(std::uint64_t epoch, const Text& what, const RateLimit& rate);
+    void CheckPace(const Execution& execution, Steady batch_began);
     std::size_t CountIn(const Text& queue, bool working) const;
 
     World& world_;
@@ -77,9 +82,9 @@ class LimitChecker {
     std::map<ExecutionId, Row> live_;
     std::map<Text, std::vector<Window>> windows_;  // By unique key.
     std::map<Text, QueueLimits> queues_;           // As committed; plain ones are left out.
-    std::map<std::uint64_t, Steady> epochs_began_;
-    // By epoch and what limits their rate: each leader begins with full buckets.
-    std::map<std::pair<std::uint64_t, Text>, std::uint64_t> starts_;
+    // Starts by what limits their rate, and since when each may have been decided. By epoch too: by
+    // the clock of the next leader any time may have passed.
+    std::map<std::pair<std::uint64_t, Text>, std::deque<Steady>> starts_;
     std::map<Text, std::size_t> waiting_;  // By queue, before the batch under way.
     std::map<std::pair<ExecutionId, std::uint32_t>, Written> begun_;  // By attempt.
     Time clock_latest_{};                                             // That any leader ever saw.

@@ -139,7 +139,8 @@ void SimNode::Release(const Effects& effects) {
     for (const Assign& assign : effects.assigns) {
         cluster_.world.Note(name_, "assigns", assign.execution.id.view(), assign.execution.attempt);
         cluster_.checker.OnAssign(assign.execution,
-                                  decided[{assign.execution.id, assign.execution.attempt}]);
+                                  {.at = decided[{assign.execution.id, assign.execution.attempt}],
+                                   .batch_began = effects.begun_at});
         const ConnectionPtr connection = Find(assign.session);
         if (!connection) continue;
         cluster_.ToWorker(connection,

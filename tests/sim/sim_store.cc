@@ -82,7 +82,6 @@ void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
             if (term) {
                 database.current_ = *term;
                 database.current_sequence_ = 0;
-                database.checker.limits.OnTerm(term->epoch);
                 database.world.Note(candidate.node.view(), "acquires epoch", "", term->epoch);
             }
             return term;

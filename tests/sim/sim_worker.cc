@@ -168,10 +168,7 @@ void SimWorker::OnStop(const ConnectionPtr& connection, const AttemptRef& attemp
     if (connection != connection_) return;
     const Key key = KeyOf(attempt);
     const auto found = held_.find(key);
-    if (found == held_.end()) {
-        // Done with it long ago; the scheduler waits to hear that.
-        return SendReport({.ref = attempt, .running = false});
-    }
+    if (found == held_.end()) return;  // Done with it long ago, like a real one.
     if (!found->second.running) return SendReport(found->second);
     cluster_.world.After(cluster_.world.Between(1ms, 500ms), process_,
                          [this, key] { End(key, false); });
