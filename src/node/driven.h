@@ -76,6 +76,7 @@ class DrivenStore final : public StoreWrapper {
     DrivenStore() : StoreWrapper(nullptr) {}
 
     StoreLimits limits_now{.changes_max = 1000, .bytes_max = 1 << 20, .pipeline_max = 1};
+    std::string full;
     std::deque<std::pair<Candidate, Done<Term>>> acquires;
     std::deque<std::pair<Term, Done<void>>> renews;
     std::deque<std::pair<Term, Done<void>>> resigns;
@@ -100,6 +101,7 @@ class DrivenStore final : public StoreWrapper {
 
     StoreLimits limits() const override { return limits_now; }
     std::string Describe() const override { return "driven"; }
+    std::string WhyFull() const override { return full; }
     void Acquire(const Candidate& candidate, Done<Term> done) override {
         acquires.emplace_back(candidate, std::move(done));
     }

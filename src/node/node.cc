@@ -153,6 +153,12 @@ void Node::Take(Item& item) {
         return Refuse(item, ErrorCode::kExhausted,
                       "too many requests wait for the store; try again later");
     }
+    // A full store still finishes and purges what it has; only new work must wait.
+    const bool new_work =
+        std::holds_alternative<Submit>(item.input) || std::holds_alternative<Trigger>(item.input);
+    if (std::string full = new_work ? store_.WhyFull() : ""; !full.empty()) {
+        return item.done(Fail(ErrorCode::kUnavailable, std::move(full)));
+    }
     const RequestId request = ++last_request_;
     std::visit(
         [&](auto& known) {

@@ -133,6 +133,35 @@ TEST_F(NodeTest, MoreThanMayWaitForTheStoreAreRefused) {
     EXPECT_EQ(refused[ErrorCode::kExhausted], 1);
 }
 
+// Redis is at its maxmemory and still takes what was decided. New tasks wait outside, and what is
+// there can be ended.
+TEST_F(NodeTest, AFullStoreRefusesNewWorkOnly) {
+    Lead();
+    AskSubmit("mine");
+    runtime.Run();
+    Answer(store.finds,
+           Result<std::vector<std::optional<Execution>>>(std::vector<std::optional<Execution>>(1)));
+    AnswerCommits();
+    ASSERT_EQ(accepted, 1);
+    store.full = "no room";
+
+    AskSubmit("");
+    runtime.Run();
+    EXPECT_EQ(refused[ErrorCode::kUnavailable], 1);
+    bool cancelled = false;
+    node->Ask(Cancel{0, ExecutionId("mine")},
+              [&](Result<internal::Answer> answer) { cancelled = answer.has_value(); });
+    runtime.Run();
+    AnswerCommits();
+    EXPECT_TRUE(cancelled);
+
+    store.full.clear();
+    AskSubmit("");
+    runtime.Run();
+    AnswerCommits();
+    EXPECT_EQ(accepted, 2);
+}
+
 // The disk is full. Whoever asks is told so, at once, and what was promised is kept.
 TEST_F(NodeTest, WhileTheStoreCannotBeWrittenRequestsAreRefused) {
     Lead();
