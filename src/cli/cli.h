@@ -10,6 +10,10 @@
 #include "base/error.h"
 #include "config/config.h"
 
+namespace takt::internal {
+class Mistakes;
+}  // namespace takt::internal
+
 namespace takt::internal::cli {
 
 // What the program ends with. Documented in docs/cli.md; scripts rely on them.
@@ -49,8 +53,12 @@ struct ConfigFlags {
     void Add(CLI::App& command);
     CLI::Option* AddShort(CLI::App& command, const std::string& flag, const std::string& key,
                           const std::string& help);
-    // File, environment and flags, in rising order of strength.
+    // File, environment and flags, in rising order of strength. kInvalid tells all mistakes, one to a
+    // line.
     Result<Config> Load() const;
+
+  private:
+    void LoadFlags(Config& config, Mistakes& mistakes) const;
 };
 
 void AddServe(CLI::App& app, Context& context);
@@ -76,6 +84,7 @@ void AddToken(CLI::App& app, Context& context);
 void AddOpenApi(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);
 void AddBenchWorker(CLI::App& app, Context& context);
+void AddHelp(CLI::App& app, Context& context);
 // Last: it knows the commands that were added before.
 void AddCompletion(CLI::App& app, Context& context);
 

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "cli/cli.h"
+#include "config/mistakes.h"
 
 extern char** environ;
 
@@ -18,37 +20,37 @@ CLI::Option* ConfigFlags::AddShort(CLI::App& command, const std::string& flag,
     return command.add_option(flag, shorts.back()->value, help);
 }
 
+void ConfigFlags::LoadFlags(Config& config, Mistakes& mistakes) const {
+    for (const std::string& set : sets) {
+        const std::size_t equals = set.find('=');
+        if (equals == std::string::npos) {
+            mistakes.Add(
+                {ErrorCode::kInvalid, "--set wants KEY=VALUE, not '" + set + "'", "--set"});
+            continue;
+        }
+        mistakes.AddIfAny(SetConfig(config, set.substr(0, equals), set.substr(equals + 1)));
+    }
+    for (const auto& flag : shorts) {
+        if (!flag->value.empty()) mistakes.AddIfAny(SetConfig(config, flag->key, flag->value));
+    }
+}
+
 Result<Config> ConfigFlags::Load() const {
     Config config;
+    Mistakes mistakes;
     const char* from_environment = std::getenv("TAKT_CONFIG");
     const std::string path = !file.empty()      ? file
                              : from_environment ? std::string(from_environment)
                                                 : std::string();
-    if (!path.empty()) {
-        if (auto loaded = LoadConfigFile(config, path); !loaded)
-            return std::unexpected(loaded.error());
-    }
+    if (!path.empty()) mistakes.AddIfAny(LoadConfigFile(config, path));
     std::vector<std::string> variables;
     for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
-    if (auto loaded = LoadConfigEnvironment(config, variables); !loaded) {
-        return std::unexpected(loaded.error());
-    }
-    for (const std::string& set : sets) {
-        const std::size_t equals = set.find('=');
-        if (equals == std::string::npos) {
-            return Fail(ErrorCode::kInvalid, "--set wants KEY=VALUE, not '" + set + "'");
-        }
-        if (auto done = SetConfig(config, set.substr(0, equals), set.substr(equals + 1)); !done) {
-            return std::unexpected(done.error());
-        }
-    }
-    for (const auto& flag : shorts) {
-        if (flag->value.empty()) continue;
-        if (auto done = SetConfig(config, flag->key, flag->value); !done) {
-            return std::unexpected(done.error());
-        }
-    }
-    if (auto checked = CheckConfig(config); !checked) return std::unexpected(checked.error());
+    mistakes.AddIfAny(LoadConfigEnvironment(config, variables));
+    LoadFlags(config, mistakes);
+    auto checked = mistakes.ToResult();
+    // A value that could not be read would only seem to contradict others.
+    if (checked) checked = CheckConfig(config);
+    if (!checked) return std::unexpected(checked.error());
     return config;
 }
 
@@ -70,7 +72,12 @@ Exit ExitOf(const Error& error) {
 }
 
 void PrintError(const Error& error) {
-    std::fprintf(stderr, "takt: %s\n", error.detail.c_str());
+    // A configuration may have several mistakes, each on a line.
+    for (std::string_view rest = error.detail; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        std::fprintf(stderr, "takt: %.*s\n", static_cast<int>(line.size()), line.data());
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    }
 }
 
 }  // namespace takt::internal::cli

@@ -178,6 +178,46 @@ TEST_F(ConfigTest, AFileThatIsNoMapOfSectionsIsRefused) {
     EXPECT_FALSE(Load("worker:\n  labels: {zone: {a: b}}\n"));
 }
 
+// `takt serve --config /etc/takt` instead of /etc/takt/server.yaml.
+TEST_F(ConfigTest, ADirectoryIsNoFile) {
+    const auto loaded = LoadConfigFile(config, ::testing::TempDir());
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr("is a directory"));
+}
+
+// Somebody adds a key at the end of a long file in which it stands already.
+TEST_F(ConfigTest, AKeyThatStandsTwiceIsRefusedWithBothLines) {
+    const auto loaded = Load("scheduler:\n  max_retry: 3\n  queue_size: 5\n  max_retry: 4\n");
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail,
+                HasSubstr(path + ":4: scheduler.max_retry stands here again, after line 2"));
+    EXPECT_FALSE(
+        Load("scheduler:\n  max_retry: 3\nlog:\n  level: debug\nscheduler:\n  queue_size: 5\n"));
+    EXPECT_FALSE(Load("worker:\n  labels: {zone: a, zone: b}\n"));
+    EXPECT_FALSE(Load("alerts:\n  rules: [{name: a, name: b}]\n"));
+}
+
+TEST_F(ConfigTest, ASectionIsNoKey) {
+    const auto loaded = Load("scheduler: 5\n");
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().detail, HasSubstr("scheduler is a section"));
+}
+
+// Whoever moves a whole configuration over does not want to start the program once for each line.
+TEST_F(ConfigTest, AllMistakesOfAPlaceAreToldAtOnce) {
+    auto loaded = Load("scheduler:\n  leader_tll: 20s\n  max_retry: many\ncolour: blue\n");
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(std::ranges::count(loaded.error().detail, '\n'), 2);
+    EXPECT_EQ(loaded.error().field, "scheduler.leader_tll");
+    loaded = Environment({"TAKT_SCHEDULER_MAXRETRY=1", "TAKT_LOG_LEVEL=loud"});
+    EXPECT_EQ(std::ranges::count(loaded.error().detail, '\n'), 1);
+    config.scheduler.leader_ttl = 100ms;
+    config.worker.capacity = 0;
+    loaded = CheckConfig(config);
+    EXPECT_THAT(loaded.error().detail, HasSubstr("scheduler.leader_ttl"));
+    EXPECT_THAT(loaded.error().detail, HasSubstr("worker.capacity"));
+}
+
 TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
     EXPECT_TRUE(CheckConfig(Config()));
     const std::vector<std::pair<std::string, std::string>> cases = {
@@ -195,6 +235,12 @@ TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
         {"scheduler.workers_max", "0"},
         {"executors.callback_base", "takt.example.com"},
         {"executors.callback_base", "https://takt.example.com/"},
+        // A leader that is stopped for 15 s goes on leading, and must not have lost its workers.
+        {"scheduler.worker_lease", "9s"},
+        // Each of these made a scheduler that does nothing, or nothing else.
+        {"scheduler.worker_forgotten", "0s"},
+        {"scheduler.misfire_tolerance", "0s"},
+        {"scheduler.retention", "0s"},
         {"worker.capacity", "0"},
         {"worker.weight", "0"},
         {"worker.weight", "1001"},
@@ -202,6 +248,7 @@ TEST_F(ConfigTest, ValuesThatContradictEachOtherAreRefusedWithTheirKey) {
     };
     for (const auto& [key, value] : cases) {
         Config bad;
+        bad.scheduler.heartbeat_interval = Duration(1'000);
         ASSERT_TRUE(SetConfig(bad, key, value)) << key;
         const auto checked = CheckConfig(bad);
         ASSERT_FALSE(checked) << key << "=" << value;

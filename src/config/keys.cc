@@ -1,217 +1,40 @@
 // The table of keys: one line of code for each thing that can be set.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <iterator>
 #include <string>
 
-#include <yaml-cpp/yaml.h>
-
 #include "config/config.h"
+#include "config/key_values.h"
 
 namespace takt::internal {
 namespace {
-
-std::unexpected<Error> Bad(std::string_view what) {
-    return Fail(ErrorCode::kInvalid, "must be " + std::string(what));
-}
-
-// --- How a value of each type is read and written ---------------------------------------------
-
-Result<void> Read(std::string_view text, std::string& value) {
-    value = text;
-    return {};
-}
-Result<void> Read(std::string_view text, bool& value) {
-    if (text == "true" || text == "yes" || text == "on" || text == "1") {
-        value = true;
-    } else if (text == "false" || text == "no" || text == "off" || text == "0") {
-        value = false;
-    } else {
-        return Bad("true or false");
-    }
-    return {};
-}
-Result<void> Read(std::string_view text, Duration& value) {
-    const auto duration = ParseDuration(text);
-    if (!duration) return std::unexpected(duration.error());
-    value = *duration;
-    return {};
-}
-template <std::unsigned_integral Number>
-Result<void> Read(std::string_view text, Number& value) {
-    Number number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) {
-        return Bad("a whole number from 0 to " +
-                   std::to_string(std::numeric_limits<Number>::max()));
-    }
-    value = number;
-    return {};
-}
-Result<void> Read(std::string_view text, double& value) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
-        return Bad("a number");
-    }
-    value = number;
-    return {};
-}
-Result<void> Read(std::string_view text, std::vector<std::string>& value) {
-    value.clear();
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        std::string_view item = text.substr(0, comma);
-        while (item.starts_with(' ')) item.remove_prefix(1);
-        while (item.ends_with(' ')) item.remove_suffix(1);
-        if (!item.empty()) value.emplace_back(item);
-        text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    return {};
-}
-Result<void> Read(std::string_view text, std::map<std::string, std::string>& value) {
-    std::vector<std::string> items;
-    if (auto read = Read(text, items); !read) return read;
-    value.clear();
-    for (const std::string& item : items) {
-        const std::size_t equals = item.find('=');
-        if (equals == std::string::npos || equals == 0) return Bad("a list like zone=a,disk=ssd");
-        value[item.substr(0, equals)] = item.substr(equals + 1);
-    }
-    return {};
-}
-// YAML in its flow style, which JSON is too.
-Result<void> Read(std::string_view text, std::vector<std::map<std::string, std::string>>& value) {
-    constexpr std::string_view kShape = "a list of maps such as [{name: a, kind: log}]";
-    // yaml-cpp reports by exceptions; they end here.
-    try {
-        const YAML::Node node = YAML::Load(std::string(text));
-        if (!node.IsNull() && !node.IsSequence()) return Bad(kShape);
-        std::vector<std::map<std::string, std::string>> items;
-        for (const auto& item : node) {
-            if (!item.IsMap()) return Bad(kShape);
-            auto& fields = items.emplace_back();
-            for (const auto& field : item) {
-                std::string& to = fields[field.first.Scalar()];
-                if (field.second.IsScalar()) to = field.second.Scalar();
-                if (field.second.IsMap()) return Bad(kShape);
-                if (!field.second.IsSequence()) continue;
-                for (const auto& one : field.second) to += (to.empty() ? "" : ",") + one.Scalar();
-            }
-        }
-        value = std::move(items);
-        return {};
-    } catch (const YAML::Exception& error) {
-        return Bad(std::string(kShape) + ": " + error.msg);
-    }
-}
-Result<void> Read(std::string_view text, Strategy& value) {
-    const auto strategy = ParseStrategy(text);
-    if (!strategy || *strategy == Strategy::kCustom) {
-        return Bad(
-            "the name of a strategy: least_tasks, round_robin, weighted_round_robin, random, "
-            "consistent_hash, least_connections, capacity_based, sticky, resource_aware");
-    }
-    value = *strategy;
-    return {};
-}
-Result<void> Read(std::string_view text, LogLevel& value) {
-    const auto level = ParseLogLevel(text);
-    if (!level) return Bad("trace, debug, info, warning, error or off");
-    value = *level;
-    return {};
-}
-Result<void> Read(std::string_view text, LogFormat& value) {
-    const auto format = ParseLogFormat(text);
-    if (!format) return Bad("text or json");
-    value = *format;
-    return {};
-}
-
-std::string Show(const std::string& value) {
-    return value;
-}
-std::string Show(bool value) {
-    return value ? "true" : "false";
-}
-std::string Show(Duration value) {
-    return FormatDuration(value);
-}
-template <std::unsigned_integral Number>
-std::string Show(Number value) {
-    return std::to_string(value);
-}
-std::string Show(double value) {
-    std::string text = std::to_string(value);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.ends_with('.')) text += '0';
-    return text;
-}
-std::string Show(const std::vector<std::string>& value) {
-    std::string text;
-    for (const std::string& item : value) text += (text.empty() ? "" : ",") + item;
-    return text;
-}
-std::string Show(const std::map<std::string, std::string>& value) {
-    std::string text;
-    for (const auto& [key, item] : value) text += (text.empty() ? "" : ",") + key + "=" + item;
-    return text;
-}
-// Not for secrets: nobody shows what was set, only what is standard, and that is nothing.
-std::string Show(const std::vector<std::map<std::string, std::string>>& value) {
-    return value.empty() ? "" : std::to_string(value.size()) + " of them";
-}
-std::string Show(Strategy value) {
-    return std::string(Name(value));
-}
-std::string Show(LogLevel value) {
-    return std::string(Name(value));
-}
-std::string Show(LogFormat value) {
-    return value == LogFormat::kJson ? "json" : "text";
-}
-
-template <typename T>
-constexpr std::string_view kKind = "text";
-template <>
-constexpr std::string_view kKind<bool> = "yes or no";
-template <>
-constexpr std::string_view kKind<Duration> = "duration";
-template <>
-constexpr std::string_view kKind<std::uint32_t> = "number";
-template <>
-constexpr std::string_view kKind<std::size_t> = "number";
-template <>
-constexpr std::string_view kKind<double> = "number";
-template <>
-constexpr std::string_view kKind<std::vector<std::string>> = "list";
-template <>
-constexpr std::string_view kKind<std::map<std::string, std::string>> = "map";
-
-template <>
-constexpr std::string_view kKind<std::vector<std::map<std::string, std::string>>> = "list of maps";
 
 // A key for the member that `member` finds in a Config.
 template <typename Member>
 ConfigKey Key(std::string_view name, Member member, std::string_view help) {
     using Value = std::remove_cvref_t<decltype(member(std::declval<Config&>()))>;
-    return {.name = name,
-            .kind = kKind<Value>,
-            .help = help,
-            .set = [member](Config& config,
-                            std::string_view text) { return Read(text, member(config)); },
-            .get = [member](
-                       const Config& config) { return Show(member(const_cast<Config&>(config))); }};
+    return {
+        .name = name,
+        .kind = key_values::kKind<Value>,
+        .help = help,
+        .set = [member](Config& config,
+                        std::string_view text) { return key_values::Read(text, member(config)); },
+        .get =
+            [member](const Config& config) {
+                return key_values::Show(member(const_cast<Config&>(config)));
+            }};
 }
 
 // Parentheses would make no path of it. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define FIELD(path) [](Config& config) -> auto& { return config.path; }
 
-std::vector<ConfigKey> MakeKeys() {
+using Keys = std::vector<ConfigKey>;
+
+Keys ServerKeys() {
     return {
         Key("store.url", FIELD(store.url),
             "Where all state is kept: file:DIR, redis://, rediss://, redis+sentinel://, etcd:// or "
-            "mysql://. Key prefix, namespace, database and pool size are parts of it."),
+            "mysql://. Key prefix, namespace and database are parts of it; see docs/stores."),
         Key("server.listen", FIELD(server.listen),
             "Host and port for everything: REST, workers, console."),
         Key("server.advertise", FIELD(server.advertise),
@@ -234,7 +57,11 @@ std::vector<ConfigKey> MakeKeys() {
         Key("server.body_bytes_max", FIELD(server.body_bytes_max), "Largest request body."),
         Key("server.bulk_bytes_max", FIELD(server.bulk_bytes_max),
             "Largest body of a bulk creation."),
+    };
+}
 
+Keys LeadershipKeys() {
+    return {
         Key("scheduler.leader_ttl", FIELD(scheduler.leader_ttl),
             "How long the lead lasts without renewal; failover takes about this long."),
         Key("scheduler.leader_renew_interval", FIELD(scheduler.leader_renew_interval),
@@ -246,7 +73,8 @@ std::vector<ConfigKey> MakeKeys() {
         Key("scheduler.heartbeat_interval", FIELD(scheduler.heartbeat_interval),
             "How often workers are told to send a sign of life."),
         Key("scheduler.worker_lease", FIELD(engine.worker_lease),
-            "A worker silent for longer is taken for dead and its work given to others."),
+            "A worker silent for longer is taken for dead and its work given to others. At least "
+            "scheduler.leader_ttl."),
         Key("scheduler.takeover_grace", FIELD(engine.takeover_grace),
             "How long a new leader waits for workers to come back with what they run; never less "
             "than scheduler.worker_lease, after which they notice that the old one is gone."),
@@ -256,6 +84,11 @@ std::vector<ConfigKey> MakeKeys() {
             "Workers and executors that are known at once. Beyond, those that are offline make "
             "way, the "
             "longest gone first; if all are online, one more is refused."),
+    };
+}
+
+Keys TaskKeys() {
+    return {
         Key("scheduler.timeout", FIELD(engine.timeout),
             "Timeout of an attempt, for tasks that name none."),
         Key("scheduler.timeout_grace", FIELD(engine.timeout_grace),
@@ -288,7 +121,11 @@ std::vector<ConfigKey> MakeKeys() {
             "Output kept of one execution; what is beyond is dropped."),
         Key("scheduler.stop_deadline", FIELD(scheduler.stop_deadline),
             "How long a stop waits for the store."),
+    };
+}
 
+Keys ExecutorKeys() {
+    return {
         Key("executors.health_check", FIELD(executors.health_check),
             "Whether HTTP executors are asked for their health."),
         Key("executors.health_interval", FIELD(executors.health_interval), "How often."),
@@ -315,7 +152,11 @@ std::vector<ConfigKey> MakeKeys() {
             "One URL at which executors reach the schedulers, of a balancer for example; by "
             "default "
             "they are told the URL of each."),
+    };
+}
 
+Keys WatchKeys() {
+    return {
         Key("metrics.enabled", FIELD(metrics.enabled), "Whether /metrics is served."),
         Key("metrics.interval", FIELD(metrics.interval), "Throughput is measured over this long."),
 
@@ -340,8 +181,12 @@ std::vector<ConfigKey> MakeKeys() {
 
         Key("log.level", FIELD(log.level), "trace, debug, info, warning, error or off."),
         Key("log.format", FIELD(log.format), "text for people, json for programs."),
-        Key("log.file", FIELD(log.file), "Empty is standard error."),
+        Key("log.file", FIELD(log.file), "Empty is standard error. SIGHUP opens the file anew."),
+    };
+}
 
+Keys WorkerKeys() {
+    return {
         Key("worker.servers", FIELD(worker.servers), "Schedulers to connect to, any of a cluster."),
         Key("worker.id", FIELD(worker.id),
             "Name of this worker; by default the host name and a random part."),
@@ -384,6 +229,15 @@ std::vector<ConfigKey> MakeKeys() {
 }
 
 #undef FIELD
+
+Keys MakeKeys() {
+    Keys all;
+    for (const auto part :
+         {ServerKeys, LeadershipKeys, TaskKeys, ExecutorKeys, WatchKeys, WorkerKeys}) {
+        std::ranges::move(part(), std::back_inserter(all));
+    }
+    return all;
+}
 
 }  // namespace
 

@@ -23,7 +23,7 @@ three name the same keys:
 | flag | `--set scheduler.leader_ttl=20s` |
 
 A key that does not exist is refused with the nearest one that does, a value that does not fit with
-its key, and so are values that contradict each other. Nothing is ignored.
+its key, and so are values that contradict each other; all mistakes are told at once. Nothing is ignored.
 
 | kind | how a value is written |
 |---|---|

@@ -80,10 +80,10 @@ TEST(SchedulerConfig, WhatIsLeftOutIsTheStandard) {
 
 // A test wants quick failover and names the leases only.
 TEST(SchedulerConfig, ShortLeasesBringTheirRenewalsAlong) {
-    const auto config = ConfigOf({.worker_ttl = 600ms, .election_timeout = 900ms});
+    const auto config = ConfigOf({.worker_ttl = 900ms, .election_timeout = 600ms});
     ASSERT_TRUE(config);
-    EXPECT_EQ(config->scheduler.heartbeat_interval, 200ms);
-    EXPECT_EQ(config->scheduler.leader_renew_interval, 300ms);
+    EXPECT_EQ(config->scheduler.heartbeat_interval, 300ms);
+    EXPECT_EQ(config->scheduler.leader_renew_interval, 200ms);
     EXPECT_TRUE(CheckConfig(*config));
 }
 

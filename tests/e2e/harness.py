@@ -19,6 +19,7 @@ DEADLINE = 30.0
 
 # Leases short enough to lose a worker within a test.
 QUICK = ["--set", "scheduler.worker_lease=2s", "--set", "scheduler.heartbeat_interval=500ms",
+         "--set", "scheduler.leader_ttl=2s", "--set", "scheduler.leader_renew_interval=500ms",
          "--set", "scheduler.retry_delay=50ms"]
 
 

@@ -1,0 +1,122 @@
+// Values that contradict each other, or with which nothing can work.
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+#include "config/mistakes.h"
+#include "model/worker.h"
+
+namespace takt::internal {
+namespace {
+
+// A second is the shortest time over which operators think of any of these; what is kept for less is gone
+// before anybody has seen it.
+constexpr Duration kSecond{1'000};
+
+class Checker {
+  public:
+    Result<void> result() const { return mistakes_.ToResult(); }
+
+    void CheckScheduler(const Config::Scheduler& scheduler, const EngineConfig& engine) {
+        Require(scheduler.leader_ttl >= Duration(500), "scheduler.leader_ttl",
+                "must be at least 500ms: clocks and networks need it");
+        Require(
+            scheduler.leader_renew_interval * 2 <= scheduler.leader_ttl &&
+                scheduler.leader_renew_interval > Duration(0),
+            "scheduler.leader_renew_interval",
+            "must be above 0 and at most half of scheduler.leader_ttl, so that one lost renewal "
+            "does not cost the lead");
+        Require(scheduler.leader_acquire_interval >= Duration(10),
+                "scheduler.leader_acquire_interval", "must be at least 10ms");
+        Require(scheduler.scan_interval >= Duration(10) && scheduler.scan_interval <= kSecond * 60,
+                "scheduler.scan_interval", "must be between 10ms and 1m");
+        Require(scheduler.heartbeat_interval > Duration(0) &&
+                    scheduler.heartbeat_interval * 2 <= engine.worker_lease,
+                "scheduler.heartbeat_interval",
+                "must be above 0 and at most half of scheduler.worker_lease");
+        Require(engine.worker_lease >= scheduler.leader_ttl, "scheduler.worker_lease",
+                "must be at least scheduler.leader_ttl: a leader that was paused for longer than a "
+                "lease, and still leads, would take all workers for dead");
+    }
+
+    void CheckEngine(const EngineConfig& engine) {
+        Require(engine.retry.backoff_rate >= 1 && engine.retry.backoff_rate <= 1000,
+                "scheduler.retry_backoff_rate", "must be between 1 and 1000");
+        Require(engine.retry.jitter >= 0 && engine.retry.jitter <= 1, "scheduler.retry_jitter",
+                "must be between 0 and 1");
+        Require(engine.timeout > Duration(0), "scheduler.timeout", "must be above 0");
+        Require(engine.losses_max > 0, "scheduler.losses_max", "must be at least 1");
+        Require(engine.workers_max > 0, "scheduler.workers_max", "must be at least 1");
+        Require(engine.worker_forgotten >= kSecond, "scheduler.worker_forgotten",
+                "must be at least 1s");
+        Require(engine.misfire_tolerance > Duration(0), "scheduler.misfire_tolerance",
+                "must be above 0: no fire is on time to the last microsecond, and under "
+                "misfire_policy skip all would be missed");
+        Require(engine.retention >= kSecond, "scheduler.retention",
+                "must be at least 1s: what is purged at once nobody can ask for");
+        Require(engine.cleanup_interval >= kSecond, "scheduler.cleanup_interval",
+                "must be at least 1s");
+    }
+
+    void CheckExecutors(const Config::Executors& executors) {
+        const std::string& base = executors.callback_base;
+        Require(base.empty() || base.starts_with("http://") || base.starts_with("https://"),
+                "executors.callback_base", "must be an http:// or https:// URL");
+        Require(!base.ends_with('/'), "executors.callback_base",
+                "must not end with '/': paths are added to it");
+        Require(executors.circuit_failures > 0, "executors.circuit_failures", "must be at least 1");
+        Require(executors.circuit_open > Duration(0) &&
+                    executors.circuit_open <= executors.circuit_open_max,
+                "executors.circuit_open", "must be above 0 and at most executors.circuit_open_max");
+    }
+
+    void CheckWatching(const Config& config) {
+        Require(config.metrics.interval >= kSecond && config.metrics.interval <= kSecond * 600,
+                "metrics.interval", "must be between 1s and 10m");
+        Require(config.alerts.interval >= kSecond && config.alerts.interval <= kSecond * 60,
+                "alerts.interval", "must be between 1s and 1m");
+        Require(config.statistics.keep >= std::chrono::hours(24), "statistics.keep",
+                "must be at least 1d: statistics are kept by day");
+        const Config::Tracing& tracing = config.tracing;
+        Require(tracing.sample_ratio >= 0 && tracing.sample_ratio <= 1, "tracing.sample_ratio",
+                "must be between 0 and 1");
+        Require(!tracing.enabled || tracing.endpoint.starts_with("http://") ||
+                    tracing.endpoint.starts_with("https://"),
+                "tracing.endpoint", "must be an http:// or https:// URL");
+    }
+
+    void CheckWorker(const Config::Worker& worker) {
+        Require(worker.capacity > 0 && worker.capacity <= 100'000, "worker.capacity",
+                "must be between 1 and 100000");
+        Require(worker.weight > 0 && worker.weight <= kWeightMax, "worker.weight",
+                "must be between 1 and " + std::to_string(kWeightMax));
+    }
+
+    void CheckServer(const Config::Server& server) {
+        Require(server.tls_cert.empty() == server.tls_key.empty(), "server.tls_cert",
+                "and server.tls_key go together");
+    }
+
+  private:
+    void Require(bool good, std::string_view key, const std::string& what) {
+        if (good) return;
+        mistakes_.Add({ErrorCode::kInvalid, std::string(key) + " " + what, std::string(key)});
+    }
+
+    Mistakes mistakes_;
+};
+
+}  // namespace
+
+Result<void> CheckConfig(const Config& config) {
+    Checker checker;
+    checker.CheckScheduler(config.scheduler, config.engine);
+    checker.CheckEngine(config.engine);
+    checker.CheckExecutors(config.executors);
+    checker.CheckWatching(config);
+    checker.CheckWorker(config.worker);
+    checker.CheckServer(config.server);
+    return checker.result();
+}
+
+}  // namespace takt::internal
