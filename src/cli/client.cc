@@ -29,7 +29,8 @@ Result<Client> Client::Open(const ClientOptions& options) {
     RemoteOptions remote{.token = options.token,
                          .ca_file = options.ca_file,
                          .user_agent = std::string("takt-cli/") + kVersion,
-                         .advice = " --server or TAKT_SERVER names another"};
+                         .advice = " --server or TAKT_SERVER names another",
+                         .token_advice = ": --token or TAKT_TOKEN gives one"};
     std::string_view rest = options.server;
     while (!rest.empty()) {
         const std::size_t comma = std::min(rest.find(','), rest.size());

@@ -27,9 +27,12 @@ std::string Percent(double fraction) {
 Table WorkerTable(const boost::json::value& page) {
     Table table({"ID", "STATUS", "RUNNING", "CPU", "MEMORY", "TYPES", "QUEUES", "VERSION", "SEEN"});
     for (const auto* worker : ListMember(page, "items")) {
-        const std::string status = Member(*worker, "status");
+        std::string status = Member(*worker, "status");
+        // Killed a moment ago, or cut off: its lease has not run out yet.
+        if (status != "offline" && Member(*worker, "connected") == "false") status = "disconnected";
         const auto* load = FindMember(*worker, "load");
-        const bool known = load && load->is_object();
+        // Every process uses some memory; whoever reports none has never said.
+        const bool known = load && NumberMember(*load, "memory") > 0;
         table.Add({Member(*worker, "id"), Cell(status, ColourOf(status)),
                    Member(*worker, "running") + "/" + Member(*worker, "capacity"),
                    known ? Percent(NumberMember(*load, "cpu")) : "-",
@@ -70,8 +73,7 @@ Table QueueTable(const boost::json::value& page) {
              Member(*queue, "waiting"), Member(*queue, "working"), Member(*queue, "finished"),
              speed.empty() ? "-"
                            : fmt::format("{:.1f}", NumberMember(*queue, "finished_per_second")),
-             oldest.empty() ? "-"
-                            : fmt::format("{:.1f}s", NumberMember(*queue, "oldest_wait_seconds")),
+             oldest.empty() ? "-" : ShortDuration(NumberMember(*queue, "oldest_wait_seconds")),
              most.empty() ? "-" : most,
              rate && rate->is_object() ? Member(*rate, "count") + " per " + Member(*rate, "per")
                                        : "-"});
@@ -145,7 +147,7 @@ std::string StrategyText(const boost::json::value& strategy) {
 std::string MetricsText(const boost::json::value& metrics) {
     return fmt::format(
         "executions  {} pending, {} scheduled, {} running, {} retrying\n"
-        "ended       {} success, {} failed, {} cancelled since this leader began; {:.1f}/s\n"
+        "ended       {} success, {} failed, {} cancelled since this scheduler started; {:.1f}/s\n"
         "workers     {} online, {} offline, {} busy\n",
         Member(metrics, "tasks_pending"), Member(metrics, "tasks_scheduled"),
         Member(metrics, "tasks_running"), Member(metrics, "tasks_retrying"),

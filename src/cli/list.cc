@@ -66,7 +66,8 @@ Result<int> List(Client& client, const ListOptions& options) {
     } else if (first) {
         std::fprintf(stderr, "nothing matches\n");
     } else if (!cursor.empty()) {
-        std::fprintf(stderr, "there are more: --cursor %s, or --follow for all\n", cursor.c_str());
+        std::fprintf(stderr, "there are more: --cursor %s, or --all for all of them\n",
+                     cursor.c_str());
     }
     return kOk;
 }
@@ -90,7 +91,7 @@ void AddList(CLI::App& app, Context& context) {
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));
     list->add_option("--cursor", options->cursor, "Go on where an earlier list ended");
-    list->add_flag("--follow,--all", options->all, "Follow the cursor to the end");
+    list->add_flag("--all", options->all, "Every page, to the end");
     list->footer(
         "examples:\n"
         "  takt list --status failed,cancelled --type resize\n"

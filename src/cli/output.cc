@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -72,7 +73,7 @@ Colour ColourOf(std::string_view status) {
     if (status == "failed" || status == "offline") return Colour::kRed;
     if (status == "running") return Colour::kBlue;
     if (status == "retrying" || status == "draining" || status == "paused") return Colour::kYellow;
-    if (status == "maintenance") return Colour::kYellow;
+    if (status == "maintenance" || status == "disconnected") return Colour::kYellow;
     if (status == "cancelled" || status == "skipped") return Colour::kDim;
     return Colour::kNone;
 }
@@ -176,6 +177,14 @@ std::string ExactTime(std::string_view time) {
     const std::string_view rest = time.size() > 19 ? time.substr(19, 4) : std::string_view();
     const bool whole = !rest.starts_with('.') || rest == ".000";
     return ShortTime(time) + std::string(whole ? "" : rest);
+}
+
+std::string ShortDuration(double seconds) {
+    if (seconds < 60) return fmt::format("{:.1f}s", seconds);
+    const auto whole = static_cast<std::uint64_t>(seconds);
+    if (whole < 3'600) return fmt::format("{}m{}s", whole / 60, whole % 60);
+    if (whole < 86'400) return fmt::format("{}h{}m", whole / 3'600, whole / 60 % 60);
+    return fmt::format("{}d{}h", whole / 86'400, whole / 3'600 % 24);
 }
 
 std::string TimeBetween(std::string_view from, std::string_view to) {

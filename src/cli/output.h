@@ -65,6 +65,8 @@ std::vector<const boost::json::value*> ListMember(const boost::json::value& valu
 std::string ShortTime(std::string_view time);
 // The same with milliseconds if it has some.
 std::string ExactTime(std::string_view time);
+// "0.4s", "12.3s", "10m34s", "2h5m", "3d4h".
+std::string ShortDuration(double seconds);
 // How long from one to the other; "-" unless both are there.
 std::string TimeBetween(std::string_view from, std::string_view to);
 

@@ -54,6 +54,15 @@ TEST(OutputTest, MissingTimesAndMembersAreShownAsNothing) {
     EXPECT_EQ(NumberMember(*value, "attempt"), 2);
 }
 
+// A queue that was forgotten over the weekend: nobody reads 183604.2s.
+TEST(OutputTest, LongTimesAreShownInTheUnitsOfPeople) {
+    EXPECT_EQ(ShortDuration(0.44), "0.4s");
+    EXPECT_EQ(ShortDuration(59.9), "59.9s");
+    EXPECT_EQ(ShortDuration(634.4), "10m34s");
+    EXPECT_EQ(ShortDuration(7'500), "2h5m");
+    EXPECT_EQ(ShortDuration(183'604.2), "2d3h");
+}
+
 // Output that goes to a file or a pipe has no colours.
 TEST(OutputTest, NothingIsPaintedWhenOutputIsNotATerminal) {
     setenv("NO_COLOR", "1", 1);

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 #include <memory>
-#include <thread>
+#include <semaphore>
 
 #include "base/log.h"
 #include "cli/cli.h"
@@ -45,11 +45,17 @@ int Serve(const ServeOptions& options) {
         return kUsage;
     }
     config->server.insecure |= options.insecure;
+    if (options.demo && !options.with_worker) {
+        PrintError({ErrorCode::kInvalid,
+                    "--demo gives handlers to a worker in this process: say --with-worker too",
+                    ""});
+        return kUsage;
+    }
     if (auto logging = StartLogging(config->log); !logging) {
         PrintError(logging.error());
         return kUsage;
     }
-    const StopSignals signals;
+    const BlockedSignals signals;
     auto server = Server::Start(*config);
     if (!server) {
         PrintError(server.error());
@@ -59,7 +65,10 @@ int Serve(const ServeOptions& options) {
     if (options.with_worker) {
         Config own = *config;
         own.worker.servers = {(*server)->url()};
-        auto made = MakeWorker(own, options.demo);
+        auto made = MakeWorker(
+            own, {.demo = options.demo,
+                  .how_to_run = "--demo, or worker.executors or worker.allow_shell in the "
+                                "configuration"});
         if (made) {
             worker = std::move(*made);
             if (auto started = worker->Start(); !started) made = std::unexpected(started.error());
@@ -70,12 +79,12 @@ int Serve(const ServeOptions& options) {
         }
     }
     PrintWelcome(**server, options.with_worker && options.demo);
-    signals.Wait();
+    std::binary_semaphore stop(0);
+    const SignalWatch watch(signals, {.stop = [&stop] { stop.release(); },
+                                      .hurry = [] { _exit(kFailed); },
+                                      .reopen = [&config] { ReopenLog(config->log); }});
+    stop.acquire();
     Log(LogLevel::kInfo, "serve", "stopping; a second signal quits at once");
-    std::thread([&signals] {
-        signals.Wait();
-        _exit(kFailed);
-    }).detach();
     if (worker) {
         worker->Stop();
         // What it was turned away for has been logged; the server stops all the same.

@@ -38,8 +38,8 @@ Result<int> ShowStats(Client& client, const StatsOptions& options) {
         std::printf("%s%s", page->body.c_str(), options.csv ? "" : "\n");
         return kOk;
     }
-    Table table({"KEY", "NAME", "TOTAL", "SUCCESS", "FAILED", "MISSED", "RETRIES", "RATE", "P50",
-                 "P95", "P99", "WAIT P95"});
+    Table table({"KEY", "NAME", "TOTAL", "SUCCESS", "FAILED", "CANCELLED", "SKIPPED", "MISSED",
+                 "RETRIES", "RATE", "P50", "P95", "P99", "WAIT P95"});
     for (const auto* line : ListMember(page->value, "items")) {
         const auto* rate = FindMember(*line, "success_rate");
         const bool has_rate = rate && rate->is_number();
@@ -48,7 +48,8 @@ Result<int> ShowStats(Client& client, const StatsOptions& options) {
             {Clean(Member(*line, "key"), 40), Clean(Member(*line, "name"), 30),
              Member(*line, "total"), Member(*line, "success"),
              Cell(Member(*line, "failed"), failed ? Colour::kRed : Colour::kNone),
-             Member(*line, "missed"), Member(*line, "retries"),
+             Member(*line, "cancelled"), Member(*line, "skipped"), Member(*line, "missed"),
+             Member(*line, "retries"),
              has_rate ? fmt::format("{:.1f}%", rate->to_number<double>() * 100) : "-",
              Milliseconds(*line, "duration", "p50_ms"), Milliseconds(*line, "duration", "p95_ms"),
              Milliseconds(*line, "duration", "p99_ms"), Milliseconds(*line, "wait", "p95_ms")});

@@ -1,6 +1,7 @@
 // takt token: access tokens, of a running scheduler or, for the first one, straight in its store.
 #include <boost/json/object.hpp>
 #include <cstdio>
+#include <iostream>
 
 #include "base/json.h"
 #include "cli/client.h"
@@ -96,7 +97,22 @@ Result<int> Revoke(Client& client, const TokensOptions& options) {
     return kOk;
 }
 
-int RunCreate(const TokensOptions& options) {
+// A store's URL may hold a password, and everybody on a machine can read what is on a command line.
+std::string ReadLine(std::istream& in) {
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+int RunCreate(TokensOptions options) {
+    if (options.store == "-") {
+        options.store = ReadLine(std::cin);
+        if (options.store.empty()) {
+            PrintError(
+                {ErrorCode::kInvalid, "--store - wants the store's URL on standard input", ""});
+            return kUsage;
+        }
+    }
     if (options.store.empty()) {
         return WithClient(options.client, [&](Client& client) { return Create(client, options); });
     }
@@ -119,9 +135,10 @@ void AddToken(CLI::App& app, Context& context) {
         ->required();
     create->add_option("--name", options->name, "What its owner calls it [its role]");
     create->add_option("--expires-in", options->expires_in, "30d [never]");
-    create->add_option(
-        "--store", options->store,
-        "Write it into this store while no scheduler runs on it, instead of asking one");
+    create->add_option("--store", options->store,
+                       "Write it into this store while no scheduler runs on it, instead of asking "
+                       "one; - reads its URL "
+                       "from standard input, so that a password in it stays off the command line");
     create->callback([options, &context] {
         if (options->name.empty()) options->name = options->role;
         context.exit = RunCreate(*options);
@@ -142,6 +159,7 @@ void AddToken(CLI::App& app, Context& context) {
     token->footer(
         "examples:\n"
         "  takt token create --role admin --name me --store file:/var/lib/takt\n"
+        "  takt token create --role admin --store - < store.url\n"
         "  takt token create --role worker --name fleet --expires-in 90d\n"
         "  takt token revoke 3f2a9c10d4e7\n");
 }

@@ -1,11 +1,6 @@
 // takt worker: runs tasks by calling services, as processes or with the demonstration handlers.
-#include <pthread.h>
-
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <memory>
-#include <thread>
 
 #include "base/log.h"
 #include "cli/cli.h"
@@ -42,24 +37,6 @@ Result<void> AddExecutors(const std::vector<std::string>& flags, const std::stri
     return {};
 }
 
-// First signal: finish what runs. Second: quit. The thread that waits for them ends before the
-// worker does, woken by a signal of our own.
-Result<void> RunUntilSignalled(WorkerRuntime& worker, const StopSignals& signals) {
-    std::atomic<bool> over = false;
-    std::thread stopper([&] {
-        for (int i = 0; i < 2; ++i) {
-            signals.Wait();
-            if (over) return;
-            worker.Stop();
-        }
-    });
-    auto ended = worker.Wait();
-    over = true;
-    pthread_kill(stopper.native_handle(), SIGTERM);
-    stopper.join();
-    return ended;
-}
-
 int Work(const WorkerFlags& options) {
     auto config = options.config.Load();
     if (!config) {
@@ -89,8 +66,11 @@ int Work(const WorkerFlags& options) {
         PrintError(logging.error());
         return kUsage;
     }
-    const StopSignals signals;
-    auto worker = MakeWorker(*config, options.demo, std::move(find));
+    const BlockedSignals signals;
+    auto worker = MakeWorker(
+        *config, {.demo = options.demo,
+                  .how_to_run = "--http TYPE=URL, --grpc TYPE=HOST:PORT, --allow-shell or --demo",
+                  .find_servers = std::move(find)});
     if (worker) {
         if (auto started = (*worker)->Start(); !started) worker = std::unexpected(started.error());
     }
@@ -101,7 +81,11 @@ int Work(const WorkerFlags& options) {
     std::printf("takt worker %s looks for a scheduler at %s\n", (*worker)->status().id.c_str(),
                 config->worker.servers.front().c_str());
     std::fflush(stdout);
-    const auto ended = RunUntilSignalled(**worker, signals);
+    // First signal: finish what runs. Second: quit. The watch ends before the worker does.
+    const auto stop = [&worker] { (*worker)->Stop(); };
+    const SignalWatch watch(
+        signals, {.stop = stop, .hurry = stop, .reopen = [&config] { ReopenLog(config->log); }});
+    const auto ended = (*worker)->Wait();
     if (ended) return kOk;
     PrintError(ended.error());
     return ExitOf(ended.error());

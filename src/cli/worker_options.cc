@@ -9,11 +9,10 @@
 
 namespace takt::internal::cli {
 
-Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& all, bool demo,
-                                                  FindServers find_servers) {
+Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& all, WorkerWishes wishes) {
     const Config::Worker& config = all.worker;
     HandlerRegistry handlers;
-    if (demo) {
+    if (wishes.demo) {
         if (auto added = AddDemoHandlers(handlers); !added) return std::unexpected(added.error());
     }
     if (config.allow_shell) {
@@ -32,12 +31,12 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& all, bool demo,
     }
     if (handlers.empty()) {
         return Fail(ErrorCode::kInvalid,
-                    "this worker has nothing to run tasks with: give it --http TYPE=URL, --grpc "
-                    "TYPE=HOST:PORT, --allow-shell or --demo, or write one with the C++ SDK or "
-                    "docs/worker_protocol.md");
+                    "this worker has nothing to run tasks with: give it " +
+                        std::string(wishes.how_to_run) +
+                        ", or write one with the C++ library or docs/worker_protocol.md");
     }
     WorkerOptions options = config;
-    options.find_servers = std::move(find_servers);
+    options.find_servers = std::move(wishes.find_servers);
     options.version = kVersion;
     if (all.tracing.enabled) options.trace_endpoint = all.tracing.endpoint;
     return WorkerRuntime::Create(std::move(options), std::move(handlers));

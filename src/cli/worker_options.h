@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -15,7 +16,13 @@ namespace takt::internal::cli {
 // Finds schedulers that are not where they were; see WorkerOptions::find_servers.
 using FindServers = std::function<Result<std::vector<std::string>>()>;
 
-Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& config, bool demo,
-                                                  FindServers find_servers = {});
+struct WorkerWishes {
+    bool demo = false;
+    std::string_view
+        how_to_run;  // What to say to whoever gave the worker nothing to run tasks with.
+    FindServers find_servers = {};
+};
+
+Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& config, WorkerWishes wishes);
 
 }  // namespace takt::internal::cli

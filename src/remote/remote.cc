@@ -102,6 +102,14 @@ Result<Remote> Remote::Open(RemoteOptions options) {
     return remote;
 }
 
+Error Remote::Refused(std::string_view server, int status, std::string_view body) const {
+    Error error = RefusalOf(server, status, body);
+    if (status != 401) return error;
+    if (options_.token.empty()) error.detail = std::string(server) + " wants an access token";
+    error.detail += options_.token_advice;
+    return error;
+}
+
 Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
                                   const std::string& body, const HttpHeaderList& more) {
     HttpHeaderList headers = more;
@@ -121,7 +129,7 @@ Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
             return RemoteAnswer{answer->status, std::move(answer->body), server, std::move(type)};
         }
         if (answer) {
-            last = RefusalOf(server, answer->status, answer->body);
+            last = Refused(server, answer->status, answer->body);
             // A caller that only asks may ask another, whatever went wrong here.
             const bool asks = method == HttpMethod::kGet || method == HttpMethod::kHead;
             if (asks && last.code == ErrorCode::kUnknown) last.code = ErrorCode::kUnavailable;
@@ -181,7 +189,7 @@ Result<void> Remote::Stream(const std::string& path, const std::string& last_id,
                                         .timeout = kStreamSilenceMax,
                                         .sink = reading});
         if (reading->answer.status != 0 && !reading->good()) {
-            last = RefusalOf(server, reading->answer.status, reading->answer.body);
+            last = Refused(server, reading->answer.status, reading->answer.body);
             if (last.code == ErrorCode::kUnknown) last.code = ErrorCode::kUnavailable;
         } else if (ended || ended.error().code == ErrorCode::kCancelled) {
             return {};

@@ -21,6 +21,7 @@ struct RemoteOptions {
     std::string user_agent;
     Duration timeout{30'000};  // Of one call to one server.
     std::string advice;        // Behind the sentence that says that a server cannot be reached.
+    std::string token_advice;  // Behind the one that says that a token is missing or wrong.
 };
 
 struct RemoteAnswer {
@@ -51,6 +52,9 @@ class Remote {
 
   private:
     Remote() = default;
+    // RefusalOf, in the words of whoever can give a token rather than a header.
+    Error Refused(std::string_view server, int status, std::string_view body) const;
+
     RemoteOptions options_;
     std::unique_ptr<BlockingHttpClient> http_;
 };

@@ -229,7 +229,7 @@ class Commands(TaktTest):
             self.takt("submit", "noop", "--id", f"n-{number}", "--queue", "many", "-q", "--wait")
         page = self.takt_json("list", "--queue", "many", "--limit", "2")
         self.assertEqual([row["id"] for row in page["items"]], ["n-4", "n-3"])
-        rest = self.takt_json("list", "--queue", "many", "--cursor", page["next_cursor"], "--follow")
+        rest = self.takt_json("list", "--queue", "many", "--cursor", page["next_cursor"], "--all")
         self.assertEqual([row["id"] for row in rest["items"]], ["n-2", "n-1", "n-0"])
         self.assertIsNone(rest["next_cursor"])
         self.assertTrue(self.refused(2, "list", "--status", "nonsense"))

@@ -78,7 +78,6 @@ class Refusal(TaktTest):
         early = self.refused_sentence(USAGE, "--server", "http://127.0.0.1:1", "status")
         self.assertIn("the flag '--server' comes after the command", early)
         self.assertIn("--server", self.refused_sentence(USAGE, "tasks", "pause", "x", "--serverr=x"))
-        self.assertTrue(self.refused_sentence(USAGE))
         self.assertTrue(self.refused_sentence(USAGE, "submit"))
         self.assertTrue(self.refused_sentence(USAGE, "list", "--limit", "many"))
         text = self.serve_refused(USAGE, self.store, "--set", "scheduler.worker_leese=2s")

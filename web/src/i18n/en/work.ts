@@ -66,7 +66,7 @@ export const work = {
     'origin.fire': 'schedule',
     'origin.once': 'one-off task',
     'origin.trigger': 'hand',
-    'overview.about': '{total} executions since this leader began, {uptime} ago',
+    'overview.about': '{total} executions since the leading scheduler started, {uptime} ago',
     'overview.allOnline': 'all online',
     'overview.backlog': 'What waits',
     'overview.byPriority': 'By priority',

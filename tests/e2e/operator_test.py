@@ -1,0 +1,140 @@
+"""An operator's day at the real program: log rotation, mistakes in configuration, what commands show."""
+import pathlib
+import signal
+import unittest
+
+from harness import TaktTest, until
+
+USAGE = 2
+
+
+class LogRotation(TaktTest):
+
+    def rotate(self, process, log):
+        """As logrotate does: moves the file away and sends SIGHUP."""
+        moved = log.with_suffix(".log.1")
+        log.rename(moved)
+        process.signal(signal.SIGHUP)
+        until(lambda: log.exists() and "opened anew" in log.read_text(), "a new log file")
+        self.assertNotIn("opened anew", moved.read_text())
+        self.assertIsNone(process.process.poll())
+
+    def stop(self, process):
+        process.signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), 0, process.text())
+
+    def test_a_scheduler_opens_its_log_anew_and_goes_on_leading(self):
+        log = pathlib.Path(self.folder) / "scheduler.log"
+        server = self.serve("--with-worker", "--demo", "--set", f"log.file={log}")
+        epoch = self.takt_json("status")["leader"]["epoch"]
+        self.rotate(server, log)
+        self.takt("submit", "noop", "--wait")
+        self.assertEqual(self.takt_json("status")["leader"]["epoch"], epoch)
+        self.stop(server)
+        self.assertIn("stopping", log.read_text())
+
+    def test_a_worker_opens_its_log_anew(self):
+        self.serve()
+        log = pathlib.Path(self.folder) / "worker.log"
+        worker = self.worker("w1", "--demo", "--set", f"log.file={log}")
+        self.rotate(worker, log)
+        self.stop(worker)
+
+    def test_without_a_log_file_nothing_happens(self):
+        server = self.serve()
+        server.signal(signal.SIGHUP)
+        self.takt("status")
+        self.stop(server)
+
+
+class Stops(TaktTest):
+
+    def test_a_worker_that_never_reached_a_scheduler_ends_in_order(self):
+        # A supervisor starts and stops workers while the scheduler is away.
+        for number in range(5):
+            worker = self.start(f"w{number}", "worker", "--demo", "--server", "http://127.0.0.1:9")
+            until(lambda: "looks for a scheduler" in worker.text(), "the worker has started")
+            worker.signal(signal.SIGTERM)
+            self.assertEqual(worker.wait(), 0, worker.text())
+
+
+class Mistakes(TaktTest):
+
+    def serve_refused(self, *arguments):
+        run = self.run_takt("serve", "--store", self.store_url, "--listen", "127.0.0.1:0", *arguments)
+        self.assertEqual(run.returncode, USAGE, run.stderr)
+        return run.stderr
+
+    def file(self, text):
+        path = pathlib.Path(self.folder) / "takt.yaml"
+        path.write_text(text)
+        return str(path)
+
+    def test_a_directory_instead_of_a_file(self):
+        self.assertIn("is a directory", self.serve_refused("--config", self.folder))
+
+    def test_all_mistakes_are_told_at_once_each_on_a_line(self):
+        file = self.file("scheduler:\n  leader_tll: 20s\n  max_retry: many\ndatabase:\n  host: db1\n")
+        text = self.serve_refused("--config", file, "--set", "log.level=loud")
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 4, text)
+        self.assertTrue(all(line.startswith("takt: ") for line in lines), text)
+        self.assertIn("here it is store.url: mysql://", text)
+
+    def test_a_key_twice_a_section_as_a_key_and_values_that_cannot_work(self):
+        twice = self.file("log:\n  level: info\n  level: debug\n")
+        self.assertIn("stands here again, after line 2", self.serve_refused("--config", twice))
+        self.assertIn("is a section", self.serve_refused("--config", self.file("scheduler: 5\n")))
+        for value in ("worker_forgotten=0s", "misfire_tolerance=0s", "retention=0s", "worker_lease=9s"):
+            self.assertIn(value.split("=")[0], self.serve_refused("--set", f"scheduler.{value}",
+                          "--set", "scheduler.heartbeat_interval=1s"))
+
+    def test_flags_that_would_do_nothing(self):
+        self.assertIn("--with-worker", self.serve_refused("--demo"))
+        nothing = self.serve_refused("--with-worker")
+        self.assertIn("--demo", nothing)
+        self.assertNotIn("--http", nothing)
+        run = self.run_takt("worker", "--grpc", "resize=images")
+        self.assertEqual(run.returncode, USAGE)
+        self.assertIn("HOST:PORT", run.stderr)
+
+    def test_a_missing_and_a_wrong_token_say_where_one_is_given(self):
+        self.takt("token", "create", "--role", "admin", "--name", "first", "--store", self.store_url)
+        self.serve()
+        for arguments in ([], ["--token", "takt_" + "0" * 64]):
+            run = self.run_takt("list", *arguments)
+            self.assertEqual(run.returncode, USAGE)
+            self.assertIn("--token or TAKT_TOKEN", run.stderr)
+            self.assertNotIn("Authorization", run.stderr)
+
+
+class Shown(TaktTest):
+
+    def test_words_instead_of_flags(self):
+        alone = self.takt()
+        self.assertIn("submit", alone)
+        self.assertEqual(alone, self.takt("--help"))
+        self.assertEqual(self.takt("version"), self.takt("--version"))
+        self.assertEqual(self.takt("help", "workers", "drain"), self.takt("workers", "drain", "--help"))
+        run = self.run_takt("help", "submitt")
+        self.assertEqual(run.returncode, USAGE)
+        self.assertIn("did you mean 'submit'?", run.stderr)
+
+    def test_a_killed_worker_is_shown_as_disconnected(self):
+        self.serve()
+        worker = self.worker("w1", "--demo")
+        self.assertIn("online", self.takt("workers"))
+        worker.kill()
+        until(lambda: "disconnected" in self.takt("workers"), "the lost connection is shown")
+
+    def test_statistics_have_a_column_for_each_way_to_end(self):
+        self.serve("--with-worker", "--demo")
+        self.takt("submit", "noop", "--delay", "1h", "--id", "later")
+        self.takt("cancel", "later")
+        head = self.takt("stats").splitlines()[0]
+        for column in ("SUCCESS", "FAILED", "CANCELLED", "SKIPPED", "MISSED"):
+            self.assertIn(column, head)
+
+
+if __name__ == "__main__":
+    unittest.main()
