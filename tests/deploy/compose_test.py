@@ -98,7 +98,8 @@ class ComposeFiles(unittest.TestCase):
         # The topologies of the designs; the embedded store allows one scheduler.
         for store, file in self.files():
             commands = [service["command"][0] for service in file["services"].values()
-                        if service["image"] == IMAGE and "entrypoint" not in service]
+                        if service["image"] == IMAGE and "entrypoint" not in service
+                        for _ in range(service["deploy"].get("replicas", 1))]
             self.assertEqual(commands.count("serve"), 1 if store == "embedded" else 3)
             self.assertEqual(commands.count("worker"), 3)
 
@@ -106,11 +107,26 @@ class ComposeFiles(unittest.TestCase):
         # `docker compose down` kills what has not ended by then.
         for _, file in self.files():
             for name, service in file["services"].items():
-                if name.startswith("worker-"):
+                if name == "worker":
                     # worker.drain_timeout and worker.stop_grace.
                     self.assertGreater(seconds(service["stop_grace_period"]), 60 + 10)
                 if name.startswith("scheduler"):
                     self.assertGreater(seconds(service["stop_grace_period"]), 5)
+
+    def test_workers_can_be_scaled(self):
+        # A fixed id or port is a name that only one container can have.
+        for _, file in self.files():
+            worker = file["services"]["worker"]
+            self.assertNotIn("--id", worker["command"])
+            self.assertNotIn("ports", worker)
+            self.assertNotIn("container_name", worker)
+
+    def test_nobody_can_take_the_whole_machine(self):
+        # A flood of tasks, or a leak in a handler.
+        for _, file in self.files():
+            for name, service in file["services"].items():
+                if name != "tokens":
+                    self.assertEqual({"cpus", "memory"}, set(service["deploy"]["resources"]["limits"]), name)
 
     def test_every_store_says_when_it_is_healthy(self):
         # Without it the tokens are made too early, and nothing ever starts.
@@ -130,8 +146,13 @@ class Containers(TaktTest):
         self.file = load(COMPOSE / f"{store}.yaml")
         self.secrets = pathlib.Path(self.folder) / "secrets"
         self.run_file([COMPOSE / "make-secrets", self.secrets])
-        services = list(self.file["services"])
-        self.ports = dict(zip(services, free_ports(len(services))))
+        # Each container by its name: of a service with replicas worker-1, worker-2 and so on.
+        self.services = {}
+        for name, service in self.file["services"].items():
+            count = service.get("deploy", {}).get("replicas")
+            for container in [f"{name}-{i + 1}" for i in range(count)] if count else [name]:
+                self.services[container] = service
+        self.ports = dict(zip(self.services, free_ports(len(self.services))))
         for secret in [*self.secrets.glob("*.url"), *self.secrets.glob("*.yaml")]:
             secret.chmod(0o600)
             secret.write_text(self.here(None, secret.read_text()))
@@ -153,12 +174,12 @@ class Containers(TaktTest):
         return text.replace("/run/takt", f"{self.folder}/tokens")
 
     def command(self, service):
-        return [self.here(service, part) for part in self.file["services"][service]["command"]]
+        return [self.here(service, part) for part in self.services[service]["command"]]
 
     def container(self, service):
         """Starts a service of takt's by its own command and environment."""
         variables = harness.environment()
-        for name, value in self.file["services"][service]["environment"].items():
+        for name, value in self.services[service]["environment"].items():
             variables[name] = self.here(service, value)
         return self.start(service, *self.command(service), env=variables)
 
@@ -207,7 +228,7 @@ class Containers(TaktTest):
         self.refused(2, "submit", "noop", env={"TAKT_SERVER": urls})
         self.takt("submit", "echo", '{"say": "hello"}', "--wait", env=variables)
         rows = self.takt_json("workers", env=variables)["items"]
-        self.assertEqual({row["id"] for row in rows if row["connected"]}, set(workers))
+        self.assertEqual(len([row for row in rows if row["connected"]]), len(workers))
         if len(schedulers) > 1:
             self.check_takeover(schedulers, processes, variables)
         for name in workers:

@@ -1,11 +1,14 @@
 """The units, without a running systemd: systemd-analyze reads them as systemd would, and what they start
 is really started, with their example configuration."""
+import http.server
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import unittest
 
 from support import DEPLOY, free_ports, load
@@ -84,6 +87,33 @@ class Units(unittest.TestCase):
             self.assertEqual((pathlib.Path(root) / "etc/takt").stat().st_mode & 0o777, 0o700)
 
 
+class Billing:
+    """A service that the worker of the example hands tasks to."""
+
+    def __enter__(self):
+        self.bodies = bodies = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
 class Services(TaktTest):
     def service(self, unit, configuration, *more):
         """Starts what a unit's ExecStart says, as systemd would expand it."""
@@ -98,7 +128,9 @@ class Services(TaktTest):
         return self.start(unit, *words, *more)
 
     def test_the_units_start_with_the_example_configuration(self):
-        # The steps of docs/operating.md on a new machine: copy, start, submit.
+        # The steps of docs/operating.md on a new machine: copy, make tokens, start, submit.
+        tokens = {role: self.takt_json("token", "create", "--role", role, "--store", self.store_url)["token"]
+                  for role in ("admin", "worker")}
         port = free_ports(1)[0]
         self.url = f"http://127.0.0.1:{port}"
         server = (FOLDER / "server.yaml").read_text(encoding="utf-8")
@@ -108,10 +140,16 @@ class Services(TaktTest):
         process = self.service("takt-server.service", server)
         until(self.is_ready, "the scheduler is ready")
         worker = (FOLDER / "worker.yaml").read_text(encoding="utf-8")
-        self.service("takt-worker@.service", worker.replace("127.0.0.1:8080", f"127.0.0.1:{port}"))
-        until(lambda: self.worker_row("host-images").get("connected"), "the worker is attached")
-        self.takt("submit", "shell", '{"command": "echo hello"}', "--wait")
+        worker = worker.replace("127.0.0.1:8080", f"127.0.0.1:{port}").replace("takt_…", tokens["worker"])
+        with Billing() as billing:
+            self.service("takt-worker@.service", worker.replace("127.0.0.1:9000", billing.address))
+            self.takt("submit", "bill", '{"customer": 7}', "--wait", env={"TAKT_TOKEN": tokens["admin"]})
+            self.assertEqual([body["payload"] for body in billing.bodies], [{"customer": 7}])
         self.assertIsNone(process.process.poll())
+        # Whoever may submit tasks does not thereby run commands on the machine.
+        self.assertFalse(load(FOLDER / "worker.yaml")["worker"]["allow_shell"])
+        # Without a token nobody gets in, not even from this machine.
+        self.assertEqual(self.run_takt("submit", "bill").returncode, 2)
 
 
 if __name__ == "__main__":
