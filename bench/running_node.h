@@ -20,7 +20,7 @@
 
 namespace takt::internal {
 
-// What it does with effects, those who derive from it say.
+// A worker in this process. A class that derives from it says what it does with effects.
 class LocalWorker : public Sink {
   public:
     void Bind(Node& node) { node_ = &node; }
@@ -36,7 +36,7 @@ class LocalWorker : public Sink {
     }
 
   protected:
-    // Whatever is assigned succeeds at once.
+    // Reports success of each assignment at once.
     void Succeed(const Effects& effects) {
         std::vector<Input> results;
         results.reserve(effects.assigns.size());

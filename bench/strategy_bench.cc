@@ -147,7 +147,8 @@ class Run {
              Report{.session = end.worker + 1, .attempt = end.attempt, .success = true});
     }
 
-    // What least_connections and resource_aware go by. Slow machines are hot for the same work.
+    // Reports the load that least_connections and resource_aware go by. Slow machines are hot for
+    // the same work.
     void Beat(Duration now) {
         for (std::size_t i = 0; i < kWorkers; ++i) {
             const double filled = double(busy_[i]) / kMachines[i].capacity;

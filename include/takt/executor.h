@@ -1,7 +1,7 @@
 // Handlers, which run tasks inside a Worker: functions, a TaskProcessor, or objects (Executor).
 //
 //     worker.Handle("resize", [](takt::TaskContext& task) {
-//         if (!Resize(task.payload(), task.stop_token())) return takt::TaskResult::Failure("no image");
+//         if (!Resize(task.payload())) return takt::TaskResult::Failure("no image");
 //         return takt::TaskResult::Success(R"({"width": 640})");
 //     });
 //

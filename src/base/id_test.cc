@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 const Time kNow = std::chrono::sys_days(std::chrono::year(2026) / 11 / 15) + 2h;
 constexpr Serial kPerMillisecond = 1 << 14;
 
-// What callers choose as the id of a task.
+// Ids of tasks, as callers choose them.
 TEST(IdTest, IdsAreShortAndSafeToWriteAnywhere) {
     for (const char* text : {"a", "0", "order-17", "A.b_c~d-e", "7z"}) {
         EXPECT_TRUE(IsValidId(text)) << text;

@@ -68,7 +68,8 @@ class KeyCheck {
     std::vector<std::size_t> starts_;  // The first of keys_ of each open object.
 };
 
-// What boost's parser calls. Builds the tree in its value stack, or with kBuild off only checks.
+// The handler that boost's parser calls. Builds the tree in its value stack, or with kBuild off
+// only checks.
 template <bool kBuild>
 class Handler {
   public:

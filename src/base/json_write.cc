@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kHex = "0123456789abcdef";
 
-// What stands in a JSON string as itself: printable ASCII but the quote and the backslash. DEL is
-// not printable, and harmless to escape.
+// The characters that stand in a JSON string as themselves: printable ASCII but the quote and the
+// backslash. DEL is not printable, and harmless to escape.
 constexpr std::array<bool, 256> kPlain = [] {
     std::array<bool, 256> plain{};
     for (std::size_t c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';

@@ -12,7 +12,7 @@ std::string Shown(std::string_view text) {
     return time ? FormatTime(*time) : "refused";
 }
 
-// What other programs write as a time, and what Takt answers with.
+// Times as other programs write them, and as Takt answers.
 TEST(TimeTest, TimesAreReadInEveryFormOfRfc3339) {
     EXPECT_EQ(Shown("2026-11-15T02:03:04Z"), "2026-11-15T02:03:04.000Z");
     EXPECT_EQ(Shown("2026-11-15t02:03:04z"), "2026-11-15T02:03:04.000Z");
@@ -83,7 +83,7 @@ TEST(TimeTest, EveryDayReadsBack) {
     }
 }
 
-// What people write in a configuration.
+// Durations as people write them in a configuration.
 TEST(DurationTest, DurationsAreNumbersWithUnits) {
     EXPECT_EQ(ParseDuration("90s"), 90s);
     EXPECT_EQ(ParseDuration("1h30m"), 90min);

@@ -24,10 +24,10 @@ class BenchFleet {
     static Result<BenchFleet> Start(const BenchFleetOptions& options, const std::string& server,
                                     const std::string& token);
 
-    // What all of them have run of a phase, until now.
+    // The executions of a phase that all of them have run until now.
     Result<BenchTally> Read(std::size_t phase);
 
-    // Those of the processes, in order.
+    // Process ids, in the order of the workers.
     std::vector<pid_t> processes() const;
 
   private:

@@ -1,5 +1,5 @@
-// Who keeps count in takt bench: each task has a number in its payload, and the worker that runs it
-// writes down which it has seen, how often, and how long after it was sent.
+// BenchLedger keeps count in takt bench: each task has a number in its payload, and the worker that
+// runs it writes down which it has seen, how often, and how long after it was sent.
 #pragma once
 
 #include <cstddef>

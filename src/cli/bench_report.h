@@ -1,4 +1,4 @@
-// What takt bench prints.
+// The report of takt bench, as text and as JSON.
 #pragma once
 
 #include <sys/types.h>

@@ -12,7 +12,7 @@
 
 namespace takt::internal::cli {
 
-// What is 0 is left out.
+// Phases whose number of tasks is 0 are left out.
 struct BenchPlan {
     std::size_t pending = 0;      // Tasks that wait during everything else; nobody runs them.
     std::size_t single = 0;       // Submitted one by one.

@@ -17,7 +17,7 @@ constexpr Duration kFullPause{5};
 // Half of what a bulk request may have, for the text around the payloads.
 constexpr std::size_t kBulkBytesMax = 16 << 20;
 
-// What several threads do together ends with the first error of any.
+// Work of several threads, which ends with the first error of any of them.
 class FirstError {
   public:
     void Set(Error error) {

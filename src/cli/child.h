@@ -12,7 +12,7 @@
 
 namespace takt::internal::cli {
 
-// What a process has used so far.
+// CPU time and memory that a process has used so far.
 struct Usage {
     double cpu_seconds = 0;
     std::size_t memory_peak_bytes = 0;

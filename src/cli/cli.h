@@ -16,7 +16,7 @@ class Mistakes;
 
 namespace takt::internal::cli {
 
-// What the program ends with. Documented in docs/cli.md; scripts rely on them.
+// Exit codes. Documented in docs/cli.md; scripts rely on them.
 enum Exit : int {
     kOk = 0,
     kFailed = 1,       // It was tried and failed.
@@ -53,8 +53,8 @@ struct ConfigFlags {
     void Add(CLI::App& command);
     CLI::Option* AddShort(CLI::App& command, const std::string& flag, const std::string& key,
                           const std::string& help);
-    // File, environment and flags, in rising order of strength. kInvalid tells all mistakes, one to a
-    // line.
+    // File, environment and flags, in rising order of strength. kInvalid tells all mistakes, one to
+    // a line.
     Result<Config> Load() const;
 
   private:

@@ -1,5 +1,5 @@
-// What the commands that talk to a running scheduler share: flags, calls, and errors as one
-// sentence.
+// The part that all commands share which talk to a running scheduler: flags, calls, and errors as
+// one sentence.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -8,7 +8,7 @@
 namespace takt::internal::cli {
 namespace {
 
-// Those without a group are not for people.
+// Commands without a group are not for people.
 bool IsShown(const CLI::App* command) {
     return !command->get_group().empty();
 }

@@ -1,4 +1,5 @@
 // takt cancel and takt retry: change executions, by id or all that a filter matches.
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <cstdio>
 
@@ -20,7 +21,13 @@ struct ExecutionActionOptions {
     bool filtered() const { return !(task + status + worker + type + queue + from + to).empty(); }
 };
 
-Result<int> ChangeMatching(Client& client, const ExecutionActionOptions& options) {
+// The most that one call changes, and the most that the command does with several of them.
+constexpr std::size_t kSweepMax = 1'000;
+constexpr std::size_t kSweepsMax = 100'000;
+// Refusals that are told one by one; a filter that was a mistake would fill the screen with them.
+constexpr std::size_t kRefusalsShown = 5;
+
+boost::json::object FilterOf(const ExecutionActionOptions& options) {
     boost::json::object filter;
     const std::pair<const char*, const std::string*> parts[] = {
         {"task_id", &options.task}, {"status", &options.status}, {"worker_id", &options.worker},
@@ -29,28 +36,55 @@ Result<int> ChangeMatching(Client& client, const ExecutionActionOptions& options
     for (const auto& [name, value] : parts) {
         if (!value->empty()) filter[name] = *value;
     }
-    filter["limit"] = options.limit;
-    std::string body;
-    AppendJson(body, filter);
-    const auto answer = client.Post("/api/v1/executions/" + options.action, std::move(body));
-    if (!answer) return std::unexpected(answer.error());
-    const std::string changed = Member(answer->value, "changed");
-    const std::string matched = Member(answer->value, "matched");
-    if (!PrintedAsJson(options.client, *answer)) {
-        std::printf("%s of %s\n", changed.c_str(), matched.c_str());
+    return filter;
+}
+
+struct Swept {
+    std::size_t matched = 0;
+    std::size_t changed = 0;
+
+    // Tells the first few refusals of an answer.
+    void Add(const boost::json::value& answer) {
+        const std::size_t refused = matched - changed;
+        std::size_t shown = std::min(refused, kRefusalsShown);
+        matched += static_cast<std::size_t>(NumberMember(answer, "matched"));
+        changed += static_cast<std::size_t>(NumberMember(answer, "changed"));
+        for (const auto* item : ListMember(answer, "items")) {
+            const auto* problem = FindMember(*item, "problem");
+            if (!problem || shown == kRefusalsShown) continue;
+            ++shown;
+            std::fprintf(stderr, "takt: %s: %s\n", Member(*item, "id").c_str(),
+                         Member(*problem, "detail").c_str());
+        }
     }
-    for (const auto* item : ListMember(answer->value, "items")) {
-        const auto* problem = FindMember(*item, "problem");
-        if (!problem) continue;
-        std::fprintf(stderr, "takt: %s: %s\n", Member(*item, "id").c_str(),
-                     Member(*problem, "detail").c_str());
+};
+
+// A page at a time, each older than the one before: what could not be changed is not tried again.
+Result<int> ChangeMatching(Client& client, const ExecutionActionOptions& options) {
+    boost::json::object filter = FilterOf(options);
+    Swept swept;
+    std::string cursor;
+    do {
+        filter["limit"] = std::min(options.limit - swept.matched, kSweepMax);
+        if (!cursor.empty()) filter["cursor"] = cursor;
+        std::string body;
+        AppendJson(body, filter);
+        const auto answer = client.Post("/api/v1/executions/" + options.action, std::move(body));
+        if (!answer) return std::unexpected(answer.error());
+        if (options.client.json) std::printf("%s\n", answer->body.c_str());
+        swept.Add(answer->value);
+        cursor = Member(answer->value, "next_cursor");
+    } while (!cursor.empty() && swept.matched < options.limit);
+    if (!options.client.json) std::printf("%zu of %zu\n", swept.changed, swept.matched);
+    const std::size_t refused = swept.matched - swept.changed;
+    if (refused > kRefusalsShown) {
+        std::fprintf(stderr, "takt: and %zu more could not be changed\n", refused - kRefusalsShown);
     }
-    if (Member(answer->value, "more") == "true") {
-        std::fprintf(
-            stderr, "only the first %s were taken, as --limit says; more may match: run it again\n",
-            matched.c_str());
+    if (!cursor.empty()) {
+        std::fprintf(stderr, "only the newest %zu were taken; more may match: a higher --limit\n",
+                     swept.matched);
     }
-    return changed == matched ? kOk : kFailed;
+    return refused == 0 ? kOk : kFailed;
 }
 
 Result<int> Change(Client& client, const ExecutionActionOptions& options) {
@@ -95,7 +129,7 @@ CLI::App* AddAction(CLI::App& app, Context& context,
     command->add_option("--to", options->to, "All created before this time");
     command->add_option("-n,--limit", options->limit, "At most so many of them")
         ->capture_default_str()
-        ->check(CLI::Range(1, 1000));
+        ->check(CLI::Range(std::size_t{1}, kSweepsMax));
     command->callback([options, &context] {
         context.exit =
             WithClient(options->client, [&](Client& client) { return Change(client, *options); });
@@ -113,7 +147,7 @@ void AddCancel(CLI::App& app, Context& context) {
     cancel->footer(
         "examples:\n"
         "  takt cancel remind-7 --reason 'no longer needed'\n"
-        "  takt cancel --type resize --limit 1000\n");
+        "  takt cancel --type resize --limit 100000\n");
 }
 
 void AddRetry(CLI::App& app, Context& context) {

@@ -8,9 +8,11 @@
 namespace takt::internal::cli {
 namespace {
 
-// What `takt COMMAND PART --help` prints; kUsage, with a sentence, if there is no such command.
+// Prints the same as `takt COMMAND PART --help`; kUsage, with a sentence, if there is no such
+// command.
 int PrintHelp(const CLI::App& app, const std::vector<std::string>& words) {
     const CLI::App* at = &app;
+    std::string path;
     for (const std::string& word : words) {
         const CLI::App* part = nullptr;
         std::vector<std::string> names;
@@ -27,9 +29,10 @@ int PrintHelp(const CLI::App& app, const std::vector<std::string>& words) {
                         ""});
             return kUsage;
         }
+        path += (path.empty() ? "" : " ") + at->get_name();
         at = part;
     }
-    std::fputs(at->help().c_str(), stdout);
+    std::fputs(at->help(path).c_str(), stdout);
     return kOk;
 }
 

@@ -1,4 +1,4 @@
-// What is said about a command line that is not understood.
+// The sentence about a command line that is not understood.
 #include "base/nearest.h"
 #include "cli/cli.h"
 

@@ -1,4 +1,4 @@
-// What people read: aligned tables, colour on a terminal only, values of the API as short text.
+// Text for people: aligned tables, colour on a terminal only, values of the API as short text.
 //
 // Names and messages come from strangers. Control characters in them are shown as '?', so that a
 // task's name cannot move the cursor or colour the rest of the screen.

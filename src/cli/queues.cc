@@ -1,8 +1,10 @@
 // takt queues: what waits in them, pause, resume, limits.
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "cli/fleet_view.h"
 #include "cli/parts.h"
 
@@ -28,6 +30,24 @@ Result<int> ShowOne(const QueuesOptions& options, const Result<ClientAnswer>& an
 Result<int> ListQueues(Client& client, const QueuesOptions& options) {
     return ShowPage(options.client, client.Get("/api/v1/queues"), QueueTable,
                     "there are no queues; a task's first submit makes one");
+}
+
+// A queue is there once somebody uses it, so pausing one ahead of time is fine; a slip is not.
+void WarnIfUnused(Client& client, const QueuesOptions& options) {
+    const auto page = client.Get("/api/v1/queues");
+    if (!page) return;
+    std::vector<std::string> names;
+    for (const auto* queue : ListMember(page->value, "items")) {
+        const bool used = NumberMember(*queue, "waiting") + NumberMember(*queue, "working") +
+                              NumberMember(*queue, "finished") >
+                          0;
+        if (used) names.push_back(Member(*queue, "name"));
+    }
+    if (std::ranges::find(names, options.name) != names.end()) return;
+    const std::string nearest(
+        NearestName(options.name, std::vector<std::string_view>(names.begin(), names.end())));
+    std::fprintf(stderr, "nothing has used the queue '%s' so far%s\n", options.name.c_str(),
+                 nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").c_str());
 }
 
 // "none" takes a limit away; a flag that is not given changes nothing.
@@ -76,6 +96,7 @@ void AddQueues(CLI::App& app, Context& context) {
                    }),
         queues.Add({"pause", "Starts nothing more of it"},
                    [](Client& client, const QueuesOptions& given) {
+                       WarnIfUnused(client, given);
                        return ShowOne(given, client.Post(PathOf("queues", given.name, "pause")));
                    }),
         queues.Add({"resume", "Starts what waits in it again"},

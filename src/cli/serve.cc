@@ -87,7 +87,7 @@ int Serve(const ServeOptions& options) {
     Log(LogLevel::kInfo, "serve", "stopping; a second signal quits at once");
     if (worker) {
         worker->Stop();
-        // What it was turned away for has been logged; the server stops all the same.
+        // The reason why it was turned away has been logged; the server stops all the same.
         static_cast<void>(worker->Wait());
     }
     (*server)->Stop();

@@ -9,8 +9,8 @@
 
 namespace takt::internal::cli {
 
-// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all threads that it makes; make it before any
-// other. What comes before somebody watches is kept.
+// Blocks SIGTERM, SIGINT and SIGHUP in this thread and all threads that it makes; make it before
+// any other. What comes before somebody watches is kept.
 class BlockedSignals {
   public:
     BlockedSignals();
@@ -21,7 +21,8 @@ class BlockedSignals {
     sigset_t set_;
 };
 
-// Calls back for each signal, one at a time, until it is destroyed; what it calls may be gone afterwards.
+// Calls back for each signal, one at a time, until it is destroyed; what it calls may be gone
+// afterwards.
 class SignalWatch {
   public:
     struct Calls {
@@ -42,8 +43,8 @@ class SignalWatch {
     std::jthread thread_;
 };
 
-// What SIGHUP asks for: opens the log file anew under its name. Goes on with the old one, and says so, if
-// that cannot be. Does nothing while the log goes to standard error.
+// The answer to SIGHUP: opens the log file anew under its name. Goes on with the old one, and says
+// so, if that cannot be. Does nothing while the log goes to standard error.
 void ReopenLog(const LogOptions& options);
 
 }  // namespace takt::internal::cli

@@ -9,8 +9,8 @@
 namespace takt::internal {
 namespace {
 
-// A second is the shortest time over which operators think of any of these; what is kept for less is gone
-// before anybody has seen it.
+// A second is the shortest time over which operators think of any of these; what is kept for less
+// is gone before anybody has seen it.
 constexpr Duration kSecond{1'000};
 
 class Checker {

@@ -120,8 +120,8 @@ std::span<const ConfigKey> ConfigKeys();
 // fit.
 Result<void> SetConfig(Config& config, std::string_view key, std::string_view value);
 
-// kInvalid has one line for each mistake, with the file and the line or key at fault. So have the errors of
-// the two below.
+// kInvalid has one line for each mistake, with the file and the line or key at fault. So have the
+// errors of the two below.
 Result<void> LoadConfigFile(Config& config, const std::string& path);
 
 // Variables named TAKT_… Others than keys are refused, but for those that this process knows

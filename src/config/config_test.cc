@@ -72,7 +72,7 @@ TEST_F(ConfigTest, AWorkersGraceEndsBeforeTheSchedulers) {
     EXPECT_LT(config.worker.stop_grace, config.engine.timeout_grace);
 }
 
-// What `takt worker` hands tasks to.
+// Services that `takt worker` hands tasks to.
 TEST_F(ConfigTest, ExecutorsOfAWorkerAreAListOfMaps) {
     ASSERT_TRUE(
         Load("worker:\n  shell_env: [AWS_REGION]\n  executors:\n"
@@ -203,7 +203,8 @@ TEST_F(ConfigTest, ASectionIsNoKey) {
     EXPECT_THAT(loaded.error().detail, HasSubstr("scheduler is a section"));
 }
 
-// Whoever moves a whole configuration over does not want to start the program once for each line.
+// Somebody who moves a whole configuration over does not want to start the program once for each
+// line.
 TEST_F(ConfigTest, AllMistakesOfAPlaceAreToldAtOnce) {
     auto loaded = Load("scheduler:\n  leader_tll: 20s\n  max_retry: many\ncolour: blue\n");
     ASSERT_FALSE(loaded);
@@ -312,7 +313,7 @@ TEST_F(ConfigTest, KeysOfOthersLeadToKeysThatExistAndAreNoneOfOurs) {
     }
 }
 
-// Whoever plans the move reads the page instead, in either language.
+// Somebody who plans the move reads the page instead, in either language.
 TEST_F(ConfigTest, ThePageForNewcomersHasEveryKeyOfTheirs) {
     for (const std::string name : {"/docs/coming_from.md", "/docs/zh/coming_from.md"}) {
         std::stringstream page;

@@ -1,5 +1,5 @@
-// How a value of each type is written in flags, files and variables: read, shown, and what its kind is
-// called in docs/configuration.md.
+// How a value of each type is written in flags, files and variables: read, shown, and what its kind
+// is called in docs/configuration.md.
 #pragma once
 
 #include <charconv>

@@ -19,7 +19,7 @@ std::string EnvironmentName(std::string_view key) {
     return name;
 }
 
-// What to write instead of a key that does not exist.
+// The key to write instead of one that does not exist.
 std::string HintFor(std::string_view key) {
     if (const ForeignKey* foreign = FindForeignKey(key)) {
         if (foreign->ours.empty()) return std::string(foreign->how);

@@ -1,5 +1,5 @@
-// Mistakes: everything that is wrong with a configuration, told at once. Who has to start a program again
-// for each line that is wrong gives up before the last one.
+// Mistakes: everything that is wrong with a configuration, told at once. Who has to start a program
+// again for each line that is wrong gives up before the last one.
 #pragma once
 
 #include <string>

@@ -35,7 +35,8 @@ bool IsFlat(const YAML::Node& node) {
     });
 }
 
-// The first name that stands twice in a map; empty if none does. YAML forbids it, yaml-cpp takes it.
+// The first name that stands twice in a map; empty if none does. YAML forbids it, yaml-cpp takes
+// it.
 std::string GivenTwice(const YAML::Node& map) {
     std::map<std::string, int> count;
     for (const auto& item : map) {

@@ -125,8 +125,8 @@ TEST_F(TaskTest, CancelledTaskAsksItsHandlerToStop) {
     EXPECT_EQ(scheduler_->CancelTask("other").error().code, ErrorCode::kNotFound);
 }
 
-// A worker that moved over from another kit reports by telling the scheduler how it ended, which must not count
-// twice when its own answer comes too.
+// A worker that moved over from another kit reports by telling the scheduler how it ended, which
+// must not count twice when its own answer comes too.
 TEST_F(TaskTest, StatusCanBeSetFromOutside) {
     Start();
     Signal begun;

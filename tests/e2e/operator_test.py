@@ -2,6 +2,7 @@
 import pathlib
 import signal
 import unittest
+import urllib.request
 
 from harness import TaktTest, until
 
@@ -126,6 +127,32 @@ class Shown(TaktTest):
         self.assertIn("online", self.takt("workers"))
         worker.kill()
         until(lambda: "disconnected" in self.takt("workers"), "the lost connection is shown")
+
+    def test_a_filter_that_was_a_mistake_does_not_fill_the_screen(self):
+        self.serve("--with-worker", "--demo")
+        for number in range(8):
+            self.takt("submit", "noop", "--wait", "--id", f"n{number}")
+        run = self.run_takt("retry", "--status", "success")
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.stdout, "0 of 8\n")
+        self.assertEqual(len(run.stderr.splitlines()), 6, run.stderr)
+        self.assertIn("and 3 more could not be changed", run.stderr)
+
+    def test_a_filter_goes_on_beyond_one_call(self):
+        self.serve()
+        lines = "\n".join(f'{{"name": "n{i}", "type": "noop"}}' for i in range(1_200))
+        request = urllib.request.Request(f"{self.url}/api/v1/tasks/bulk", lines.encode(),
+                                         {"Content-Type": "application/x-ndjson"})
+        urllib.request.urlopen(request, timeout=30).close()
+        self.assertEqual(self.takt("cancel", "--type", "noop", "--limit", "5000"), "1200 of 1200\n")
+
+    def test_pausing_a_queue_that_nobody_uses_is_noticed(self):
+        self.serve("--with-worker", "--demo")
+        self.takt("submit", "noop", "--wait", "--queue", "images")
+        self.assertEqual(self.run_takt("queues", "pause", "images").stderr, "")
+        run = self.run_takt("queues", "pause", "imagse")
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("did you mean 'images'?", run.stderr)
 
     def test_statistics_have_a_column_for_each_way_to_end(self):
         self.serve("--with-worker", "--demo")

@@ -4,6 +4,7 @@ import re
 
 from tree import Finding, is_test, line_of
 
+COLUMNS_MAX = 100
 LINES_MAX = 400
 EXCEPTED_LINES_MAX = 450
 FUNCTION_LINES_MAX = 70
@@ -98,6 +99,27 @@ def mangled_examples(tree):
                 found.append(Finding(path, number, "an example in a comment is broken here: write one statement "
                                      "per line, as it would be compiled"))
     return found
+
+
+def wide_comments(tree):
+    """clang-format leaves comments as they were written; so they are kept narrow here."""
+    return [Finding(path, number, f"a comment of {len(line)} columns, at most {COLUMNS_MAX}: break the line")
+            for path in tree.paths(SOURCES) for number, line in enumerate(tree.texts[path].split("\n"), 1)
+            if len(line) > COLUMNS_MAX and re.match(r"\s*//", line)]
+
+
+def comments_without_subject(tree, most):
+    """A comment names the thing that it is about: "An execution that …", not "What …". Those that there
+    are must become fewer; a folder at a time is told."""
+    found = []
+    for path in tree.paths(SOURCES):
+        before = ""
+        for number, line in enumerate(tree.texts[path].split("\n"), 1):
+            begins = re.match(r"\s*// (What|Who|Whoever|Whatever|Whose|Those)\b", line)
+            if begins and not re.match(r"\s*//", before):
+                found.append(Finding(path, number, f"begins with '{begins[1]}': name the thing that is meant"))
+            before = line
+    return found if len(found) > most else []
 
 
 _FOREIGN_WORDS = re.compile(r"\b[Ss]eeds? ?00\d|\b[Ii]ssue #?\d+|[ \"'`(]/work/|\bTODO\b|\bFIXME\b|\bXXX\b")

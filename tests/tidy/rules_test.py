@@ -53,6 +53,17 @@ class CodeRules(unittest.TestCase):
         whole = '//     worker.Handle("a", [](Context& c) {\n//         return R"({"x": 1})";\n//     });\n//   - prose\n'
         self.assertEqual(code_rules.mangled_examples(Tree({"src/a/a.h": whole})), [])
 
+    def test_comments_without_a_subject(self):
+        text = "// What is kept.\nint a;\n// A row that\n// Who reads it.\nint b;\n    // Those that wait.\nint c;\n"
+        found = code_rules.comments_without_subject(Tree({"src/a/a.h": text}), 1)
+        self.assertEqual(of(found), [("src/a/a.h", 1), ("src/a/a.h", 6)])
+        self.assertEqual(code_rules.comments_without_subject(Tree({"src/a/a.h": text}), 2), [])
+
+    def test_a_wide_comment(self):
+        wide = "int a;\n// " + "x" * 98 + "\n"
+        self.assertEqual(of(code_rules.wide_comments(Tree({"src/a/a.h": wide}))), [("src/a/a.h", 2)])
+        self.assertEqual(code_rules.wide_comments(Tree({"src/a/a.h": "// " + "x" * 97 + "\n"})), [])
+
     def test_words_of_the_authors(self):
         for broken in ("// As seed 003 says.\n", "// TODO: later\n", "// See issue 12.\n", '"/work/x"\n'):
             self.assertTrue(code_rules.foreign_words(Tree({"src/a/a.cc": broken})), broken)

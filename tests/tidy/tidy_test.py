@@ -23,7 +23,7 @@ class Tidy(unittest.TestCase):
     maxDiff = None
 
     def expect_none(self, found):
-        found = [finding for finding in found if STRICT or not re.search("take it out|only tests", finding.what)]
+        found = [finding for finding in found if STRICT or not re.search("take it out|only tests", str(finding))]
         if found:
             self.fail("\n\n" + "\n".join(str(finding) for finding in found) + "\n")
 
@@ -50,6 +50,14 @@ class Tidy(unittest.TestCase):
 
     def test_examples_in_comments_are_whole(self):
         self.expect_none(code_rules.mangled_examples(TREE))
+
+    def test_comments_are_narrow(self):
+        self.expect_none(code_rules.wide_comments(TREE))
+
+    def test_comments_have_a_subject(self):
+        most, = excepted("comments_without_subject")
+        found = code_rules.comments_without_subject(TREE, int(most))
+        self.expect_none(found[:20] and [*found[:20], f"… {len(found)} in all, at most {most}"])
 
     def test_words_mean_something_to_a_reader(self):
         self.expect_none(code_rules.foreign_words(TREE))
@@ -82,7 +90,7 @@ class Tidy(unittest.TestCase):
             names = excepted(kind)
             self.assertEqual(names, sorted(set(names)), f"tests/tidy/exceptions.txt, {kind}: sort it")
         kinds = {words[0] for words in read_list("exceptions.txt")}
-        self.assertLessEqual(kinds, {"file", "function", "tests_only", "for_tests"})
+        self.assertLessEqual(kinds, {"file", "function", "tests_only", "for_tests", "comments_without_subject"})
         for room, seen in LAYERS.items():
             unknown = [name for name in seen if name not in LAYERS]
             self.assertFalse(unknown, f"tests/tidy/layers.txt: {room} sees {unknown}, which have no line")
