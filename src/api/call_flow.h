@@ -8,8 +8,8 @@
 //     }
 //     .handler = Flowing(GetTask)
 //
-// A handler that waits once takes a callback; one that waits more than once is a Flow and reads from
-// top to bottom. A flow runs on the server's thread; it owns its call.
+// A handler that waits once takes a callback; one that waits more than once is a Flow and reads
+// from top to bottom. A flow runs on the server's thread; it owns its call.
 #pragma once
 
 #include <memory>
@@ -48,8 +48,8 @@ auto Asked(const Call& call, Input input) {
         });
 }
 
-// What `look` finds in the engine, on the node's thread; kUnavailable if this node has just ceased to
-// lead.
+// What `look` finds in the engine, on the node's thread; kUnavailable if this node has just ceased
+// to lead.
 template <typename V, typename Look>
 auto Looked(const Call& call, Look look) {
     return Answered<Result<V>>(call, [&node = call.services().node,

@@ -140,8 +140,8 @@ void ListTokens(Call call) {
     call.Json(200, std::move(body));
 }
 
-// Without an administrator nobody could let anybody in again. Without any token everybody is let in,
-// but only where that is allowed.
+// Without an administrator nobody could let anybody in again. Without any token everybody is let
+// in, but only where that is allowed.
 Result<void> CheckRevoked(const Services& services, const AccessToken& token) {
     const AccessPolicy& access = services.access;
     if (access.tokens().size() == 1) {

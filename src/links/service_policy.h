@@ -1,9 +1,9 @@
 // ServicePolicy: which URLs of services may be called.
 //
-// Callers who may register a service can make the scheduler call any URL. So only hosts that the operator
-// named are called (`executors.allow`: names, addresses, CIDR ranges), and this machine while the
-// server is reachable from this machine only. The host is judged when it registers, and each
-// address it resolves to whenever it is connected to.
+// Callers who may register a service can make the scheduler call any URL. So only hosts that the
+// operator named are called (`executors.allow`: names, addresses, CIDR ranges), and this machine
+// while the server is reachable from this machine only. The host is judged when it registers, and
+// each address it resolves to whenever it is connected to.
 #pragma once
 
 #include <string>

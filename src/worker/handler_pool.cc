@@ -53,8 +53,8 @@ void HandlerPool::State::Grow(const std::shared_ptr<State>& self) {
         thread->thread = std::thread([self, thread] { self->Work(thread); });
         threads.push_back(thread);
     } catch (const std::system_error& error) {
-        // Attempts that are queued wait for the threads there are, or for the next time that one is asked
-        // for.
+        // Attempts that are queued wait for the threads there are, or for the next time that one is
+        // asked for.
         Log(LogLevel::kError, "worker", "cannot start another thread",
             {{"threads", threads.size()}, {"error", error.what()}});
     }

@@ -113,7 +113,8 @@ class TaskContext {
     }
     // A line of the execution's log; line breaks in it make several.
     void Log(std::string_view line) { reporter_.OnLog(line); }
-    // A handler that can wait with its next lines does so while this is false: nothing is left out then.
+    // A handler that can wait with its next lines does so while this is false: nothing is left out
+    // then.
     bool HasLogRoom() const { return reporter_.HasLogRoom(); }
 
   private:

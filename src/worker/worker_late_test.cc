@@ -16,8 +16,8 @@ bool HasResult(const WorkerFrame& frame) {
     return frame.results_size() > 0;
 }
 
-// A laptop is closed, or a container paused, for longer than the lease. What lies in the socket when
-// it goes on has been given to others: nothing of it is begun.
+// A laptop is closed, or a container paused, for longer than the lease. What lies in the socket
+// when it goes on has been given to others: nothing of it is begun.
 TEST_F(FakeSchedulerTest, AWorkerThatSleptBeginsNothingThatStillLiesInItsSocket) {
     constexpr Duration kLease{300};
     std::promise<void> asleep;

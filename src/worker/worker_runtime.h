@@ -1,7 +1,8 @@
 // WorkerRuntime: a stream worker. Connects to the schedulers, runs what it is assigned, reports.
 //
 //     HandlerRegistry handlers;
-//     handlers.AddFunction("thumbnail", [](TaskContext& context) { return TaskResult::Success(); });
+//     handlers.AddFunction("thumbnail",
+//                          [](TaskContext& context) { return TaskResult::Success(); });
 //     auto worker = WorkerRuntime::Create({.servers = {"http://127.0.0.1:8080"}}, handlers);
 //     if (!worker) …
 //     (*worker)->Start();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "worker/handlers/grpc_handler.h"
 #include "worker/handlers/http_handler.h"
 
@@ -35,7 +36,19 @@ Result<std::shared_ptr<TaskHandler>> MakeHttp(HttpHandlerOptions options,
     return std::shared_ptr<TaskHandler>(std::move(*made));
 }
 
+// gRPC's own reading would take a port of its choice, and say so only when a task fails.
+bool HasPort(std::string_view address) {
+    const std::size_t colon = address.rfind(':');
+    const auto port = colon == std::string_view::npos
+                          ? std::nullopt
+                          : ParseNumber<std::uint16_t>(address.substr(colon + 1));
+    return port && *port > 0 && colon > 0;
+}
+
 Result<std::shared_ptr<TaskHandler>> MakeGrpc(GrpcHandlerOptions options) {
+    if (!options.address.starts_with("unix:") && !HasPort(options.address)) {
+        return BadHandler("url", "must be HOST:PORT, but is '" + options.address + "'");
+    }
     auto made = GrpcTaskHandler::Create(std::move(options));
     if (!made) return std::unexpected(made.error());
     return std::shared_ptr<TaskHandler>(std::move(*made));

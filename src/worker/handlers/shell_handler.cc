@@ -54,7 +54,8 @@ Result<std::vector<std::string>> ReadCommand(std::string_view payload) {
     return argv;
 }
 
-// Variables that programs need to find their files and to speak the user's language, and nothing secret.
+// Variables that programs need to find their files and to speak the user's language, and nothing
+// secret.
 constexpr std::array<std::string_view, 6> kInheritedNames = {"PATH", "HOME", "USER",
                                                              "LANG", "TZ",   "TMPDIR"};
 
