@@ -12,7 +12,7 @@ from tree import read_list, read_tree
 TREE = read_tree()
 LAYERS = {words[0]: words[1:] for words in read_list("layers.txt")}
 WEB = os.environ.get("TAKT_WEB")
-STRICT = False  # Whether what only tests use, and exceptions that are no longer needed, fail.
+STRICT = False  # Whether wide comments, unused functions and exceptions that are not needed fail.
 
 
 def excepted(kind):
@@ -23,7 +23,7 @@ class Tidy(unittest.TestCase):
     maxDiff = None
 
     def expect_none(self, found):
-        found = [finding for finding in found if STRICT or not re.search("take it out|only tests", str(finding))]
+        found = [finding for finding in found if STRICT or not re.search("take it out|only tests|nobody calls", str(finding))]
         if found:
             self.fail("\n\n" + "\n".join(str(finding) for finding in found) + "\n")
 
@@ -52,7 +52,7 @@ class Tidy(unittest.TestCase):
         self.expect_none(code_rules.mangled_examples(TREE))
 
     def test_comments_are_narrow(self):
-        self.expect_none(code_rules.wide_comments(TREE))
+        self.expect_none(code_rules.wide_comments(TREE) if STRICT else [])
 
     def test_comments_have_a_subject(self):
         most, = excepted("comments_without_subject")
