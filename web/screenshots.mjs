@@ -56,7 +56,7 @@ const recurring = [
         interval: '9s',
         max_retry: 1,
         execution_mode: 'parallel',
-        parameters: { url: 'https://rates.example/daily' },
+        parameters: { times: 1_000_000 },
         retry_policy: { max_retries: 1, delay: '2s' },
     },
     {
@@ -65,7 +65,7 @@ const recurring = [
         type: 'sleep',
         cron_expression: '0 2 * * *',
         timezone: 'Europe/Berlin',
-        parameters: { format: 'pdf' },
+        parameters: { ms: 20 },
     },
     {
         id: 'payroll',
@@ -121,7 +121,7 @@ async function fill(address) {
         name: 'Import catalogue',
         type: 'log',
         queue: 'batch',
-        parameters: { lines: 60, source: 's3://catalogue/2026-11.csv' },
+        parameters: { lines: 60 },
     });
     for (let i = 0; i < 14; ++i) {
         await call(address, 'POST', 'tasks', {

@@ -1,5 +1,6 @@
 """The house in order: what review should not have to say. Each failure names the file, the line and what
 to do. rules_test.py proves that each rule can fail."""
+import concurrent.futures
 import os
 import re
 import unittest
@@ -15,6 +16,13 @@ WEB = os.environ.get("TAKT_WEB")
 STRICT = False  # Whether wide comments, unused functions and exceptions that are not needed fail.
 
 
+# Other programs take their time; they run while the rules of our own do.
+TOOLS = concurrent.futures.ThreadPoolExecutor(2)
+FORMATTED = TOOLS.submit(tool_rules.clang_format, TREE.paths(code_rules.SOURCES))
+LINTED = TOOLS.submit(tool_rules.eslint, WEB, ["web/src", "tests/console", "web/screenshots.mjs"])
+PRETTY = TOOLS.submit(tool_rules.prettier, WEB, ["web/src", "web/*.mjs", "web/package.json", "tests/console"])
+
+
 def excepted(kind):
     return [words[1] for words in read_list("exceptions.txt") if words[0] == kind]
 
@@ -28,13 +36,13 @@ class Tidy(unittest.TestCase):
             self.fail("\n\n" + "\n".join(str(finding) for finding in found) + "\n")
 
     def test_sources_are_formatted(self):
-        self.expect_none(tool_rules.clang_format(TREE.paths(code_rules.SOURCES)))
+        self.expect_none(FORMATTED.result())
 
     def test_console_is_formatted(self):
-        self.expect_none(tool_rules.prettier(WEB, ["web/src", "web/*.mjs", "web/package.json", "tests/console"]))
+        self.expect_none(PRETTY.result())
 
     def test_console_has_no_mistake_that_eslint_knows(self):
-        self.expect_none(tool_rules.eslint(WEB, ["web/src", "tests/console", "web/screenshots.mjs"]))
+        self.expect_none(LINTED.result())
 
     def test_scripts_can_be_read(self):
         self.expect_none(tool_rules.python(TREE) + tool_rules.shell(TREE))
