@@ -105,7 +105,7 @@ Result<int> ShowChange(const ClientOptions& options, const std::string& id,
 
 std::string StatusText(const boost::json::value& status) {
     const std::string role = Member(status, "role");
-    std::string leader = "none; an election is under way or the store is out of reach";
+    std::string leader = "none; an election is under way, or the store is in trouble";
     if (const auto* row = FindMember(status, "leader"); row && row->is_object()) {
         leader = Member(*row, "node_id") + " at " + Member(*row, "address") + ", epoch " +
                  Member(*row, "epoch");
@@ -114,8 +114,9 @@ std::string StatusText(const boost::json::value& status) {
     Colour store_colour = Colour::kNone;
     if (const auto* row = FindMember(status, "store"); row && row->is_object()) {
         store = Member(*row, "description");
-        if (Member(*row, "reachable") != "true") {
-            store += ", out of reach: " + Member(*row, "trouble");
+        const bool reachable = Member(*row, "reachable") == "true";
+        if (const std::string trouble = Member(*row, "trouble"); !reachable || !trouble.empty()) {
+            store += (reachable ? ", in trouble: " : ", out of reach: ") + trouble;
             store_colour = Colour::kRed;
         }
     }
