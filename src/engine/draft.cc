@@ -17,6 +17,19 @@ void Draft::Open(Effects& effects, Instant now, StepBounds bounds) {
     bytes_ = 0;
 }
 
+void Draft::Put(ChangeMark& mark, Place before, Place after, const Execution& row) {
+    if (!InBatch(mark)) {
+        auto& changes = effects_->changes;
+        mark = {effects_->generation, static_cast<std::uint32_t>(changes.size())};
+        changes.emplace_back(std::in_place_type<ExecutionChange>, before, after, row);
+    } else {
+        auto& change = std::get<ExecutionChange>(effects_->Rewrite(mark.index));
+        change.after = after;
+        change.row = row;
+    }
+    bytes_ += SizeOf(effects_->changes[mark.index]);
+}
+
 void Draft::Rewrite(std::uint32_t index, Change change) {
     bytes_ += SizeOf(change);
     effects_->Rewrite(index) = std::move(change);

@@ -8,7 +8,6 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -55,12 +54,11 @@ class Draft {
             mark = {effects_->generation, Add(std::move(change))};
             return;
         }
-        if constexpr (std::is_same_v<Kind, ExecutionChange>) {
-            // The store has it where it was before the batch.
-            change.before = std::get<ExecutionChange>(effects_->changes[mark.index]).before;
-        }
         Rewrite(mark.index, std::move(change));
     }
+    // An execution, as most changes are; copied once, into its place. The store has its row where
+    // it was `before` the batch.
+    void Put(ChangeMark& mark, Place before, Place after, const Execution& row);
     // The batch is worth a commit of its own: somebody waits for it, or it must survive.
     void MakeUrgent() { effects_->urgent = true; }
     bool InBatch(const ChangeMark& mark) const { return mark.generation == effects_->generation; }

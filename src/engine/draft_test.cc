@@ -37,8 +37,8 @@ class DraftTest : public ::testing::Test {
 // Submitted and given to a worker in one batch: the store sees one change, from nowhere to live.
 TEST_F(DraftTest, ARowChangedTwiceIsWrittenOnceFromWhereItWas) {
     ChangeMark mark;
-    draft.Put(mark, ExecutionChange{Place::kNone, Place::kLive, Row("x", Status::kPending)});
-    draft.Put(mark, ExecutionChange{Place::kLive, Place::kHistory, Row("x", Status::kSuccess)});
+    draft.Put(mark, Place::kNone, Place::kLive, Row("x", Status::kPending));
+    draft.Put(mark, Place::kLive, Place::kHistory, Row("x", Status::kSuccess));
 
     ASSERT_EQ(effects.changes.size(), 1u);
     const auto& change = std::get<ExecutionChange>(effects.changes[0]);
@@ -50,9 +50,9 @@ TEST_F(DraftTest, ARowChangedTwiceIsWrittenOnceFromWhereItWas) {
 
 TEST_F(DraftTest, AMarkOfAnEarlierBatchSaysNothing) {
     ChangeMark mark;
-    draft.Put(mark, ExecutionChange{Place::kNone, Place::kLive, Row("x", Status::kPending)});
+    draft.Put(mark, Place::kNone, Place::kLive, Row("x", Status::kPending));
     NextBatch();
-    draft.Put(mark, ExecutionChange{Place::kLive, Place::kLive, Row("x", Status::kRunning)});
+    draft.Put(mark, Place::kLive, Place::kLive, Row("x", Status::kRunning));
 
     ASSERT_EQ(effects.changes.size(), 1u);
     EXPECT_EQ(std::get<ExecutionChange>(effects.changes[0]).before, Place::kLive);
@@ -123,7 +123,7 @@ TEST_F(DraftTest, OnlyEventsThatAreStoredAreWritten) {
 TEST_F(DraftTest, OnlyAnAssignmentOfThisBatchCanBeWithdrawn) {
     ChangeMark mark;
     const Execution row = Row("x", Status::kScheduled);
-    draft.Put(mark, ExecutionChange{Place::kNone, Place::kLive, row});
+    draft.Put(mark, Place::kNone, Place::kLive, row);
     draft.Send(Assign{.session = 1, .execution = row});
     EXPECT_TRUE(draft.Withdraw(row, mark));
     EXPECT_TRUE(effects.assigns.empty());

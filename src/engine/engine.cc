@@ -173,7 +173,7 @@ void Engine::EndUnreadable(Execution& row) {
 
 void Engine::Write(Live& live, Place after, bool urgent) {
     if (urgent) draft_.MakeUrgent();
-    draft_.Put(live.mark, ExecutionChange{live.place, after, live.row});
+    draft_.Put(live.mark, live.place, after, live.row);
     live.place = after;
 }
 

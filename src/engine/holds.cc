@@ -21,11 +21,6 @@ Text SettingKeyOf(const Hold& limit) {
 
 }  // namespace
 
-bool IsLimited(const Task& task) {
-    const TaskOptions& options = task.opt();
-    return options.concurrency_max > 0 || options.rate.count > 0;
-}
-
 Text LimitKeyOf(const Task& task) {
     const Text& key = task.opt().concurrency_key;
     if (!key.empty()) return Text("key/" + key.str());
@@ -136,14 +131,13 @@ const Hold* Holds::FindLimit(const Task& task) const {
     return found == limits_.end() ? nullptr : found->second.get();
 }
 
-Hold* Holds::LimitOf(const Live& live) {
+Hold& Holds::EnsureLimit(const Live& live) {
     const Task& task = *live.row.task;
-    if (!IsLimited(task)) return nullptr;
     const Text key = LimitKeyOf(task);
     const auto found = limits_.find(key);
     Hold& limit = found != limits_.end() ? *found->second : Make(key);
     Apply(limit, task, WordOf(live.row));
-    return &limit;
+    return limit;
 }
 
 void Holds::Add(Live& live, Hold& limit) {

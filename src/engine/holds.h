@@ -56,6 +56,13 @@ struct Hold : Timer {
     bool waited_for() const { return !line.empty() || !lines.empty(); }
 };
 
+inline bool IsLimited(const Task& task) {
+    const TaskOptions& options = task.opt();
+    return options.concurrency_max > 0 || options.rate.count > 0;
+}
+// A limit without a key of its own is for the task; one-off tasks share it by their name.
+Text LimitKeyOf(const Task& task);
+
 class Holds {
   public:
     static constexpr std::string_view kPrefix = "pace/";  // Of the settings that are its own.
@@ -93,7 +100,9 @@ class Holds {
     // --- Named limits -----------------------------------------------------------------------------
 
     // The limit that the execution's task names; null if it names none.
-    Hold* LimitOf(const Live& live);
+    Hold* LimitOf(const Live& live) {
+        return IsLimited(*live.row.task) ? &EnsureLimit(live) : nullptr;
+    }
     // The same, if somebody needs it already.
     const Hold* FindLimit(const Task& task) const;
     bool IsOpen(Hold& limit) {
@@ -123,6 +132,7 @@ class Holds {
     std::size_t limit_count() const { return limits_.size(); }
 
   private:
+    Hold& EnsureLimit(const Live& live);
     Hold& Make(const Text& key);
     void Apply(Hold& limit, const Task& task, Serial said);
     void Refresh(Hold& limit);
@@ -137,9 +147,5 @@ class Holds {
     std::uint64_t made_ = 0;
     TimerHeap<Hold, Steady> wakes_;
 };
-
-// A limit without a key of its own is for the task; one-off tasks share it by their name.
-Text LimitKeyOf(const Task& task);
-bool IsLimited(const Task& task);
 
 }  // namespace takt::internal

@@ -161,6 +161,7 @@ TEST_F(SubmitTest, WhatArrivesAfterItsExpiryFailsAtOnceAndIsAnswered) {
     At(2h, Once({.id = "late", .run_at = 1h, .expires_after = 1min}));
 
     ASSERT_TRUE(LastReply());
+    EXPECT_EQ(LastReply()->status, Status::kFailed);
     EXPECT_EQ(StatusOf("late"), Status::kFailed);
     EXPECT_EQ(Row("late").outcome->reason, Reason::kExpired);
     EXPECT_THAT(assigns, IsEmpty());
