@@ -26,8 +26,12 @@ Duration DurationOf(std::uint64_t ms) {
 
 class Reader {
   public:
-    Reader(const FrameSource& source, const FrameInputLimits& limits, std::vector<Input>& inputs)
-        : source_(source), session_(source.session), limits_(limits), inputs_(inputs) {}
+    Reader(const FrameSource& source, const FrameInputLimits& limits, FrameInputs& to)
+        : source_(source),
+          session_(source.session),
+          limits_(limits),
+          inputs_(to.inputs),
+          foreign_(to.foreign) {}
 
     Checked Read(const worker::v1::WorkerFrame& frame) {
         if (auto read = ReadEach(frame.started(), "started"); !read) return read;
@@ -84,6 +88,11 @@ class Reader {
     }
 
     Checked Append(const worker::v1::Result& result, AttemptRef attempt) {
+        const Holding holding = source_.holding(attempt.token);
+        if (holding == Holding::kNone) {
+            foreign_.push_back(std::move(attempt));
+            return {};
+        }
         Report report{.session = session_,
                       .attempt = std::move(attempt),
                       .success = result.success(),
@@ -104,9 +113,8 @@ class Reader {
         outcome->reason = reason;
         outcome->code = result.code();
         outcome->message = CutUtf8(result.message(), limits_.message_bytes_max);
-        // A result for an attempt that is not this worker's will be refused: it is not worth
-        // unpacking.
-        auto data = source_.is_known(report.attempt.token) ? ReadData(result) : Text();
+        // The result of an attempt that is settled will be refused: it is not worth unpacking.
+        auto data = holding == Holding::kHeld ? ReadData(result) : Text();
         if (unpacked_bytes_ > limits_.unpacked_bytes_max) {
             return std::unexpected(FrameFault{
                 "too_large", fmt::format("the results of one frame unpack to more than {} bytes; "
@@ -187,6 +195,7 @@ class Reader {
     const SessionId session_;
     const FrameInputLimits& limits_;
     std::vector<Input>& inputs_;
+    std::vector<AttemptRef>& foreign_;
     std::size_t unpacked_bytes_ = 0;  // Of all results so far.
 };
 
@@ -194,9 +203,8 @@ class Reader {
 
 std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame,
                                            const FrameSource& source,
-                                           const FrameInputLimits& limits,
-                                           std::vector<Input>& inputs) {
-    return Reader(source, limits, inputs).Read(frame);
+                                           const FrameInputLimits& limits, FrameInputs& to) {
+    return Reader(source, limits, to).Read(frame);
 }
 
 }  // namespace takt::internal

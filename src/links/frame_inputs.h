@@ -26,18 +26,30 @@ struct FrameInputLimits {
     std::size_t log_piece_bytes_max = 64 << 10;  // One input; more lines make more inputs.
 };
 
+// What a session knows of an attempt in its worker's hand.
+enum class Holding : std::uint8_t {
+    kNone,     // It was neither given to this worker nor brought by it, or is acknowledged.
+    kSettled,  // The engine has settled it without the worker, and waits until it has stopped.
+    kHeld,
+};
+
 // The sender of a frame.
 struct FrameSource {
     SessionId session = 0;
-    // Whether the attempt of this token is in the worker's hand, as far as the session knows.
-    std::function<bool(const Token&)> is_known;
+    std::function<Holding(const Token&)> holding;
+};
+
+struct FrameInputs {
+    std::vector<Input> inputs;
+    // Results for attempts that the worker does not have: to be refused without asking the engine,
+    // which would have to ask the store about each.
+    std::vector<AttemptRef> foreign;
 };
 
 // Appends what the frame says, in this order: started, progress, logs, results, heartbeat, bye. So
 // a result is the last that is heard of an attempt. On a fault nothing of the frame counts.
 std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame,
                                            const FrameSource& source,
-                                           const FrameInputLimits& limits,
-                                           std::vector<Input>& inputs);
+                                           const FrameInputLimits& limits, FrameInputs& to);
 
 }  // namespace takt::internal

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -174,8 +175,10 @@ TEST(PushLink, AnOrderNamesEveryScheduler) {
     FakeExecutor executor;
     const auto database = std::make_shared<MemoryDatabase>();
     MemoryStore other(database);
+    std::promise<Result<void>> announced;
     other.Announce({.node = NodeId(Text("node-2")), .address = Text("http://second:8080")},
-                   Duration(60'000), [](Result<void> done) { ASSERT_TRUE(done); });
+                   Duration(60'000), [&](Result<void> done) { announced.set_value(done); });
+    ASSERT_TRUE(announced.get_future().get());
     PushStack stack({}, database);
     ASSERT_TRUE(stack.Register(executor));
 

@@ -32,7 +32,7 @@ struct StreamLink::Sender {
             Outgoing::Frame* frame = FrameFor(assign.session);
             if (!frame) continue;
             outgoing.Add(*frame, assign);
-            frame->to->NoteHeld(assign.execution.token);
+            frame->to->NoteHolding(assign.execution.token, Holding::kHeld);
             ++count;
             if (frame->payload_bytes < frame_bytes_max) continue;
             SendFrame(*frame);
@@ -46,7 +46,9 @@ struct StreamLink::Sender {
             Outgoing::Frame* frame = FrameFor(stop.session);
             if (!frame) continue;
             outgoing.Add(*frame, stop);
-            if (stop.reason == Reason::kWorkerLost) frame->to->NoteGone(stop.attempt.token);
+            if (stop.reason == Reason::kWorkerLost) {
+                frame->to->NoteHolding(stop.attempt.token, Holding::kSettled);
+            }
         }
     }
 
@@ -55,7 +57,7 @@ struct StreamLink::Sender {
             Outgoing::Frame* frame = FrameFor(verdict.session);
             if (!frame) continue;
             outgoing.Add(*frame, verdict);
-            frame->to->NoteGone(verdict.attempt.token);
+            frame->to->NoteHolding(verdict.attempt.token, Holding::kNone);
         }
     }
 

@@ -79,7 +79,7 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     if (hello.epoch_seen() > status.epoch) node.NoteEpoch(hello.epoch_seen());
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
     if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
-    for (const AttemptRef& attempt : attach->holding) NoteHeld(attempt.token);
+    for (const AttemptRef& attempt : attach->holding) NoteHolding(attempt.token, Holding::kHeld);
     sessions_->ClaimWorker(*this);
     Count(sessions_->counters().attached);
     Welcome(status.epoch);
@@ -108,14 +108,16 @@ void StreamSession::Welcome(std::uint64_t epoch) {
 
 void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
     if (frame.has_hello()) return Refuse({"invalid_hello", "a session has one hello"});
-    std::vector<Input> inputs;
+    FrameInputs read_inputs;
+    std::vector<Input>& inputs = read_inputs.inputs;
     inputs.reserve(static_cast<std::size_t>(frame.started_size() + frame.progress_size() +
                                             frame.results_size() + frame.logs_size() + 2));
     const FrameSource source{.session = id_,
-                             .is_known = [this](const Token& attempt) { return Holds(attempt); }};
-    if (auto read = ReadInputs(frame, source, sessions_->config().limits, inputs); !read) {
+                             .holding = [this](const Token& of) { return HoldingOf(of); }};
+    if (auto read = ReadInputs(frame, source, sessions_->config().limits, read_inputs); !read) {
         return Refuse(read.error());
     }
+    RefuseForeign(read_inputs.foreign);
     Renew(frame, inputs);
     Count(sessions_->counters().results, static_cast<std::uint64_t>(frame.results_size()));
     if (frame.has_bye()) leaving_ = true;
@@ -154,19 +156,31 @@ void StreamSession::OnClose(const WebSocketClosed& closed) {
          {"reason", closed.reason}});
 }
 
-void StreamSession::NoteHeld(const Token& attempt) {
+void StreamSession::NoteHolding(const Token& attempt, Holding holding) {
     const std::scoped_lock lock(held_mutex_);
-    held_.insert(attempt);
+    if (holding == Holding::kNone) {
+        held_.erase(attempt);
+    } else {
+        held_[attempt] = holding;
+    }
 }
 
-void StreamSession::NoteGone(const Token& attempt) {
+Holding StreamSession::HoldingOf(const Token& attempt) const {
     const std::scoped_lock lock(held_mutex_);
-    held_.erase(attempt);
+    const auto found = held_.find(attempt);
+    return found == held_.end() ? Holding::kNone : found->second;
 }
 
-bool StreamSession::Holds(const Token& attempt) const {
-    const std::scoped_lock lock(held_mutex_);
-    return held_.contains(attempt);
+void StreamSession::RefuseForeign(const std::vector<AttemptRef>& foreign) {
+    if (foreign.empty()) return;
+    worker::v1::SchedulerFrame answer;
+    for (const AttemptRef& attempt : foreign) {
+        worker::v1::Attempt& out = *answer.add_acks()->mutable_attempt();
+        out.set_execution_id(attempt.execution.text().str());
+        out.set_attempt(attempt.attempt);
+        out.set_token(TokenText(attempt.token));
+    }
+    Send(answer);
 }
 
 // Tells the engine, once, that the worker cannot be reached on this session.

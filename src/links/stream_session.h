@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,9 +42,8 @@ class StreamSession {
     bool greeted() const { return greeted_; }
     const OutgoingPeer& peer() const { return peer_; }
 
-    // The worker has an attempt in its hand, or not any more. Any thread.
-    void NoteHeld(const Token& attempt);
-    void NoteGone(const Token& attempt);
+    // What becomes of an attempt in the worker's hand. Any thread.
+    void NoteHolding(const Token& attempt, Holding holding);
     const std::string& worker() const { return worker_; }
     const std::string& instance() const { return instance_; }
     void set_replaced() { replaced_ = true; }
@@ -55,7 +54,8 @@ class StreamSession {
     void Welcome(std::uint64_t epoch);
     void Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs);
     void Detach();
-    bool Holds(const Token& attempt) const;
+    Holding HoldingOf(const Token& attempt) const;
+    void RefuseForeign(const std::vector<AttemptRef>& foreign);
     // The worker, for the log: other threads may ask before it said so.
     std::string_view name() const { return greeted_ ? std::string_view(worker_) : ""; }
 
@@ -74,9 +74,10 @@ class StreamSession {
     WorkerLoad load_;      // Of the last heartbeat.
     Steady renewed_at_{};  // When the engine last heard that it lives.
 
-    // Attempts that were given to it on this session or that it came with, until they are settled.
+    // Attempts that were given to it on this session or that it came with, until their results are
+    // acknowledged.
     mutable std::mutex held_mutex_;
-    std::set<Token> held_;
+    std::map<Token, Holding> held_;
 
     std::atomic<bool> greeted_ = false;
     std::atomic<bool> attached_ = false;  // The engine knows it.
