@@ -89,43 +89,62 @@ void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> s
     loaded_at_ = now;
 }
 
+std::optional<Problem> AccessPolicy::CheckOpen(const HttpRequest& request) const {
+    if (config_.insecure) return std::nullopt;
+    // A name that some site makes point here gives itself away by not being one of ours.
+    const auto host = request.headers.Find("Host");
+    if (host && !IsLoopback(HostOf(*host))) {
+        return Forbidden("without tokens only calls to localhost are answered, not to '" +
+                         std::string(host->substr(0, 100)) + "'");
+    }
+    // A proxy on this machine makes everybody a caller from this machine.
+    for (const char* header : {"Forwarded", "X-Forwarded-For", "Via"}) {
+        if (!request.headers.Find(header)) continue;
+        return Forbidden("this came through a proxy (" + std::string(header) +
+                         "), and without tokens that lets everybody in; make one with 'takt token "
+                         "create --role admin'");
+    }
+    return std::nullopt;
+}
+
 AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permission permission,
                                            Instant now) {
     if (permission == Permission::kNone) return Principal{};
     if (IsForeignPage(request)) {
-        return Problem{403, "origin_refused", "pages of other sites may not use this API"};
+        return Refusal{{403, "origin_refused", "pages of other sites may not use this API"}, {}};
     }
     if (open()) {
-        // A name that some site makes point here gives itself away by not being one of ours.
-        const auto host = request.headers.Find("Host");
-        if (!config_.insecure && host && !IsLoopback(HostOf(*host))) {
-            return Forbidden("without tokens only calls to localhost are answered, not to '" +
-                             std::string(host->substr(0, 100)) + "'");
-        }
+        auto problem = CheckOpen(request);
+        if (problem) return Refusal{std::move(*problem), {}};
         return Principal{};
     }
     const std::string_view text = BearerOf(request);
     if (text.empty()) {
-        return Problem{401, "unauthorized", "send a token: Authorization: Bearer takt_…"};
+        return Refusal{{401, "unauthorized", "send a token: Authorization: Bearer takt_…"}, {}};
     }
     AccessToken* token = FindByText(text);
+    Principal who;
+    if (token) who = {.token_id = token->id, .name = token->name};
     if (!token || IsExpired(*token, now.wall)) {
         if (CountFailure(request.remote_address, now.steady) > config_.failures_max) {
-            return Problem{.status = 429,
-                           .code = "rate_limited",
-                           .detail = "too many wrong tokens came from this address",
-                           .retry_after_seconds = kFailureWindow.count()};
+            return Refusal{{.status = 429,
+                            .code = "rate_limited",
+                            .detail = "too many wrong tokens came from this address",
+                            .retry_after_seconds = kFailureWindow.count()},
+                           std::move(who)};
         }
-        return Problem{401, "unauthorized",
-                       token ? "the token has expired" : "the token is not known"};
+        return Refusal{
+            {401, "unauthorized", token ? "the token has expired" : "the token is not known"},
+            std::move(who)};
     }
     if (now.wall - token->last_used_at >= kUseWritten) used_.push_back(token->id);
     token->last_used_at = now.wall;
     if (!Allows(token->role, permission)) {
-        return Forbidden("a token with the role " + std::string(Name(token->role)) +
-                         " may not do this; it needs " + std::string(Name(permission)));
+        return Refusal{Forbidden("a token with the role " + std::string(Name(token->role)) +
+                                 " may not do this; it needs " + std::string(Name(permission))),
+                       std::move(who)};
     }
-    return Principal{.token_id = token->id, .name = token->name};
+    return who;
 }
 
 const AccessToken* AccessPolicy::Find(std::string_view id) const {

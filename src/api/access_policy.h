@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -29,7 +30,7 @@ struct AccessConfig {
     std::uint32_t failures_max = 20;
 };
 
-// Who asks. Anonymous while everything is open, and where no token is needed.
+// The caller. Anonymous while everything is open, and where no token is needed.
 struct Principal {
     std::string token_id;  // Empty: anonymous.
     std::string name = "anonymous";
@@ -57,11 +58,17 @@ class AccessPolicy {
         loading_ = true;
         return ++load_begun_;
     }
-    // What the store answered. If it could not, what was known before goes on to hold. An answer
-    // that was overtaken by a later one counts for nothing: it may have a token that is revoked.
+    // Takes the answer of the store. If there is none, the tokens known before go on to hold. An
+    // answer that was overtaken by a later one counts for nothing: it may have a token that is
+    // revoked.
     void EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> settings, Steady now);
 
-    using Verdict = std::variant<Principal, Problem>;
+    // A refusal, with the caller if that is known: a token that is good, but not for this.
+    struct Refusal {
+        Problem problem;
+        Principal who;
+    };
+    using Verdict = std::variant<Principal, Refusal>;
     Verdict Decide(const HttpRequest& request, Permission permission, Instant now);
 
     const AccessToken* Find(std::string_view id) const;
@@ -78,6 +85,8 @@ class AccessPolicy {
     };
 
     bool open() const { return config_.insecure || (config_.loopback_only && tokens_.empty()); }
+    // Why somebody may not come in though everybody may.
+    std::optional<Problem> CheckOpen(const HttpRequest& request) const;
     AccessToken* FindByText(std::string_view text);
     std::uint32_t CountFailure(const std::string& address, Steady now);
 

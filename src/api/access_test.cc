@@ -299,12 +299,12 @@ TEST(Access, ExpiredTokenIsRefusedAndABrokenRecordDoesNotOpenTheDoor) {
     HttpRequest request;
     request.headers.Add("Authorization", "Bearer " + made.text);
     const auto expired = policy.Decide(request, Permission::kViewer, now);
-    ASSERT_TRUE(std::holds_alternative<Problem>(expired));
-    EXPECT_EQ(std::get<Problem>(expired).status, 401);
+    ASSERT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(expired));
+    EXPECT_EQ(std::get<AccessPolicy::Refusal>(expired).problem.status, 401);
 
     policy.EndLoad(policy.BeginLoad(), std::vector<SettingPut>{settings[1]}, now.steady);
     const auto closed = policy.Decide(HttpRequest(), Permission::kViewer, now);
-    EXPECT_TRUE(std::holds_alternative<Problem>(closed));
+    EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(closed));
 }
 
 // A token was revoked on another node while nobody asked this one.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "api/audit.h"
 #include "api/bulk.h"
 #include "api/execution_reads.h"
 #include "api/json_read.h"
 #include "api/openapi.h"
-#include "base/log.h"
 
 namespace takt::internal {
 namespace {
@@ -17,16 +17,6 @@ constexpr std::size_t kStrangerBytesMax = 4096;
 // For callbacks and logs whose token, if there is one, is in the body: a MiB from everybody who
 // can reach the port would be too much.
 constexpr std::size_t kTokenlessBytesMax = 64 << 10;
-
-void LogRefusal(const HttpRequest& request, const Problem& problem) {
-    Log(LogLevel::kWarning, "audit", "refused",
-        {{"method", Name(request.method)},
-         {"path", request.path},
-         {"status", problem.status},
-         {"why", problem.detail},
-         {"ip", request.remote_address},
-         {"request_id", request.request_id}});
-}
 
 HttpResponse NoRoute(const HttpRequest& request, const RouteTable::Match& match) {
     if (match.allowed.empty()) {
@@ -78,9 +68,19 @@ std::optional<Problem> CheckType(const Route& route, const HttpRequest& request)
                    "send JSON, with the header Content-Type: application/json"};
 }
 
+bool IsEmptyObject(std::string_view body) {
+    std::string text;
+    for (const char c : body.substr(0, 64)) {
+        if (!std::string_view(" \t\r\n").contains(c)) text += c;
+    }
+    return body.size() <= 64 && text == "{}";
+}
+
 std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request) {
     if (request.body.empty()) return std::nullopt;
     if (route.takes.empty()) {
+        // Many clients send an empty object with every POST.
+        if (IsEmptyObject(request.body)) return std::nullopt;
         return Problem{400, "invalid", "this address takes no body"};
     }
     return CheckType(route, request);
@@ -163,8 +163,9 @@ void Api::OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {
     const bool known = services_->access.loaded() && !services_->access.must_load(now.steady);
     if (!known) return;
     auto decision = services_->access.Decide(request, match.route->permission, now);
-    if (const auto* problem = std::get_if<Problem>(&decision)) {
-        LogRefusal(request, *problem);
+    if (const auto* refusal = std::get_if<AccessPolicy::Refusal>(&decision)) {
+        const Problem* problem = &refusal->problem;
+        AuditRefusal(request, refusal->who, *problem);
         services_->meters.CountRequest(problem->status);
         verdict.refusal =
             std::make_unique<HttpResponse>(ProblemResponse(*problem, request.request_id));
@@ -228,13 +229,14 @@ void Api::Continue(const Route& route, HttpRequest request, HttpReply reply, Bul
                               .retry_after_seconds = 1};
         } else {
             auto decision = services_->access.Decide(request, route.permission, ReadClocks());
-            if (auto* refused = std::get_if<Problem>(&decision)) {
-                problem = std::move(*refused);
+            if (auto* refusal = std::get_if<AccessPolicy::Refusal>(&decision)) {
+                problem = std::move(refusal->problem);
+                who = std::move(refusal->who);
             } else {
                 who = std::move(std::get<Principal>(decision));
             }
         }
-        if (problem) LogRefusal(request, *problem);
+        if (problem) AuditRefusal(request, who, *problem);
     }
     if (!problem) problem = CheckQuery(route, request);
     if (!problem) problem = CheckBody(route, request);

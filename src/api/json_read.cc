@@ -14,9 +14,29 @@ namespace {
 // A field's name may come from a stranger: enough of it to recognise is shown.
 constexpr std::size_t kShownBytesMax = 64;
 
+// Characters that a reader does not see, or that turn the text around them: C0 and C1 controls,
+// line and paragraph separators, bidirectional controls, spaces without width. Joiners are letters
+// to some scripts and stay.
+bool IsUnseen(std::uint32_t code) {
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200b || code == 0x200e ||
+           code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2060 && code <= 0x2064) || (code >= 0x2066 && code <= 0x2069) ||
+           code == 0xfeff;
+}
+
+// REQUIRES: UTF-8, as all JSON that was read is.
 bool HasControl(std::string_view text) {
-    return std::ranges::any_of(
-        text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+    for (std::size_t at = 0; at < text.size();) {
+        const auto first = static_cast<unsigned char>(text[at]);
+        const std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+        std::uint32_t code = length == 1 ? first : first & (0x7fU >> length);
+        for (std::size_t i = 1; i < length && at + i < text.size(); ++i) {
+            code = (code << 6U) | (static_cast<unsigned char>(text[at + i]) & 0x3fU);
+        }
+        if (IsUnseen(code)) return true;
+        at += length;
+    }
+    return false;
 }
 
 }  // namespace
@@ -89,7 +109,7 @@ Result<std::string_view> ReadText(const JsonView& value, std::string_view field,
         if (!text.empty() && text.size() <= bytes_max && !HasControl(text)) return text;
     }
     return BadField(field, "must be a text of 1 to " + std::to_string(bytes_max) +
-                               " bytes without control characters");
+                               " bytes without control or invisible characters");
 }
 
 Result<Pairs> ReadPairs(const JsonView& value, std::string_view field, const PairLimits& limits) {

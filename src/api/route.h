@@ -53,15 +53,10 @@ struct Route {
     int also = 0;
     // The daily work of programs, thousands a second: in the audit log only at level debug.
     bool routine = false;
+    bool opens_session = false;  // A GET after which much can be done, and so written down as well.
 
     std::size_t body_bytes_max = 0;  // Filled in from ApiConfig.
 };
-
-// What is written to the audit log: everything that needs more than a look.
-inline bool IsChange(const Route& route) {
-    return route.method != HttpMethod::kGet && route.permission != Permission::kNone &&
-           route.permission != Permission::kViewer;
-}
 
 class RouteTable {
   public:

@@ -94,31 +94,34 @@ void AskStrategy(Call call, SetStrategy set) {
     });
 }
 
-// null: the configured one. Whether there is a strategy of that own name, the engine knows.
+// Whether there is a strategy of that own name, the engine knows.
+std::optional<SetStrategy> StrategyNamed(std::string_view name) {
+    if (name.starts_with(kOwnStrategyPrefix) && name.size() > kOwnStrategyPrefix.size()) {
+        return SetStrategy{.strategy = Strategy::kCustom,
+                           .name = Text(name.substr(kOwnStrategyPrefix.size()))};
+    }
+    const auto strategy = ParseStrategy(name);
+    if (!strategy || *strategy == Strategy::kCustom) return std::nullopt;
+    return SetStrategy{.strategy = strategy};
+}
+
+// null: the configured one.
 Result<SetStrategy> ReadStrategy(const Call& call) {
     static constexpr std::array<std::string_view, 1> kNames = {"strategy"};
     const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
     if (!object) return std::unexpected(object.error());
     JsonView::Members members(*object);
-    std::optional<Strategy> strategy;
+    std::optional<SetStrategy> set;
     std::string scratch;
     while (members.Next()) {
         if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
-        if (members.value().is_null()) return SetStrategy{};
-        if (!members.value().is_string()) continue;
-        const std::string_view name = members.value().AsString(scratch);
-        if (name.starts_with(kOwnStrategyPrefix) && name.size() > kOwnStrategyPrefix.size()) {
-            return SetStrategy{.strategy = Strategy::kCustom,
-                               .name = Text(name.substr(kOwnStrategyPrefix.size()))};
-        }
-        strategy = ParseStrategy(name);
+        if (members.value().is_null()) set = SetStrategy{};
+        if (members.value().is_string()) set = StrategyNamed(members.value().AsString(scratch));
     }
-    if (!strategy || *strategy == Strategy::kCustom) {
-        std::string names;
-        for (const std::string& name : Available(call)) names += name + ", ";
-        return BadField("strategy", "must be one of " + names + "or null for the configured one");
-    }
-    return SetStrategy{.strategy = strategy};
+    if (set) return std::move(*set);
+    std::string names;
+    for (const std::string& name : Available(call)) names += name + ", ";
+    return BadField("strategy", "must be one of " + names + "or null for the configured one");
 }
 
 void SetOne(Call call) {

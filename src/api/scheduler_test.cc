@@ -157,6 +157,16 @@ TestSchedulerOptions WithOwnStrategy() {
     return options;
 }
 
+// A field that does not exist is refused wherever it stands.
+TEST(SchedulerApi, NothingIsOverlookedBesideAStrategyOfNull) {
+    TestScheduler scheduler;
+    const Answered refused =
+        scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": null, "oops": 1})");
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_EQ(refused.Text("field"), "oops");
+    EXPECT_EQ(scheduler.Put("/api/v1/scheduler/strategy", R"({"strategy": null})").status, 200);
+}
+
 // A program that embeds Takt has a strategy of its own: it is found, switched to and asked for.
 TEST(SchedulerApi, AnOwnStrategyIsListedAndTasksMayAskForIt) {
     TestScheduler scheduler(WithOwnStrategy());

@@ -1,6 +1,6 @@
 #include "api/services.h"
 
-#include "base/log.h"
+#include "api/audit.h"
 #include "metrics/meters.h"
 
 namespace takt::internal {
@@ -19,23 +19,10 @@ bool IsRefusedStranger(const Route& route, int status) {
 
 void Call::Send(HttpResponse response) {
     services_->meters.CountRequest(response.status);
-    // Changes and refusals, whoever asked: what an operator wants to read after an incident.
-    if (IsChange(*route_)) {
-        Log(route_->routine ? LogLevel::kDebug : LogLevel::kInfo, "audit", "change",
-            {{"who", who_.name},
-             {"token", who_.token_id},
-             {"method", Name(request_.method)},
-             {"path", request_.path},
-             {"status", response.status},
-             {"ip", request_.remote_address},
-             {"request_id", request_.request_id}});
+    if (IsAudited(*route_)) {
+        AuditChange(*route_, request_, who_, response.status);
     } else if (IsRefusedStranger(*route_, response.status)) {
-        Log(LogLevel::kWarning, "audit", "refused",
-            {{"method", Name(request_.method)},
-             {"path", request_.path},
-             {"status", response.status},
-             {"ip", request_.remote_address},
-             {"request_id", request_.request_id}});
+        AuditRefusal(request_, who_, response.status, "its token does not fit");
     }
     if (!who_.token_id.empty()) EndWithToken(response, services_, who_.token_id);
     // Answers are of the moment and may be secret.
@@ -55,16 +42,8 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
                             .detail = "no scheduler leads at the moment; try again in a second",
                             .retry_after_seconds = 1});
     }
-    if (IsChange(call.route())) {
-        // The leader sees this node's address only; the request id joins its line to this one.
-        Log(call.route().routine ? LogLevel::kDebug : LogLevel::kInfo, "audit", "passed on",
-            {{"who", call.who().name},
-             {"token", call.who().token_id},
-             {"method", Name(call.request().method)},
-             {"path", call.request().path},
-             {"to", status.leader->node.view()},
-             {"ip", call.request().remote_address},
-             {"request_id", call.request().request_id}});
+    if (IsAudited(call.route())) {
+        AuditPassedOn(call.route(), call.request(), call.who(), status.leader->node.view());
     }
     HttpRequest request = std::move(call.request());
     request.headers.Add(kForwarded, status.node.view());

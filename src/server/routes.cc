@@ -17,7 +17,8 @@ Route AttachRoute(StreamLink* link) {
                 },
             .tag = "workers",
             .summary = "Opens a worker's session (WebSocket; see the worker protocol)",
-            .success = 101};
+            .success = 101,
+            .opens_session = true};
 }
 
 }  // namespace takt::internal

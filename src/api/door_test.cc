@@ -1,0 +1,134 @@
+// The door: who is kept out, who cannot lock himself out, and what is written down of it.
+#include <gmock/gmock.h>
+
+#include "api/test_scheduler.h"
+#include "base/log.h"
+
+namespace takt::internal {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+HttpHeaderList WithToken(const Answered& made) {
+    return {{"Authorization", "Bearer " + made.Text("token")}};
+}
+
+Answered NewToken(TestScheduler& scheduler, const std::string& fields,
+                  const HttpHeaderList& headers = {}) {
+    return scheduler.Post("/api/v1/tokens", R"({"name": "somebody", )" + fields + "}", headers);
+}
+
+// Two seconds after somebody tried tokens out nobody could do anything any more.
+TEST(Door, TheOnlyAdministratorDoesNotExpire) {
+    TestScheduler scheduler;
+    const Answered refused = NewToken(scheduler, R"("role": "admin", "expires_in": "2s")");
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_EQ(refused.Text("field"), "expires_in");
+    const Answered lasting = NewToken(scheduler, R"("role": "admin")");
+    ASSERT_EQ(lasting.status, 201);
+    const Answered guest =
+        NewToken(scheduler, R"("role": "admin", "expires_in": "1h")", WithToken(lasting));
+    ASSERT_EQ(guest.status, 201) << "somebody else's does not expire";
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + lasting.Text("id"), WithToken(guest)).status,
+              409)
+        << "in an hour nobody could come in";
+    EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + guest.Text("id"), WithToken(lasting)).status,
+              204);
+}
+
+// On an address that others reach the door is shut without tokens, not open.
+TEST(Door, TheOnlyTokenOfAServerThatOthersReachIsNotRevoked) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    std::optional<TestScheduler> here(std::in_place, TestSchedulerOptions{.database = database});
+    const Answered made = NewToken(*here, R"("role": "admin")");
+    ASSERT_EQ(made.status, 201);
+    here.reset();
+    TestScheduler everywhere(
+        {.database = database, .config = {.access = {.loopback_only = false}}});
+    const Answered refused =
+        everywhere.Delete("/api/v1/tokens/" + made.Text("id"), WithToken(made));
+    EXPECT_EQ(refused.status, 409) << refused.body;
+    EXPECT_EQ(everywhere.Get("/api/v1/tasks", WithToken(made)).status, 200);
+}
+
+// Somebody puts a proxy with TLS in front of a scheduler that trusts everybody on its machine.
+TEST(Door, AProxyInFrontOfAnOpenServerIsRefused) {
+    TestScheduler scheduler;
+    for (const char* header : {"Forwarded", "X-Forwarded-For", "Via"}) {
+        const Answered refused = scheduler.Get("/api/v1/tasks", {{header, "for=192.0.2.7"}});
+        EXPECT_EQ(refused.status, 403) << header;
+        EXPECT_THAT(refused.Text("detail"), HasSubstr("proxy"));
+    }
+    const Answered made = NewToken(scheduler, R"("role": "admin")");
+    HttpHeaderList headers = WithToken(made);
+    headers.emplace_back("X-Forwarded-For", "192.0.2.7");
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks", headers).status, 200) << "tokens tell who is who";
+}
+
+// Whoever wants to hide a try sends junk before it.
+TEST(Door, JunkDoesNotPushTheRefusalOfAKnownTokenOutOfTheAudit) {
+    TestScheduler scheduler;
+    const Answered admin = NewToken(scheduler, R"("role": "admin")");
+    const Answered thief = scheduler.Post(
+        "/api/v1/tokens", R"({"name": "night shift", "role": "operator"})", WithToken(admin));
+    const LogCapture log;
+    for (int i = 0; i < 30; ++i) scheduler.Get("/api/v1/tasks");
+    EXPECT_EQ(NewToken(scheduler, R"("role": "admin")", WithToken(thief)).status, 403);
+    EXPECT_THAT(log.lines(),
+                Contains(AllOf(HasSubstr("audit: refused"), HasSubstr("who=\"night shift\""),
+                               HasSubstr("token=" + thief.Text("id")), HasSubstr("status=403"),
+                               HasSubstr("path=/api/v1/tokens"))));
+}
+
+// A stolen worker token is told from its owner's by the address it came from.
+TEST(Door, OpeningASessionIsWrittenDownWithItsToken) {
+    TestScheduler scheduler({.more_routes = {{.method = HttpMethod::kGet,
+                                              .path = "/api/v1/session",
+                                              .permission = Permission::kWorker,
+                                              .handler = [](Call call) { call.Json(200, "{}"); },
+                                              .summary = "Opens a session",
+                                              .opens_session = true}}});
+    const Answered admin = NewToken(scheduler, R"("role": "admin")");
+    const Answered worker = NewToken(scheduler, R"("role": "worker")", WithToken(admin));
+    const LogCapture log;
+    EXPECT_EQ(scheduler.Get("/api/v1/session", WithToken(worker)).status, 200);
+    EXPECT_THAT(log.lines(),
+                Contains(AllOf(HasSubstr("audit: change"), HasSubstr("token=" + worker.Text("id")),
+                               HasSubstr("ip=127.0.0.1"))));
+}
+
+// A client library sends an empty object with every POST.
+TEST(Door, AnAddressWithoutABodyAlsoTakesAnEmptyObject) {
+    TestScheduler scheduler;
+    ASSERT_EQ(
+        scheduler.Post("/api/v1/tasks", R"({"id": "t", "name": "n", "cron_expression": "@daily"})")
+            .status,
+        201);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/t/pause", " {\n} ").status, 200);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/t/resume", "{}").status, 200);
+    const Answered refused = scheduler.Post("/api/v1/tasks/t/pause", R"({"for": "1h"})");
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_THAT(refused.Text("detail"), HasSubstr("no body"));
+}
+
+// A name that reads backwards on a screen, or that nobody can type again.
+TEST(Door, NamesThatCannotBeSeenAreRefused) {
+    TestScheduler scheduler;
+    for (const char* name : {"pay\\u202Eroll", "a\\u2028b", "a\\u200bb", "\\ufeffa", "a\\u0085b"}) {
+        const Answered refused =
+            scheduler.Post("/api/v1/tasks", R"({"name": ")" + std::string(name) + "\"}");
+        EXPECT_EQ(refused.status, 400) << name;
+        EXPECT_EQ(refused.Text("field"), "name");
+    }
+    for (const char* name : {"工资单", "می\\u200cخواهم", "👩\\u200d💻"}) {
+        EXPECT_EQ(
+            scheduler.Post("/api/v1/tasks", R"({"name": ")" + std::string(name) + "\"}").status,
+            201)
+            << name;
+    }
+}
+
+}  // namespace
+}  // namespace takt::internal
