@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/call_flow.h"
+#include "api/execution_json.h"
 #include "api/executor_json.h"
 #include "api/json_read.h"
 #include "api/services.h"
@@ -63,7 +64,7 @@ Error NotItsTask(const Task& task) {
             "tasks"};
 }
 
-// What the registration would take from others: a name that stream workers go by, or a task that is
+// The conflict of a registration with others: a name that stream workers go by, or a task that is
 // not its service's. The role executor brings tasks, and decides about nobody else's.
 std::optional<Error> ConflictOf(const Engine& engine, const Registration& registration) {
     const Text& name = registration.worker.group;
@@ -208,60 +209,98 @@ Problem ProblemOf(CallbackAnswer answer) {
     }
 }
 
-void Callback(PushLink& link, Call call) {
-    auto id = PathId<ExecutionId>(call);
-    if (!id) return;
-    auto body = ReadCallback(call.request().body);
-    if (!body) return call.RefuseRequest(body.error());
-    if (!body->execution_id.empty() && body->execution_id != id->view()) {
-        return call.RefuseRequest(
-            BadField("execution_id", "is not the one in the address").error());
-    }
-    const std::string_view header = call.request().headers.Find("X-Takt-Token").value_or("");
-    const auto token = ParseToken(body->token.empty() ? header : std::string_view(body->token));
-    if (!token) {
-        return call.Refuse({401, "unauthorized",
-                            "the callback needs the token that came with the execution, as "
-                            "X-Takt-Token or as token in the body"});
-    }
-    const bool success = body->report.success;
-    link.Callback({.execution = *id, .token = *token, .report = std::move(body->report)},
-                  [call = std::move(call), id = *id, success](CallbackAnswer answer) mutable {
-                      if (answer.verdict != CallbackAnswer::Verdict::kAccepted) {
-                          return call.Refuse(ProblemOf(std::move(answer)));
-                      }
-                      std::string text;
-                      JsonWriter json(text);
-                      json.BeginObject().Field("execution_id", id.view());
-                      json.Field("accepted", true);
-                      json.Field("status", success ? "success" : "failed").EndObject();
-                      call.Json(200, std::move(text));
-                  });
+// Whether the token is that of the execution's current or last attempt. Whoever does not have it is
+// told nothing more: neither whether there is such an execution nor how it stands.
+Flow<Result<bool>> HoldsToken(const Call& call, ExecutionId id, Token token) {
+    const auto live = co_await Looked<std::optional<Token>>(call, [&](const Engine& engine) {
+        const Execution* row = engine.Find(id);
+        return row ? std::optional(row->token) : std::nullopt;
+    });
+    if (!live) co_return std::unexpected(live.error());
+    if (*live) co_return **live == token;
+    const auto found = co_await Answered<FoundExecutions>(
+        call, [&](auto done) { call.services().store.FindExecutions({id}, std::move(done)); });
+    if (!found) co_return std::unexpected(found.error());
+    co_return found->front() && found->front()->token == token;
 }
 
-void TakeNews(PushLink& link, Call call) {
-    auto id = PathId<ExecutionId>(call);
-    if (!id) return;
-    auto body = ReadNews(call.request().body);
-    if (!body) return call.RefuseRequest(body.error());
-    const std::string_view header = call.request().headers.Find("X-Takt-Token").value_or("");
-    const auto token = ParseToken(body->token.empty() ? header : std::string_view(body->token));
+const Problem kWrongToken = {
+    401, "unauthorized",
+    "this needs the token that came with the execution's current attempt, as X-Takt-Token or as "
+    "callback_token in the body; another attempt may have begun meanwhile"};
+
+// True: the token fits. Otherwise the call is answered.
+Flow<bool> ProveToken(Call& call, const ExecutionId& id, std::string_view text) {
+    const auto token = ParseToken(text);
     if (!token) {
-        return call.Refuse({401, "unauthorized",
-                            "a log needs the token that came with the execution, as X-Takt-Token "
-                            "or as token in the body"});
+        call.Refuse(kWrongToken);
+        co_return false;
     }
-    link.TakeNews({.execution = *id, .token = *token, .body = std::move(*body)},
-                  [call = std::move(call), id = *id](CallbackAnswer answer) mutable {
-                      if (answer.verdict != CallbackAnswer::Verdict::kAccepted) {
-                          return call.Refuse(ProblemOf(std::move(answer)));
-                      }
-                      std::string text;
-                      JsonWriter json(text);
-                      json.BeginObject().Field("execution_id", id.view());
-                      json.Field("accepted", true).EndObject();
-                      call.Json(202, std::move(text));
-                  });
+    const auto holds = co_await HoldsToken(call, id, *token);
+    if (!holds) {
+        call.RefuseAnswer(holds.error());
+    } else if (!*holds) {
+        call.Refuse(kWrongToken);
+    }
+    co_return holds && *holds;
+}
+
+std::string HeaderToken(const Call& call) {
+    return std::string(call.request().headers.Find("X-Takt-Token").value_or(""));
+}
+
+// The header is looked at before the body is read: a MiB of a stranger's is not worth the time.
+Flow<> Callback(PushLink& link, Call call) {
+    const auto id = PathId<ExecutionId>(call);
+    if (!id) co_return;
+    std::string token = HeaderToken(call);
+    if (!token.empty() && !co_await ProveToken(call, *id, token)) co_return;
+    auto body = ReadCallback(call.request().body);
+    if (!body) co_return call.RefuseRequest(body.error());
+    if (!body->execution_id.empty() && body->execution_id != id->view()) {
+        co_return call.RefuseRequest(
+            BadField("execution_id", "is not the one in the address").error());
+    }
+    if (!body->token.empty() || token.empty()) {
+        token = body->token;
+        if (!co_await ProveToken(call, *id, token)) co_return;
+    }
+    const bool success = body->report.success;
+    CallbackReport report{
+        .execution = *id, .token = *ParseToken(token), .report = std::move(body->report)};
+    auto answer = co_await Answered<CallbackAnswer>(
+        call, [&](auto done) { link.Callback(std::move(report), std::move(done)); });
+    if (answer.verdict != CallbackAnswer::Verdict::kAccepted) {
+        co_return call.Refuse(ProblemOf(std::move(answer)));
+    }
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("execution_id", id->view()).Field("accepted", true);
+    json.Field("status", success ? "success" : "failed").EndObject();
+    call.Json(200, std::move(text));
+}
+
+Flow<> TakeNews(PushLink& link, Call call) {
+    const auto id = PathId<ExecutionId>(call);
+    if (!id) co_return;
+    std::string token = HeaderToken(call);
+    if (!token.empty() && !co_await ProveToken(call, *id, token)) co_return;
+    auto body = ReadNews(call.request().body);
+    if (!body) co_return call.RefuseRequest(body.error());
+    if (!body->token.empty() || token.empty()) {
+        token = body->token;
+        if (!co_await ProveToken(call, *id, token)) co_return;
+    }
+    PushLink::News news{.execution = *id, .token = *ParseToken(token), .body = std::move(*body)};
+    auto answer = co_await Answered<CallbackAnswer>(
+        call, [&](auto done) { link.TakeNews(std::move(news), std::move(done)); });
+    if (answer.verdict != CallbackAnswer::Verdict::kAccepted) {
+        co_return call.Refuse(ProblemOf(std::move(answer)));
+    }
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("execution_id", id->view()).Field("accepted", true).EndObject();
+    call.Json(202, std::move(text));
 }
 
 }  // namespace

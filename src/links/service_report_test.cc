@@ -16,6 +16,8 @@ TEST(ServiceReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
     EXPECT_EQ(ReadCallback(R"({"status":"failed","error":[]})").error().field, "error");
     EXPECT_EQ(ReadCallback(R"({"status":"failed","oops":1})").error().field, "oops");
     EXPECT_EQ(ReadCallback(R"({"status":"success","token":5})").error().field, "token");
+    EXPECT_EQ(ReadCallback(R"({"status":"success","callback_token":"t"})")->token, "t");
+    EXPECT_EQ(ReadNews(R"({"lines":"x","callback_token":"t"})")->token, "t");
     for (const char* body :
          {"", "[]", "{", "null", "{\"status\":\"success\",\"status\":\"failed\"}",
           "{\"status\":\"success\",\"result\":1e400}", "{\"status\":\"\xff\"}"}) {

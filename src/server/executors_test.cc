@@ -261,14 +261,20 @@ TEST_F(ExecutorsTest, CallbacksWithoutARightTokenAreRefusedWithAReason) {
     };
     EXPECT_EQ(call(R"({"status":"success"})"), 401);
     EXPECT_EQ(call(R"({"status":"success","token":"short"})"), 401);
-    EXPECT_EQ(call(R"({"status":"done"})", {{"X-Takt-Token", token}}), 400);
-    EXPECT_EQ(call(R"({"status":"success"})", {{"X-Takt-Token", token}}), 404);
-    EXPECT_EQ(call(R"({"status":"success","execution_id":"e-2"})", {{"X-Takt-Token", token}}), 400);
+    EXPECT_EQ(call(R"({"status":"success"})", {{"X-Takt-Token", token}}), 401);
+    EXPECT_EQ(call(R"({"status":"success","token":")" + token + "\"}"), 401);
+    EXPECT_EQ(call("{not json", {{"X-Takt-Token", token}}), 401) << "it was not worth reading";
+    EXPECT_EQ(call(R"({"status":"done"})"), 400);
+    const auto unknown =
+        Send(HttpMethod::kPost, path, R"({"status":"success"})", {{"X-Takt-Token", token}});
     EXPECT_EQ(
         Send(HttpMethod::kPost, "/api/v1/tasks", R"({"id":"e-1","name":"waits","delay":"1h"})")
             .status,
         201);
-    EXPECT_EQ(call(R"({"status":"success"})", {{"X-Takt-Token", token}}), 401);
+    const auto known =
+        Send(HttpMethod::kPost, path, R"({"status":"success"})", {{"X-Takt-Token", token}});
+    EXPECT_EQ(known.status, 401);
+    EXPECT_EQ(Field(known, "detail"), Field(unknown, "detail")) << "which ids exist is not told";
 }
 
 // A log line from who knows where.
@@ -279,8 +285,8 @@ TEST_F(ExecutorsTest, LogsWithoutARightTokenAreRefusedWithAReason) {
         return Send(HttpMethod::kPost, path, body, std::move(headers)).status;
     };
     EXPECT_EQ(call(R"({"lines":"x"})"), 401);
-    EXPECT_EQ(call(R"({"lines":7})", {{"X-Takt-Token", token}}), 400);
-    EXPECT_EQ(call(R"({"lines":"x"})", {{"X-Takt-Token", token}}), 409) << "there is none";
+    EXPECT_EQ(call(R"({"lines":7})", {{"X-Takt-Token", token}}), 401);
+    EXPECT_EQ(call(R"({"lines":7})"), 400);
     EXPECT_EQ(
         Send(HttpMethod::kPost, "/api/v1/tasks", R"({"id":"e-1","name":"waits","delay":"1h"})")
             .status,
