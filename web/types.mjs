@@ -10,12 +10,23 @@ const { components } = JSON.parse(readFileSync(0, 'utf8'));
 // Schemas that only requests have and that the console does not send are left out.
 const unused = ['Bulk', 'Callback', 'ExecutorLoad', 'ExecutorNews', 'OpenApi', 'Registration'];
 
+const lineMax = 110; // As prettier.config.mjs has it.
 const indent = (depth) => '    '.repeat(depth);
 const nameOf = (name) => (/^[A-Za-z_]\w*$/.test(name) ? name : `'${name}'`);
 const quote = (value) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
 
 function union(types) {
     return [...new Set(types)].join(' | ');
+}
+
+// As prettier writes it: a choice that does not fit on its line stands below, one a line.
+function property(key, type, depth) {
+    const line = `${key} ${type};\n`;
+    if (line.split('\n', 1)[0].length <= lineMax || type.includes('{')) return line;
+    return `${key}\n${type
+        .split(' | ')
+        .map((choice) => `${indent(depth)}| ${choice}`)
+        .join('\n')};\n`;
 }
 
 function objectType(schema, depth) {
@@ -26,8 +37,8 @@ function objectType(schema, depth) {
         return values ? `Record<string, ${typeOf(values, depth)}>` : 'Record<string, never>';
     }
     const lines = members.map(([name, member]) => {
-        const type = typeOf(member, depth + 1);
-        return `${indent(depth + 1)}${nameOf(name)}${required.has(name) ? '' : '?'}: ${type};\n`;
+        const key = `${indent(depth + 1)}${nameOf(name)}${required.has(name) ? '' : '?'}:`;
+        return property(key, typeOf(member, depth + 1), depth + 2);
     });
     return `{\n${lines.join('')}${indent(depth)}}`;
 }

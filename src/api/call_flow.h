@@ -39,7 +39,7 @@ auto Answered(const Call& call, Start start) {
         });
 }
 
-// What the engine answers to `input`, after the commit.
+// The answer of the engine to `input`, after the commit.
 template <typename Input>
 auto Asked(const Call& call, Input input) {
     return Answered<Result<Answer>>(
@@ -48,8 +48,8 @@ auto Asked(const Call& call, Input input) {
         });
 }
 
-// What `look` finds in the engine, on the node's thread; kUnavailable if this node has just ceased
-// to lead.
+// The value that `look` finds in the engine, on the node's thread; kUnavailable if this node has
+// just ceased to lead.
 template <typename V, typename Look>
 auto Looked(const Call& call, Look look) {
     return Answered<Result<V>>(call, [&node = call.services().node,

@@ -1,4 +1,4 @@
-// What fires next, of all recurring tasks.
+// The next fire of each recurring task, the soonest first.
 #include "api/call_flow.h"
 #include "api/query.h"
 #include "api/resources.h"
@@ -7,7 +7,7 @@
 namespace takt::internal {
 namespace {
 
-// What a person looks at. Who wants more of one task asks for its fires.
+// As many as a person looks at; a caller who wants more of one task asks for its fires.
 constexpr CountRange kComingFires = {1, 100, 10};
 
 void WriteComingFire(JsonWriter& json, const TaskRow& row) {

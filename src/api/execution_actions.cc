@@ -1,4 +1,5 @@
 // Executions: cancel, retry and conclude, one by one or by filter.
+#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -163,35 +164,68 @@ void ChangeAll(const std::shared_ptr<Sweep>& sweep, MakeInput make) {
     }
 }
 
+// A change by filter: the states that it takes unless the caller says which, those that it can
+// take, and the input that changes one execution.
 template <typename MakeInput>
-void ChangeByFilter(Call call, std::vector<Status> standard, MakeInput make) {
+struct SweepRule {
+    std::vector<Status> standard;
+    std::vector<Status> possible;
+    MakeInput make;
+};
+
+// A state whose executions would be refused one by one is refused at once.
+Result<void> CheckStatuses(const std::vector<Status>& asked, const std::vector<Status>& possible) {
+    for (const Status status : asked) {
+        if (std::ranges::find(possible, status) != possible.end()) continue;
+        std::string names;
+        for (const Status each : possible) {
+            names += (names.empty() ? "" : ", ") + std::string(Name(each));
+        }
+        return BadField("status", "cannot be " + std::string(Name(status)) +
+                                      " here; this is for executions that are " + names);
+    }
+    return {};
+}
+
+template <typename MakeInput>
+void ChangeByFilter(Call call, SweepRule<MakeInput> rule) {
     auto filter = ReadFilter(call);
     if (!filter) return call.RefuseRequest(filter.error());
-    if (filter->statuses.empty()) filter->statuses = std::move(standard);
+    if (auto fits = CheckStatuses(filter->statuses, rule.possible); !fits) {
+        return call.RefuseRequest(fits.error());
+    }
+    if (filter->statuses.empty()) filter->statuses = std::move(rule.standard);
+    filter->brief = true;
     Store& store = call.services().store;
     auto sweep = std::make_shared<Sweep>(std::move(call));
-    store.ListExecutions(*filter,
-                         [sweep, make, limit = filter->limit](Result<std::vector<Execution>> rows) {
-                             if (!rows) return sweep->call.RefuseAnswer(rows.error());
-                             for (const Execution& row : *rows) sweep->ids.push_back(row.id);
-                             if (rows->size() == limit) {
-                                 sweep->next = SerialCursor(rows->back().serial);
-                             }
-                             ChangeAll(sweep, make);
-                         });
+    store.ListExecutions(*filter, [sweep, make = rule.make,
+                                   limit = filter->limit](Result<std::vector<Execution>> rows) {
+        if (!rows) return sweep->call.RefuseAnswer(rows.error());
+        for (const Execution& row : *rows) sweep->ids.push_back(row.id);
+        if (rows->size() == limit) {
+            sweep->next = SerialCursor(rows->back().serial);
+        }
+        ChangeAll(sweep, make);
+    });
 }
 
 void RetryMany(Call call) {
-    ChangeByFilter(std::move(call), {Status::kFailed},
-                   [](const ExecutionId& id) { return Redrive{.execution = id}; });
+    ChangeByFilter(std::move(call), SweepRule{.standard = {Status::kFailed},
+                                              .possible = {Status::kFailed, Status::kCancelled},
+                                              .make = [](const ExecutionId& id) {
+                                                  return Redrive{.execution = id};
+                                              }});
 }
 
 void CancelMany(Call call) {
-    ChangeByFilter(std::move(call),
-                   {Status::kPending, Status::kScheduled, Status::kRunning, Status::kRetrying},
-                   [](const ExecutionId& id) {
-                       return Cancel{.execution = id, .reason = "cancelled with others"};
-                   });
+    const std::vector<Status> unfinished = {Status::kPending, Status::kScheduled, Status::kRunning,
+                                            Status::kRetrying};
+    ChangeByFilter(
+        std::move(call),
+        SweepRule{
+            .standard = unfinished, .possible = unfinished, .make = [](const ExecutionId& id) {
+                return Cancel{.execution = id, .reason = "cancelled with others"};
+            }});
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ void WriteAttempt(JsonWriter& json, const PastAttempt& attempt, std::string_view
     json.EndObject();
 }
 
-// Those that are remembered, and the current or last one.
+// The attempts that are remembered, and the current or last one.
 void WriteAttempts(JsonWriter& json, const Execution& execution) {
     json.BeginArray();
     const Outcome* outcome = execution.outcome.get();
@@ -164,35 +164,52 @@ const AnswerTable<ExecutionView>& ExecutionDetailFields() {
 
 }  // namespace
 
-const AnswerTable<Execution>& ExecutionStateFields() {
-    static const AnswerTable<Execution> fields = {
+const AnswerTable<ExecutionView>& ExecutionStateFields() {
+    static const AnswerTable<ExecutionView> fields = {
         {"status", StatusSchema(), "",
-         [](JsonWriter& json, const Execution& row) { json.Value(Name(row.status)); }},
-        {"origin", schema::OneOf({"once", "fire", "trigger"}), "What made it.",
-         [](JsonWriter& json, const Execution& row) { json.Value(Name(row.origin)); }},
-        {"attempt", schema::Integer(0), "How many attempts have begun.",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.attempt); }},
-        {"failures", schema::Integer(0), "How many of them failed.",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.failures); }},
-        {"losses", schema::Integer(0), "How many were lost with their worker.",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.losses); }},
-        {"worker_id", schema::OrNull(schema::Text()), "Of the current or last attempt.",
-         [](JsonWriter& json, const Execution& row) { WriteWorkerId(json, row.worker); }},
-        {"created_at", schema::Time(), "",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.created_at); }},
-        {"scheduled_at", schema::OrNull(schema::Time()), "When it should run.",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.scheduled_at); }},
-        {"ready_at", schema::OrNull(schema::Time()), "When it may start next.",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.ready_at); }},
-        {"started_at", schema::OrNull(schema::Time()), "Of the current or last attempt.",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.started_at); }},
-        {"finished_at", schema::OrNull(schema::Time()), "null: it is not finished.",
-         [](JsonWriter& json, const Execution& row) { json.Value(row.finished_at); }},
-        {"result", schema::Any(), "What its handler gave back.",
-         [](JsonWriter& json, const Execution& row) {
-             WriteJsonText(json, row.outcome ? row.outcome->data.view() : std::string_view());
+         [](JsonWriter& json, const ExecutionView& view) {
+             json.Value(Name(view.execution.status));
          }},
-        {"error", ErrorSchema(), "Why it did not succeed.", WriteError},
+        {"origin", schema::OneOf({"once", "fire", "trigger"}), "What made it.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             json.Value(Name(view.execution.origin));
+         }},
+        {"attempt", schema::Integer(0), "How many attempts have begun.",
+         [](JsonWriter& json, const ExecutionView& view) { json.Value(view.execution.attempt); }},
+        {"failures", schema::Integer(0), "How many of them failed.",
+         [](JsonWriter& json, const ExecutionView& view) { json.Value(view.execution.failures); }},
+        {"losses", schema::Integer(0), "How many were lost with their worker.",
+         [](JsonWriter& json, const ExecutionView& view) { json.Value(view.execution.losses); }},
+        {"worker_id", schema::OrNull(schema::Text()), "Of the current or last attempt.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             WriteWorkerId(json, view.execution.worker);
+         }},
+        {"created_at", schema::Time(), "",
+         [](JsonWriter& json, const ExecutionView& view) {
+             json.Value(view.execution.created_at);
+         }},
+        {"scheduled_at", schema::OrNull(schema::Time()), "When it should run.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             json.Value(view.execution.scheduled_at);
+         }},
+        {"ready_at", schema::OrNull(schema::Time()), "When it may start next.",
+         [](JsonWriter& json, const ExecutionView& view) { json.Value(view.execution.ready_at); }},
+        {"started_at", schema::OrNull(schema::Time()), "Of the current or last attempt.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             json.Value(view.execution.started_at);
+         }},
+        {"finished_at", schema::OrNull(schema::Time()), "null: it is not finished.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             json.Value(view.execution.finished_at);
+         }},
+        {"result", schema::Any(), "What its handler gave back; not in lists without details.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             const Outcome* outcome = view.execution.outcome.get();
+             WriteJsonText(json, outcome ? outcome->data.view() : std::string_view());
+         },
+         IsFull},
+        {"error", ErrorSchema(), "Why it did not succeed.",
+         [](JsonWriter& json, const ExecutionView& view) { WriteError(json, view.execution); }},
     };
     return fields;
 }
@@ -200,7 +217,7 @@ const AnswerTable<Execution>& ExecutionStateFields() {
 void WriteExecution(JsonWriter& json, const ExecutionView& view) {
     json.BeginObject();
     WriteFields(json, ExecutionNameFields(), view.execution);
-    WriteFields(json, ExecutionStateFields(), view.execution);
+    WriteFields(json, ExecutionStateFields(), view);
     WriteFields(json, ExecutionDetailFields(), view);
     json.EndObject();
 }

@@ -13,7 +13,7 @@
 namespace takt::internal {
 
 enum class ExecutionDetail : std::uint8_t {
-    kBrief,  // In lists: without the parameters, which may be large.
+    kBrief,  // In lists: without parameters and result, which may be large.
     kFull,   // After a change: with them.
     kWhole,  // Alone: with its attempts too, and what is known beyond its row.
 };
@@ -26,7 +26,7 @@ struct ExecutionView {
 };
 
 // How an execution stands. A one-off task, which shares its record with it, is shown with these.
-const AnswerTable<Execution>& ExecutionStateFields();
+const AnswerTable<ExecutionView>& ExecutionStateFields();
 
 void WriteExecution(JsonWriter& json, const ExecutionView& view);
 std::string ExecutionSchema();

@@ -5,23 +5,32 @@
 #include "api/query.h"
 #include "api/resources.h"
 #include "api/services.h"
+#include "store/list_page.h"
 
 namespace takt::internal {
 namespace {
 
 void ListExecutions(Call call) {
-    const auto filter = QueryExecutions(call.request());
+    auto filter = QueryExecutions(call.request());
     if (!filter) return call.RefuseRequest(filter.error());
+    const auto details = call.request().Query("details").value_or("false");
+    if (details != "true" && details != "false") {
+        return call.RefuseRequest(BadField("details", "must be true or false").error());
+    }
+    // A page of a thousand results of a MiB each would be a GiB; whoever wants them gets shorter
+    // pages.
+    filter->brief = details == "false";
+    const auto detail = filter->brief ? ExecutionDetail::kBrief : ExecutionDetail::kFull;
     Store& store = call.services().store;
-    store.ListExecutions(*filter, [call = std::move(call), limit = filter->limit](
-                                      Result<std::vector<Execution>> rows) mutable {
+    store.ListExecutions(*filter, [call = std::move(call), filter = *filter,
+                                   detail](Result<std::vector<Execution>> rows) mutable {
         if (!rows) return call.RefuseAnswer(rows.error());
         std::string body;
         JsonWriter json(body);
         json.BeginObject().Key("items").BeginArray();
-        for (const Execution& row : *rows) WriteExecution(json, {row, ExecutionDetail::kBrief});
+        for (const Execution& row : *rows) WriteExecution(json, {row, detail});
         std::optional<std::string> next;
-        if (rows->size() == limit) next = SerialCursor(rows->back().serial);
+        if (MoreMayFollow(filter, *rows)) next = SerialCursor(rows->back().serial);
         EndPage(json, next);
         call.Json(200, std::move(body));
     });
@@ -48,7 +57,7 @@ void SendExplanation(Call& call, const ExecutionId& id, const Explanation& expla
     call.Json(200, std::move(body));
 }
 
-// What is finished explains itself by how it ended.
+// A finished execution explains itself by how it ended.
 Explanation HowItEnded(const Execution& execution) {
     const std::string status(Name(execution.status));
     Explanation explanation{
@@ -100,6 +109,9 @@ void AddExecutionRoutes(std::vector<Route>& routes) {
                                 {"queue", "Of this queue."},
                                 {"from", "Created at this time or later."},
                                 {"to", "Created before this time."},
+                                {"details",
+                                 "true: with parameters and result; pages end at 8 MiB of "
+                                 "them."},
                                 {"limit", "1 to 1000, 100 unless given."},
                                 {"cursor", "Where the last page ended."}},
                       .gives = "ExecutionList"});

@@ -94,58 +94,30 @@ TEST(Executions, BadQueriesAndIdsAreRefusedByName) {
     EXPECT_EQ(wrong.Header("Allow"), "GET");
 }
 
-// After a bad deployment hundreds of executions are dead; they are run again in one go.
-TEST(Executions, FailedOnesAreRetriedByFilter) {
+// The console lists a thousand reports of a megabyte each.
+TEST(Executions, ListsLeaveResultsOutUnlessTheyAreAskedFor) {
     TestScheduler scheduler;
-    for (const char* id : {"x1", "x2", "x3"}) {
-        const std::string name(id);
-        scheduler.Post("/api/v1/tasks", R"({"id": ")" + name + R"(", "name": "n", "delay": "1h"})");
-        const Answered ended = scheduler.Put("/api/v1/executions/" + name + "/status",
-                                             R"({"status": "failed", "message": "bad build"})");
-        ASSERT_EQ(ended.status, 200) << ended.body;
-        EXPECT_EQ(ended.Text("status"), "failed");
+    for (const auto& [id, bytes] : {std::pair("short", 10), std::pair("long", 100'000)}) {
+        ASSERT_EQ(scheduler
+                      .Post("/api/v1/tasks",
+                            R"({"name": "n", "delay": "1h", "id": ")" + std::string(id) + "\"}")
+                      .status,
+                  201);
+        ASSERT_EQ(scheduler
+                      .Put("/api/v1/executions/" + std::string(id) + "/status",
+                           R"({"status": "success", "result": ")" +
+                               std::string(static_cast<std::size_t>(bytes), 'x') + "\"}")
+                      .status,
+                  200);
     }
-    const Answered retried = scheduler.Post("/api/v1/executions/retry", R"({"limit": 2})");
-    ASSERT_EQ(retried.status, 200) << retried.body;
-    EXPECT_EQ(retried.json.at("changed").as_int64(), 2);
-    EXPECT_TRUE(retried.json.at("more").as_bool());
-    const Answered rest = scheduler.Post("/api/v1/executions/retry", R"({"type": "n"})");
-    EXPECT_EQ(rest.json.at("changed").as_int64(), 1);
-    const Answered cancelled = scheduler.Post("/api/v1/executions/cancel", R"({"type": "n"})");
-    EXPECT_EQ(cancelled.json.at("changed").as_int64(), 3);
-    EXPECT_EQ(scheduler.Post("/api/v1/executions/retry", R"({"stat": "failed"})").status, 400);
-}
-
-// They fail again at once. Who goes through all of them must still come to the end, and run none of
-// them twice.
-TEST(Executions, RetryingByFilterGoesOnWithOlderOnes) {
-    TestScheduler scheduler;
-    const auto fail = [&](const std::string& id) {
-        return scheduler.Put("/api/v1/executions/" + id + "/status", R"({"status": "failed"})")
-            .status;
-    };
-    for (const std::string id : {"x1", "x2", "x3"}) {
-        scheduler.Post("/api/v1/tasks", R"({"id": ")" + id + R"(", "name": "n", "delay": "1h"})");
-        ASSERT_EQ(fail(id), 200);
-    }
-    std::vector<std::string> retried;
-    std::string cursor;
-    for (int call = 0; call < 10; ++call) {
-        const Answered answer =
-            scheduler.Post("/api/v1/executions/retry", R"({"limit": 1)" + cursor + "}");
-        ASSERT_EQ(answer.status, 200) << answer.body;
-        for (const auto& item : answer.json.at("items").as_array()) {
-            retried.emplace_back(item.at("id").as_string());
-            ASSERT_EQ(fail(retried.back()), 200);
-        }
-        EXPECT_EQ(answer.json.at("more").as_bool(), answer.json.at("next_cursor").is_string());
-        if (!answer.json.at("more").as_bool()) break;
-        cursor = R"(, "cursor": ")" + answer.Text("next_cursor") + "\"";
-    }
-    EXPECT_EQ(retried, (std::vector<std::string>{"x3", "x2", "x1"}));
-    const Answered bad = scheduler.Post("/api/v1/executions/retry", R"({"cursor": 7})");
-    EXPECT_EQ(bad.status, 400);
-    EXPECT_EQ(bad.Text("field"), "cursor");
+    const Answered list = scheduler.Get("/api/v1/executions");
+    ASSERT_EQ(list.json.at("items").as_array().size(), 2U);
+    EXPECT_LT(list.body.size(), 5'000U);
+    const Answered details = scheduler.Get("/api/v1/executions?details=true");
+    EXPECT_EQ(details.json.at("items").at(1).at("result").as_string(), "xxxxxxxxxx");
+    EXPECT_GT(details.body.size(), 100'000U);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions?details=some").status, 400);
+    EXPECT_GT(scheduler.Get("/api/v1/executions/long").body.size(), 100'000U);
 }
 
 TEST(Executions, ExplainSaysWhyNothingHappens) {

@@ -20,7 +20,7 @@ constexpr std::size_t kSmallBodyBytesMax = 64 << 10;
 constexpr PairLimits kExecutorLabelLimits = {32, 64, 256};
 constexpr std::string_view kLinkLabel = "takt.link";
 
-// What is wrong with an entry of a list. Most of what is said begins with the field; the rest, such
+// The error of an entry of a list. Most sentences begin with the field; the rest, such
 // as the column of a cron expression, is said of it.
 std::unexpected<Error> Inside(std::string_view entry, Error error) {
     const std::string field = error.field;

@@ -17,7 +17,7 @@
 
 namespace takt::internal {
 
-// What an executor says when it registers: who it is, and the recurring tasks it brings.
+// The words of an executor that registers: who it is, and the recurring tasks it brings.
 struct Registration {
     Worker worker;
     std::vector<TaskRequest> tasks;

@@ -21,10 +21,10 @@ struct Problem {
     int retry_after_seconds = 0;  // 0: repeating it would not help.
 };
 
-// What reading a request found wrong: 400, and 413 for what is too large.
+// The problem with a request that cannot be read: 400, and 413 for one that is too large.
 Problem ProblemOfRequest(const Error& error);
 
-// What the engine or the store answered: 400, 404, 409, 429, 503.
+// The problem that the engine or the store answered: 400, 404, 409, 429, 503.
 Problem ProblemOfAnswer(const Error& error);
 
 // Every code and what it is called; docs/api.md says what to do about each.

@@ -123,7 +123,7 @@ void ChangeQueue(Call call, SetQueue change) {
     });
 }
 
-// What is left out of a limit stays as it is in `rate`.
+// A part of the limit that is left out stays as it is in `rate`.
 Result<RateLimit> ReadRateLimit(const JsonView& value, RateLimit rate) {
     static constexpr std::array<std::string_view, 2> kNames = {"count", "per"};
     if (rate.count == 0) rate.per = Duration(1'000);
@@ -149,7 +149,7 @@ Result<RateLimit> ReadRateLimit(const JsonView& value, RateLimit rate) {
     return rate;
 }
 
-// What the body says; what it leaves out stays as it is, null takes a limit away.
+// The change that the body asks for: a limit that it leaves out stays, null takes one away.
 Result<SetQueue> ReadLimits(const Call& call, const RateLimit& rate_now) {
     static constexpr std::array<std::string_view, 3> kNames = {"paused", "concurrency_max",
                                                                "rate_limit"};

@@ -79,7 +79,7 @@ std::vector<Time> FiresFrom(const FirePlan& plan, std::optional<Time> first, std
     std::vector<Time> fires;
     for (auto next = first; next && fires.size() < count; next = plan.Next(fires.back())) {
         fires.push_back(*next);
-        // What follows depends on how long the run takes.
+        // The next ones depend on how long the run takes.
         if (plan.after_end()) break;
     }
     return fires;

@@ -29,7 +29,7 @@ constexpr std::size_t kTaskNameBytesMax = 200;
 
 struct TaskLimits {
     std::size_t payload_bytes_max = 1 << 20;
-    RetryPolicy retry_default;  // What a task that only says max_retry gets beside it.
+    RetryPolicy retry_default;  // The rest of the policy for a task that only says max_retry.
     std::vector<std::string> own_strategies = {};  // Of the embedding program, by name.
 };
 
@@ -92,13 +92,13 @@ struct TaskField {
 
     std::string_view name;
     Kind kind = Kind::kAny;
-    std::string_view about;                   // One sentence.
-    std::string takes;                        // JSON Schema of its value in a request …
-    std::string gives;                        // … and in an answer.
-    std::string type;                         // What may be given, in words, for the page.
-    Read read = {};                           // Blames `name`, which is what the caller wrote.
-    Clear clear = {};                         // Back to the default.
-    Write write = {};                         // Key and value, or nothing where it is not set.
+    std::string_view about;  // One sentence.
+    std::string takes;       // JSON Schema of its value in a request …
+    std::string gives;       // … and in an answer.
+    std::string type;        // The values that it may have, in words, for the page.
+    Read read = {};          // Blames `name`, which is what the caller wrote.
+    Clear clear = {};        // Back to the default.
+    Write write = {};        // Key and value, or nothing where it is not set.
     std::vector<std::string_view> also = {};  // Other names for it, in requests.
     Input input = Input::kText;
     std::string_view flags = {};  // More names of its flag: "p,label".

@@ -90,7 +90,7 @@ void ForgetMaxRetry(Draft& draft, std::string_view) {
     if (policy == draft.limits->retry_default) draft.options->retry.reset();
 }
 
-// What is left out stays as it is, or is the default in a new task; null is the default.
+// A part that is left out stays as it is, or is the default in a new task; null is the default.
 Result<void> ReadRetryPolicy(Draft& draft, const JsonView& value, std::string_view field) {
     static constexpr std::array<std::string_view, 5> kNames = {
         "max_retries", "delay", "backoff_rate", "delay_max", "jitter"};
@@ -140,7 +140,7 @@ Result<void> ReadRate(Draft& draft, const JsonView& value, std::string_view fiel
     if (value.kind() != JsonView::Kind::kObject) {
         return BadField(field, "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
     }
-    // What is left out stays as it is, or is the default in a new task.
+    // A part that is left out stays as it is, or is the default in a new task.
     RateLimit rate = draft.opt().rate;
     if (rate.count == 0) rate.per = Duration(1'000);
     JsonView::Members members(value);

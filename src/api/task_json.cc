@@ -24,7 +24,7 @@ bool HasSchedule(const TaskDraft& draft) {
            recurrence.every_after_end > Duration(0);
 }
 
-// What a recurring task has instead of a field that it cannot have.
+// The way in which a recurring task does without a field that it cannot have.
 std::string_view InsteadOf(std::string_view once) {
     if (once.starts_with("unique")) return "execution_mode keeps runs of a recurring task apart";
     if (once.starts_with("trace")) return "each run of a recurring task is a trace of its own";

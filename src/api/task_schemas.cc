@@ -1,4 +1,4 @@
-// What /openapi.json and docs/api.md say of a task, from the table of its fields.
+// A task in /openapi.json and docs/api.md, from the table of its fields.
 #include "api/execution_json.h"
 #include "api/json_schema.h"
 #include "api/task_field.h"

@@ -39,7 +39,7 @@ void WriteTask(JsonWriter& json, const TaskRow& row) {
 void WriteOnceTask(JsonWriter& json, const Execution& execution) {
     json.BeginObject();
     WriteTaskFields(json, {*execution.task});
-    WriteFields(json, ExecutionStateFields(), execution);
+    WriteFields(json, ExecutionStateFields(), {execution});
     json.EndObject();
 }
 

@@ -92,7 +92,7 @@ bool HasLastingAdmin(const AccessPolicy& access, std::string_view but_for) {
     });
 }
 
-// Whoever makes the first token shuts the door, and must have a key to it that lasts.
+// The first token shuts the door, and so must be a key to it that lasts.
 Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& request) {
     if (access.tokens().size() >= kTokensMax) {
         return Fail(ErrorCode::kExhausted, "there are too many tokens; revoke some");

@@ -1,4 +1,4 @@
-// What meters are made of. Not for concurrent use.
+// The parts of meters: histograms, sketches and counts of the last while. Not for concurrent use.
 #pragma once
 
 #include <algorithm>

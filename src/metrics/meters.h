@@ -26,7 +26,7 @@ struct MetersConfig {
     Duration interval{10'000};  // Over which the throughput is measured.
 };
 
-// What others have to show; gathered on the node's thread.
+// Numbers of other parts of the program; gathered on the node's thread.
 struct MeterExtras {
     struct AlertCount {
         std::string state;

@@ -1,4 +1,4 @@
-// What Meters holds; for meters.cc, which counts, and meters_text.cc, which tells.
+// The state of Meters; for meters.cc, which counts, and meters_text.cc, which tells.
 #pragma once
 
 #include <array>

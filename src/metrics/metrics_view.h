@@ -31,7 +31,7 @@ struct WorkerNumbers {
     double heartbeat_delay_seconds = 0;
 };
 
-// What GET /api/v1/metrics and /metrics show. All zeros without an engine.
+// The numbers of GET /api/v1/metrics and /metrics. All zeros without an engine.
 struct MetricsView {
     std::uint64_t tasks_total = 0;  // Live ones and those that finished under this leader.
     std::uint64_t tasks_pending = 0;

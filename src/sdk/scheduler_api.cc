@@ -184,7 +184,8 @@ Result<Page<Execution>> SchedulerApi::ListExecutions(const ExecutionFilter& filt
         statuses += (statuses.empty() ? "" : ",") + std::string(Name(status));
     }
     const std::string path =
-        internal::WithQuery("/api/v1/executions", {{"task_id", filter.task_id},
+        internal::WithQuery("/api/v1/executions", {{"details", "true"},
+                                                   {"task_id", filter.task_id},
                                                    {"status", statuses},
                                                    {"worker_id", filter.worker_id},
                                                    {"type", filter.type},

@@ -259,7 +259,8 @@ class Cluster:
         rows, cursor = {}, ""
         for _ in range(1000):  # Pages; far more than a run can fill.
             def page():
-                path = "/api/v1/executions?limit=1000" + (f"&cursor={cursor}" if cursor else "")
+                path = ("/api/v1/executions?details=true&limit=1000" +
+                        (f"&cursor={cursor}" if cursor else ""))
                 outcome, _, answer = self.call("GET", path)
                 return answer if outcome == load.OK else None
 
