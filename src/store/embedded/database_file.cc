@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/embedded/private_files.h"
 #include "store/embedded/schema.h"
 
 namespace takt::internal::embedded {
@@ -26,8 +27,9 @@ constexpr std::uint64_t kFullCheckBytesMax = 64u << 20;
 
 std::unexpected<Error> Broken(const std::string& path, std::string_view what) {
     return Fail(ErrorCode::kInvalid,
-                fmt::format("{} {}; nothing was changed. Restore it from a backup, or move it away "
-                            "(with its -wal file) to start empty",
+                fmt::format("{} {}; nothing was changed. Restore it from a backup, repair it as "
+                            "docs/stores/embedded.md tells, or move it away (with its -wal file) "
+                            "to start empty",
                             path, what));
 }
 
@@ -53,6 +55,7 @@ Result<void> Create(const EmbeddedOptions& options, const std::string& path) {
     const std::string draft = path + ".new";
     std::error_code ignored;  // If it cannot be removed, it cannot be written either.
     fs::remove(draft, ignored);
+    if (Result<void> made = MakePrivateFile(draft); !made) return made;
     {
         Connection connection(draft, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, options.vfs);
         connection.Run("PRAGMA page_size = 8192");

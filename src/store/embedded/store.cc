@@ -2,12 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 #include "store/call_store.h"
 #include "store/embedded/database_file.h"
 #include "store/embedded/leases.h"
 #include "store/embedded/lock_file.h"
+#include "store/embedded/private_files.h"
 #include "store/embedded/reader.h"
 #include "store/embedded/writer.h"
 #include "store/operation_queue.h"
@@ -133,12 +132,8 @@ Result<std::unique_ptr<Store>> OpenEmbedded(const EmbeddedOptions& options) {
     // Counting every allocation of SQLite takes a lock for each; nobody reads the count. Only the
     // first call in a process can succeed, and the store works without.
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    std::error_code error;
-    std::filesystem::create_directories(options.directory, error);
-    if (error) {
-        return Fail(ErrorCode::kInvalid,
-                    fmt::format("cannot make the directory {}: {}; choose another --store",
-                                options.directory, error.message()));
+    if (Result<void> made = embedded::MakePrivate(options.directory); !made) {
+        return std::unexpected(made.error());
     }
     Result<embedded::LockFile> lock = embedded::LockFile::Take(options.directory);
     if (!lock) return std::unexpected(lock.error());
