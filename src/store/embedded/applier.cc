@@ -57,6 +57,7 @@ Applier::Applier(Connection& connection)
           "AND (serial >> 14) & 255 = ? ORDER BY serial LIMIT ?)")) {}
 
 Result<void> Applier::Apply(const Batch& batch) {
+    in_purge_ = false;
     const Result<bool> pass = PassFence(batch);
     if (!pass) return std::unexpected(pass.error());
     if (!*pass) return {};
@@ -71,7 +72,11 @@ Result<void> Applier::Apply(const Batch& batch) {
             std::visit([&](const auto& kind) { return Apply(batch.term.partition, kind); }, change);
         if (!applied) return applied;
     }
-    return purge ? Apply(batch.term.partition, *purge) : Result<void>();
+    if (!purge || SteadyClock::now() < purge_after_) return {};
+    in_purge_ = true;
+    Result<void> purged = Apply(batch.term.partition, *purge);
+    in_purge_ = false;
+    return purged;
 }
 
 Result<bool> Applier::PassFence(const Batch& batch) {

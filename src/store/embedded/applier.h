@@ -15,6 +15,11 @@ class Applier {
     // applied, and the caller must roll it back. Throws SqliteError.
     Result<void> Apply(const Batch& batch);
 
+    // Whether the last exception came out of a purge: then the batch can do without it.
+    bool failed_in_purge() const { return in_purge_; }
+    // Purges delete nothing until then.
+    void SuspendPurges(Steady until) { purge_after_ = until; }
+
   private:
     // Whether the batch is to be applied; else what to answer.
     Result<bool> PassFence(const Batch& batch);
@@ -29,6 +34,8 @@ class Applier {
     Result<void> Apply(Partition partition, const Purge& change);
 
     Connection& connection_;
+    bool in_purge_ = false;
+    Steady purge_after_ = Steady::min();
     Statement fence_, term_;
     Statement insert_live_, insert_history_, update_live_, delete_live_, delete_history_;
     Statement put_task_, delete_task_, put_worker_, delete_worker_, put_setting_, delete_setting_;

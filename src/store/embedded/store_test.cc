@@ -6,51 +6,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "store/conformance/suite.h"
-#include "store/embedded/fault_vfs.h"
 #include "store/embedded/sqlite.h"
-#include "store/embedded/temporary_directory.h"
+#include "store/embedded/store_fixture.h"
 
 namespace takt::internal::embedded {
 namespace {
 
-using conformance::Await;
-using conformance::Finished;
-using conformance::RowMaker;
 using testing::HasSubstr;
-
-class EmbeddedStoreTest : public testing::Test {
-  protected:
-    void SetUp() override { Open(); }
-    void TearDown() override {
-        vfs_write_code = 0;
-        vfs_sync_code = 0;
-    }
-
-    void Open() {
-        auto store = OpenEmbedded({.directory = directory_.path(), .vfs = FaultVfs()});
-        ASSERT_TRUE(store) << store.error().detail;
-        store_ = std::move(*store);
-        auto term = Await<Term>(
-            [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
-        ASSERT_TRUE(term) << term.error().detail;
-        term_ = *term;
-    }
-    Result<void> Commit(std::uint64_t sequence, std::vector<Change> changes) {
-        const auto batch =
-            std::make_shared<const Batch>(Batch{term_, sequence, 0, std::move(changes)});
-        return Await<void>([&](Done<void> done) { store_->Commit(batch, std::move(done)); });
-    }
-    std::size_t Settings() {
-        using Rows = std::vector<SettingPut>;
-        return Await<Rows>([&](Done<Rows> done) { store_->ListSettings("", std::move(done)); })
-            ->size();
-    }
-
-    TemporaryDirectory directory_;
-    std::unique_ptr<Store> store_;
-    Term term_;
-};
 
 // Somebody starts a second scheduler in the same directory.
 TEST_F(EmbeddedStoreTest, ASecondOpenerIsToldWhoIsThere) {

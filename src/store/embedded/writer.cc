@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/log.h"
+
 namespace takt::internal::embedded {
 namespace {
 
@@ -19,6 +21,10 @@ constexpr int kLogFramesMax = 10 * kCheckpointFrames;
 // In one transaction. The node has no more under way than pipeline_max for each partition; this
 // only keeps the answer to the first from waiting for very many others.
 constexpr std::size_t kGroupMax = 64;
+
+// Between purges of a damaged history: often enough to remind the operator and to go on after a
+// repair, seldom enough not to cost anything.
+constexpr std::chrono::hours kDamagedPurgeInterval{1};
 
 // What the operating system said when a write to the log, or else to the database, failed last. (A
 // failing COMMIT does not set sqlite3_system_errno.)
@@ -116,6 +122,10 @@ void Writer::CommitGroup(std::vector<Write>& group) {
         if (connection_.in_transaction()) connection_.Run("COMMIT");
     } catch (const SqliteError& error) {
         Rollback();
+        if (!broken_ && error.code() == SQLITE_CORRUPT && applier_.failed_in_purge()) {
+            PutPurgesOff(error);
+            return CommitGroup(group);  // Which meets no purge any more.
+        }
         const Error verdict = broken_ ? *broken_ : Judge(error, committing);
         // A batch that was refused stays refused; the others share the fate of the transaction.
         for (Result<void>& result : results) {
@@ -140,6 +150,14 @@ Result<void> Writer::ApplyOne(const Batch& batch, bool alone) {
     if (!result && result.error().code == ErrorCode::kInvalid) undo();
     if (!alone) connection_.Run("RELEASE batch");
     return result;
+}
+
+void Writer::PutPurgesOff(const SqliteError& error) {
+    Log(LogLevel::kError, "store",
+        "old executions cannot be deleted: part of the history in takt.db is damaged. All else "
+        "goes on; repair the file as docs/stores/embedded.md tells",
+        {{"directory", directory_}, {"error", error.what()}});
+    applier_.SuspendPurges(SteadyClock::now() + kDamagedPurgeInterval);
 }
 
 void Writer::Checkpoint() {

@@ -43,6 +43,8 @@ class Writer {
     void Loop();
     void CommitGroup(std::vector<Write>& group);
     Result<void> ApplyOne(const Batch& batch, bool alone);
+    // A page that only a purge reads is damaged: whatever else there is to write can be written.
+    void PutPurgesOff(const SqliteError& error);
     void Checkpoint();
     void Rollback();
     // What a failure means for the caller. After one that leaves the file in doubt nothing is
