@@ -19,6 +19,9 @@
 
 namespace takt::internal::mysql {
 
+// The code of an error of our own: no answer came in time, and none is waited for any more.
+constexpr unsigned kNoAnswer = 0;
+
 class MysqlError : public std::exception {
   public:
     // `statement`: which one of the packet, from 0.

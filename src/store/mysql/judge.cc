@@ -10,6 +10,9 @@ namespace {
 // Numbers that only MySQL has too.
 constexpr unsigned kReadOnlyTransaction = 1792;
 constexpr unsigned kGroupReplicationRefuses = 3100;
+constexpr unsigned kExecutionTimeout = 3024;
+// And one that only MariaDB has.
+constexpr unsigned kStatementTimeout = 1969;
 
 Error Unavailable(std::string detail) {
     return {ErrorCode::kUnavailable, std::move(detail), {}};
@@ -20,10 +23,26 @@ bool IsPrivilege(unsigned code) {
            code == ER_DBACCESS_DENIED_ERROR || code == ER_SPECIFIC_ACCESS_DENIED_ERROR;
 }
 
+bool IsTime(unsigned code) {
+    return code == kExecutionTimeout || code == kStatementTimeout || code == kNoAnswer;
+}
+
+Error JudgeTime(const MysqlError& error, const MysqlOptions& options, const std::string& where) {
+    if (error.code() == kNoAnswer) {
+        return Unavailable(fmt::format("{} did not answer within {} s: {}", where,
+                                       options.timeout.count(), error.what()));
+    }
+    return Unavailable(fmt::format(
+        "reading from {} took too long, and the server ended it; narrow the time range or the "
+        "filter",
+        where));
+}
+
 }  // namespace
 
 Error Judge(const MysqlError& error, const MysqlOptions& options) {
     const std::string where = Describe(options);
+    if (IsTime(error.code())) return JudgeTime(error, options, where);
     switch (error.code()) {
         case ER_OPTION_PREVENTS_STATEMENT:
         case kReadOnlyMode:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "store/mysql/schema.h"
 #include "store/mysql/values.h"
 #include "store/renewal.h"
 #include "store/sql/execution_row.h"
@@ -86,22 +87,27 @@ Result<Term> Leases::TryAcquire(Connection& connection, const Candidate& candida
     const bool held_before = HoldsLock(partition);
     const bool locked = held_before || TakeLock(connection, partition);
     const bool took = locked && !held_before;
-    if (lease && lease->stands && lease->node != candidate.node.view() &&
-        !(lease->locked && took)) {
+    if (!took) free_.erase(partition);
+    const auto somebody_leads = [&](const Lease& now) {
+        return now.stands && now.node != candidate.node.view() &&
+               !(took && Orphaned(partition, now, candidate.ttl));
+    };
+    if (lease && somebody_leads(*lease)) {
         if (took) ReleaseLock(connection, partition);
         return conflict(*lease);
     }
 
     connection.Run("START TRANSACTION");
+    const Result<void> version = CheckVersion(connection);
     lease = Read(connection, partition, true);
     TAKT_CHECK(lease.has_value());
-    // The lock was free although the leader had taken it: its session has ended.
-    const bool orphaned = lease->locked && took;
-    if (lease->stands && lease->node != candidate.node.view() && !orphaned) {
+    if (!version || somebody_leads(*lease)) {
         connection.Run("ROLLBACK");
         if (took) ReleaseLock(connection, partition);
+        if (!version) return std::unexpected(version.error());
         return conflict(*lease);
     }
+    free_.erase(partition);
     Term term{.partition = partition};
     while (term.nonce == 0) term.nonce = random_.Next();  // 0 is that of no term.
     Begin(connection, candidate, locked, term);
@@ -109,14 +115,39 @@ Result<Term> Leases::TryAcquire(Connection& connection, const Candidate& candida
     return term;
 }
 
+bool Leases::Orphaned(Partition partition, const Lease& lease, Duration ttl) {
+    if (!lease.locked) {
+        free_.erase(partition);
+        return false;
+    }
+    const Steady now = SteadyClock::now();
+    FreeLock& lock = free_[partition];
+    if (lock.nonce != lease.nonce) lock = {lease.nonce, now};
+    return lease.left < ttl / 2 && now - lock.since >= RenewalTime(ttl);
+}
+
+Result<void> Leases::CheckVersion(Connection& connection) {
+    // Locked until the term has begun, so that no migration begins in between.
+    Rows row = connection.Query(fmt::format(
+        "SELECT MIN(version), MAX(version) FROM {}schema LOCK IN SHARE MODE", options_.prefix));
+    const std::size_t ours = Migrations(options_.prefix).size();
+    if (row.Next() && row.Unsigned(0) == ours && row.Unsigned(1) == ours) return {};
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("the tables of {} are of schema {} now, and this Takt knows {}: "
+                            "another version is at work; start all schedulers in that version",
+                            Describe(options_), row.Unsigned(1), ours));
+}
+
 std::optional<Leases::Lease> Leases::Read(Connection& connection, Partition partition,
                                           bool for_update) {
     Rows row = connection.Query(
-        fmt::format("SELECT node, nonce <> 0 AND expires > UTC_TIMESTAMP(3), locked, nonce FROM "
+        fmt::format("SELECT node, nonce <> 0 AND expires > UTC_TIMESTAMP(3), locked, nonce, "
+                    "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), expires) DIV 1000 FROM "
                     "{}leases WHERE partition_id = {}{}",
                     options_.prefix, partition, for_update ? " FOR UPDATE" : ""));
     if (!row.Next()) return std::nullopt;
-    return Lease{std::string(row.Bytes(0)), row.Int(1) != 0, row.Int(2) != 0, row.Unsigned(3)};
+    return Lease{std::string(row.Bytes(0)), row.Int(1) != 0, row.Int(2) != 0, row.Unsigned(3),
+                 Duration(row.Int(4))};
 }
 
 void Leases::Begin(Connection& connection, const Candidate& candidate, bool locked, Term& term) {
@@ -172,19 +203,19 @@ Result<void> Leases::Resign(const Term& term) {
 Result<void> Leases::Announce(const NodeRow& node, Duration ttl) {
     return session_.Retry([&](Connection& connection) -> Result<void> {
         std::string values = TextLiteral(node.node.view());
-        const std::string forget =
-            fmt::format("DELETE FROM {}nodes WHERE node = {} OR expires <= UTC_TIMESTAMP(3)",
-                        options_.prefix, values);
         if (ttl <= Duration(0)) {
-            connection.Run(forget);
+            connection.Run(
+                fmt::format("DELETE FROM {}nodes WHERE node = {}", options_.prefix, values));
             return {};
         }
         values += fmt::format(", {}, {}, {}, {}", TextLiteral(node.address),
                               TextLiteral(node.version), sql::Ms(node.started_at), After(ttl));
         connection.Run(fmt::format(
-            "INSERT INTO {}nodes (node, address, version, started_at_ms, expires) VALUES ({}) "
+            "INSERT INTO {0}nodes (node, address, version, started_at_ms, expires) VALUES ({1}) "
             "ON DUPLICATE KEY UPDATE address = VALUES(address), version = VALUES(version), "
-            "started_at_ms = VALUES(started_at_ms), expires = VALUES(expires)",
+            "started_at_ms = VALUES(started_at_ms), expires = VALUES(expires);"
+            // Those that crashed do not withdraw themselves.
+            "DELETE FROM {0}nodes WHERE expires <= UTC_TIMESTAMP(3)",
             options_.prefix, values));
         return {};
     });

@@ -5,8 +5,9 @@
 // `terms` is the fence; both change in one transaction, and they are the truth. Beside them the
 // leader's session holds a named lock (GET_LOCK), which the server frees at once when the session
 // ends: a follower that finds it free, although the row says that the leader has it, need not wait
-// for the ttl. A leader whose session ended takes the lock again with its next renewal, or says in
-// the row that it has none; if a follower was quicker, the row is not its own any more.
+// for the ttl. But a session also ends when one answer of the server came too late, and then the
+// leader is well: it takes the lock again with its next renewal, or says in the row that it has
+// none. So the follower waits until it missed a renewal and has had time to ask again (Orphaned).
 //
 // All of it is on one connection that is used for nothing else, by one thread, so that neither
 // commits nor reads delay a renewal. A call that is not answered ends after about a quarter of the
@@ -46,10 +47,20 @@ class Leases {
         bool stands = false;  // Not resigned, and its ttl has not run out.
         bool locked = false;  // Its leader had the lock.
         std::uint64_t nonce = 0;
+        Duration left{0};  // Of its ttl.
+    };
+    // Since when the lock of a term was seen free each time that we looked.
+    struct FreeLock {
+        std::uint64_t nonce = 0;
+        Steady since{};
     };
 
     Result<Term> TryAcquire(Connection& connection, const Candidate& candidate);
     std::optional<Lease> Read(Connection& connection, Partition partition, bool for_update);
+    // Whether the leader is gone, though its ttl is not over. REQUIRES: we have just taken its lock.
+    bool Orphaned(Partition partition, const Lease& lease, Duration ttl);
+    // Why nobody of our version may lead, if there is a reason: see Migrate.
+    Result<void> CheckVersion(Connection& connection);
     void LimitTime(Duration ttl);
     // By what we know.
     bool HoldsLock(Partition partition) const;
@@ -66,6 +77,7 @@ class Leases {
     Session session_;
     Random random_;
     std::map<Partition, Held> held_;
+    std::map<Partition, FreeLock> free_;
 };
 
 }  // namespace takt::internal::mysql

@@ -33,8 +33,9 @@ TEST_F(MysqlLeaseTest, AKilledLockSessionIsReplacedByTheNextRenewal) {
     EXPECT_TRUE(Commit(*store, MakeBatch(*term, 1, {})));
 }
 
-// The same, and a follower is quicker.
-TEST_F(MysqlLeaseTest, AKilledLockSessionEndsTheTermIfAFollowerWasQuicker) {
+// The same, and a follower asks first. It cannot know that the leader is well, so it waits for a
+// renewal to be missed.
+TEST_F(MysqlLeaseTest, AFreeLockIsNotTakenFromALeaderThatRenewedLately) {
     const auto store = Open();
     const auto follower = Open();
     const Result<Term> term = Acquire(*store, "node-a");
@@ -43,12 +44,37 @@ TEST_F(MysqlLeaseTest, AKilledLockSessionEndsTheTermIfAFollowerWasQuicker) {
     Root().Run(fmt::format("KILL {}", Until(holder())));
     Until("SELECT NOT (" + holder() + ")");
     const Result<Term> next = Acquire(*follower, "node-b");
-    const Result<void> renewed = Renew(*store, *term);
 
-    ASSERT_TRUE(next) << next.error().detail;
-    ASSERT_FALSE(renewed);
-    EXPECT_EQ(renewed.error().code, ErrorCode::kFenced) << renewed.error().detail;
-    EXPECT_TRUE(Renew(*follower, *next));
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code, ErrorCode::kConflict) << next.error().detail;
+    const Result<void> renewed = Renew(*store, *term);
+    EXPECT_TRUE(renewed) << renewed.error().detail;
+}
+
+// The server's machine stalls for longer than one renewal waits. The leader's session ends, and with
+// it the lock; a follower that looks before the leader is back must not take the lead.
+TEST_F(MysqlLeaseTest, AServerThatStalledDoesNotCostTheLead) {
+    constexpr Duration kTtl{8'000};
+    const auto store = Open();
+    const auto follower = Open();
+    const Result<Term> term = Acquire(*store, "node-a", kTtl);
+    ASSERT_TRUE(term);
+    ASSERT_EQ(Acquire(*follower, "node-b", kTtl).error().code, ErrorCode::kConflict);
+    const auto renew = [&] {
+        return Await<void>([&](Done<void> done) { store->Renew(*term, kTtl, std::move(done)); });
+    };
+    TestServer().process().Pause();
+    const Result<void> lost = renew();
+    TestServer().process().Continue();
+    ASSERT_FALSE(lost);
+    Until("SELECT NOT (" + holder() + ")");
+
+    const Result<Term> next = WhenConnected([&] { return Acquire(*follower, "node-b", kTtl); });
+
+    ASSERT_FALSE(next) << "a free lock is no proof that its leader is gone";
+    EXPECT_EQ(next.error().code, ErrorCode::kConflict) << next.error().detail;
+    const Result<void> renewed = WhenBack(renew);
+    EXPECT_TRUE(renewed) << renewed.error().detail;
 }
 
 // The server does not answer for a while, less than a ttl. One renewal is lost, the next one saves
@@ -76,22 +102,54 @@ TEST_F(MysqlLeaseTest, OneUnansweredRenewalDoesNotCostTheLead) {
     EXPECT_EQ(Acquire(*follower, "node-b").error().code, ErrorCode::kConflict);
 }
 
-// The leader's process is killed; the server notices at once that its session is gone.
-TEST_F(MysqlLeaseTest, AFollowerTakesOverAtOnceWhenTheLeadersSessionEnded) {
+// The leader's process is killed. The server notices at once that its session is gone, and nobody
+// waits for the end of the ttl: the test keeps it from ending.
+TEST_F(MysqlLeaseTest, AFollowerTakesOverBeforeTheTtlEndsWhenTheLeadersSessionIsGone) {
+    constexpr Duration kTtl{4'000};
     const auto follower = Open();
     Term term;
     {
         const auto leader = Open();
-        term = *Acquire(*leader, "node-a");
-        EXPECT_EQ(Acquire(*follower, "node-b").error().code, ErrorCode::kConflict);
+        term = *Acquire(*leader, "node-a", kTtl);
+        EXPECT_EQ(Acquire(*follower, "node-b", kTtl).error().code, ErrorCode::kConflict);
     }
     Until("SELECT NOT (" + holder() + ")");
-
-    const Result<Term> next = Acquire(*follower, "node-b");
+    Connection root = database_.Root();
+    Result<Term> next = Fail(ErrorCode::kConflict, "not asked yet");
+    const Steady begin = SteadyClock::now();
+    for (int i = 0; i < 200 && !next; ++i) {
+        root.Run(
+            "UPDATE takt_leases SET expires = UTC_TIMESTAMP(3) + INTERVAL 1900000 MICROSECOND "
+            "WHERE node = 'node-a'");
+        next = Acquire(*follower, "node-b", kTtl);
+        // As often as a follower asks; nothing tells it that the leader is gone.
+        if (!next) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
 
     ASSERT_TRUE(next) << next.error().detail;
+    EXPECT_GE(SteadyClock::now() - begin, kTtl / 4) << "a leader that lives has time to ask again";
     EXPECT_GT(next->epoch, term.epoch);
     EXPECT_EQ(Commit(*follower, MakeBatch(term, 1, {})).error().code, ErrorCode::kFenced);
+}
+
+// A scheduler's machine is gone for good. Nobody withdraws its row.
+TEST_F(MysqlLeaseTest, RowsOfCrashedSchedulersAreDeletedByTheOthers) {
+    const auto store = Open();
+    const auto announce = [&](std::string_view node, Duration ttl) {
+        return Await<void>([&](Done<void> done) {
+            store->Announce({.node = NodeId(Text(node)), .address = "http://x"}, ttl,
+                            std::move(done));
+        });
+    };
+    ASSERT_TRUE(announce("crashed", kLong));
+    database_.Root().Run("UPDATE takt_nodes SET expires = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+
+    ASSERT_TRUE(announce("alive", kLong));
+
+    Rows rows = database_.Root().Query("SELECT node FROM takt_nodes");
+    ASSERT_TRUE(rows.Next());
+    EXPECT_EQ(rows.Bytes(0), "alive");
+    EXPECT_FALSE(rows.Next());
 }
 
 // The leader is frozen: its session stands, and with it the lock. Its ttl runs out all the same.

@@ -90,6 +90,43 @@ TEST_F(MysqlOpeningTest, AStepThatStoppedHalfWayIsTakenAgain) {
     EXPECT_EQ(version.Int(0), static_cast<std::int64_t>(steps.size()));
 }
 
+// A scheduler of the next version starts while one of this version leads, as in every rolling
+// upgrade. What the leader writes must fit its tables to the end.
+TEST_F(MysqlOpeningTest, TablesChangeOnlyWhileNobodyOfTheVersionBeforeLeads) {
+    const MysqlOptions options = database_.options();
+    const auto before = Open();
+    const Result<Term> term = Acquire(*before, "node-a");
+    ASSERT_TRUE(term);
+    CommitOneOff(*before, *term, "e-1");
+    auto steps = Migrations(options.prefix);
+    steps.push_back(
+        {"ALTER TABLE takt_live ADD COLUMN IF NOT EXISTS shard INT NOT NULL DEFAULT 7"});
+    Connection next(options);
+
+    const Result<void> waiting = Migrate(next, options, steps);
+
+    ASSERT_FALSE(waiting);
+    EXPECT_EQ(waiting.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(waiting.error().detail.find("node-a"), std::string::npos) << waiting.error().detail;
+    EXPECT_TRUE(Renew(*before, *term));
+    EXPECT_TRUE(Commit(*before, MakeBatch(*term, 2, {SettingPut{"a", "1"}})));
+    ASSERT_TRUE(Await<void>([&](Done<void> done) { before->Resign(*term, std::move(done)); }));
+    EXPECT_TRUE(Acquire(*before, "node-a")) << "until the migration begins it may lead again";
+    database_.Root().Run("UPDATE takt_leases SET expires = UTC_TIMESTAMP(3)");
+
+    const Result<void> migrated = Migrate(next, options, steps);
+
+    ASSERT_TRUE(migrated) << migrated.error().detail;
+    Rows row = next.Query("SELECT id, shard FROM takt_live");
+    ASSERT_TRUE(row.Next()) << "what the version before wrote is there";
+    EXPECT_EQ(row.Bytes(0), "e-1");
+    EXPECT_EQ(row.Int(1), 7);
+    const Result<Term> late = Acquire(*before, "node-a");
+    ASSERT_FALSE(late) << "the version before does not lead any more";
+    EXPECT_EQ(late.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(late.error().detail.find("schema 2"), std::string::npos) << late.error().detail;
+}
+
 // Two installations share a database.
 TEST_F(MysqlOpeningTest, PrefixesKeepInstallationsApart) {
     MysqlOptions other = database_.options();

@@ -15,17 +15,21 @@
 namespace takt::internal::mysql {
 namespace {
 
-// The server's default, said again in case it was changed: it is what one state for several queries
-// needs.
-constexpr std::string_view kReaderSetup = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+// REPEATABLE READ is the server's default, said again in case it was changed: one state for several
+// queries needs it. The server ends a query itself before we stop waiting for it, or it would go on
+// with what nobody reads. MariaDB and MySQL call that limit differently, and each skips the comment
+// that is for the other.
+std::string ReaderSetup(const MysqlOptions& options) {
+    const auto limit = std::chrono::milliseconds(options.timeout) * 4 / 5;
+    return fmt::format(
+        "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
+        "SET SESSION autocommit = 1 /*M!, max_statement_time = {:.1f} */ "
+        "/*!80000 , max_execution_time = {} */",
+        static_cast<double>(limit.count()) / 1000, limit.count());
+}
 
 // MariaDB turns an IN list of 1000 into a subquery, whose plan may be a scan.
 constexpr std::size_t kIdsMax = 500;
-
-// Of a page of Load. Rows differ in size a thousandfold, so the first query asks for few.
-constexpr std::size_t kPageBytes = 4 << 20;
-constexpr std::size_t kFirstRows = 100;
-constexpr std::size_t kRowsMin = 4;
 
 // How large the rows of a list are: serial and bytes.
 constexpr std::string_view kSizeColumns =
@@ -33,18 +37,6 @@ constexpr std::string_view kSizeColumns =
     "COALESCE(LENGTH(outcome), 0)";
 
 }  // namespace
-
-std::size_t PageSize::next() const {
-    if (full()) return 0;
-    const std::size_t room = rows_max_ - rows_;
-    if (rows_ == 0) return std::min(kFirstRows, room);
-    const std::size_t row_bytes = std::max<std::size_t>(bytes_ / rows_, 1);
-    return std::min(std::max((kPageBytes - bytes_) / row_bytes, kRowsMin), room);
-}
-
-bool PageSize::full() const {
-    return rows_ >= rows_max_ || bytes_ >= kPageBytes;
-}
 
 std::string Render(const sql::Query& query) {
     std::string text;
@@ -67,111 +59,32 @@ std::string Render(const sql::Query& query) {
 Reader::Reader(const MysqlOptions& options)
     : options_(options),
       dialect_(sql::Mysql(options.prefix)),
-      session_(options, std::string(kReaderSetup)) {}
+      session_(options, ReaderSetup(options)) {}
 
-std::vector<Rows> Reader::Query(std::span<const std::string> queries) {
-    const std::string packet = fmt::format(
-        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{};COMMIT", fmt::join(queries, ";"));
+template <typename Work>
+auto Reader::Read(Work work) {
     return session_.Retry([&](Connection& connection) {
+        const Steady begin = SteadyClock::now();
         try {
-            return connection.Run(packet);
+            return work(connection);
         } catch (const MysqlError& error) {
+            const bool late = error.lost() && SteadyClock::now() - begin >= session_.timeout();
             // The next read must not see the state that this one was to see.
-            if (!error.lost()) session_.Drop();
+            if (late || !error.lost()) session_.Drop();
+            if (late) throw MysqlError(kNoAnswer, error.what());
             throw;
         }
     });
 }
 
+std::vector<Rows> Reader::Query(std::span<const std::string> queries) {
+    const std::string packet = fmt::format(
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{};COMMIT", fmt::join(queries, ";"));
+    return Read([&](Connection& connection) { return connection.Run(packet); });
+}
+
 Rows Reader::QueryOne(const std::string& query) {
-    return session_.Retry([&](Connection& connection) { return connection.Query(query); });
-}
-
-std::string Reader::LastSerial(Partition partition) const {
-    return fmt::format("SELECT last_serial FROM {}terms WHERE partition_id = {}", options_.prefix,
-                       partition);
-}
-
-Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
-    const Result<sql::LoadCursor> at = sql::ParseLoadCursor(cursor);
-    if (!at) return std::unexpected(at.error());
-    return at->executions ? LoadExecutions(partition, at->serial) : LoadTasks(partition, at->task);
-}
-
-Result<LoadPage> Reader::LoadTasks(Partition partition, std::string_view after) {
-    LoadPage page;
-    page.next = "e0";
-    PageSize size(options_.load_page_rows);
-    std::string last(after);
-    for (bool begin = true;; begin = false) {
-        const std::size_t wanted = size.next();
-        const std::string queries[] = {
-            LastSerial(partition),
-            fmt::format(
-                "SELECT id, record FROM {}tasks WHERE id > {} AND partition_id = {} ORDER BY id "
-                "LIMIT {}",
-                options_.prefix, TextLiteral(last), partition, wanted + 1),
-            fmt::format("SELECT name, value FROM {}settings WHERE partition_id = {} ORDER BY name",
-                        options_.prefix, partition),
-            fmt::format("SELECT id, record FROM {}workers WHERE partition_id = {} ORDER BY id",
-                        options_.prefix, partition),
-        };
-        // Settings and workers are on the first page only.
-        const bool first = begin && after.empty();
-        std::vector<Rows> rows = Query(std::span(queries, first ? 4 : 2));
-        if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
-        if (first) AddBeginning(rows[2], rows[3], page);
-        std::size_t count = 0;
-        while (count < wanted && rows[1].Next()) {
-            ++count;
-            size.Add(rows[1].bytes());
-            last = rows[1].Bytes(0);
-            auto task = sql::ReadTaskOrTell(last, rows[1].Bytes(1));
-            if (task) page.tasks.push_back(std::move(*task));
-        }
-        if (count < wanted || !rows[1].Next()) return page;
-        if (!size.full()) continue;
-        page.next = "t" + last;
-        return page;
-    }
-}
-
-void Reader::AddBeginning(Rows& settings, Rows& workers, LoadPage& page) {
-    while (settings.Next()) {
-        page.settings.push_back({Text(settings.Bytes(0)), Text(settings.Bytes(1))});
-    }
-    while (workers.Next()) {
-        page.workers.push_back(sql::ReadWorker(workers.Bytes(0), workers.Bytes(1)));
-    }
-}
-
-Result<LoadPage> Reader::LoadExecutions(Partition partition, Serial after) {
-    LoadPage page;
-    PageSize size(options_.load_page_rows);
-    sql::ExecutionReader reader;
-    // Ends: each turn but the last adds rows, up to a full page.
-    for (;;) {
-        const std::size_t wanted = size.next();
-        const std::string queries[] = {
-            LastSerial(partition),
-            fmt::format("SELECT {} FROM {}live FORCE INDEX (PRIMARY) WHERE serial > {} AND "
-                        "(serial >> 14) & 255 = {} ORDER BY serial LIMIT {}",
-                        sql::kExecutionColumns, options_.prefix, after, partition, wanted + 1),
-        };
-        std::vector<Rows> rows = Query(queries);
-        if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
-        std::size_t count = 0;
-        while (count < wanted && rows[1].Next()) {
-            ++count;
-            size.Add(rows[1].bytes());
-            page.executions.push_back(reader.Read(rows[1]));
-        }
-        if (count < wanted || !rows[1].Next()) return page;
-        after = page.executions.back().serial;
-        if (!size.full()) continue;
-        page.next = "e" + std::to_string(after);
-        return page;
-    }
+    return Read([&](Connection& connection) { return connection.Query(query); });
 }
 
 Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
@@ -241,30 +154,24 @@ std::vector<std::string> Reader::ListQueries(const ExecutionFilter& filter,
 Result<std::vector<Execution>> Reader::ListWhole(const ExecutionFilter& filter) {
     const std::string look = fmt::format("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{}",
                                          fmt::join(ListQueries(filter, kSizeColumns), ";"));
-    return session_.Retry([&](Connection& connection) {
-        try {
-            std::vector<std::pair<Serial, std::size_t>> sizes;
-            for (Rows& rows : connection.Run(look)) {
-                while (rows.Next()) sizes.emplace_back(rows.Unsigned(0), rows.Unsigned(1));
-            }
-            std::ranges::sort(sizes, std::greater<>());
-            if (sizes.size() > filter.limit) sizes.resize(filter.limit);
-            ListPage page(filter);
-            for (auto next = sizes.begin(); next != sizes.end() && !page.full();) {
-                std::vector<Serial> group;
-                for (std::size_t bytes = 0; next != sizes.end() && bytes < kPageBytes; ++next) {
-                    group.push_back(next->first);
-                    bytes += next->second;
-                }
-                ReadGroup(connection, group, page);
-            }
-            connection.Run("COMMIT");
-            return page.TakeRows();
-        } catch (const MysqlError& error) {
-            // The next read must not see the state that this one saw.
-            if (!error.lost()) session_.Drop();
-            throw;
+    return Read([&](Connection& connection) {
+        std::vector<std::pair<Serial, std::size_t>> sizes;
+        for (Rows& rows : connection.Run(look)) {
+            while (rows.Next()) sizes.emplace_back(rows.Unsigned(0), rows.Unsigned(1));
         }
+        std::ranges::sort(sizes, std::greater<>());
+        if (sizes.size() > filter.limit) sizes.resize(filter.limit);
+        ListPage page(filter);
+        for (auto next = sizes.begin(); next != sizes.end() && !page.full();) {
+            std::vector<Serial> group;
+            for (std::size_t bytes = 0; next != sizes.end() && bytes < kPageBytes; ++next) {
+                group.push_back(next->first);
+                bytes += next->second;
+            }
+            ReadGroup(connection, group, page);
+        }
+        connection.Run("COMMIT");
+        return page.TakeRows();
     });
 }
 

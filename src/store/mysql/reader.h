@@ -14,6 +14,9 @@
 
 namespace takt::internal::mysql {
 
+// Of rows that are asked for at once.
+constexpr std::size_t kPageBytes = 4 << 20;
+
 // How many rows the next query of a Load page asks for, so that a page is some megabytes however
 // large its rows are. Answers are in memory as a whole, and their time is limited.
 class PageSize {
@@ -54,6 +57,10 @@ class Reader {
     Result<std::vector<NodeRow>> Nodes();
 
   private:
+    // Calls `work` with the connection, once more if that was lost meanwhile. Not if it was lost
+    // because the answer took too long: the server may still be at it, and would have it twice.
+    template <typename Work>
+    auto Read(Work work);
     // What the queries return, in their order, all of one state.
     std::vector<Rows> Query(std::span<const std::string> queries);
     Rows QueryOne(const std::string& query);

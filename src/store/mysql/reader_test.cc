@@ -60,5 +60,52 @@ TEST_F(MysqlReaderTest, PagesOfLoadAreBoundedByTheirBytes) {
     EXPECT_EQ(found, 300u);
 }
 
+// A list over years of history by a type that nobody uses. The server must not go on with it when
+// nobody waits any more, nor do it twice, and the caller learn what to do.
+TEST_F(MysqlReaderTest, ASlowListIsEndedOnTheServerAndNotRepeated) {
+    MysqlOptions options = database_.options();
+    options.timeout = std::chrono::seconds(2);
+    options.readers = 1;
+    const auto store = Open(options);
+    ASSERT_TRUE(List(*store));
+    Connection other = database_.Root();
+    other.Run("LOCK TABLES takt_history WRITE");  // Stands for a scan that takes long.
+    const Steady begin = SteadyClock::now();
+
+    const auto rows = List(*store);
+
+    const auto time = SteadyClock::now() - begin;
+    Rows left = Root().Query(fmt::format(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE db = '{}' AND info LIKE "
+        "'%takt_history%' AND user <> 'root'",
+        database_.name()));
+    other.Run("UNLOCK TABLES");
+    ASSERT_FALSE(rows);
+    EXPECT_EQ(rows.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(rows.error().detail.find("narrow"), std::string::npos) << rows.error().detail;
+    EXPECT_LT(time, std::chrono::seconds(3)) << "once, and within the timeout";
+    ASSERT_TRUE(left.Next());
+    EXPECT_EQ(left.Int(0), 0) << "nothing is left behind on the server";
+    EXPECT_TRUE(List(*store)) << "the next one is answered";
+}
+
+// The server hangs. A read waits for its answer once, not twice.
+TEST_F(MysqlReaderTest, AReadThatIsNotAnsweredIsNotAskedAgain) {
+    MysqlOptions options = database_.options();
+    options.timeout = std::chrono::seconds(2);
+    options.readers = 1;  // Which is connected.
+    const auto store = Open(options);
+    ASSERT_TRUE(List(*store));
+    TestServer().process().Pause();
+    const Steady begin = SteadyClock::now();
+    const auto rows = List(*store);
+    const auto time = SteadyClock::now() - begin;
+    TestServer().process().Continue();
+
+    ASSERT_FALSE(rows);
+    EXPECT_NE(rows.error().detail.find("did not answer"), std::string::npos) << rows.error().detail;
+    EXPECT_LT(time, std::chrono::milliseconds(3'800));
+}
+
 }  // namespace
 }  // namespace takt::internal::mysql

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "base/log.h"
 #include "store/mysql/judge.h"
@@ -129,8 +130,21 @@ int VersionNumber(std::string_view version) {
 }
 
 std::size_t ReadVersion(Connection& connection, const std::string& prefix) {
-    Rows row = connection.Query(fmt::format("SELECT version FROM {}schema", prefix));
+    Rows row =
+        connection.Query(fmt::format("SELECT version FROM {}schema WHERE only_row = 1", prefix));
     return row.Next() ? static_cast<std::size_t>(row.Int(0)) : 0;
+}
+
+// Keeps others from being elected, unless somebody leads already: then it says who.
+std::optional<std::string> MarkMigration(Connection& connection, const std::string& prefix,
+                                         std::size_t target) {
+    connection.Run(
+        fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (2, {})", prefix, target));
+    Rows leader = connection.Query(fmt::format(
+        "SELECT node FROM {}leases WHERE nonce <> 0 AND expires > UTC_TIMESTAMP(3) LIMIT 1",
+        prefix));
+    if (!leader.Next()) return std::nullopt;
+    return std::string(leader.Bytes(0));
 }
 
 }  // namespace
@@ -176,12 +190,25 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
         fmt::format("CREATE TABLE IF NOT EXISTS {}schema (only_row TINYINT NOT NULL "
                     "PRIMARY KEY, version INT UNSIGNED NOT NULL){}",
                     prefix, kTableOptions));
-    for (version = ReadVersion(connection, prefix); version < migrations.size(); ++version) {
+    version = ReadVersion(connection, prefix);
+    std::optional<std::string> leader;
+    if (version > 0 && version < migrations.size()) {
+        leader = MarkMigration(connection, prefix, migrations.size());
+    }
+    for (; !leader && version < migrations.size(); ++version) {
         for (const std::string& statement : migrations[version]) connection.Run(statement);
         connection.Run(fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (1, {})",
                                    prefix, version + 1));
     }
-    connection.Run(fmt::format("SELECT RELEASE_LOCK({})", lock));
+    connection.Run(fmt::format("DELETE FROM {}schema WHERE only_row = 2;SELECT RELEASE_LOCK({})",
+                               prefix, lock));
+    if (leader) {
+        return Fail(ErrorCode::kUnavailable,
+                    fmt::format("the tables of {} are of an older Takt (schema {}, this one needs "
+                                "{}), and {} of that version leads; stop the old schedulers, the "
+                                "tables follow when none leads",
+                                Describe(options), version, migrations.size(), *leader));
+    }
     return {};
 }
 

@@ -17,7 +17,13 @@ namespace takt::internal::mysql {
 std::vector<std::vector<std::string>> Migrations(const std::string& prefix);
 
 // Brings the tables to the newest version; several schedulers may do so at once. kInvalid if they
-// are newer than the steps. Throws MysqlError.
+// are newer than the steps.
+//
+// Tables change only while nobody leads: a leader of an older Takt would go on writing what its
+// tables were made for. While one does the answer is kUnavailable, and the caller tries again. From
+// the beginning of a migration on no scheduler of another version can be elected (Leases asks for
+// both rows of the table `schema`: the version, and the one that a migration leads to). Throws
+// MysqlError.
 Result<void> Migrate(Connection& connection, const MysqlOptions& options,
                      std::span<const std::vector<std::string>> migrations);
 

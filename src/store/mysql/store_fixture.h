@@ -108,6 +108,16 @@ class MysqlStoreTest : public testing::Test {
         }
         return result;
     }
+    // As WhenBack, for calls that may well be refused for another reason.
+    template <typename Call>
+    static auto WhenConnected(Call call) {
+        auto result = call();
+        for (int i = 0; i < 400 && !result && result.error().code == ErrorCode::kUnavailable; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            result = call();
+        }
+        return result;
+    }
     static std::string LockHolder(const std::string& database) {
         return fmt::format(
             "SELECT IFNULL(IS_USED_LOCK(CONCAT('takt:', LEFT(MD5('{}.takt_'), 16), ':0')), 0)",
