@@ -102,6 +102,8 @@ void AddServe(CLI::App& app, Context& context) {
     options->config.Add(*serve);
     options->config.AddShort(*serve, "--store", "store.url",
                              "Where state is kept: file:DIR, redis://…, etcd://…, mysql://…");
+    options->config.AddShort(*serve, "--wait-for-store", "store.wait",
+                             "Start although the store cannot be reached yet [yes]");
     options->config.AddShort(*serve, "--listen", "server.listen", "HOST:PORT [127.0.0.1:8080]");
     options->config.AddShort(*serve, "--advertise", "server.advertise",
                              "URL at which others reach this node");

@@ -26,6 +26,7 @@ namespace takt::internal {
 struct Config {
     struct Store {
         std::string url = "file:./takt-data";
+        bool wait = true;  // Serve although it cannot be reached yet, and go on trying.
     } store;
 
     struct Server {

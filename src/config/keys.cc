@@ -35,6 +35,10 @@ Keys ServerKeys() {
         Key("store.url", FIELD(store.url),
             "Where all state is kept: file:DIR, redis://, rediss://, redis+sentinel://, etcd:// or "
             "mysql://. Key prefix, namespace and database are parts of it; see docs/stores."),
+        Key("store.wait", FIELD(store.wait),
+            "Whether a scheduler starts although its store cannot be reached yet: it serves, says "
+            "so "
+            "and goes on trying. Without it, such a start fails with exit code 5."),
         Key("server.listen", FIELD(server.listen),
             "Host and port for everything: REST, workers, console."),
         Key("server.advertise", FIELD(server.advertise),

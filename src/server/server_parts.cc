@@ -116,12 +116,14 @@ bool Server::Parts::loopback() const {
 }
 
 Result<void> Server::Parts::OpenTheStore() {
-    auto opened = OpenStore(config.store.url, {.wait = true});
+    auto opened = OpenStore(config.store.url, {.wait = config.store.wait});
     if (!opened) return std::unexpected(opened.error());
     store = std::move(*opened);
     store_name = store->Describe();
     if (loopback() || config.server.insecure) return {};
     const auto tokens = HasTokens(*store);
+    // Nobody is let in before they were read, and nobody without one: see AccessPolicy.
+    if (!tokens && config.store.wait && tokens.error().code == ErrorCode::kUnavailable) return {};
     if (!tokens) return std::unexpected(tokens.error());
     if (*tokens) return {};
     return Fail(ErrorCode::kInvalid,

@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "base/url.h"
 #include "store/embedded/store.h"
 #include "store/etcd/store.h"
 #include "store/memory/store.h"
 #include "store/mysql/store.h"
+#include "store/patient_store.h"
 #include "store/redis/store.h"
 #include "store/wait.h"
 
@@ -51,6 +53,19 @@ struct Scheme {
     Opened (*open)(std::string_view url, const StoreOptions& options);
 };
 
+// For backends that cannot be opened before their server is there.
+Opened Patiently(const Scheme& scheme, std::string_view url, const StoreOptions& options,
+                 Error why) {
+    if (why.code != ErrorCode::kUnavailable) return std::unexpected(std::move(why));
+    // Who cannot be reached has a URL of hosts.
+    const Result<UrlParts> parts = SplitUrl(url);
+    const std::string name =
+        parts ? std::string(parts->scheme) + " " + std::string(parts->hosts) : "the store";
+    return std::make_unique<PatientStore>(
+        name, [open = scheme.open, url = std::string(url), options] { return open(url, options); },
+        std::move(why), options.wait_interval);
+}
+
 constexpr std::array kSchemes = {
     Scheme{"file", OpenFile},
     Scheme{"memory", OpenMemory},
@@ -69,8 +84,9 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
     for (const Scheme& scheme : kSchemes) {
         if (scheme.name != name || name.size() == url.size()) continue;
         Opened opened = scheme.open(url, options);
-        if (!opened || options.wait) return opened;
-        return OnlyIfItAnswers(std::move(*opened));
+        if (options.wait)
+            return opened ? std::move(opened) : Patiently(scheme, url, options, opened.error());
+        return opened ? OnlyIfItAnswers(std::move(*opened)) : std::move(opened);
     }
     std::string known;
     for (const Scheme& scheme : kSchemes) {

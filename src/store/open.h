@@ -14,6 +14,7 @@ struct StoreOptions {
     // A store that is not there yet is opened all the same: it answers kUnavailable, with the reason,
     // until it is there. Else opening it fails with kUnavailable.
     bool wait = false;
+    Duration wait_interval{1'000};  // Between two attempts to open it.
 };
 
 // file:./takt-data   a directory of this machine, for one process

@@ -1,8 +1,10 @@
 #include "store/open.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "store/embedded/temporary_directory.h"
+#include "store/wait.h"
 
 namespace takt::internal {
 namespace {
@@ -38,10 +40,15 @@ TEST(OpenStoreTest, WhatIsNoStoreIsRefusedWithoutItsPassword) {
 // The schedulers are started before their store, or somebody wants to know at once that it is away.
 TEST(OpenStoreTest, AStoreThatIsAwayIsOpenedIfItMayBeWaitedFor) {
     // Nobody listens on port 1.
-    for (const char* url :
-         {"redis://127.0.0.1:1?timeout=300ms", "etcd://127.0.0.1:1?timeout=300ms"}) {
+    for (const char* url : {"redis://127.0.0.1:1?timeout=300ms", "etcd://127.0.0.1:1?timeout=300ms",
+                            "mysql://u:secret@127.0.0.1:1/takt?timeout=1s"}) {
         const auto store = OpenStore(url, {.wait = true});
-        EXPECT_TRUE(store) << url << store.error().detail;
+        ASSERT_TRUE(store) << url << store.error().detail;
+        EXPECT_THAT((*store)->Describe(), testing::HasSubstr("127.0.0.1:1"));
+        const auto leader = AskStore<std::optional<LeaderRow>>(
+            [&](auto done) { (*store)->Leader(0, std::move(done)); });
+        ASSERT_FALSE(leader) << url;
+        EXPECT_EQ(leader.error().code, ErrorCode::kUnavailable) << url;
         const auto refused = OpenStore(url);
         ASSERT_FALSE(refused) << url;
         EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << url;

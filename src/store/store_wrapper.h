@@ -2,6 +2,7 @@
 // operations of a store (a decorator, a store of a test) derives from it and overrides those.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,63 +18,69 @@ class StoreWrapper : public Store {
     // that answer by hand.
     explicit StoreWrapper(Store* inner) : inner_(inner) {}
 
-    StoreLimits limits() const override { return inner_ ? inner_->limits() : StoreLimits{}; }
-    std::string Describe() const override { return inner_ ? inner_->Describe() : "no store"; }
-    std::string WhyFull() const override { return inner_ ? inner_->WhyFull() : ""; }
+    StoreLimits limits() const override { return inner() ? inner()->limits() : StoreLimits{}; }
+    std::string Describe() const override { return inner() ? inner()->Describe() : "no store"; }
+    std::string WhyFull() const override { return inner() ? inner()->WhyFull() : ""; }
 
     void Acquire(const Candidate& candidate, Done<Term> done) override {
-        if (inner_) inner_->Acquire(candidate, std::move(done));
+        if (Store* to = inner()) to->Acquire(candidate, std::move(done));
     }
     void Renew(const Term& term, Duration ttl, Done<void> done) override {
-        if (inner_) inner_->Renew(term, ttl, std::move(done));
+        if (Store* to = inner()) to->Renew(term, ttl, std::move(done));
     }
     void Resign(const Term& term, Done<void> done) override {
-        if (inner_) inner_->Resign(term, std::move(done));
+        if (Store* to = inner()) to->Resign(term, std::move(done));
     }
     void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        if (inner_) inner_->Leader(partition, std::move(done));
+        if (Store* to = inner()) to->Leader(partition, std::move(done));
     }
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
-        if (inner_) inner_->Announce(node, ttl, std::move(done));
+        if (Store* to = inner()) to->Announce(node, ttl, std::move(done));
     }
     void Nodes(Done<std::vector<NodeRow>> done) override {
-        if (inner_) inner_->Nodes(std::move(done));
+        if (Store* to = inner()) to->Nodes(std::move(done));
     }
     void Commit(BatchPtr batch, Done<void> done) override {
-        if (inner_) inner_->Commit(std::move(batch), std::move(done));
+        if (Store* to = inner()) to->Commit(std::move(batch), std::move(done));
     }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
-        if (inner_) inner_->Load(partition, cursor, std::move(done));
+        if (Store* to = inner()) to->Load(partition, cursor, std::move(done));
     }
     void FindExecutions(std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
-        if (inner_) inner_->FindExecutions(std::move(ids), std::move(done));
+        if (Store* to = inner()) to->FindExecutions(std::move(ids), std::move(done));
     }
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
-        if (inner_) inner_->ListExecutions(filter, std::move(done));
+        if (Store* to = inner()) to->ListExecutions(filter, std::move(done));
     }
     void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        if (inner_) inner_->FindTask(id, std::move(done));
+        if (Store* to = inner()) to->FindTask(id, std::move(done));
     }
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
-        if (inner_) inner_->ListTasks(filter, std::move(done));
+        if (Store* to = inner()) to->ListTasks(filter, std::move(done));
     }
     void ListWorkers(Done<std::vector<Worker>> done) override {
-        if (inner_) inner_->ListWorkers(std::move(done));
+        if (Store* to = inner()) to->ListWorkers(std::move(done));
     }
     void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
-        if (inner_) inner_->ListSettings(key_prefix, std::move(done));
+        if (Store* to = inner()) to->ListSettings(key_prefix, std::move(done));
     }
     void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override {
-        if (inner_) inner_->ReadLog(execution, after, limit, std::move(done));
+        if (Store* to = inner()) to->ReadLog(execution, after, limit, std::move(done));
     }
     void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
-        if (inner_) inner_->ReadEvents(after, limit, std::move(done));
+        if (Store* to = inner()) to->ReadEvents(after, limit, std::move(done));
     }
 
+  protected:
+    // From now on everything goes there. What was handed on before stays where it is.
+    void SetInner(Store* inner) { inner_ = inner; }
+
   private:
-    Store* const inner_;
+    Store* inner() const { return inner_.load(std::memory_order_acquire); }
+
+    std::atomic<Store*> inner_;
 };
 
 }  // namespace takt::internal

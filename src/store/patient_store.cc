@@ -1,0 +1,105 @@
+#include "store/patient_store.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "store/call_store.h"
+#include "store/operation_queue.h"
+
+namespace takt::internal {
+
+// Refuses everything, with why the store cannot be opened.
+class PatientStore::Away final : public CallStore<Away> {
+  public:
+    explicit Away(Error why) : why_(std::move(why)) {
+        thread_ = std::jthread([this] {
+            while (auto operation = refusals_.Pop()) (*operation)(this, nullptr);
+        });
+    }
+    ~Away() override {
+        refusals_.Close();
+        thread_.join();
+    }
+
+    void Set(Error why) {
+        const std::lock_guard lock(mutex_);
+        why_ = std::move(why);
+    }
+
+    // Nobody leads, and so nobody commits, before the store is open.
+    StoreLimits limits() const override { return {}; }
+    std::string Describe() const override { return {}; }
+    void Commit(BatchPtr, Done<void> done) override { Refuse(std::move(done)); }
+    template <typename Part, typename T, typename Work>
+    void Call(Part, Work, Done<T> done) {
+        Refuse(std::move(done));
+    }
+
+  private:
+    template <typename T>
+    void Refuse(Done<T> done) {
+        refusals_.Push(MakeOperation<Away, T>(
+            [](Away& away) -> Result<T> {
+                const std::lock_guard lock(away.mutex_);
+                // Whatever it is that an operator must put right there, it may be right any moment.
+                return Fail(ErrorCode::kUnavailable, away.why_.detail);
+            },
+            std::move(done)));
+    }
+
+    std::mutex mutex_;
+    Error why_;
+    OperationQueue<Away> refusals_;
+    std::jthread thread_;
+};
+
+PatientStore::PatientStore(std::string name, Open open, Error why, Duration interval)
+    : StoreWrapper(nullptr),
+      name_(std::move(name)),
+      open_(std::move(open)),
+      interval_(interval),
+      away_(std::make_unique<Away>(why)) {
+    SetInner(away_.get());
+    thread_ = std::jthread([this, why = std::move(why)](const std::stop_token& stop) mutable {
+        OpenAgain(stop, std::move(why));
+    });
+}
+
+PatientStore::~PatientStore() {
+    thread_.request_stop();
+    thread_.join();
+}
+
+void PatientStore::OpenAgain(const std::stop_token& stop, Error why) {
+    const auto say = [&] {
+        Log(LogLevel::kWarning, "store", "the store cannot be used yet; Takt goes on trying",
+            {{"store", name_}, {"error", why.detail}});
+    };
+    say();
+    for (;;) {
+        {
+            std::unique_lock lock(mutex_);
+            if (stopped_.wait_for(lock, stop, interval_, [] { return false; })) return;
+            if (stop.stop_requested()) return;
+        }
+        Result<std::unique_ptr<Store>> opened = open_();
+        if (opened) {
+            opened_ = std::move(*opened);
+            SetInner(opened_.get());
+            Log(LogLevel::kInfo, "store", "the store is open now", {{"store", Describe()}});
+            return;
+        }
+        // Once for each reason: a database may be away for a weekend.
+        const bool same = why.detail == opened.error().detail;
+        why = std::move(opened.error());
+        away_->Set(why);
+        if (!same) say();
+    }
+}
+
+std::string PatientStore::Describe() const {
+    const std::string name = StoreWrapper::Describe();
+    return name.empty() ? name_ : name;
+}
+
+}  // namespace takt::internal
