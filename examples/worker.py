@@ -33,11 +33,12 @@ def send(socket):
     try:
         while True:
             try:
-                socket.send(json.dumps(outbox.get(timeout=5)))
+                frame = outbox.get(timeout=5)
             except queue.Empty:
-                socket.send('{"heartbeat": {}}')
+                frame = {"heartbeat": {}}
+            socket.send(json.dumps(frame))
     except (OSError, websocket.WebSocketException):
-        return  # the reader notices, and everything unacknowledged is sent again
+        outbox.put(frame)  # for the next connection, which the reader makes
 
 def serve(url, worker_id, token, instance):
     global epoch
