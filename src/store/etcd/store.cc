@@ -3,9 +3,11 @@
 #include <array>
 #include <functional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "base/log.h"
+#include "store/call_store.h"
 #include "store/etcd/client.h"
 #include "store/etcd/compactor.h"
 #include "store/etcd/leases.h"
@@ -19,7 +21,7 @@ namespace takt::internal {
 namespace etcd {
 namespace {
 
-class EtcdStore final : public Store {
+class EtcdStore final : public CallStore<EtcdStore> {
   public:
     EtcdStore(EtcdOptions options, const Security& security, Schema schema);
     ~EtcdStore() override;
@@ -32,62 +34,20 @@ class EtcdStore final : public Store {
     }
     std::string Describe() const override;
 
-    void Acquire(const Candidate& candidate, Done<Term> done) override {
-        Begin<Term>([this, candidate] { return leases_.Acquire(candidate); }, std::move(done));
-    }
-    void Renew(const Term& term, Duration ttl, Done<void> done) override {
-        Begin<void>([this, term, ttl] { return leases_.Renew(term, ttl); }, std::move(done));
-    }
-    void Resign(const Term& term, Done<void> done) override {
-        Begin<void>([this, term] { return leases_.Resign(term); }, std::move(done));
-    }
-    void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        Begin<std::optional<LeaderRow>>([this, partition] { return leases_.Leader(partition); },
-                                        std::move(done));
-    }
-    void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
-        Begin<void>([this, node, ttl] { return leases_.Announce(node, ttl); }, std::move(done));
-    }
-    void Nodes(Done<std::vector<NodeRow>> done) override {
-        Begin<std::vector<NodeRow>>([this] { return leases_.Nodes(); }, std::move(done));
-    }
     void Commit(BatchPtr batch, Done<void> done) override;
-    void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
-        Begin<LoadPage>([this, partition, cursor] { return reader_.Load(partition, cursor); },
-                        std::move(done));
-    }
-    void FindExecutions(std::vector<ExecutionId> ids,
-                        Done<std::vector<std::optional<Execution>>> done) override {
-        Begin<std::vector<std::optional<Execution>>>(
-            [this, ids = std::move(ids)] { return reader_.FindExecutions(ids); }, std::move(done));
-    }
-    void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
-        Begin<std::vector<Execution>>([this, filter] { return reader_.ListExecutions(filter); },
-                                      std::move(done));
-    }
-    void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        Begin<TaskRow>([this, id] { return reader_.FindTask(id); }, std::move(done));
-    }
-    void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
-        Begin<std::vector<TaskRow>>([this, filter] { return reader_.ListTasks(filter); },
-                                    std::move(done));
-    }
-    void ListWorkers(Done<std::vector<Worker>> done) override {
-        Begin<std::vector<Worker>>([this] { return reader_.ListWorkers(); }, std::move(done));
-    }
-    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
-        Begin<std::vector<SettingPut>>(
-            [this, key_prefix] { return reader_.ListSettings(key_prefix); }, std::move(done));
-    }
-    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
-                 Done<std::vector<LogChunk>> done) override {
-        Begin<std::vector<LogChunk>>(
-            [this, execution, after, limit] { return reader_.ReadLog(execution, after, limit); },
+
+    template <typename Part, typename T, typename Do>
+    void Call(Part, Do work, Done<T> done) {
+        constexpr bool kReads = std::is_same_v<Part, LoadCall> || std::is_same_v<Part, ReaderCall>;
+        Begin<T>(
+            [this, work = std::move(work)] {
+                if constexpr (kReads) {
+                    return work(reader_);
+                } else {
+                    return work(leases_);
+                }
+            },
             std::move(done));
-    }
-    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
-        Begin<std::vector<Event>>([this, after, limit] { return reader_.ReadEvents(after, limit); },
-                                  std::move(done));
     }
 
   private:

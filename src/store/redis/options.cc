@@ -129,6 +129,7 @@ Result<RedisOptions> ParseRedisUrl(std::string_view url) {
     if (Result<void> read = ParseParameters(parts->query, options); !read) {
         return std::unexpected(read.error());
     }
+    if (kind == "rediss" && !options.tls.enabled) return BadStoreUrl("rediss:// is TLS, not tls=0");
     if (Result<void> fit = CheckTogether(options); !fit) return std::unexpected(fit.error());
     return options;
 }

@@ -79,6 +79,7 @@ TEST(RedisUrl, WhatCannotBeMeantIsRefusedWithoutItsPassword) {
                             "redis://a?namespace=x{y",
                             "redis://u:secret@a,b/1",
                             "rediss://u:secret@a?cert=/x",
+                            "rediss://u:secret@a?tls=0",
                             "redis+sentinel://u:secret@a",
                             "redis://u:secret@[::1",
                             "redis://u:secret@[::1]x",

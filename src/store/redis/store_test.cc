@@ -268,6 +268,45 @@ TEST(RedisStoreEvents, AnEventThatComesOutOfOrderIsNotLost) {
     EXPECT_GT(events->at(1).serial, events->at(0).serial);
 }
 
+// The console shows three hundred executions with payloads and results of a megabyte: what it does
+// not show does not leave Redis.
+TEST(RedisStoreLists, ABriefListDoesNotSendWhatItDoesNotShow) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    RowMaker make;
+    const auto term = Acquire(*store, "node-a");
+    std::uint64_t sequence = 0;
+    for (int i = 0; i < 6; ++i) {
+        Execution row = make.Fire("t-1", "e-" + std::to_string(i));
+        row.payload = Text(std::string(1 << 20, 'p'));
+        ASSERT_TRUE(Commit(*store, *term, ++sequence, Insert(row)));
+        Execution done = conformance::Finished(row);
+        boost::intrusive_ptr<Outcome> outcome(new Outcome);
+        outcome->message = "it broke";
+        outcome->data = Text(std::string(1 << 20, 'r'));
+        done.outcome = outcome;
+        done.status = Status::kFailed;
+        ASSERT_TRUE(Commit(*store, *term, ++sequence,
+                           {ExecutionChange{Place::kLive, Place::kHistory, done}}));
+    }
+    const auto sent = [&] {
+        const std::string info = *server->Cli({"INFO", "stats"});
+        return std::stoull(info.substr(info.find("total_net_output_bytes:") + 23));
+    };
+
+    const std::uint64_t before = sent();
+    const auto rows = List(*store, {.brief = true});
+    const std::uint64_t after = sent();
+
+    ASSERT_TRUE(rows && rows->size() == 6) << rows.error().detail;
+    EXPECT_LT(after - before, 100'000u);
+    EXPECT_EQ(rows->front().id.view(), "e-5");
+    EXPECT_EQ(rows->front().status, Status::kFailed);
+    EXPECT_EQ(rows->front().task->type.view(), "report");
+    ASSERT_TRUE(rows->front().outcome);
+    EXPECT_EQ(rows->front().outcome->message.view(), "it broke");
+}
+
 // The console asks for a rare kind among many executions: found, whatever the number of pages.
 TEST(RedisStoreLists, AFilterLooksThroughMorePagesThanOne) {
     const auto server = StartServer();
