@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/log_limit.h"
+#include "base/unprintable.h"
 #include "base/utf8.h"
 
 namespace takt::internal {
@@ -74,16 +75,23 @@ State& TheState() {
     return state;
 }
 
-// Appends `text` with everything escaped that could start a new line or command a terminal, C1
-// control characters included (U+009B begins commands like ESC [ does). Whether anything was.
+// REQUIRES: `text` is one valid character.
+char32_t CodeOf(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+    if (text.size() == 1) return byte(0);
+    char32_t code = byte(0) & (0xffu >> (text.size() + 1));
+    for (std::size_t i = 1; i < text.size(); ++i) code = code << 6 | (byte(i) & 0x3fu);
+    return code;
+}
+
+// Appends `text` with everything escaped that could start a new line, command a terminal or change
+// the order in which a line is read. Whether anything was.
 bool AppendEscaped(std::string& out, std::string_view text) {
     const std::size_t start = out.size();
     std::size_t plain = 0;
     for (std::size_t i = 0; i < text.size();) {
         const auto byte = static_cast<std::uint8_t>(text[i]);
         const std::size_t length = Utf8Length(text.substr(i));
-        const bool c1 =
-            length == 2 && byte == 0xc2 && static_cast<std::uint8_t>(text[i + 1]) < 0xa0;
         if (text[i] == '\n') {
             out += "\\n";
         } else if (text[i] == '\r') {
@@ -94,9 +102,8 @@ bool AppendEscaped(std::string& out, std::string_view text) {
             out += {'\\', text[i]};
         } else if (length == 0 || byte < 0x20 || byte == 0x7f) {
             fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-        } else if (c1) {
-            fmt::format_to(std::back_inserter(out), "\\u{:04x}",
-                           static_cast<std::uint8_t>(text[i + 1]));
+        } else if (const char32_t code = CodeOf(text.substr(i, length)); IsUnprintable(code)) {
+            fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<std::uint32_t>(code));
         } else {
             out.append(text, i, length);
             plain += length;

@@ -72,6 +72,16 @@ TEST(LogTest, AnEventIsALineOfJson) {
     EXPECT_EQ(value->at("detail").as_string(), "a\nb");
 }
 
+// A task is named so that the end of the line is read backwards, or as another name.
+TEST(LogTest, NoValueReordersOrHidesTheText) {
+    const LogCapture capture;
+    Log(LogLevel::kInfo, "api", "created",
+        {{"name", "\u202Efdp.exe"}, {"id", "re\u200Bport\u2028x"}});
+    EXPECT_THAT(
+        capture.lines(),
+        ElementsAre("info api: created name=\"\\u202efdp.exe\" id=\"re\\u200bport\\u2028x\""));
+}
+
 // A task is named so that the log shows a second, forged event, or commands the terminal.
 TEST(LogTest, NoValueStartsALineOrCommandsATerminal) {
     const std::string hostile = "x\n2026 error node: forged{}\r\x1b[2J\x9b\xc2\x9b\xff\x7f\t\"\\";

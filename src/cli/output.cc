@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "base/json.h"
+#include "base/unprintable.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -38,10 +39,6 @@ std::size_t WidthOf(char32_t code) {
                       (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
                       (code >= 0x1F300 && code <= 0x1FAFF) || (code >= 0x20000 && code <= 0x3FFFD);
     return wide ? 2 : 1;
-}
-
-bool IsControl(char32_t code) {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0);
 }
 
 std::string Pad(std::string_view text, std::size_t width) {
@@ -95,7 +92,7 @@ std::string Clean(std::string_view text, std::size_t width_max) {
         const Glyph glyph = GlyphAt(text, at);
         width += WidthOf(glyph.code);
         if (width > width_max - 1 && at + glyph.bytes < text.size()) return out + "…";
-        if (IsControl(glyph.code)) {
+        if (IsUnprintable(glyph.code)) {
             out += '?';
         } else {
             out += text.substr(at, glyph.bytes);

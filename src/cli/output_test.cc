@@ -15,6 +15,9 @@ TEST(OutputTest, ControlCharactersAreNotPassedToTheTerminal) {
                     "31m"),
               "?31m")
         << "the one-character form of ESC [";
+    // exe.fdp shown as pdf.exe, and two names that look the same.
+    EXPECT_EQ(Clean("\u202Efdp.exe"), "?fdp.exe");
+    EXPECT_EQ(Clean("re\u200Bport"), "re?port");
     const auto value = ParseJson(R"({"name": "x\u001by"})");
     ASSERT_TRUE(value);
     EXPECT_EQ(Member(*value, "name"), "x?y");
