@@ -384,59 +384,5 @@ TEST_F(WorkerTest, CapacityIsNeverExceededWhateverIsCancelledOrTimesOut) {
     EXPECT_GT(seen, 20u) << "one is reported each second, and the next one comes";
 }
 
-// A drained worker is killed and starts again within its lease, under its id.
-TEST_F(WorkerTest, ADrainEndsWithTheProcess) {
-    At(0s, Join({.id = "a", .instance = "1"}));
-    At(1s, Set("a", WorkerStatus::kDraining));
-    At(2s, Cut("a"));
-    At(3s, Join({.id = "a", .instance = "1"}));
-    At(3s, Once({.id = "x"}));
-    EXPECT_EQ(CodeOf("x"), "workers_away") << "only its connection was lost";
-    At(4s, Cut("a"));
-    At(10s, Join({.id = "a", .instance = "2"}));
-
-    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
-}
-
-TEST_F(WorkerTest, MaintenanceOutlivesTheProcess) {
-    At(0s, Join({.id = "a", .instance = "1"}));
-    At(1s, Set("a", WorkerStatus::kMaintenance));
-    At(2s, Cut("a"));
-    At(10s, Join({.id = "a", .instance = "2"}));
-    At(10s, Once({.id = "x"}));
-
-    EXPECT_EQ(CodeOf("x"), "workers_away");
-}
-
-// worker_forgotten: 0s, and a worker in maintenance whose process ends: a step must come to an end.
-TEST_F(WorkerTest, AWorkerInMaintenanceThatIsGoneCostsNoMoreThanALookNowAndThen) {
-    config.worker_forgotten = 0s;
-    At(0s, Join({.id = "a"}));
-    At(1s, Set("a", WorkerStatus::kMaintenance));
-    At(2s, Cut("a"));
-    Until(1min);
-
-    ASSERT_TRUE(engine().FindWorker(WorkerId("a")));
-    EXPECT_GT(*engine().NextDeadline({WallAt(1min), Steady(7h + 1min)}), 0s);
-}
-
-// The leader's process was stopped for longer than a lease. Its workers' signs of life lie in its
-// inbox, and the first thing it does is to look at the clock.
-TEST_F(WorkerTest, ALeaderThatSleptReadsItsInboxBeforeItTakesWorkersForLost) {
-    config.worker_lease = 5s;
-    Busy("a", 1);
-    At(0s, Join({.id = "b"}));
-    tick_between = false;
-    At(8s, Tick{});
-    At(8s, Beat("a"));
-    tick_between = true;
-    Until(11s);
-
-    EXPECT_EQ(Row("x1").losses, 0u);
-    EXPECT_EQ(HandOf("a"), 1u);
-    EXPECT_EQ(engine().FindWorker(WorkerId("b"))->row.status, WorkerStatus::kOffline)
-        << "who is silent is lost all the same";
-}
-
 }  // namespace
 }  // namespace takt::internal

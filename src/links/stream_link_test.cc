@@ -83,13 +83,17 @@ TEST_F(StreamLinkTest, AJsonWorkerIsAnsweredInJson) {
 }
 
 // A result that comes a second time, because its acknowledgement was lost.
-TEST_F(StreamLinkTest, ASecondReportOfTheSameAttemptIsRefusedAsStale) {
+TEST_F(StreamLinkTest, AResultThatIsSentAgainIsAcceptedIfItIsTheStoredOne) {
     auto worker = Attached(RawWorker::Hello("w-1"));
     stack_->Submit({});
     const auto attempt = worker->Next().assigns(0).attempt();
     worker->Send(ResultOf(attempt));
     EXPECT_TRUE(worker->Next().acks(0).accepted());
     worker->Send(ResultOf(attempt));
+    EXPECT_TRUE(worker->Next().acks(0).accepted());
+    WorkerFrame other = ResultOf(attempt);
+    other.mutable_results(0)->set_success(false);
+    worker->Send(other);
     EXPECT_FALSE(worker->Next().acks(0).accepted());
 }
 

@@ -174,14 +174,20 @@ void Checker::OnAssign(const Execution& execution, const Decided& decided) {
 }
 
 // A report may be acknowledged more than once: its worker sends it again if the verdict was lost.
-// But what is acknowledged must be what the store has.
+// But what is acknowledged must be what the store has, and what it has must not be refused.
 void Checker::OnVerdict(const AttemptRef& attempt, bool accepted) {
     const Key key = KeyOf(attempt);
     const Execution* row = Find(attempt.execution);
     const auto ended = ended_.find(key);
     const bool is_end = row && row->attempt == attempt.attempt && row->token == attempt.token;
     const bool succeeded = ended != ended_.end() && ended->second;
-    if (!accepted) return;
+    if (!accepted) {
+        const bool stored = is_end && row->finished_at >= purged_before_;
+        if (stored && succeeded && row->status == Status::kSuccess) {
+            Fail("a report of " + Describe(*row) + " was refused although it is stored");
+        }
+        return;
+    }
     const auto committed = attempts_.find(key);
     if (committed == attempts_.end() || committed->second != attempt.token) {
         return Fail("a report of " + key.first + " attempt " + std::to_string(attempt.attempt) +

@@ -1,0 +1,66 @@
+// When a worker is lost, set aside or forgotten, at the edges: restarts, sleeps, configurations.
+#include "engine/history.h"
+
+namespace takt::internal {
+namespace {
+
+class WorkerFateTest : public History {};
+
+// A drained worker is killed and starts again within its lease, under its id.
+TEST_F(WorkerFateTest, ADrainEndsWithTheProcess) {
+    At(0s, Join({.id = "a", .instance = "1"}));
+    At(1s, Set("a", WorkerStatus::kDraining));
+    At(2s, Cut("a"));
+    At(3s, Join({.id = "a", .instance = "1"}));
+    At(3s, Once({.id = "x"}));
+    EXPECT_EQ(CodeOf("x"), "workers_away") << "only its connection was lost";
+    At(4s, Cut("a"));
+    At(10s, Join({.id = "a", .instance = "2"}));
+
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+}
+
+TEST_F(WorkerFateTest, MaintenanceOutlivesTheProcess) {
+    At(0s, Join({.id = "a", .instance = "1"}));
+    At(1s, Set("a", WorkerStatus::kMaintenance));
+    At(2s, Cut("a"));
+    At(10s, Join({.id = "a", .instance = "2"}));
+    At(10s, Once({.id = "x"}));
+
+    EXPECT_EQ(CodeOf("x"), "workers_away");
+}
+
+// worker_forgotten: 0s, and a worker in maintenance whose process ends: a step must come to an end.
+TEST_F(WorkerFateTest, AWorkerInMaintenanceThatIsGoneCostsNoMoreThanALookNowAndThen) {
+    config.worker_forgotten = 0s;
+    At(0s, Join({.id = "a"}));
+    At(1s, Set("a", WorkerStatus::kMaintenance));
+    At(2s, Cut("a"));
+    Until(1min);
+
+    ASSERT_TRUE(engine().FindWorker(WorkerId("a")));
+    EXPECT_GT(*engine().NextDeadline({WallAt(1min), Steady(7h + 1min)}), 0s);
+}
+
+// The leader's process was stopped for longer than a lease. Its workers' signs of life lie in its
+// inbox, and the first thing it does is to look at the clock.
+TEST_F(WorkerFateTest, ALeaderThatSleptReadsItsInboxBeforeItTakesWorkersForLost) {
+    config.worker_lease = 5s;
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x1"}));
+    At(0s, Begun("x1"));
+    At(0s, Join({.id = "b"}));
+    tick_between = false;
+    At(8s, Tick{});
+    At(8s, Beat("a"));
+    tick_between = true;
+    Until(11s);
+
+    EXPECT_EQ(Row("x1").losses, 0u);
+    EXPECT_EQ(HandOf("a"), 1u);
+    EXPECT_EQ(engine().FindWorker(WorkerId("b"))->row.status, WorkerStatus::kOffline)
+        << "who is silent is lost all the same";
+}
+
+}  // namespace
+}  // namespace takt::internal
