@@ -49,7 +49,7 @@ void Alerts::OnRole(Role role) {
     const bool leads = role == Role::kLeader;
     if (leads == leading_) return;
     leading_ = leads;
-    ++term_;
+    home_.NextTerm();
     loaded_ = false;
     runtime_.Cancel(std::exchange(timer_, 0));
     // The next leader's word is what counts; it is read again when this node leads again.
@@ -63,7 +63,7 @@ void Alerts::OnRole(Role role) {
 }
 
 void Alerts::With(std::move_only_function<void(Alerts&)> look) {
-    runtime_.Post([this, look = std::move(look)]() mutable { look(*this); });
+    home_.Post([this, look = std::move(look)]() mutable { look(*this); });
 }
 
 Result<void> Alerts::Ready() const {
@@ -77,19 +77,15 @@ Result<void> Alerts::Ready() const {
 // --- A term's beginning -------------------------------------------------------------------------
 
 void Alerts::Load() {
-    store_.ListSettings(Text(kAllPrefix), [this, &runtime = runtime_, term = term_,
-                                           alive = std::weak_ptr(alive_)](auto rows) {
-        runtime.Post([this, term, alive, rows = std::move(rows)] {
-            if (!alive.lock() || term != term_) return;
-            if (rows) return OnLoaded(*rows);
-            Log(LogLevel::kWarning, "alerts", "cannot read the rules, trying again",
-                {{"error", rows.error().detail}});
-            timer_ = runtime_.After(kLoadRetry, [this] {
-                timer_ = 0;
-                Load();
-            });
+    store_.ListSettings(Text(kAllPrefix), home_.term().Here([this](auto rows) {
+        if (rows) return OnLoaded(*rows);
+        Log(LogLevel::kWarning, "alerts", "cannot read the rules, trying again",
+            {{"error", rows.error().detail}});
+        timer_ = runtime_.After(kLoadRetry, [this] {
+            timer_ = 0;
+            Load();
         });
-    });
+    }));
 }
 
 void Alerts::OnLoaded(const std::vector<SettingPut>& rows) {
@@ -136,9 +132,9 @@ void Alerts::LookLater() {
 }
 
 void Alerts::Look() {
-    node_->Look([this, term = term_, alive = std::weak_ptr(alive_)](const Engine* engine) {
-        if (alive.lock() && term == term_ && loaded_ && engine) Judge(*engine);
-    });
+    node_->Look(home_.term().Guard([this](const Engine* engine) {
+        if (loaded_ && engine) Judge(*engine);
+    }));
 }
 
 void Alerts::Judge(const Engine& engine) {
@@ -193,11 +189,9 @@ void Alerts::Post(const Alert& alert) {
                     .detail = Text(AlertEventText(alert))};
     if (about == AlertSubject::kTask) input.task = TaskId(alert.subject);
     if (about == AlertSubject::kWorker) input.worker = WorkerId(alert.subject);
-    node_->Ask(std::move(input),
-               [this, alert, term = term_, alive = std::weak_ptr(alive_)](Result<Answer> answer) {
-                   if (!alive.lock() || term != term_ || answer) return;
-                   unkept_.insert_or_assign(alert.id, alert);
-               });
+    node_->Ask(std::move(input), home_.term().Guard([this, alert](const Result<Answer>& answer) {
+        if (!answer) unkept_.insert_or_assign(alert.id, alert);
+    }));
 }
 
 // --- Telling ------------------------------------------------------------------------------------
@@ -243,11 +237,10 @@ void Alerts::TellGroup(const std::vector<const Alert*>& alerts) {
         // Until all channels are done with it, however long a slow one takes, it is not owed.
         telling_.emplace(alert.id, alert.state);
         delivery_.Send(notice, rule ? rule->channels : std::vector<std::string>{},
-                       [this, id = alert.id, state = alert.state, alive = std::weak_ptr(alive_)] {
-                           if (!alive.lock()) return;
+                       home_.Guard([this, id = alert.id, state = alert.state] {
                            telling_.erase({id, state});
                            OnTold(id, state);
-                       });
+                       }));
     }
 }
 
@@ -290,18 +283,18 @@ std::optional<AlertState> Alerts::StateOf(const std::string& rule) const {
 
 // Stores a row, and only then lives by it.
 void Alerts::Settle(SettingPut row, Done<void> done) {
-    node_->Ask(SetSetting{.key = row.key, .value = row.value},
-               [this, row, done = std::move(done), term = term_,
-                alive = std::weak_ptr(alive_)](Result<Answer> answer) mutable {
-                   if (!answer) return done(std::unexpected(answer.error()));
-                   if (alive.lock() && term == term_) {
-                       if (auto applied = book_.Apply(row); !applied) {
-                           return done(std::unexpected(applied.error()));
-                       }
-                       evaluator_.SetRules(book_.rules());
-                   }
-                   done({});
-               });
+    node_->Ask(
+        SetSetting{.key = row.key, .value = row.value},
+        [this, row, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
+            if (!answer) return done(std::unexpected(answer.error()));
+            if (term.holds()) {
+                if (auto applied = book_.Apply(row); !applied) {
+                    return done(std::unexpected(applied.error()));
+                }
+                evaluator_.SetRules(book_.rules());
+            }
+            done({});
+        });
 }
 
 void Alerts::PutRule(const AlertRule& rule, Done<void> done) {
@@ -352,14 +345,14 @@ void Alerts::Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> 
     }
     Alert wanted = *alert;
     wanted.acknowledged = std::move(by);
-    node_->Ask(SetSetting{.key = KeyOf(wanted), .value = Text(EncodeAlert(wanted))},
-               [this, wanted, done = std::move(done), term = term_,
-                alive = std::weak_ptr(alive_)](Result<Answer> answer) mutable {
-                   if (!answer) return done(std::unexpected(answer.error()));
-                   Alert* now = alive.lock() && term == term_ ? FindAny(wanted.id) : nullptr;
-                   if (now) now->acknowledged = wanted.acknowledged;
-                   done(now ? *now : wanted);
-               });
+    node_->Ask(
+        SetSetting{.key = KeyOf(wanted), .value = Text(EncodeAlert(wanted))},
+        [this, wanted, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
+            if (!answer) return done(std::unexpected(answer.error()));
+            Alert* now = term.holds() ? FindAny(wanted.id) : nullptr;
+            if (now) now->acknowledged = wanted.acknowledged;
+            done(now ? *now : wanted);
+        });
 }
 
 }  // namespace takt::internal

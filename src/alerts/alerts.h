@@ -29,6 +29,7 @@
 #include "alerts/evaluator.h"
 #include "alerts/late_runs.h"
 #include "alerts/rule_book.h"
+#include "node/home.h"
 #include "node/node.h"
 #include "node/runtime.h"
 #include "node/sink.h"
@@ -118,9 +119,8 @@ class Alerts final : public Sink {
         values_;  // By rule: the last one seen, the worst of its subjects.
     bool leading_ = false;
     bool loaded_ = false;
-    std::uint64_t term_ = 0;  // Tells late answers of an earlier term.
     std::uint64_t timer_ = 0;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Home home_{runtime_};  // Its terms are those that this node leads in.
 };
 
 }  // namespace takt::internal

@@ -131,11 +131,7 @@ void Delivery::Next(Line& line) {
     if (line.busy || line.timer != 0 || line.waiting.empty()) return;
     line.busy = true;
     tell_(line.channel, line.waiting.front().notice,
-          [this, &line, &runtime = runtime_, alive = std::weak_ptr(alive_)](Result<void> result) {
-              runtime.Post([this, &line, alive, result = std::move(result)] {
-                  if (alive.lock()) OnTold(line, result);
-              });
-          });
+          home_.Here([this, &line](const Result<void>& result) { OnTold(line, result); }));
 }
 
 void Delivery::Note(Line& line, const Result<void>& result) {
@@ -180,11 +176,11 @@ void Delivery::Test(const std::string& channel, std::move_only_function<void(Res
     notice.alert.message = "this is a test: nothing is wrong";
     Line& line = **found;
     tell_(line.channel, notice,
-          [this, &line, &runtime = runtime_, alive = std::weak_ptr(alive_),
+          [this, &line, &runtime = runtime_, stay = home_.stay(),
            done = std::move(done)](Result<void> result) mutable {
-              runtime.Post([this, &line, alive, result = std::move(result),
+              runtime.Post([this, &line, stay, result = std::move(result),
                             done = std::move(done)]() mutable {
-                  if (alive.lock()) Note(line, result);
+                  if (stay.holds()) Note(line, result);
                   done(std::move(result));
               });
           });

@@ -17,6 +17,7 @@
 #include "alerts/channel.h"
 #include "alerts/mailer.h"
 #include "http/client.h"
+#include "node/home.h"
 #include "node/runtime.h"
 
 namespace takt::internal {
@@ -84,7 +85,7 @@ class Delivery {
     Runtime& runtime_;
     const Tell tell_;
     std::vector<std::unique_ptr<Line>> lines_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Home home_{runtime_};
 };
 
 }  // namespace takt::internal

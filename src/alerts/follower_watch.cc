@@ -25,9 +25,7 @@ FollowerWatch::FollowerWatch(Runtime& runtime, Store& store, Delivery& delivery,
       book_(config_.rules) {
     // A node begins as a follower, and is told only of changes.
     if (config_.enabled) {
-        runtime_.Post([this, alive = std::weak_ptr(alive_)] {
-            if (alive.lock() && turn_ == 0) OnRole(Role::kFollower);
-        });
+        home_.term().Post([this] { OnRole(Role::kFollower); });
     }
 }
 
@@ -36,7 +34,7 @@ FollowerWatch::~FollowerWatch() {
 }
 
 void FollowerWatch::OnRole(Role role) {
-    ++turn_;
+    home_.NextTerm();
     following_ = role == Role::kFollower;
     const bool watches = role != Role::kStopped && config_.enabled;
     if (watches == watching_) return;
@@ -56,17 +54,13 @@ void FollowerWatch::LookLater() {
 
 template <typename T, typename Then>
 Done<T> FollowerWatch::Next(Then then) {
-    return [this, &runtime = runtime_, turn = turn_, then = std::move(then),
-            alive = std::weak_ptr(alive_)](Result<T> answer) mutable {
-        runtime.Post(
-            [this, turn, alive, then = std::move(then), answer = std::move(answer)]() mutable {
-                if (!alive.lock() || turn != turn_ || !watching_) return;
-                if (answer) return then(std::move(*answer));
-                // It is looked again soon anyway; that the store is away others say louder.
-                Log(LogLevel::kDebug, "alerts", "a follower cannot read the due times",
-                    {{"error", answer.error().detail}});
-            });
-    };
+    return home_.term().Here([this, then = std::move(then)](Result<T> answer) mutable {
+        if (!watching_) return;
+        if (answer) return then(std::move(*answer));
+        // It is looked again soon anyway; that the store is away others say louder.
+        Log(LogLevel::kDebug, "alerts", "a follower cannot read the due times",
+            {{"error", answer.error().detail}});
+    });
 }
 
 void FollowerWatch::ReadNodes() {

@@ -24,6 +24,7 @@
 #include "alerts/evaluator.h"
 #include "alerts/rule_book.h"
 #include "alerts/teller_choice.h"
+#include "node/home.h"
 #include "node/runtime.h"
 #include "node/sink.h"
 #include "store/store.h"
@@ -83,9 +84,8 @@ class FollowerWatch final : public Sink {
     std::map<std::string, Alert> told_;
     bool watching_ = false;
     bool following_ = false;
-    std::uint64_t turn_ = 0;  // Tells late answers of an earlier role.
     std::uint64_t timer_ = 0;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Home home_{runtime_};  // Its terms are the times between two roles.
 };
 
 }  // namespace takt::internal

@@ -1,7 +1,7 @@
 // Api: the REST API of a scheduler, as the handler of an HTTP server.
 //
 //     auto api = Api::Make({.node = node, .store = store, .events = hub, .meters = meters,
-//                           .post = …, .forward = …, .config = …});
+//                           .runtime = …, .forward = …, .config = …});
 //     auto server = HttpServer::Listen(io, options, api);
 //
 // Every node answers reads from the store; changes and live views are passed on to the leader. The
@@ -36,8 +36,7 @@ struct ApiParts {
     Meters& meters;
     Statistics& statistics;
     Alerts& alerts;
-    // Runs something on the server's thread, later.
-    std::function<void(std::move_only_function<void()>)> post;
+    Runtime& runtime;  // The server's thread; need not be the node's.
     After after = {};  // Empty: open sessions are looked at only when somebody asks something.
     Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.
     Forward stream = {};  // The same for event streams.

@@ -13,6 +13,7 @@
 #include "api/route.h"
 #include "api/task_json.h"
 #include "http/message.h"
+#include "node/home.h"
 #include "node/node.h"
 #include "store/store.h"
 #include "trace/execution_trace.h"
@@ -94,7 +95,9 @@ struct Services {
     Statistics& statistics;
     Alerts& alerts;
     const ApiConfig config;
-    // Runs something on the server's thread.
+    // The server's thread. A handler that waits is a Flow and comes back by it:
+    //     const auto row = co_await services.home.Wait<Result<TaskRow>>(…);
+    const Home home;
     const std::function<void(std::move_only_function<void()>)> post;
     const After after;  // May be empty.
     const Forward forward;

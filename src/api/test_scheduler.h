@@ -403,10 +403,7 @@ class TestScheduler {
                                  .meters = meters_,
                                  .statistics = statistics_,
                                  .alerts = alerts_,
-                                 .post =
-                                     [this](std::move_only_function<void()> work) {
-                                         boost::asio::post(http_loop_.io(), std::move(work));
-                                     },
+                                 .runtime = http_runtime_,
                                  .after = options.after,
                                  .forward = ForwardOver(*forward_client_),
                                  .stream = StreamOver(*forward_client_),
@@ -421,6 +418,7 @@ class TestScheduler {
     LoopThread http_loop_;
     LoopThread store_loop_;
     AsioRuntime runtime_;
+    AsioRuntime http_runtime_{http_loop_.io()};
     Statistics statistics_;
     Delivery delivery_;
     Alerts alerts_;

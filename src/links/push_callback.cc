@@ -59,8 +59,8 @@ CallbackAnswer JudgeCallback(const Execution& row, const CallbackReport& report)
 
 void PushLink::Callback(CallbackReport report, CallbackDone done) {
     context_->node->Look([this, report = std::move(report), done = std::move(done),
-                          alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
-        if (!alive.lock()) return done({Kind::kUnavailable, "the scheduler stops"});
+                          stay = home_.stay()](const Engine* engine) mutable {
+        if (!stay.holds()) return done({Kind::kUnavailable, "the scheduler stops"});
         TakeCallback(engine, std::move(report), std::move(done));
     });
 }
@@ -95,8 +95,8 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
 
 void PushLink::TakeNews(News news, CallbackDone done) {
     context_->node->Look([this, news = std::move(news), done = std::move(done),
-                          alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
-        if (!alive.lock()) return done({Kind::kUnavailable, "the scheduler stops"});
+                          stay = home_.stay()](const Engine* engine) mutable {
+        if (!stay.holds()) return done({Kind::kUnavailable, "the scheduler stops"});
         if (!engine) {
             return done({Kind::kUnavailable, "the leader has just changed; say it again"});
         }

@@ -65,12 +65,6 @@ PushLink::~PushLink() {
     for (auto& [id, instance] : instances_) instance->Drop();
 }
 
-void PushLink::OnThread(std::move_only_function<void()> work) {
-    context_->runtime.Post([work = std::move(work), alive = std::weak_ptr(alive_)]() mutable {
-        if (alive.lock()) work();
-    });
-}
-
 std::shared_ptr<PushInstance> PushLink::FindInstance(const WorkerId& id) const {
     const auto found = instances_.find(id.text());
     return found == instances_.end() ? nullptr : found->second;
@@ -88,7 +82,7 @@ std::optional<PushView> PushLink::View(const WorkerId& id) const {
 // --- Terms --------------------------------------------------------------------------------------
 
 void PushLink::OnRole(Role role) {
-    ++term_;
+    home_.NextTerm();
     ready_ = false;
     context_->runtime.Cancel(std::exchange(timer_, 0));
     for (auto& [id, instance] : instances_) instance->Drop();
@@ -106,40 +100,31 @@ void PushLink::OnRole(Role role) {
 // death of this one costs no result. `then` is called in the same term, whether they answer or not.
 void PushLink::LearnSchedulers(Action then) {
     if (!context_->config.callback_base.empty()) return then();
-    store_.Nodes([this, &runtime = context_->runtime, term = term_, alive = std::weak_ptr(alive_),
-                  then = std::move(then)](auto nodes) mutable {
-        runtime.Post(
-            [this, term, alive, nodes = std::move(nodes), then = std::move(then)]() mutable {
-                if (!alive.lock() || term != term_) return;
-                if (nodes) {
-                    std::vector<std::string> bases = {context_->config.address};
-                    for (const NodeRow& node : *nodes) {
-                        if (node.address.empty() || node.address == bases.front()) continue;
-                        if (bases.size() < kCallbackBasesMax) bases.push_back(node.address.str());
-                    }
-                    context_->callback_bases = std::move(bases);
-                }
-                then();
-            });
-    });
+    store_.Nodes(home_.term().Here([this, then = std::move(then)](auto nodes) mutable {
+        if (nodes) {
+            std::vector<std::string> bases = {context_->config.address};
+            for (const NodeRow& node : *nodes) {
+                if (node.address.empty() || node.address == bases.front()) continue;
+                if (bases.size() < kCallbackBasesMax) bases.push_back(node.address.str());
+            }
+            context_->callback_bases = std::move(bases);
+        }
+        then();
+    }));
 }
 
 void PushLink::Restore() {
-    store_.ListSettings(Text(kOfflinePrefix), [this, &runtime = context_->runtime, term = term_,
-                                               alive = std::weak_ptr(alive_)](auto offline) {
-        runtime.Post([this, term, alive, offline = std::move(offline)] {
-            if (!alive.lock() || term != term_) return;
-            if (!offline) {
-                Log(LogLevel::kWarning, "executors", "cannot read which are offline",
-                    {{"error", offline.error().detail}});
-                timer_ = context_->runtime.After(kRestoreDelay, [this] { Restore(); });
-                return;
-            }
-            context_->node->Look([this, term, alive, offline](const Engine* engine) {
-                if (alive.lock() && engine && term == term_) Restore(*engine, *offline);
-            });
-        });
-    });
+    store_.ListSettings(Text(kOfflinePrefix), home_.term().Here([this](auto offline) {
+        if (!offline) {
+            Log(LogLevel::kWarning, "executors", "cannot read which are offline",
+                {{"error", offline.error().detail}});
+            timer_ = context_->runtime.After(kRestoreDelay, [this] { Restore(); });
+            return;
+        }
+        context_->node->Look(home_.term().Guard([this, offline](const Engine* engine) {
+            if (engine) Restore(*engine, *offline);
+        }));
+    }));
 }
 
 void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& offline) {
@@ -213,26 +198,25 @@ void PushLink::OnClosed(SessionId session) {
     const auto instance = FindInstance(id);
     instance->Drop();
     instance->in_question = true;
-    context_->node->Look(
-        [this, id, instance, term = term_, alive = std::weak_ptr(alive_)](const Engine* engine) {
-            if (!alive.lock() || !engine || term != term_ || FindInstance(id) != instance) return;
-            if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
-            const auto worker = engine->FindWorker(id);
-            if (!worker || worker->leaving || worker->row.link != LinkKind::kPush) {
-                instances_.erase(id.text());
-            } else {
-                instance->Open();
-                instance->Watch();
-            }
-        });
+    context_->node->Look(home_.term().Guard([this, id, instance](const Engine* engine) {
+        if (!engine || FindInstance(id) != instance) return;
+        if (!std::exchange(instance->in_question, false)) return;  // It registered meanwhile.
+        const auto worker = engine->FindWorker(id);
+        if (!worker || worker->leaving || worker->row.link != LinkKind::kPush) {
+            instances_.erase(id.text());
+        } else {
+            instance->Open();
+            instance->Watch();
+        }
+    }));
 }
 
 // --- What the API asks --------------------------------------------------------------------------
 
 void PushLink::Register(Worker row, Done<void> done) {
     context_->node->Look([this, row = std::move(row), done = std::move(done),
-                          alive = std::weak_ptr(alive_)](const Engine* engine) mutable {
-        if (!alive.lock() || !engine || !ready_) return done(NotLeading());
+                          stay = home_.stay()](const Engine* engine) mutable {
+        if (!stay.holds() || !engine || !ready_) return done(NotLeading());
         const auto worker = engine->FindWorker(row.id);
         const bool taken = worker && worker->session != 0 && worker->row.link != LinkKind::kPush;
         RegisterNow(std::move(row), taken, std::move(done));
@@ -265,7 +249,7 @@ void PushLink::RegisterNow(Worker row, bool taken, Done<void> done) {
 }
 
 void PushLink::Beat(WorkerId id, WorkerLoad load, Done<void> done) {
-    OnThread([this, id = std::move(id), load, done = std::move(done)]() mutable {
+    home_.Post([this, id = std::move(id), load, done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
         const auto instance = FindInstance(id);
         if (!instance) return done(NoExecutor(id));
@@ -275,8 +259,8 @@ void PushLink::Beat(WorkerId id, WorkerLoad load, Done<void> done) {
 }
 
 void PushLink::SetStatus(WorkerId id, WorkerStatus status, Text reason, Done<void> done) {
-    OnThread([this, id = std::move(id), status, reason = std::move(reason),
-              done = std::move(done)]() mutable {
+    home_.Post([this, id = std::move(id), status, reason = std::move(reason),
+                done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
         const auto instance = FindInstance(id);
         if (!instance) return done(NoExecutor(id));
@@ -303,7 +287,7 @@ void PushLink::SetStatusNow(PushInstance& instance, WorkerStatus status, Text re
 }
 
 void PushLink::Remove(WorkerId id, Done<void> done) {
-    OnThread([this, id = std::move(id), done = std::move(done)]() mutable {
+    home_.Post([this, id = std::move(id), done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
         const auto instance = FindInstance(id);
         if (!instance) return done(NoExecutor(id));

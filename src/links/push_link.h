@@ -23,6 +23,7 @@
 
 #include "links/push_instance.h"
 #include "links/service_report.h"
+#include "node/home.h"
 #include "node/sink.h"
 #include "store/store.h"
 
@@ -105,7 +106,6 @@ class PushLink final : public Sink {
     using Callers = std::vector<std::pair<CallbackReport, CallbackDone>>;
     using AttemptKey = std::pair<Text, Token>;  // Execution, and whose report it is.
 
-    void OnThread(std::move_only_function<void()> work);
     std::shared_ptr<PushInstance> FindInstance(const WorkerId& id) const;
     void LearnSchedulers(Action then);
     void Restore();
@@ -124,9 +124,8 @@ class PushLink final : public Sink {
     std::map<Text, std::shared_ptr<PushInstance>> instances_;
     std::map<AttemptKey, Callers> waiting_;  // At most as many as requests under way.
     bool ready_ = false;                     // Leads, and knows what the term begins with.
-    std::uint64_t term_ = 0;                 // Tells late callbacks of an earlier one.
     std::uint64_t timer_ = 0;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Home home_{context_->runtime};  // Its terms are the times between two roles.
 };
 
 // Whether a callback says again what the stored execution already has from it.

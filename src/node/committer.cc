@@ -17,7 +17,8 @@ Committer::Committer(Runtime& runtime, Store& store, const Term& term, Committer
       config_(config),
       events_(std::move(events)),
       limits_(store.limits()),
-      retry_delay_(config.retry_delay) {}
+      retry_delay_(config.retry_delay),
+      home_(runtime) {}
 
 Committer::~Committer() {
     runtime_.Cancel(lazy_timer_);
@@ -31,7 +32,7 @@ bool Committer::full() const {
            gathering_bytes_ * 2 > limits_.bytes_max;
 }
 
-void Committer::Measure() {
+void Committer::MeasureGathered() {
     const std::vector<Change>& changes = gathering_.changes;
     for (const std::uint32_t index : gathering_.rewritten) {
         if (index >= sizes_.size()) continue;  // Added by the same step.
@@ -44,36 +45,42 @@ void Committer::Measure() {
     }
 }
 
-void Committer::Added(Serial last_serial) {
+void Committer::NoteStep(Serial last_serial) {
     last_serial_ = last_serial;
-    Measure();
+    MeasureGathered();
     if (config_.sabotage_release_early && !gathering_.assigns.empty()) {
         Effects early;
         early.assigns = std::exchange(gathering_.assigns, {});
         events_.release(early);
     }
-    if (full()) Seal();
+    if (full()) CloseBatch();
 }
 
-void Committer::Gathered(Serial last_serial) {
-    last_serial_ = last_serial;
-    if (!stalled_ && sent_ < limits_.pipeline_max) Seal();
-    Send();
+void Committer::SendGathered() {
+    if (!stalled_ && sent_ < limits_.pipeline_max) CloseBatch();
+    SendBatches();
 }
 
-void Committer::Flush() {
+void Committer::SendAll() {
     gathering_.urgent |= !gathering_.changes.empty();
-    Gathered(last_serial_);
+    SendGathered();
+}
+
+void Committer::Close() {
+    closed_ = true;
+    under_way_.clear();
+    runtime_.Cancel(std::exchange(lazy_timer_, 0));
+    runtime_.Cancel(std::exchange(retry_timer_, 0));
 }
 
 // Closes what has gathered, unless it can go along with a later commit.
-void Committer::Seal() {
+void Committer::CloseBatch() {
     Effects& now = gathering_;
     if (!now.urgent && !full()) {
         if (!now.changes.empty() && lazy_timer_ == 0) {
             lazy_timer_ = runtime_.After(config_.lazy_delay, [this] {
                 lazy_timer_ = 0;
-                Flush();
+                SendAll();
             });
         }
         if (now.silent()) return;
@@ -100,8 +107,8 @@ void Committer::Seal() {
     under_way_.push_back({std::move(batch), std::move(sealed), false, false, bytes});
 }
 
-void Committer::Send() {
-    if (stalled_) return;
+void Committer::SendBatches() {
+    if (stalled_ || closed_) return;
     for (Batched& batched : under_way_) {
         if (sent_ >= limits_.pipeline_max) return;
         if (batched.sent) continue;
@@ -109,19 +116,18 @@ void Committer::Send() {
         if (batched.tried_at == Steady{}) batched.tried_at = runtime_.Now().steady;
         ++sent_;
         TAKT_FAIL_POINT("node.commit.before");
-        // The answer may come after the term's end, when this object is gone: what runs on the
-        // store's thread must not touch it.
-        store_.Commit(batched.batch, [this, &runtime = runtime_, alive = std::weak_ptr(alive_),
-                                      sequence = batched.batch->sequence](Result<void> result) {
+        auto here = home_.Here([this, sequence = batched.batch->sequence](Result<void> result) {
+            OnCommitted(sequence, std::move(result));
+        });
+        store_.Commit(batched.batch, [here = std::move(here)](Result<void> result) mutable {
             TAKT_FAIL_POINT("node.commit.done");
-            runtime.Post([this, alive, sequence, result = std::move(result)]() mutable {
-                if (alive.lock()) OnCommitted(sequence, std::move(result));
-            });
+            here(std::move(result));
         });
     }
 }
 
 void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
+    if (closed_) return;
     --sent_;
     const auto found = std::ranges::find_if(under_way_, [&](const Batched& batched) {
         return batched.batch && batched.batch->sequence == sequence;
@@ -149,30 +155,28 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
     } else {
         // Applied or not, the very same batch must be next; the store knows which it has seen.
         found->sent = false;
-        stalled_ = true;
+        if (!std::exchange(stalled_, true)) trouble_ = result.error().detail;
         const Steady now = runtime_.Now().steady;
         if (!troubled_since_) troubled_since_ = now;
-        trouble_ = result.error().detail;
         if (now - *troubled_since_ >= config_.give_up_after) {
             return events_.on_stuck("the store has taken no commit for " +
                                     FormatDuration(config_.give_up_after) + ": " + trouble_);
         }
     }
-    const auto alive = std::weak_ptr(alive_);
     ReleaseDone();
-    if (!alive.lock()) return;
+    // Whoever was released to may have brought the term to its end.
+    if (closed_) return;
     if (stalled_ && sent_ == 0) {
         retry_timer_ = runtime_.After(retry_delay_, [this] {
             stalled_ = false;
-            Send();
+            SendBatches();
         });
         retry_delay_ = std::min(retry_delay_ * 2, config_.retry_delay_max);
     }
-    Gathered(last_serial_);
+    SendGathered();
 }
 
 void Committer::ReleaseDone() {
-    const auto alive = std::weak_ptr(alive_);
     while (!under_way_.empty() && under_way_.front().done) {
         const Batched batched = std::move(under_way_.front());
         under_way_.pop_front();
@@ -184,8 +188,6 @@ void Committer::ReleaseDone() {
         }
         events_.release(batched.effects);
         TAKT_FAIL_POINT("node.release.after");
-        // Whoever was released to may have brought the term to its end.
-        if (!alive.lock()) return;
     }
 }
 

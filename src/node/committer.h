@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/effects.h"
+#include "node/home.h"
 #include "node/runtime.h"
 #include "node/sink.h"
 #include "store/store.h"
@@ -51,14 +52,17 @@ class Committer {
               Events events);
     ~Committer();
 
-    // What the engine adds its effects to. After each step call Added, after the last step for now
-    // Gathered, each with the highest serial that the engine has handed out.
+    // What the engine adds its effects to. After each step call NoteStep with the highest serial
+    // that the engine has handed out, after the last step for now SendGathered.
     Effects& effects() { return gathering_; }
-    void Added(Serial last_serial);
-    void Gathered(Serial last_serial);
+    void NoteStep(Serial last_serial);
+    void SendGathered();
 
     // Sends what has gathered even if it is not urgent.
-    void Flush();
+    void SendAll();
+
+    // The term is over: nothing is sent or released any more, not even from inside a release.
+    void Close();
 
     // Whether nothing is under way or waiting for the store.
     bool idle() const { return under_way_.empty() && gathering_.changes.empty(); }
@@ -68,7 +72,8 @@ class Committer {
     std::size_t backlog_changes() const { return under_way_changes_; }
     std::size_t backlog_bytes() const { return under_way_bytes_; }
 
-    // Why commits fail at the moment; empty while they do not.
+    // Why commits fail at the moment, the first of them: those behind it only say that they are.
+    // Empty while none does.
     const std::string& trouble() const { return trouble_; }
 
     std::uint64_t commits() const { return sequence_; }
@@ -85,10 +90,10 @@ class Committer {
         std::chrono::microseconds took{};
     };
 
-    void Measure();
+    void MeasureGathered();
     bool full() const;
-    void Seal();
-    void Send();
+    void CloseBatch();
+    void SendBatches();
     void OnCommitted(std::uint64_t sequence, Result<void> result);
     void ReleaseDone();
 
@@ -114,7 +119,8 @@ class Committer {
     Duration retry_delay_;
     std::string trouble_;
     std::optional<Steady> troubled_since_;  // The first failure after the last success.
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    bool closed_ = false;
+    Home home_;
 };
 
 }  // namespace takt::internal

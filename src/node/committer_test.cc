@@ -24,6 +24,7 @@ class CommitterTest : public ::testing::Test {
                                       for (const Reply& reply : effects.replies) {
                                           released.push_back(reply.request);
                                       }
+                                      if (on_release) on_release();
                                   },
                               .on_fenced = [this](const std::string&) { ++fenced; },
                               .on_stuck = [this](const std::string&) { ++stuck; }});
@@ -37,9 +38,9 @@ class CommitterTest : public ::testing::Test {
         }
         effects.urgent |= urgent && changes > 0;
         if (request != 0) effects.replies.push_back({request, internal::Answer{}});
-        committer->Added(++serial_);
+        committer->NoteStep(++serial_);
     }
-    void Gathered() { committer->Gathered(serial_); }
+    void Send() { committer->SendGathered(); }
     void Answer(Result<void> result) {
         DrivenStore::Reply(store.commits, std::move(result));
         runtime.Run();
@@ -54,6 +55,7 @@ class CommitterTest : public ::testing::Test {
     DrivenStore store;
     std::unique_ptr<Committer> committer;
     std::vector<RequestId> released;
+    std::function<void()> on_release;
     int fenced = 0;
     int stuck = 0;
 
@@ -65,7 +67,7 @@ class CommitterTest : public ::testing::Test {
 TEST_F(CommitterTest, EffectsAreReleasedAfterTheCommitThatHoldsThem) {
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     runtime.Run();
     EXPECT_THAT(released, IsEmpty());
     ASSERT_EQ(store.commits.size(), 1u);
@@ -81,7 +83,7 @@ TEST_F(CommitterTest, WhatGathersDuringACommitIsTheNextOne) {
     Make();
     for (RequestId i = 1; i <= 4; ++i) {
         Step(i, 1);
-        Gathered();
+        Send();
     }
     EXPECT_THAT(Sequences(), ElementsAre(1));
     Answer({});
@@ -98,14 +100,14 @@ TEST_F(CommitterTest, EffectsWithoutChangesKeepTheirTurn) {
     store.limits_now.pipeline_max = 2;
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     Step(2, 0);
-    Gathered();
+    Send();
     EXPECT_THAT(released, IsEmpty());
     Answer({});
     EXPECT_THAT(released, ElementsAre(1, 2));
     Step(3, 0);
-    Gathered();
+    Send();
 
     EXPECT_THAT(released, ElementsAre(1, 2, 3)) << "at rest it need not wait";
 }
@@ -114,12 +116,12 @@ TEST_F(CommitterTest, EffectsWithoutChangesKeepTheirTurn) {
 TEST_F(CommitterTest, TheVerySameBatchIsSentAgainAfterAnUnknownResult) {
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     const BatchPtr first = store.commits.front().first;
     Answer(Fail(ErrorCode::kUnknown, "no answer"));
     EXPECT_EQ(committer->trouble(), "no answer");
     Step(2, 1);
-    Gathered();
+    Send();
     EXPECT_TRUE(store.commits.empty()) << "not before the delay, and nothing else first";
     runtime.Pass(50ms);
     ASSERT_EQ(store.commits.size(), 1u);
@@ -135,7 +137,7 @@ TEST_F(CommitterTest, TheVerySameBatchIsSentAgainAfterAnUnknownResult) {
 TEST_F(CommitterTest, DelaysBetweenTriesGrowUpToTheirMaximum) {
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     Duration expected = 50ms;
     for (int i = 0; i < 8; ++i) {
         Answer(Fail(ErrorCode::kUnavailable, "down"));
@@ -151,7 +153,7 @@ TEST_F(CommitterTest, DelaysBetweenTriesGrowUpToTheirMaximum) {
 TEST_F(CommitterTest, ATermInWhichNoCommitIsTakenIsGivenUpAfterAWhile) {
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     Answer(Fail(ErrorCode::kUnavailable, "the disk is full"));
     const Steady begun = runtime.Now().steady;
     while (stuck == 0) {
@@ -170,7 +172,7 @@ TEST_F(CommitterTest, ACommitThatIsTakenBeginsTheWhileAnew) {
     Make();
     for (RequestId i = 1; i <= 20; ++i) {
         Step(i, 1);
-        Gathered();
+        Send();
         Answer(Fail(ErrorCode::kUnavailable, "busy"));
         runtime.Pass(2s);
         Answer({});
@@ -185,7 +187,7 @@ TEST_F(CommitterTest, APipelineThatFailsIsSentAgainInOrder) {
     Make();
     for (RequestId i = 1; i <= 4; ++i) {
         Step(i, 1);
-        Gathered();
+        Send();
     }
     ASSERT_THAT(Sequences(), ElementsAre(1, 2, 3));
     Answer(Fail(ErrorCode::kUnknown, "no answer"));
@@ -202,10 +204,43 @@ TEST_F(CommitterTest, APipelineThatFailsIsSentAgainInOrder) {
     EXPECT_THAT(released, ElementsAre(1, 2, 3, 4));
 }
 
+// Redis is out of memory: the first batch says so, those behind it only that they are behind.
+TEST_F(CommitterTest, TheFirstCauseIsTheOneThatIsTold) {
+    store.limits_now.pipeline_max = 2;
+    Make();
+    for (RequestId i = 1; i <= 2; ++i) {
+        Step(i, 1);
+        Send();
+    }
+    Answer(Fail(ErrorCode::kUnavailable, "out of memory"));
+    Answer(Fail(ErrorCode::kUnavailable, "an earlier batch was not applied"));
+    EXPECT_EQ(committer->trouble(), "out of memory");
+    runtime.Pass(50ms);
+    Answer(Fail(ErrorCode::kUnavailable, "the disk is full"));
+    EXPECT_EQ(committer->trouble(), "the disk is full");
+}
+
+// Whoever is released to steps down: batches that were taken meanwhile are the next leader's.
+TEST_F(CommitterTest, NothingIsReleasedOnceTheTermIsOver) {
+    store.limits_now.pipeline_max = 2;
+    Make();
+    on_release = [this] { committer->Close(); };
+    for (RequestId i = 1; i <= 3; ++i) {
+        Step(i, 1);
+        Send();
+    }
+    DrivenStore::Reply(store.commits, Result<void>(Fail(ErrorCode::kUnknown, "no answer")));
+    Answer({});
+    runtime.Pass(50ms);
+    Answer({});
+    EXPECT_THAT(released, ElementsAre(1));
+    EXPECT_THAT(store.commits, IsEmpty()) << "the third is not sent";
+}
+
 TEST_F(CommitterTest, AFencedCommitEndsTheTermAndReleasesNothing) {
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     Answer(Fail(ErrorCode::kFenced, "b leads"));
 
     EXPECT_EQ(fenced, 1);
@@ -216,17 +251,17 @@ TEST_F(CommitterTest, AFencedCommitEndsTheTermAndReleasesNothing) {
 TEST_F(CommitterTest, LazyChangesGoAlongOrAfterAWhile) {
     Make();
     Step(1, 1, false);
-    Gathered();
+    Send();
     EXPECT_THAT(released, ElementsAre(1));
     EXPECT_TRUE(store.commits.empty());
     Step(2, 1);
-    Gathered();
+    Send();
     ASSERT_EQ(store.commits.size(), 1u);
     EXPECT_EQ(store.commits.front().first->changes.size(), 2u);
     Answer({});
 
     Step(3, 1, false);
-    Gathered();
+    Send();
     runtime.Pass(999ms);
     EXPECT_TRUE(store.commits.empty());
     runtime.Pass(1ms);
@@ -238,7 +273,7 @@ TEST_F(CommitterTest, BatchesAreCutToWhatTheStoreTakes) {
     store.limits_now = {.changes_max = 126, .bytes_max = 1 << 20, .pipeline_max = 1};
     Make();
     for (RequestId i = 1; i <= 40; ++i) Step(i, 32);
-    Gathered();
+    Send();
     std::size_t changes = 0;
     while (!store.commits.empty()) {
         EXPECT_LE(store.commits.front().first->changes.size(), 126u);
@@ -255,7 +290,7 @@ TEST_F(CommitterTest, BatchesAreCutByTheirBytesToo) {
     store.limits_now = {.changes_max = 1000, .bytes_max = 10'000, .pipeline_max = 1};
     Make();
     for (RequestId i = 1; i <= 40; ++i) Step(i, 2);
-    Gathered();
+    Send();
     while (!store.commits.empty()) {
         std::size_t bytes = 0;
         for (const Change& change : store.commits.front().first->changes) bytes += SizeOf(change);
@@ -269,7 +304,7 @@ TEST_F(CommitterTest, BatchesAreCutByTheirBytesToo) {
 TEST_F(CommitterTest, AnAnswerAfterItIsGoneIsDropped) {
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     committer.reset();
     Answer({});
 
@@ -282,7 +317,7 @@ TEST_F(CommitterTest, ABatchThatIsImpossibleEndsTheTermAndIsNotSentAgain) {
     const LogCapture log;
     Make();
     Step(1, 1);
-    Gathered();
+    Send();
     Answer(Fail(ErrorCode::kInvalid, "execution x is not live"));
     runtime.Pass(1min);
 

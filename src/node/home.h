@@ -42,6 +42,14 @@ class Stay {
         };
     }
 
+    // A callback for the home thread: runs `then` at once, if this stay holds.
+    template <typename F>
+    auto Guard(F then) const {
+        return [sign = sign_, then = std::move(then)](auto&&... args) mutable {
+            if (sign.holds()) then(std::forward<decltype(args)>(args)...);
+        };
+    }
+
     // Runs `action` on the home thread, soon or after a while, if this stay holds by then. Post
     // from any thread.
     template <typename F>
@@ -99,6 +107,10 @@ class Home {
     template <typename F>
     auto Back(F then) const {
         return stay().Back(std::move(then));
+    }
+    template <typename F>
+    auto Guard(F then) const {
+        return stay().Guard(std::move(then));
     }
     template <typename F>
     void Post(F action) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+
 namespace takt::internal {
 
 Leadership::Leadership(Runtime& runtime, Store& store, LeadershipConfig config, Random& random,
@@ -11,7 +13,8 @@ Leadership::Leadership(Runtime& runtime, Store& store, LeadershipConfig config, 
       store_(store),
       config_(std::move(config)),
       random_(random),
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      home_(runtime) {}
 
 Leadership::~Leadership() {
     runtime_.Cancel(timer_);
@@ -37,37 +40,51 @@ void Leadership::Campaign() {
                               .address = config_.address,
                               .ttl = config_.ttl,
                               .epoch_floor = epoch_floor_};
-    // Here and below: the answer may come when this object is gone, so what runs on the store's
-    // thread must not touch it.
-    store_.Acquire(candidate, [this, &runtime = runtime_, asked,
-                               alive = std::weak_ptr(alive_)](Result<Term> term) {
-        runtime.Post([this, asked, alive, term = std::move(term)] {
-            if (!alive.lock()) return;
-            if (stopped_) {
-                // Elected while stopping: nobody else should wait for the ttl.
-                if (term) store_.Resign(*term, [](Result<void>) {});
-                return;
-            }
-            const bool answered = term || term.error().code == ErrorCode::kConflict;
-            trouble_ = answered ? std::string() : term.error().detail;
-            if (!term) {
-                AskWhoLeads();
-                return CampaignLater();
-            }
-            if (runtime_.Now().steady >= asked + config_.ttl - config_.margin) {
-                // The answer took so long that the term may be over already.
-                return CampaignLater();
-            }
-            term_ = *term;
-            trusted_until_ = asked + config_.ttl - config_.margin;
-            leader_ = LeaderRow{config_.node, config_.address, term->epoch};
-            NoteEpoch(term->epoch);
-            ++elections_;
-            Watch();
-            RenewLater(config_.renew_interval);
-            events_.on_elected(*term);
-        });
-    });
+    store_.Acquire(candidate, home_.Here([this, asked](const Result<Term>& term) {
+        OnAcquired(asked, term);
+    }));
+}
+
+void Leadership::OnAcquired(Steady asked, const Result<Term>& term) {
+    if (stopped_) {
+        // Elected while stopping: nobody else should wait for the ttl.
+        if (term) store_.Resign(*term, [](const Result<void>&) {});
+        return;
+    }
+    const bool answered = term || term.error().code == ErrorCode::kConflict;
+    NoteTrouble(answered ? std::string() : term.error().detail);
+    if (!term) {
+        AskWhoLeads();
+        return CampaignLater();
+    }
+    if (runtime_.Now().steady >= asked + config_.ttl - config_.margin) {
+        // The answer took so long that the term may be over already.
+        NoteTrouble("the store takes longer to answer than a lease lasts");
+        return CampaignLater();
+    }
+    home_.NextTerm();
+    term_ = *term;
+    trusted_until_ = asked + config_.ttl - config_.margin;
+    leader_ = LeaderRow{config_.node, config_.address, term->epoch};
+    NoteEpoch(term->epoch);
+    ++elections_;
+    WatchTrust();
+    RenewLater(config_.renew_interval);
+    events_.on_elected(*term);
+}
+
+// Said once, however often it is met: it is met twice a second while the store is away.
+void Leadership::NoteTrouble(std::string trouble) {
+    if (trouble == trouble_) return;
+    trouble_ = std::move(trouble);
+    if (trouble_.empty()) {
+        Log(LogLevel::kInfo, "node", "the store can be asked for the lead again", {});
+    } else {
+        Log(LogLevel::kWarning, "node",
+            term_ ? "the lead cannot be renewed" : "the store cannot be asked for the lead",
+            {{"error", trouble_}});
+    }
+    if (events_.on_change) events_.on_change();
 }
 
 void Leadership::CampaignLater() {
@@ -79,17 +96,14 @@ void Leadership::CampaignLater() {
 }
 
 void Leadership::AskWhoLeads() {
-    store_.Leader(config_.partition,
-                  [this, &runtime = runtime_, alive = std::weak_ptr(alive_)](auto leader) {
-                      runtime.Post([this, alive, leader = std::move(leader)] {
-                          if (!alive.lock() || term_ || !leader) return;
-                          const std::uint64_t before = leader_ ? leader_->epoch : 0;
-                          leader_ = *leader;
-                          if (leader_) NoteEpoch(leader_->epoch);
-                          const bool changed = before != (leader_ ? leader_->epoch : 0);
-                          if (changed && events_.on_leader) events_.on_leader();
-                      });
-                  });
+    store_.Leader(config_.partition, home_.Here([this](const auto& leader) {
+        if (term_ || !leader) return;
+        const std::uint64_t before = leader_ ? leader_->epoch : 0;
+        leader_ = *leader;
+        if (leader_) NoteEpoch(leader_->epoch);
+        const bool changed = before != (leader_ ? leader_->epoch : 0);
+        if (changed && events_.on_change) events_.on_change();
+    }));
 }
 
 void Leadership::RenewLater(Duration delay) {
@@ -99,34 +113,37 @@ void Leadership::RenewLater(Duration delay) {
 
 void Leadership::Renew() {
     const Steady asked = runtime_.Now().steady;
-    const Term term = *term_;
-    store_.Renew(
-        term, config_.ttl,
-        [this, &runtime = runtime_, asked, term, alive = std::weak_ptr(alive_)](auto result) {
-            runtime.Post([this, asked, term, alive, result = std::move(result)] {
-                if (!alive.lock() || term_ != term) return;
-                if (!result && result.error().code == ErrorCode::kFenced) {
-                    return Depose("another node leads: " + result.error().detail);
-                }
-                if (result) {
-                    trusted_until_ = std::max(trusted_until_, asked + config_.ttl - config_.margin);
-                    Watch();
-                }
-                // Without success the end of trust comes nearer and is not moved; asking again
-                // soon may help.
-                RenewLater(result ? config_.renew_interval
-                                  : std::max(config_.renew_interval / 10, Duration(1)));
-            });
-        });
+    store_.Renew(*term_, config_.ttl, home_.term().Here([this, asked](const Result<void>& result) {
+        OnRenewed(asked, result);
+    }));
+}
+
+void Leadership::OnRenewed(Steady asked, const Result<void>& result) {
+    if (!result && result.error().code == ErrorCode::kFenced) {
+        return Depose("another node leads: " + result.error().detail);
+    }
+    NoteTrouble(result ? std::string() : result.error().detail);
+    if (result) {
+        trusted_until_ = std::max(trusted_until_, asked + config_.ttl - config_.margin);
+        WatchTrust();
+    }
+    // Without success the end of trust comes nearer and is not moved; asking again soon may help.
+    RenewLater(result ? config_.renew_interval
+                      : std::max(config_.renew_interval / 10, Duration(1)));
 }
 
 // Wakes up when trust ends, and steps down if nothing has prolonged it.
-void Leadership::Watch() {
+void Leadership::WatchTrust() {
     runtime_.Cancel(watch_);
     const auto left = std::chrono::ceil<Duration>(trusted_until_ - runtime_.Now().steady);
     watch_ = runtime_.After(std::max(left, Duration(0)), [this] {
-        if (term_ && !trusted()) Depose("the lease could not be renewed in time");
+        if (term_ && !trusted()) Depose(WhyUntrusted());
     });
+}
+
+std::string Leadership::WhyUntrusted() const {
+    const std::string why = "the lease could not be renewed in time";
+    return trouble_.empty() ? why : why + ": " + trouble_;
 }
 
 void Leadership::Fenced(const std::string& why) {
@@ -136,11 +153,12 @@ void Leadership::Fenced(const std::string& why) {
 void Leadership::GiveUp(const std::string& why) {
     if (!term_) return;
     // If the store cannot be told, the term ends with its ttl.
-    store_.Resign(*term_, [](Result<void>) {});
+    store_.Resign(*term_, [](const Result<void>&) {});
     Depose(why);
 }
 
 void Leadership::Depose(const std::string& why) {
+    home_.NextTerm();
     term_.reset();
     leader_.reset();
     runtime_.Cancel(watch_);
@@ -153,14 +171,11 @@ void Leadership::Resign(Action done) {
     runtime_.Cancel(timer_);
     runtime_.Cancel(watch_);
     if (!term_) return runtime_.Post(std::move(done));
+    home_.NextTerm();
     const Term term = *std::exchange(term_, std::nullopt);
     leader_.reset();
-    store_.Resign(term, [&runtime = runtime_, alive = std::weak_ptr(alive_),
-                         done = std::move(done)](Result<void>) mutable {
-        runtime.Post([alive, done = std::move(done)]() mutable {
-            if (alive.lock()) done();
-        });
-    });
+    store_.Resign(term,
+                  home_.Here([done = std::move(done)](const Result<void>&) mutable { done(); }));
 }
 
 }  // namespace takt::internal

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "node/home.h"
 #include "node/runtime.h"
 #include "store/store.h"
 
@@ -36,8 +37,9 @@ class Leadership {
         std::function<void(const Term&)> on_elected;
         // The term is over: fenced, not renewed in time, or given up. Not called by Resign.
         std::function<void(const std::string& why)> on_deposed;
-        // Another node leads, or none does any more: leader() has changed.
-        std::function<void()> on_leader;
+        // leader() or trouble() has changed: another node leads, or none does any more, or the
+        // store cannot say.
+        std::function<void()> on_change;
     };
 
     Leadership(Runtime& runtime, Store& store, LeadershipConfig config, Random& random,
@@ -59,6 +61,7 @@ class Leadership {
 
     // Whether the term may still be trusted. To be asked right before acting on it.
     bool trusted() const;
+    std::string WhyUntrusted() const;
 
     // The new epoch will be above this one too.
     void NoteEpoch(std::uint64_t epoch);
@@ -67,7 +70,7 @@ class Leadership {
     // Who leads as far as is known: this node, or what the store last said.
     const std::optional<LeaderRow>& leader() const { return leader_; }
     std::uint64_t elections() const { return elections_; }
-    // Why the store could not be asked for the lead; empty if it could.
+    // Why the store could not be asked for the lead or to renew it; empty if it could.
     const std::string& trouble() const { return trouble_; }
 
   private:
@@ -76,8 +79,11 @@ class Leadership {
     void AskWhoLeads();
     void RenewLater(Duration delay);
     void Renew();
-    void Watch();
+    void WatchTrust();
     void Depose(const std::string& why);
+    void OnAcquired(Steady asked, const Result<Term>& term);
+    void OnRenewed(Steady asked, const Result<void>& result);
+    void NoteTrouble(std::string trouble);
 
     Runtime& runtime_;
     Store& store_;
@@ -93,7 +99,7 @@ class Leadership {
     std::uint64_t timer_ = 0;  // Of the next campaign or renewal.
     std::uint64_t watch_ = 0;  // Of the end of trust.
     bool stopped_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Home home_;  // Its terms are this node's.
 };
 
 }  // namespace takt::internal

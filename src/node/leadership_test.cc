@@ -1,6 +1,7 @@
 // Leadership: a lease that is trusted no longer than it can be.
 #include "node/leadership.h"
 
+#include "base/log.h"
 #include "node/driven.h"
 
 namespace takt::internal {
@@ -16,7 +17,12 @@ class LeadershipTest : public ::testing::Test {
         leadership = std::make_unique<Leadership>(
             runtime, store, LeadershipConfig{.node = NodeId("a"), .address = "http://a"}, random,
             Leadership::Events{.on_elected = [this](const Term&) { ++elected; },
-                               .on_deposed = [this](const std::string&) { ++deposed; }});
+                               .on_deposed =
+                                   [this](const std::string& reason) {
+                                       ++deposed;
+                                       why = reason;
+                                   },
+                               .on_change = [this] { ++changes; }});
     }
 
     // Campaigns and wins at once.
@@ -30,12 +36,19 @@ class LeadershipTest : public ::testing::Test {
         runtime.Run();
     }
 
+    static std::size_t Count(const LogCapture& log, std::string_view text) {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            log.lines(), [&](const std::string& line) { return line.contains(text); }));
+    }
+
     DrivenRuntime runtime;
     DrivenStore store;
     Random random{SeedOf(1)};
     std::unique_ptr<Leadership> leadership;
     int elected = 0;
     int deposed = 0;
+    int changes = 0;
+    std::string why;
 };
 
 TEST_F(LeadershipTest, ATermIsTrustedFromBeforeTheRequestForTheTtlLessTheMargin) {
@@ -61,6 +74,39 @@ TEST_F(LeadershipTest, ALeaderThatCannotRenewStepsDownWhenItsTrustEnds) {
 
     EXPECT_EQ(deposed, 1);
     EXPECT_FALSE(leadership->term());
+}
+
+// Redis has too few replicas and refuses every write. Nobody leads, and the log and the status say
+// why, once, not twice a second.
+TEST_F(LeadershipTest, WhyNobodyLeadsIsSaidOncePerCause) {
+    const LogCapture log;
+    leadership->Start();
+    for (int i = 0; i < 5; ++i) {
+        Answer(store.acquires, Result<Term>(Fail(ErrorCode::kUnavailable, "NOREPLICAS")));
+        runtime.Pass(1s);
+    }
+    EXPECT_EQ(leadership->trouble(), "NOREPLICAS");
+    EXPECT_EQ(Count(log, "the store cannot be asked for the lead"), 1u);
+    EXPECT_EQ(changes, 1);
+    Answer(store.acquires, Result<Term>(Fail(ErrorCode::kConflict, "b leads")));
+    EXPECT_EQ(leadership->trouble(), "");
+    EXPECT_EQ(Count(log, "the store can be asked for the lead again"), 1u);
+    EXPECT_EQ(changes, 2);
+}
+
+// The same while it leads: that the lead is about to be lost is known before, and why afterwards.
+TEST_F(LeadershipTest, WhyTheLeadCannotBeRenewedIsSaid) {
+    const LogCapture log;
+    Win();
+    runtime.Pass(3s);
+    Answer(store.renews, Result<void>(Fail(ErrorCode::kUnavailable, "NOREPLICAS")));
+    runtime.Pass(300ms);
+    Answer(store.renews, Result<void>(Fail(ErrorCode::kUnavailable, "NOREPLICAS")));
+    EXPECT_EQ(leadership->trouble(), "NOREPLICAS");
+    EXPECT_EQ(Count(log, "the lead cannot be renewed"), 1u);
+    runtime.Pass(10s);
+    EXPECT_EQ(deposed, 1);
+    EXPECT_EQ(why, "the lease could not be renewed in time: NOREPLICAS");
 }
 
 TEST_F(LeadershipTest, ARenewalProlongsTheTrustFromWhenItWasAsked) {

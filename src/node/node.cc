@@ -10,14 +10,10 @@
 namespace takt::internal {
 namespace {
 
-// Followers tell of themselves at least this often, so that status is never much older.
-constexpr Duration kPublishInterval{1'000};
-
 // A lookup that the store could not answer is asked again, slower each time.
 constexpr Duration kLookupRetry{50};
 constexpr Duration kLookupRetryMax{2'000};
 
-constexpr Duration kLoadRetry{200};
 // A leader that cannot load for so many of its ttls lets another one try.
 constexpr int kLoadTtls = 3;
 
@@ -47,24 +43,30 @@ Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& 
       config_(std::move(config)),
       sink_(sink),
       random_(seed),
+      started_at_(runtime.Now().wall),
       leadership_(runtime, store, config_.leadership, random_,
                   {.on_elected = [this](const Term& term) { OnElected(term); },
                    .on_deposed = [this](const std::string& why) { OnDeposed(why); },
-                   .on_leader = [this] { Publish(); }}),
-      started_at_(runtime.Now().wall) {
+                   .on_change = [this] { Publish(); }}),
+      presence_(runtime, store,
+                {.node = config_.leadership.node,
+                 .address = config_.leadership.address,
+                 .version = config_.version,
+                 .started_at = started_at_},
+                config_.leadership.ttl, [this] { Publish(); }),
+      inbox_(config_.inbox_max, [this] { home_.Post([this] { DrainInbox(); }); }),
+      home_(runtime) {
     Publish();
 }
 
 Node::~Node() {
     runtime_.Cancel(timer_);
-    runtime_.Cancel(announce_timer_);
     runtime_.Cancel(stop_timer_);
 }
 
 void Node::Start() {
-    runtime_.Post([this, alive = std::weak_ptr(alive_)] {
-        if (!alive.lock()) return;
-        AnnounceLater(Duration(0));
+    home_.Post([this] {
+        presence_.Start();
         leadership_.Start();
     });
 }
@@ -72,85 +74,61 @@ void Node::Start() {
 // --- Inbox --------------------------------------------------------------------------------------
 
 void Node::Ask(Input input, Done<Answer> done) {
-    Push({std::move(input), std::move(done)});
-}
-
-void Node::Tell(Input input) {
-    Push({std::move(input), {}});
-}
-
-void Node::Tell(std::vector<Input> inputs) {
-    {
-        const std::scoped_lock lock(inbox_mutex_);
-        for (Input& input : inputs) inbox_.push_back({std::move(input), {}});
-        if (std::exchange(woken_, true)) return;
-    }
-    Wake();
-}
-
-void Node::Push(Item item) {
-    std::unique_lock lock(inbox_mutex_);
-    // What workers say must not be lost to a flood of requests, so only requests are refused.
-    // Nothing here bounds the workers: a result that is thrown away is a run for nothing.
-    if (item.done && inbox_.size() >= config_.inbox_max) {
-        lock.unlock();
-        return runtime_.Post([done = std::move(item.done)]() mutable {
-            done(
-                Fail(ErrorCode::kExhausted, "too many requests wait to be taken; try again later"));
-        });
-    }
-    inbox_.push_back(std::move(item));
-    if (std::exchange(woken_, true)) return;
-    lock.unlock();
-    Wake();
-}
-
-void Node::Wake() {
-    runtime_.Post([this, alive = std::weak_ptr(alive_)] {
-        if (alive.lock()) Drain();
+    Inbox::Item item{std::move(input), std::move(done)};
+    if (inbox_.Ask(item)) return;
+    runtime_.Post([done = std::move(item.done)]() mutable {
+        done(Fail(ErrorCode::kExhausted, "too many requests wait to be taken; try again later"));
     });
 }
 
-void Node::Drain() {
-    std::vector<Item> items;
-    {
-        const std::scoped_lock lock(inbox_mutex_);
-        items.swap(inbox_);
-        woken_ = false;
-    }
-    Trusted();
-    for (Item& item : items) Take(item);
-    Settle();
+void Node::Tell(Input input) {
+    inbox_.Tell(std::move(input));
+}
+
+void Node::Tell(std::vector<Input> inputs) {
+    inbox_.Tell(std::move(inputs));
+}
+
+void Node::DrainInbox() {
+    CheckTrust();
+    const Steady until = runtime_.Now().steady + config_.turn;
+    const bool more = inbox_.TakeEach([&](Inbox::Item& item) {
+        TakeInput(item);
+        return runtime_.Now().steady < until;
+    });
+    if (more) home_.Post([this] { DrainInbox(); });
+    EndTurn();
 }
 
 // Whether this node leads. After a pause the timer that ends the trust in a term may be late: what
 // waits in the inbox must not be decided, nor refused as stale, by a leader of the past.
-bool Node::Trusted() {
-    if (engine_ && !leadership_.trusted()) {
-        leadership_.Fenced("the lease could not be renewed in time");
-    }
+bool Node::CheckTrust() {
+    if (engine_ && !leadership_.trusted()) leadership_.Fenced(leadership_.WhyUntrusted());
     return engine_ != nullptr;
 }
 
-void Node::Take(Item& item) {
+void Node::TakeInput(Inbox::Item& item) {
     if (!item.done) {
         // A fleet at work never falls silent: a leader that stops would wait for its commits for
         // ever. Workers say it again to the next one.
-        if (engine_ && !stopping_) Step(std::move(item.input));
+        if (engine_ && !stopping_) StepEngine(std::move(item.input));
         return;
     }
-    if (stopping_) return Refuse(item, ErrorCode::kUnavailable, "this scheduler is shutting down");
+    const auto refuse = [&](ErrorCode code, std::string why) {
+        item.done(Fail(code, std::move(why)));
+    };
+    if (stopping_) return refuse(ErrorCode::kUnavailable, "this scheduler is shutting down");
     if (!engine_) {
-        return Refuse(item, ErrorCode::kUnavailable,
+        return refuse(ErrorCode::kUnavailable,
                       role_ == Role::kLoading ? "this scheduler is taking over; try again shortly"
                                               : "this scheduler does not lead; ask the leader");
     }
-    if (std::string why = WhyNot(); !why.empty()) {
-        return Refuse(item, ErrorCode::kUnavailable, std::move(why));
+    if (std::string why = WhyNotNow(); !why.empty()) {
+        return refuse(ErrorCode::kUnavailable, std::move(why));
     }
-    // Who has not been answered yet may wait for the store's answer to a lookup.
+    // Whoever has not been answered yet may wait for the store's answer to a lookup.
     if (asked_.size() >= config_.inbox_max) {
-        return Refuse(item, ErrorCode::kExhausted,
+        return refuse(ErrorCode::kExhausted,
                       "too many requests wait for the store; try again later");
     }
     // A full store still finishes and purges what it has; only new work must wait.
@@ -166,11 +144,11 @@ void Node::Take(Item& item) {
         },
         item.input);
     asked_.emplace(request, std::move(item.done));
-    Step(std::move(item.input));
+    StepEngine(std::move(item.input));
 }
 
 // Why the leader cannot take a request now; empty if it can.
-std::string Node::WhyNot() const {
+std::string Node::WhyNotNow() const {
     if (!committer_->trouble().empty()) {
         return "the store cannot be written to: " + committer_->trouble();
     }
@@ -182,19 +160,15 @@ std::string Node::WhyNot() const {
     return {};
 }
 
-void Node::Refuse(Item& item, ErrorCode code, std::string why) {
-    item.done(Fail(code, std::move(why)));
-}
-
-void Node::Step(Input input) {
+void Node::StepEngine(Input input) {
     engine_->Step(std::move(input), runtime_.Now(), committer_->effects());
     TAKT_FAIL_POINT("node.step.after");
-    committer_->Added(engine_->last_serial());
+    committer_->NoteStep(engine_->last_serial());
 }
 
 // After one or more steps: sends what has gathered, and sees to the next deadline.
-void Node::Settle() {
-    if (engine_) committer_->Gathered(engine_->last_serial());
+void Node::EndTurn() {
+    if (engine_) committer_->SendGathered();
     ArmTimer();
 }
 
@@ -204,16 +178,16 @@ void Node::ArmTimer() {
     const Duration next = engine_->NextDeadline(runtime_.Now()).value_or(config_.look_again);
     timer_ = runtime_.After(std::min(next, config_.look_again), [this] {
         timer_ = 0;
-        if (!Trusted()) return;
-        if (engine_->NextDeadline(runtime_.Now()) == Duration(0)) Step(Tick{});
-        Settle();
+        if (!CheckTrust()) return;
+        if (engine_->NextDeadline(runtime_.Now()) == Duration(0)) StepEngine(Tick{});
+        EndTurn();
     });
 }
 
 // --- Terms --------------------------------------------------------------------------------------
 
 void Node::OnElected(const Term& term) {
-    ++term_number_;
+    home_.NextTerm();
     Log(LogLevel::kInfo, "node", "elected", {{"epoch", term.epoch}});
     engine_.reset();
     auto seed = RandomSeed{};
@@ -222,51 +196,20 @@ void Node::OnElected(const Term& term) {
     const StoreLimits limits = store_.limits();
     config.bytes_per_step = std::min(config.bytes_per_step, limits.bytes_max / kStepShare);
     config.purge_max = static_cast<std::uint32_t>(limits.purge_max);
-    loading_ = std::make_unique<Engine>(config, TermView{term.partition, term.epoch}, seed);
-    loaded_serial_ = 0;
-    loading_since_ = runtime_.Now().steady;
+    loader_ = std::make_unique<Loader>(
+        runtime_, store_, config_.leadership.partition, kLoadTtls * config_.leadership.ttl,
+        std::make_unique<Engine>(config, TermView{term.partition, term.epoch}, seed),
+        Loader::Events{.on_loaded = [this](auto engine,
+                                           Serial serial) { BeginTerm(std::move(engine), serial); },
+                       .on_stuck = [this](const std::string& why) { leadership_.GiveUp(why); }});
     SetRole(Role::kLoading);
-    LoadNext({});
+    loader_->Start();
 }
 
-void Node::LoadNext(std::string cursor) {
-    store_.Load(config_.leadership.partition, cursor,
-                [this, &runtime = runtime_, cursor, number = term_number_,
-                 alive = std::weak_ptr(alive_)](auto page) {
-                    runtime.Post([this, cursor, number, alive, page = std::move(page)]() mutable {
-                        if (!alive.lock() || number != term_number_ || !loading_) return;
-                        if (page) return OnLoaded(std::move(*page));
-                        const auto since = runtime_.Now().steady - loading_since_;
-                        if (since >= kLoadTtls * config_.leadership.ttl) {
-                            return leadership_.GiveUp("what is stored cannot be loaded: " +
-                                                      page.error().detail);
-                        }
-                        Log(LogLevel::kWarning, "node", "cannot load, trying again",
-                            {{"error", page.error().detail}});
-                        runtime_.After(kLoadRetry, [this, cursor, number, alive] {
-                            if (!alive.lock() || number != term_number_ || !loading_) return;
-                            LoadNext(cursor);
-                        });
-                    });
-                });
-}
-
-void Node::OnLoaded(LoadPage page) {
-    loading_since_ = runtime_.Now().steady;  // It gets on.
-    for (const SettingPut& setting : page.settings) {
-        loading_->RestoreSetting(setting.key, setting.value);
-    }
-    for (Worker& worker : page.workers) loading_->RestoreWorker(std::move(worker));
-    for (TaskRow& task : page.tasks) loading_->RestoreTask(std::move(task));
-    for (Execution& execution : page.executions) loading_->RestoreExecution(std::move(execution));
-    loaded_serial_ = std::max(loaded_serial_, page.last_serial);
-    if (!page.next.empty()) return LoadNext(std::move(page.next));
-    BeginTerm();
-}
-
-void Node::BeginTerm() {
+void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
     TAKT_FAIL_POINT("node.term.begin");
-    engine_ = std::move(loading_);
+    loader_.reset();
+    engine_ = std::move(engine);
     CommitterConfig config = config_.committer;
     config.give_up_after = config_.leadership.ttl;
     committer_ = std::make_unique<Committer>(
@@ -278,12 +221,12 @@ void Node::BeginTerm() {
                               [this](const Committed& committed) {
                                   if (sink_) sink_->OnCommit(committed);
                               }});
-    engine_->Begin(loaded_serial_, runtime_.Now(), committer_->effects());
+    engine_->Begin(last_serial, runtime_.Now(), committer_->effects());
     Log(LogLevel::kInfo, "node", "leading",
         {{"epoch", leadership_.term()->epoch}, {"live", engine_->live_count()}});
     SetRole(Role::kLeader);
-    committer_->Added(engine_->last_serial());
-    Settle();
+    committer_->NoteStep(engine_->last_serial());
+    EndTurn();
 }
 
 void Node::OnDeposed(const std::string& why) {
@@ -294,8 +237,9 @@ void Node::OnDeposed(const std::string& why) {
 
 // Forgets what the term had decided and answers whoever waits.
 void Node::EndTerm(const std::string& why) {
-    ++term_number_;
-    loading_.reset();
+    home_.NextTerm();
+    loader_.reset();
+    if (committer_) committer_->Close();
     // Kept until the stack is unwound: this may be called from inside either of them.
     runtime_.Post([engine = std::move(engine_), committer = std::move(committer_)] {});
     engine_.reset();
@@ -317,36 +261,30 @@ void Node::Release(const Effects& effects) {
         asked_.erase(found);
         done(reply.answer);
     }
-    for (const Lookup& lookup : effects.lookups) LookUp(lookup.ids, kLookupRetry);
+    for (const Lookup& lookup : effects.lookups) Launch(LookUp(lookup.ids));
     if (sink_) sink_->Release(effects);
     if (stopping_) FinishStop();
 }
 
-void Node::LookUp(std::vector<ExecutionId> ids, Duration retry_delay) {
-    auto copy = ids;
-    store_.FindExecutions(std::move(copy), [this, &runtime = runtime_, ids = std::move(ids),
-                                            retry_delay, number = term_number_,
-                                            alive = std::weak_ptr(alive_)](auto found) mutable {
-        runtime.Post([this, ids = std::move(ids), retry_delay, number, alive,
-                      found = std::move(found)]() mutable {
-            if (!alive.lock() || number != term_number_ || !engine_) return;
-            if (found) {
-                // Each answer is a step of its own: what it makes may be as large as a payload.
-                for (std::size_t i = 0; i < ids.size() && engine_; ++i) {
-                    LookupDone answer;
-                    answer.ids.push_back(std::move(ids[i]));
-                    answer.found.push_back(std::move((*found)[i]));
-                    Step(std::move(answer));
-                }
-                return Settle();
-            }
-            runtime_.After(retry_delay,
-                           [this, ids = std::move(ids), retry_delay, number, alive]() mutable {
-                               if (!alive.lock() || number != term_number_) return;
-                               LookUp(std::move(ids), std::min(retry_delay * 2, kLookupRetryMax));
-                           });
-        });
-    });
+// Ends with the term: what the engine asked for, the next one asks for again.
+Flow<> Node::LookUp(std::vector<ExecutionId> ids) {
+    const Stay term = home_.term();
+    for (Duration delay = kLookupRetry;; delay = std::min(delay * 2, kLookupRetryMax)) {
+        auto found = co_await term.Wait<Result<std::vector<std::optional<Execution>>>>(
+            [&](auto done) { store_.FindExecutions(ids, std::move(done)); });
+        if (!found) {
+            co_await term.Sleep(delay);
+            continue;
+        }
+        // Each answer is a step of its own: what it makes may be as large as a payload.
+        for (std::size_t i = 0; i < ids.size() && engine_; ++i) {
+            LookupDone answer;
+            answer.ids.push_back(std::move(ids[i]));
+            answer.found.push_back(std::move((*found)[i]));
+            StepEngine(std::move(answer));
+        }
+        co_return EndTurn();
+    }
 }
 
 // --- Being there --------------------------------------------------------------------------------
@@ -365,7 +303,9 @@ void Node::Publish() {
                       .elections = leadership_.elections(),
                       .commits = committer_ ? committer_->commits() : 0,
                       .changes = committer_ ? committer_->changes() : 0,
-                      .trouble = committer_ ? committer_->trouble() : leadership_.trouble(),
+                      .trouble = committer_ && !committer_->trouble().empty()
+                                     ? committer_->trouble()
+                                     : leadership_.trouble(),
                       .started_at = started_at_};
     const std::scoped_lock lock(status_mutex_);
     status_ = std::move(status);
@@ -376,42 +316,26 @@ NodeStatus Node::status() const {
     return status_;
 }
 
-void Node::AnnounceLater(Duration delay) {
-    announce_timer_ = runtime_.After(delay, [this] {
-        const NodeRow row{.node = config_.leadership.node,
-                          .address = config_.leadership.address,
-                          .version = config_.version,
-                          .started_at = started_at_};
-        // A miss is made up for by the next one: there are at least three of them in a ttl.
-        store_.Announce(row, config_.leadership.ttl, [](Result<void>) {});
-        Publish();
-        AnnounceLater(std::min(config_.leadership.ttl / 3, kPublishInterval));
-    });
-}
-
 void Node::NoteEpoch(std::uint64_t epoch) {
-    runtime_.Post([this, epoch, alive = std::weak_ptr(alive_)] {
-        if (alive.lock()) leadership_.NoteEpoch(epoch);
-    });
+    home_.Post([this, epoch] { leadership_.NoteEpoch(epoch); });
 }
 
 void Node::Look(std::move_only_function<void(const Engine*)> look) {
-    runtime_.Post([this, look = std::move(look), alive = std::weak_ptr(alive_)]() mutable {
-        look(alive.lock() ? engine_.get() : nullptr);
+    runtime_.Post([this, look = std::move(look), stay = home_.stay()]() mutable {
+        look(stay.holds() ? engine_.get() : nullptr);
     });
 }
 
 void Node::Stop(Action done) {
-    runtime_.Post([this, done = std::move(done), alive = std::weak_ptr(alive_)]() mutable {
-        if (!alive.lock()) return;
+    home_.Post([this, done = std::move(done)]() mutable {
         stopping_ = true;
         stopped_ = std::move(done);
-        runtime_.Cancel(announce_timer_);
+        presence_.Pause();
         stop_timer_ = runtime_.After(config_.stop_deadline, [this] {
             EndTerm("this scheduler was stopped while the store did not answer");
             FinishStop();
         });
-        if (committer_) committer_->Flush();
+        if (committer_) committer_->SendAll();
         FinishStop();
     });
 }
@@ -423,8 +347,7 @@ void Node::FinishStop() {
     Action done = std::exchange(stopped_, {});
     EndTerm("this scheduler was stopped");
     SetRole(Role::kStopped);
-    const NodeRow row{.node = config_.leadership.node};
-    store_.Announce(row, Duration(0), [](Result<void>) {});
+    presence_.Leave();
     leadership_.Resign(std::move(done));
 }
 

@@ -21,7 +21,11 @@
 
 #include "engine/engine.h"
 #include "node/committer.h"
+#include "node/home.h"
+#include "node/inbox.h"
 #include "node/leadership.h"
+#include "node/loader.h"
+#include "node/presence.h"
 #include "node/runtime.h"
 #include "node/sink.h"
 #include "store/store.h"
@@ -41,6 +45,8 @@ struct NodeConfig {
     std::size_t backlog_changes_max = 50'000;
     std::size_t backlog_bytes_max = 256u << 20;  // … or so much, however few they are.
     Duration stop_deadline{5'000};               // How long a stop waits for the store.
+    // A turn of the loop takes inputs for so long; others need it too, the lease above all.
+    Duration turn{5};
     // A wall clock may jump at any time, and timers run on the steady one: looked at this often.
     Duration look_again{1'000};
 };
@@ -54,7 +60,8 @@ struct NodeStatus {
     std::uint64_t elections = 0;
     std::uint64_t commits = 0;
     std::uint64_t changes = 0;
-    std::string trouble;  // Why the store cannot be written to; empty while it can.
+    std::string
+        trouble;  // Why the store cannot be written to or give the lead; empty while it can.
     Time started_at{};
 };
 
@@ -94,33 +101,22 @@ class Node {
     void NoteEpoch(std::uint64_t epoch);
 
   private:
-    struct Item {
-        Input input;
-        Done<Answer> done;  // Empty if told.
-    };
-
-    void Push(Item item);
-    void Wake();
-    void Drain();
-    bool Trusted();
-    std::string WhyNot() const;
-    void Take(Item& item);
-    void Step(Input input);
-    void Settle();
-    void Refuse(Item& item, ErrorCode code, std::string why);
+    void DrainInbox();
+    bool CheckTrust();
+    std::string WhyNotNow() const;
+    void TakeInput(Inbox::Item& item);
+    void StepEngine(Input input);
+    void EndTurn();
     void ArmTimer();
 
     void OnElected(const Term& term);
     void OnDeposed(const std::string& why);
-    void LoadNext(std::string cursor);
-    void OnLoaded(LoadPage page);
-    void BeginTerm();
+    void BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial);
     void EndTerm(const std::string& why);
     void Release(const Effects& effects);
-    void LookUp(std::vector<ExecutionId> ids, Duration retry_delay);
+    Flow<> LookUp(std::vector<ExecutionId> ids);
     void SetRole(Role role);
     void Publish();
-    void AnnounceLater(Duration delay);
     void FinishStop();
 
     Runtime& runtime_;
@@ -128,33 +124,27 @@ class Node {
     const NodeConfig config_;
     Sink* const sink_;
     Random random_;
+    const Time started_at_;
     Leadership leadership_;
-
-    std::mutex inbox_mutex_;
-    std::vector<Item> inbox_;
-    bool woken_ = false;
+    Presence presence_;
+    Inbox inbox_;
 
     // All below on the runtime's thread.
     Role role_ = Role::kFollower;
-    std::unique_ptr<Engine> loading_;  // While its term's beginning is being read.
-    std::unique_ptr<Engine> engine_;   // While this node leads.
+    std::unique_ptr<Loader> loader_;  // While its term's beginning is being read.
+    std::unique_ptr<Engine> engine_;  // While this node leads.
     std::unique_ptr<Committer> committer_;
-    Serial loaded_serial_ = 0;
-    Steady loading_since_{};
-    std::uint64_t term_number_ = 0;  // Tells late callbacks of an earlier term.
     std::unordered_map<RequestId, Done<Answer>> asked_;
     RequestId last_request_ = 0;
     std::uint64_t timer_ = 0;
-    std::uint64_t announce_timer_ = 0;
     std::uint64_t stop_timer_ = 0;
     Action stopped_;
     bool stopping_ = false;
-    const Time started_at_;
 
     mutable std::mutex status_mutex_;
     NodeStatus status_;
 
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Home home_;  // Its terms are those of the leadership.
 };
 
 }  // namespace takt::internal

@@ -162,6 +162,22 @@ TEST_F(NodeTest, AFullStoreRefusesNewWorkOnly) {
     EXPECT_EQ(accepted, 2);
 }
 
+// Ten thousand results wait, and each takes a while: the lease must be renewed in between.
+TEST_F(NodeTest, ATurnOfTheLoopHasAnEnd) {
+    int taken = 0;
+    for (int i = 0; i < 4; ++i) {
+        node->Ask(Submit{}, [&](const Result<internal::Answer>&) {
+            ++taken;
+            runtime.Sleep(3ms);
+        });
+    }
+    int between = 0;
+    runtime.Post([&] { between = taken; });
+    runtime.Run();
+    EXPECT_EQ(between, 2) << "5 ms are over after the second";
+    EXPECT_EQ(taken, 4);
+}
+
 // The disk is full. Whoever asks is told so, at once, and what was promised is kept.
 TEST_F(NodeTest, WhileTheStoreCannotBeWrittenRequestsAreRefused) {
     Lead();

@@ -283,7 +283,7 @@ void Server::Parts::MakeApi() {
          .meters = *meters,
          .statistics = *statistics,
          .alerts = *alerts,
-         .post = [&loop = loop](auto action) { boost::asio::post(loop, std::move(action)); },
+         .runtime = runtime,
          // The node's thread is the server's.
          .after = [&runtime = runtime](Duration delay,
                                        auto action) { runtime.After(delay, std::move(action)); },

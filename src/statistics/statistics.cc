@@ -69,7 +69,7 @@ void Statistics::OnRole(Role role) {
     const bool leads = role == Role::kLeader;
     if (leads == leading_) return;
     leading_ = leads;
-    ++term_;
+    home_.NextTerm();
     runtime_.Cancel(std::exchange(flush_timer_, 0));
     runtime_.Cancel(std::exchange(step_timer_, 0));
     // Another leader goes on from the rows; what is here would be older than theirs.
@@ -84,13 +84,13 @@ void Statistics::OnRole(Role role) {
 void Statistics::StepLater() {
     step_timer_ = runtime_.After(config_.step, [this] {
         step_timer_ = 0;
-        node_->Look([this, alive = std::weak_ptr(alive_)](const Engine* engine) {
-            if (!alive.lock() || !leading_ || !engine) return;
+        node_->Look(home_.term().Guard([this](const Engine* engine) {
+            if (!engine) return;
             const auto count = [&](Status status) { return engine->count(status); };
             series_.EndStep(runtime_.Now().wall,
                             {.running = count(Status::kScheduled) + count(Status::kRunning),
                              .pending = count(Status::kPending) + count(Status::kRetrying)});
-        });
+        }));
         StepLater();
     });
 }
@@ -115,27 +115,26 @@ void Statistics::LoadNew() {
 
 void Statistics::LoadDay(Day day, Action then) {
     const Text prefix(std::string(kStatisticsPrefix) + DayText(day) + "/");
-    store_.ListSettings(
-        prefix, [this, &runtime = runtime_, day, term = term_, then = std::move(then),
-                 alive = std::weak_ptr(alive_)](auto rows) mutable {
-            runtime.Post(
-                [this, day, term, alive, then = std::move(then), rows = std::move(rows)]() mutable {
-                    if (!alive.lock() || term != term_) return then();
-                    if (rows) {
-                        if (auto loaded = rollup_.Load(day, *rows); !loaded) {
-                            Log(LogLevel::kError, "statistics", "part of a day is lost",
-                                {{"day", DayText(day)}, {"error", loaded.error().detail}});
-                        }
-                        return then();
-                    }
-                    Log(LogLevel::kWarning, "statistics", "cannot read a day, trying again",
-                        {{"day", DayText(day)}, {"error", rows.error().detail}});
-                    runtime_.After(config_.flush_interval, [this, day, term, alive] {
-                        if (alive.lock() && term == term_) LoadDay(day, [] {});
-                    });
-                    then();
-                });
+    store_.ListSettings(prefix, [this, &runtime = runtime_, day, term = home_.term(),
+                                 then = std::move(then)](auto rows) mutable {
+        runtime.Post([this, day, term, then = std::move(then), rows = std::move(rows)]() mutable {
+            if (term.holds()) TakeDay(day, rows);
+            then();
         });
+    });
+}
+
+void Statistics::TakeDay(Day day, const Result<std::vector<SettingPut>>& rows) {
+    if (rows) {
+        if (auto loaded = rollup_.Load(day, *rows); !loaded) {
+            Log(LogLevel::kError, "statistics", "part of a day is lost",
+                {{"day", DayText(day)}, {"error", loaded.error().detail}});
+        }
+        return;
+    }
+    Log(LogLevel::kWarning, "statistics", "cannot read a day, trying again",
+        {{"day", DayText(day)}, {"error", rows.error().detail}});
+    home_.term().After(config_.flush_interval, [this, day] { LoadDay(day, [] {}); });
 }
 
 void Statistics::Write(Action done) {
@@ -148,10 +147,9 @@ void Statistics::Write(Action done) {
     auto pending = std::make_shared<Pending>(rows->size(), std::move(done));
     for (const SettingPut& row : *rows) {
         node_->Ask(SetSetting{.key = row.key, .value = row.value},
-                   [this, pending, key = row.key, term = term_,
-                    alive = std::weak_ptr(alive_)](Result<Answer> answer) {
+                   [this, pending, key = row.key, term = home_.term()](Result<Answer> answer) {
                        // The next flush writes it again, whole.
-                       if (!answer && alive.lock() && term == term_) {
+                       if (!answer && term.holds()) {
                            rollup_.PutBack({{key, {}}});
                        }
                        if (--pending->left == 0) pending->done();
@@ -160,17 +158,17 @@ void Statistics::Write(Action done) {
 }
 
 void Statistics::Flush(Action done) {
-    runtime_.Post([this, done = std::move(done), alive = std::weak_ptr(alive_)]() mutable {
-        if (!alive.lock() || !leading_) return done();
+    runtime_.Post([this, done = std::move(done), stay = home_.stay()]() mutable {
+        if (!stay.holds() || !leading_) return done();
         // A day must be loaded before it is written; what could not be loaded is not.
         const std::vector<Day> days = rollup_.TakeNew();
         if (days.empty()) return Write(std::move(done));
         auto left = std::make_shared<std::size_t>(days.size());
         auto last = std::make_shared<Action>(std::move(done));
         for (const Day day : days) {
-            LoadDay(day, [this, alive, left, last] {
+            LoadDay(day, [this, stay, left, last] {
                 if (--*left > 0) return;
-                alive.lock() ? Write(std::move(*last)) : (*last)();
+                stay.holds() ? Write(std::move(*last)) : (*last)();
             });
         }
     });
@@ -179,8 +177,7 @@ void Statistics::Flush(Action done) {
 // Keys of days that retention does not keep are deleted, a bounded number at a time.
 void Statistics::DeleteOld() {
     const Day before = std::chrono::floor<std::chrono::days>(runtime_.Now().wall - config_.keep);
-    store_.ListSettings(Text(kStatisticsPrefix), [this, &runtime = runtime_, before, term = term_,
-                                                  alive = std::weak_ptr(alive_)](auto rows) {
+    store_.ListSettings(Text(kStatisticsPrefix), home_.term().Here([this, before](auto rows) {
         std::vector<Input> deletes;
         if (!rows) return;  // Tomorrow is another day.
         for (const SettingPut& row : *rows) {
@@ -188,50 +185,48 @@ void Statistics::DeleteOld() {
             if (!parts || parts->day >= before || deletes.size() >= kDeletesMax) continue;
             deletes.push_back(SetSetting{.key = row.key});
         }
-        if (deletes.empty()) return;
-        runtime.Post([this, alive, term, deletes = std::move(deletes)]() mutable {
-            if (alive.lock() && term == term_) node_->Tell(std::move(deletes));
-        });
-    });
+        if (!deletes.empty()) node_->Tell(std::move(deletes));
+    }));
 }
 
 void Statistics::Ask(ReportQuery query, Done<std::vector<ReportLine>> done) {
     if (auto checked = CheckReport(query); !checked) return done(std::unexpected(checked.error()));
-    runtime_.Post([this, query = std::move(query), done = std::move(done),
-                   alive = std::weak_ptr(alive_)]() mutable {
-        if (!alive.lock()) return done(Fail(ErrorCode::kCancelled, "the scheduler is stopping"));
-        // What is in memory first: a day that leaves it afterwards is in the store by then.
-        auto live = rollup_.Rows();
-        const auto day = [](Time time) { return std::chrono::floor<std::chrono::days>(time); };
-        const Text prefix(PrefixOf(day(query.from), day(query.to - Duration(1))));
-        store_.ListSettings(prefix, [query = std::move(query), live = std::move(live),
-                                     done = std::move(done)](auto rows) mutable {
-            if (!rows) return done(std::unexpected(rows.error()));
-            StatisticsReport report(std::move(query));
-            Result<void> added;
-            const auto add = [&](const SettingPut& row) {
-                if (auto one = report.Add(row); !one) added = one;
-            };
-            for (const SettingPut& row : *rows) {
-                const bool replaced = std::ranges::any_of(live, [&](const Rollup::Row& known) {
-                    return known.whole && known.row.key == row.key;
-                });
-                if (!replaced) add(row);
-            }
-            for (const Rollup::Row& known : live) add(known.row);
-            if (!added) {
-                Log(LogLevel::kError, "statistics", "a stored row is left out of a report",
-                    {{"error", added.error().detail}});
-            }
-            done(report.Finish());
+    runtime_.Post(
+        [this, query = std::move(query), done = std::move(done), stay = home_.stay()]() mutable {
+            if (!stay.holds())
+                return done(Fail(ErrorCode::kCancelled, "the scheduler is stopping"));
+            // What is in memory first: a day that leaves it afterwards is in the store by then.
+            auto live = rollup_.Rows();
+            const auto day = [](Time time) { return std::chrono::floor<std::chrono::days>(time); };
+            const Text prefix(PrefixOf(day(query.from), day(query.to - Duration(1))));
+            store_.ListSettings(prefix, [query = std::move(query), live = std::move(live),
+                                         done = std::move(done)](auto rows) mutable {
+                if (!rows) return done(std::unexpected(rows.error()));
+                StatisticsReport report(std::move(query));
+                Result<void> added;
+                const auto add = [&](const SettingPut& row) {
+                    if (auto one = report.Add(row); !one) added = one;
+                };
+                for (const SettingPut& row : *rows) {
+                    const bool replaced = std::ranges::any_of(live, [&](const Rollup::Row& known) {
+                        return known.whole && known.row.key == row.key;
+                    });
+                    if (!replaced) add(row);
+                }
+                for (const Rollup::Row& known : live) add(known.row);
+                if (!added) {
+                    Log(LogLevel::kError, "statistics", "a stored row is left out of a report",
+                        {{"error", added.error().detail}});
+                }
+                done(report.Finish());
+            });
         });
-    });
 }
 
 void Statistics::AskSeries(Duration back,
                            std::move_only_function<void(std::vector<SeriesPoint>)> done) {
-    runtime_.Post([this, back, done = std::move(done), alive = std::weak_ptr(alive_)]() mutable {
-        if (!alive.lock()) return done({});
+    runtime_.Post([this, back, done = std::move(done), stay = home_.stay()]() mutable {
+        if (!stay.holds()) return done({});
         done(series_.Since(runtime_.Now().wall - back));
     });
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "node/home.h"
 #include "node/node.h"
 #include "node/runtime.h"
 #include "node/sink.h"
@@ -56,6 +57,7 @@ class Statistics final : public Sink {
     void Write(Action done);
     void LoadNew();
     void LoadDay(Day day, Action then);
+    void TakeDay(Day day, const Result<std::vector<SettingPut>>& rows);
     void DeleteOld();
     void StepLater();
     void FlushLater();
@@ -67,11 +69,10 @@ class Statistics final : public Sink {
     Rollup rollup_;
     Series series_;
     bool leading_ = false;
-    std::uint64_t term_ = 0;  // Tells late answers of an earlier term.
     std::uint64_t flush_timer_ = 0;
     std::uint64_t step_timer_ = 0;
-    Day cleaned_{};  // The day on which old ones were last deleted.
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Day cleaned_{};        // The day on which old ones were last deleted.
+    Home home_{runtime_};  // Its terms are those that this node leads in.
 };
 
 }  // namespace takt::internal

@@ -86,8 +86,9 @@ std::string Connector::Target(std::string server) {
 void Connector::Try() {
     if (finished_) return;
     const std::uint64_t number = ++number_;
-    const std::weak_ptr alive = alive_;
-    const auto mine = [this, number, alive] { return !alive.expired() && number == number_; };
+    const auto mine = [this, number, sign = life_.sign()] {
+        return sign.holds() && number == number_;
+    };
     auto callbacks = std::make_shared<WebSocketCallbacks>();
     callbacks->options = {.message_bytes_max = options_.message_bytes_max,
                           .queue_bytes_max = kQueueBytesMax,
@@ -103,10 +104,9 @@ void Connector::Try() {
     callbacks->on_message = [this, mine](WebSocketMessage message) {
         if (mine() && socket_) events_.on_message(message);
     };
-    callbacks->on_close = [this, alive, number](const WebSocketClosed& closed) {
-        if (alive.expired()) return;
+    callbacks->on_close = life_.Guard([this, number](const WebSocketClosed& closed) {
         OnClosed(number, closed.reason.empty() ? "the connection was lost" : closed.reason);
-    };
+    });
     WebSocketCall call{.url = TakeTarget(), .timeout = options_.connect_timeout};
     if (!options_.token.empty()) {
         call.headers.emplace_back("Authorization", "Bearer " + options_.token);
@@ -126,20 +126,19 @@ void Connector::TryLater() {
     const Duration longest = LongestWait(options_, failures_, unauthorized_);
     const auto delay = random_.Below(static_cast<std::uint64_t>(longest.count()) + 1);
     timer_.expires_after(Duration(static_cast<std::int64_t>(delay)));
-    timer_.async_wait(
-        [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-            if (!error && !alive.expired()) Try();
-        });
+    timer_.async_wait(life_.Guard([this](const boost::system::error_code& error) {
+        if (!error) Try();
+    }));
 }
 
 void Connector::FindServers() {
     const bool asked_lately = found_at_ != Steady{} && SteadyClock::now() - found_at_ < kFindAgain;
     if (!options_.find_servers || finding_ || asked_lately || failures_ < servers_.size()) return;
     finding_ = true;
-    finder_ = std::jthread([this, alive = std::weak_ptr(alive_)] {
+    finder_ = std::jthread([this, life = life_.sign()] {
         auto found = options_.find_servers();
-        boost::asio::post(loop_, [this, alive, found = std::move(found)]() mutable {
-            if (alive.expired()) return;
+        boost::asio::post(loop_, [this, life, found = std::move(found)]() mutable {
+            if (!life.holds()) return;
             finding_ = false;
             found_at_ = SteadyClock::now();
             if (!found) return events_.on_failed(found.error().detail);
@@ -164,9 +163,7 @@ void Connector::Drop(const std::string& why) {
     events_.on_close(why);
     if (!moved_to_.empty() && ++moves_ <= kMovesMax) {
         // Not from inside a callback of the session that ends.
-        return boost::asio::post(loop_, [this, alive = std::weak_ptr(alive_)] {
-            if (!alive.expired()) Try();
-        });
+        return boost::asio::post(loop_, life_.Guard([this] { Try(); }));
     }
     TryLater();
 }

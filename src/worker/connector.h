@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/life.h"
 #include "base/random.h"
 #include "http/client.h"
 #include "worker/options.h"
@@ -84,7 +85,7 @@ class Connector {
     Steady opened_at_{};
     bool finished_ = false;
     std::function<void()> closed_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Life life_;
     std::jthread finder_;  // Of find_servers; awaited before all else goes.
 };
 

@@ -57,12 +57,9 @@ WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
       stopped_(std::move(stopped)),
       instance_(NewInstance()),
       types_(options.types.empty() ? handlers->Types() : options.types),
-      mailbox_(std::make_shared<Mailbox>(options.log_bytes_max,
-                                         [this, &loop, alive = std::weak_ptr(alive_)] {
-                                             boost::asio::post(loop, [this, alive] {
-                                                 if (!alive.expired()) OnMail();
-                                             });
-                                         })),
+      mailbox_(std::make_shared<Mailbox>(options.log_bytes_max, [&loop, mail = life_.Guard([this] {
+                                             OnMail();
+                                         })] { boost::asio::post(loop, auto(mail)); })),
       pool_({.threads_max = options.capacity, .abandoned_max = options.capacity},
             [handlers, tracer = std::move(tracer)](const HeldPtr& held) {
                 RunHandler(*handlers, tracer.get(), held);

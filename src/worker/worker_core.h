@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/life.h"
 #include "worker.pb.h"
 #include "worker/connector.h"
 #include "worker/handler.h"
@@ -106,7 +107,7 @@ class WorkerCore {
     void Done();
     void Tell(WorkerEvent event, std::string_view detail);
 
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Life life_;
     boost::asio::io_context& loop_;
     const WorkerOptions& options_;
     const std::function<void(Result<void>)> stopped_;

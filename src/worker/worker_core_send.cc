@@ -47,11 +47,10 @@ void WorkerCore::Flush() {
             if (std::exchange(flush_waits_, true)) return;
             flush_timer_.expires_after(kBusyWait);
             return flush_timer_.async_wait(
-                [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-                    if (alive.expired()) return;
+                life_.Guard([this](const boost::system::error_code& error) {
                     flush_waits_ = false;
                     if (!error) Flush();
-                });
+                }));
         }
         frame_.Clear();
         std::size_t bytes = 0;

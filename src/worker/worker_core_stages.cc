@@ -51,12 +51,11 @@ void WorkerCore::Arm(Steady at) {
     if (stage_ == Stage::kStopped || (armed_ && *armed_ <= at)) return;
     armed_ = at;
     timer_.expires_after(std::max(SteadyClock::duration(0), at - SteadyClock::now()));
-    timer_.async_wait(
-        [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-            if (error || alive.expired()) return;
-            armed_.reset();
-            OnTimer();
-        });
+    timer_.async_wait(life_.Guard([this](const boost::system::error_code& error) {
+        if (error) return;
+        armed_.reset();
+        OnTimer();
+    }));
 }
 
 void WorkerCore::ArmNext() {
@@ -137,10 +136,8 @@ void WorkerCore::Finish() {
         SendFrame();
     }
     ArmNext();
-    connector_.Finish([this, alive = std::weak_ptr(alive_)] {
-        boost::asio::post(loop_, [this, alive] {
-            if (!alive.expired()) Done();
-        });
+    connector_.Finish([&loop = loop_, done = life_.Guard([this] { Done(); })] {
+        boost::asio::post(loop, auto(done));
     });
 }
 
