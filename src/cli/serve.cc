@@ -7,8 +7,10 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/memory_return.h"
 #include "cli/signals.h"
 #include "cli/worker_options.h"
+#include "server/descriptors.h"
 #include "server/server.h"
 #include "takt/version.h"
 #include "worker/worker_runtime.h"
@@ -55,7 +57,9 @@ int Serve(const ServeOptions& options) {
         PrintError(logging.error());
         return kUsage;
     }
+    RaiseDescriptorLimit();
     const BlockedSignals signals;
+    const MemoryReturn memory;  // After the signals: its thread must not take them.
     auto server = Server::Start(*config);
     if (!server) {
         PrintError(server.error());
