@@ -46,7 +46,9 @@ void PushInstance::Restore(std::vector<Assign> hand) {
     for (Assign& assign : hand) {
         const Time started = assign.execution.started_at;
         const bool taken = started != Time{} && now - started > context_->config.timeout;
-        Attempt attempt{.assign = std::move(assign), .reminder = taken};
+        const Token token = assign.execution.token;
+        Attempt attempt{
+            .assign = std::move(assign), .reminder = taken, .known = context_->tokens->Add(token)};
         attempt.deadline = (started == Time{} ? now : started) + attempt.assign.timeout;
         queue_.push_back(attempt.ref());
         const Text id = attempt.assign.execution.id.text();
@@ -156,7 +158,7 @@ WorkerLoad PushInstance::LoadNow() const {
 void PushInstance::OnAssign(const Assign& assign) {
     // Decided before the engine knew that this instance wants nothing: others may have room.
     if (WantsNothing()) return Open();
-    Attempt attempt{.assign = assign};
+    Attempt attempt{.assign = assign, .known = context_->tokens->Add(assign.execution.token)};
     attempt.deadline = context_->runtime.Now().wall + assign.timeout;
     queue_.push_back(attempt.ref());
     attempts_.insert_or_assign(assign.execution.id.text(), std::move(attempt));

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "engine/effects.h"
 #include "http/client.h"
+#include "links/attempt_tokens.h"
 #include "links/circuit_breaker.h"
 #include "links/service_policy.h"
 #include "model/worker.h"
@@ -60,6 +61,7 @@ struct PushContext {
     std::unordered_map<SessionId, PushInstance*> sessions = {};
     // Where a service can tell how an attempt ended, the first is to be preferred. Not empty.
     std::vector<std::string> callback_bases = {};
+    const std::shared_ptr<AttemptTokens> tokens = std::make_shared<AttemptTokens>();
 };
 
 class PushInstance : public std::enable_shared_from_this<PushInstance> {
@@ -119,6 +121,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
         // It was taken under an earlier leader, and is sent again only to say where its callback
         // is to go by now: that it ends by the answer is possible, but a refusal means nothing.
         bool reminder = false;
+        AttemptTokens::Entry known = {};
 
         AttemptRef ref() const {
             return {assign.execution.id, assign.execution.attempt, assign.execution.token};

@@ -94,6 +94,9 @@ class PushLink final : public Sink {
     };
     void TakeNews(News news, CallbackDone done);
 
+    // From any thread: whether a service has an attempt with this token in hand.
+    bool Knows(const Token& token) const { return context_->tokens->Has(token); }
+
     std::optional<PushView> View(const WorkerId& id) const;
     // Whether a session is one of its executors'. On the node's thread.
     bool Has(SessionId session) const { return context_->sessions.contains(session); }
