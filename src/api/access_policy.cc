@@ -44,13 +44,24 @@ Problem Forbidden(std::string detail) {
     return {403, "forbidden", std::move(detail)};
 }
 
+// Looks at every token and at every byte of it, so that how long it takes tells nothing.
+template <typename Tokens>
+auto FindByText(Tokens& tokens, std::string_view text) -> decltype(&tokens.begin()->second) {
+    const Sha256 hash = Sha256Of(text);
+    decltype(&tokens.begin()->second) found = nullptr;
+    for (auto& [id, token] : tokens) {
+        if (CRYPTO_memcmp(token.hash.data(), hash.data(), hash.size()) == 0) found = &token;
+    }
+    return found;
+}
+
 }  // namespace
 
 void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> settings,
                            Steady now) {
     if (load < load_ended_) return;
     load_ended_ = load;
-    loading_ = load != load_begun_;
+    loading_ = load < load_begun_;
     tried_at_ = now;
     if (!settings) {
         Log(LogLevel::kWarning, "api", "cannot read the access tokens",
@@ -122,7 +133,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permissio
     if (text.empty()) {
         return Refusal{{401, "unauthorized", "send a token: Authorization: Bearer takt_…"}, {}};
     }
-    AccessToken* token = FindByText(text);
+    AccessToken* token = FindByText(tokens_, text);
     Principal who;
     if (token) who = {.token_id = token->id, .name = token->name};
     if (!token || IsExpired(*token, now.wall)) {
@@ -147,6 +158,14 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permissio
     return who;
 }
 
+bool AccessPolicy::Knows(const HttpRequest& request, Time now) const {
+    if (!loaded_) return false;
+    if (open()) return true;
+    const std::string_view text = BearerOf(request);
+    const AccessToken* token = text.empty() ? nullptr : FindByText(tokens_, text);
+    return token && !IsExpired(*token, now);
+}
+
 const AccessToken* AccessPolicy::Find(std::string_view id) const {
     const auto found = tokens_.find(std::string(id));
     return found == tokens_.end() ? nullptr : &found->second;
@@ -164,16 +183,6 @@ const AccessToken* AccessPolicy::TakeUsed() {
         if (const AccessToken* token = Find(id)) return token;
     }
     return nullptr;
-}
-
-// Looks at every token and at every byte of it, so that how long it takes tells nothing.
-AccessToken* AccessPolicy::FindByText(std::string_view text) {
-    const Sha256 hash = Sha256Of(text);
-    AccessToken* found = nullptr;
-    for (auto& [id, token] : tokens_) {
-        if (CRYPTO_memcmp(token.hash.data(), hash.data(), hash.size()) == 0) found = &token;
-    }
-    return found;
 }
 
 // A right token is never refused for the wrong ones of its neighbours: guessing 256 bits is

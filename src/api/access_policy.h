@@ -53,10 +53,12 @@ class AccessPolicy {
     bool should_load(Steady now) const {
         return !loading_ && now - tried_at_ >= config_.refresh_interval;
     }
-    // The number is for EndLoad. Several may be under way at once.
-    std::uint64_t BeginLoad() {
+    bool loading() const { return loading_; }
+    // Numbers rise; several may be under way at once. EndLoad may also bring what another reading
+    // has found that began under a number of the same row.
+    std::uint64_t BeginLoad(std::uint64_t load) {
         loading_ = true;
-        return ++load_begun_;
+        return load_begun_ = load;
     }
     // Takes the answer of the store. If there is none, the tokens known before go on to hold. An
     // answer that was overtaken by a later one counts for nothing: it may have a token that is
@@ -70,6 +72,10 @@ class AccessPolicy {
     };
     using Verdict = std::variant<Principal, Refusal>;
     Verdict Decide(const HttpRequest& request, Permission permission, Instant now);
+
+    // Whether the request shows a token that holds, or needs none, as far as the last reading tells.
+    // For more than making room for it ask Decide.
+    bool Knows(const HttpRequest& request, Time now) const;
 
     const AccessToken* Find(std::string_view id) const;
     // Whether it is there and has not expired.
@@ -87,7 +93,6 @@ class AccessPolicy {
     bool open() const { return config_.insecure || (config_.loopback_only && tokens_.empty()); }
     // Why somebody may not come in though everybody may.
     std::optional<Problem> CheckOpen(const HttpRequest& request) const;
-    AccessToken* FindByText(std::string_view text);
     std::uint32_t CountFailure(const std::string& address, Steady now);
 
     const AccessConfig config_;

@@ -186,7 +186,7 @@ TEST(Access, SessionsOfTokensThatDoNotHoldAreEnded) {
     const Instant now = ReadClocks();
     const NewToken made = MakeToken(AccessRole::kWorker, "w", now.wall, now.wall + 1h, random);
     policy.EndLoad(
-        policy.BeginLoad(),
+        policy.BeginLoad(1),
         std::vector<SettingPut>{{Text("token/" + made.token.id), Text(EncodeToken(made.token))}},
         now.steady);
     int ended = 0;
@@ -213,8 +213,8 @@ TEST(Access, OvertakenReadingDoesNotBringARevokedTokenBack) {
     const NewToken made = MakeToken(AccessRole::kAdmin, "a", now.wall, {}, random);
     const std::vector<SettingPut> before = {
         {Text("token/" + made.token.id), Text(EncodeToken(made.token))}};
-    const std::uint64_t first = policy.BeginLoad();
-    const std::uint64_t second = policy.BeginLoad();
+    const std::uint64_t first = policy.BeginLoad(1);
+    const std::uint64_t second = policy.BeginLoad(2);
     policy.EndLoad(second, std::vector<SettingPut>{}, now.steady);
     policy.EndLoad(first, before, now.steady);
     EXPECT_FALSE(policy.Holds(made.token.id, now.wall));
@@ -295,14 +295,14 @@ TEST(Access, ExpiredTokenIsRefusedAndABrokenRecordDoesNotOpenTheDoor) {
     std::vector<SettingPut> settings = {
         {Text("token/" + made.token.id), Text(EncodeToken(made.token))},
         {Text("token/broken"), Text("garbage")}};
-    policy.EndLoad(policy.BeginLoad(), settings, now.steady);
+    policy.EndLoad(policy.BeginLoad(1), settings, now.steady);
     HttpRequest request;
     request.headers.Add("Authorization", "Bearer " + made.text);
     const auto expired = policy.Decide(request, Permission::kViewer, now);
     ASSERT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(expired));
     EXPECT_EQ(std::get<AccessPolicy::Refusal>(expired).problem.status, 401);
 
-    policy.EndLoad(policy.BeginLoad(), std::vector<SettingPut>{settings[1]}, now.steady);
+    policy.EndLoad(policy.BeginLoad(2), std::vector<SettingPut>{settings[1]}, now.steady);
     const auto closed = policy.Decide(HttpRequest(), Permission::kViewer, now);
     EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(closed));
 }
@@ -312,12 +312,12 @@ TEST(Access, OldTokensAreReadAgainBeforeTheyAreTrusted) {
     AccessPolicy policy({.refresh_interval = 2s, .age_max = 5s});
     const Steady start = SteadyClock::now();
     EXPECT_TRUE(policy.must_load(start));
-    policy.EndLoad(policy.BeginLoad(), std::vector<SettingPut>{}, start);
+    policy.EndLoad(policy.BeginLoad(1), std::vector<SettingPut>{}, start);
     EXPECT_FALSE(policy.must_load(start + 3s));
     EXPECT_TRUE(policy.should_load(start + 3s)) << "in the background";
     EXPECT_TRUE(policy.must_load(start + 6s));
     // The store is away: what was known goes on to hold, and is asked for now and then.
-    policy.EndLoad(policy.BeginLoad(), Fail(ErrorCode::kUnavailable, "away"), start + 6s);
+    policy.EndLoad(policy.BeginLoad(2), Fail(ErrorCode::kUnavailable, "away"), start + 6s);
     EXPECT_TRUE(policy.loaded());
     EXPECT_FALSE(policy.must_load(start + 7s));
     EXPECT_TRUE(policy.must_load(start + 8s));

@@ -26,7 +26,6 @@
 
 namespace takt::internal {
 
-class BulkReader;
 struct BulkHeld;
 
 struct ApiParts {
@@ -38,11 +37,15 @@ struct ApiParts {
     Alerts& alerts;
     Runtime& runtime;  // The server's thread; need not be the node's.
     After after = {};  // Empty: open sessions are looked at only when somebody asks something.
-    Forward forward;  // See forward.h. Empty: what only the leader can answer is refused elsewhere.
+    // See forward.h. Empty: what only the leader can answer is refused elsewhere.
+    Forward forward = {};
     Forward stream = {};  // The same for event streams.
     ApiConfig config;
     std::vector<Route> more_routes = {};  // Those of other parts of the program.
     Pages pages = {};                     // Empty: there is no console.
+    // Whether an attempt has this token, for callbacks; empty: none has. From any thread.
+    std::function<bool(const Token&)> knows_attempt = {};
+    std::shared_ptr<AccessFamily> family = {};  // Of the other threads' APIs; null: there is none.
 };
 
 class Api final : public HttpHandler {
@@ -50,20 +53,15 @@ class Api final : public HttpHandler {
     static std::shared_ptr<Api> Make(ApiParts parts);
 
     // HttpHandler. On the server's thread.
-    void OnHead(HttpRequest& request, HttpHeadVerdict& verdict) override;
+    std::unique_ptr<HttpExchange> OnHead(const HttpRequest& request,
+                                         HttpHeadVerdict& verdict) override;
+    // A request of this process, as if its head had been judged.
     void Handle(HttpRequest request, HttpReply reply) override;
 
     const RouteTable& routes() const { return services_->routes; }
 
   private:
     explicit Api(std::shared_ptr<Services> services);
-
-    using BulkReaderPtr = std::shared_ptr<BulkReader>;  // Null unless the body was read by one.
-
-    void ReadAsItComes(HttpRequest& request, HttpHeadVerdict& verdict);
-    void Continue(const Route& route, HttpRequest request, HttpReply reply, BulkReaderPtr reader);
-    void Dispatch(Call call, BulkReaderPtr reader);
-    void NoteUse();
 
     const std::shared_ptr<Services> services_;
     const std::shared_ptr<BulkHeld> bulk_held_;
@@ -75,5 +73,7 @@ std::vector<Route> ApiRoutes();
 // Reads the access tokens again, ends the sessions of those that do not hold any more, then calls
 // `done`. All on the server's thread.
 void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done);
+// The same, or waits for a reading that is under way.
+void AwaitAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done);
 
 }  // namespace takt::internal

@@ -1,6 +1,8 @@
 // The API's description, for programs and for people.
+#include "api/openapi.h"
 #include "api/resources.h"
 #include "api/services.h"
+#include "http/gzip.h"
 
 namespace takt::internal {
 namespace {
@@ -47,14 +49,30 @@ text('pre',JSON.stringify(schema(c.schema),null,1),d)}}}
 </script></body></html>
 )html";
 
+// Anybody may ask for these, as often as he likes: they are compressed once and not copied.
+HttpResponse StaticResponse(const Call& call, std::string_view type, std::string_view text,
+                            std::string_view gzip) {
+    HttpResponse response;
+    response.content_type = type;
+    response.static_body = text;
+    const auto encodings = call.request().headers.Find("Accept-Encoding");
+    if (encodings && AcceptsGzip(*encodings)) {
+        response.static_body = gzip;
+        response.headers.emplace_back("Content-Encoding", "gzip");
+        response.headers.emplace_back("Vary", "Accept-Encoding");
+    }
+    return response;
+}
+
 void GetOpenApi(Call call) {
-    call.Json(200, call.services().openapi);
+    const Descriptions& descriptions = call.services().descriptions;
+    call.Send(
+        StaticResponse(call, "application/json", descriptions.openapi, descriptions.openapi_gzip));
 }
 
 void GetDocs(Call call) {
-    HttpResponse response;
-    response.content_type = "text/html; charset=utf-8";
-    response.static_body = kPage;
+    HttpResponse response = StaticResponse(call, "text/html; charset=utf-8", kPage,
+                                           call.services().descriptions.page_gzip);
     response.headers.emplace_back(
         "Content-Security-Policy",
         "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; "
@@ -63,6 +81,14 @@ void GetDocs(Call call) {
 }
 
 }  // namespace
+
+Descriptions DescribeApi(const RouteTable& routes, std::string_view version) {
+    GzipWriter gzip;
+    Descriptions made{.openapi = OpenApiOf(routes, version)};
+    made.openapi_gzip = gzip.Compress(made.openapi);
+    made.page_gzip = gzip.Compress(kPage);
+    return made;
+}
 
 void AddDocsRoutes(std::vector<Route>& routes) {
     routes.push_back({.method = HttpMethod::kGet,

@@ -28,7 +28,9 @@ bool IsOwn(std::string_view name) {
 
 HttpCall CallOf(HttpRequest& request, std::string_view address) {
     HttpCall call{.method = request.method,
-                  .url = std::string(address) + request.target,
+                  // Not the target as it came: in absolute form it names this node.
+                  .url = std::string(address) + request.raw_path +
+                         (request.raw_query.empty() ? "" : "?" + request.raw_query),
                   .body = std::move(request.body),
                   .timeout = kTimeout,
                   .response_bytes_max = kAnswerBytesMax};

@@ -15,6 +15,11 @@ bool IsRefusedStranger(const Route& route, int status) {
            (status == 401 || status == 403 || status == 409);
 }
 
+std::string WhyNobodyLeads(const NodeStatus& status) {
+    if (status.trouble.empty()) return "no scheduler leads at the moment; try again in a second";
+    return "no scheduler leads: " + status.trouble;
+}
+
 }  // namespace
 
 void Call::Send(HttpResponse response) {
@@ -27,6 +32,11 @@ void Call::Send(HttpResponse response) {
     if (!who_.token_id.empty()) EndWithToken(response, services_, who_.token_id);
     // Answers are of the moment and may be secret.
     response.headers.emplace_back("Cache-Control", "no-store");
+    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+    // Whoever came by TLS once is to come by TLS for a year.
+    if (request_.tls) {
+        response.headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
+    }
     reply_(std::move(response));
 }
 
@@ -39,7 +49,7 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
     if (!CanPassOn(call, status, forward)) {
         return call.Refuse({.status = 503,
                             .code = "no_leader",
-                            .detail = "no scheduler leads at the moment; try again in a second",
+                            .detail = WhyNobodyLeads(status),
                             .retry_after_seconds = 1});
     }
     if (IsAudited(call.route())) {

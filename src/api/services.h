@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +87,22 @@ class Call {
     Principal who_;
 };
 
+// What the API says of itself, made once, as it is sent.
+struct Descriptions {
+    std::string openapi;
+    std::string openapi_gzip;
+    std::string page_gzip;
+};
+Descriptions DescribeApi(const RouteTable& routes, std::string_view version);
+
+// The APIs of one server, each on a thread of its own with its own copy of the tokens. What one
+// reads the others are told, so that a token that was just made or revoked is so on all of them.
+struct AccessFamily {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<Services>> members;
+    std::uint64_t loads = 0;  // Numbers them all, in the order in which they began.
+};
+
 // Everything here may be used on the server's thread; node, store, events and meters on any.
 struct Services {
     Node& node;
@@ -103,12 +120,15 @@ struct Services {
     const Forward forward;
     const Forward stream;  // The same for answers without an end.
     const Pages pages;
+    const std::function<bool(const Token&)> knows_attempt;  // May be empty.
+    const std::shared_ptr<AccessFamily> family;
     AccessPolicy access;
+    std::vector<std::move_only_function<void()>> access_awaited;  // See AwaitAccess.
     OpenSessions sessions;
     TextPool texts;
     Random random;
     const RouteTable routes;
-    std::string openapi;  // Made once from the routes.
+    Descriptions descriptions;
     std::shared_ptr<ExecutionReads> reads;
 };
 

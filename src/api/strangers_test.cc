@@ -30,12 +30,57 @@ const std::string kToken(32, 'a');
 // Somebody who can reach the port, and has no token of any kind, sends a MiB on each of hundreds of
 // connections.
 TEST(Strangers, LargeCallbackNeedsATokenInItsHead) {
-    TestScheduler scheduler({.more_routes = {CallbackRoute(200)}});
+    TestScheduler scheduler(
+        {.more_routes = {CallbackRoute(200)},
+         .knows_attempt = [](const Token& token) { return TokenText(token) == kToken; }});
     const std::string large = "\"" + std::string(100'000, 'x') + "\"";
     EXPECT_EQ(scheduler.Post("/api/v1/callback", large).status, 413);
     EXPECT_EQ(scheduler.Post("/api/v1/callback", large, {{"X-Takt-Token", "guess"}}).status, 413);
+    const std::string made_up(32, 'b');
+    EXPECT_EQ(scheduler.Post("/api/v1/callback", large, {{"X-Takt-Token", made_up}}).status, 413);
     EXPECT_EQ(scheduler.Post("/api/v1/callback", large, {{"X-Takt-Token", kToken}}).status, 200);
     EXPECT_EQ(scheduler.Post("/api/v1/callback", R"({"token": "in here"})").status, 200);
+}
+
+// Nobody has asked for a while, and the tokens were read long ago. Strangers fill what there is for
+// strangers; the administrator must not be taken for one of them because of that.
+TEST(Strangers, AnOldCopyOfTheTokensTellsWhoIsKnown) {
+    TestSchedulerOptions options;
+    options.config.access.age_max = Duration(0);
+    options.config.access.refresh_interval = Duration(0);
+    TestScheduler scheduler(std::move(options));
+    const std::string token =
+        scheduler.Post("/api/v1/tokens", R"({"name": "me", "role": "admin"})").Text("token");
+    const auto is_stranger = [&](const std::string& text) {
+        std::promise<bool> told;
+        scheduler.Run([&] {
+            HttpRequest request;
+            request.method = HttpMethod::kPost;
+            request.raw_path = request.path = "/api/v1/tasks";
+            request.headers.Add("Authorization", "Bearer " + text);
+            HttpHeadVerdict verdict{.body_bytes_max = 1 << 20};
+            const auto exchange = scheduler.api().OnHead(request, verdict);
+            EXPECT_FALSE(verdict.refusal) << "the verdict waits for the store";
+            told.set_value(verdict.stranger);
+        });
+        return told.get_future().get();
+    };
+    EXPECT_FALSE(is_stranger(token));
+    EXPECT_TRUE(is_stranger("takt_made-up"));
+}
+
+// The client of a proxy asks in absolute form, and whom it asks does not lead.
+TEST(Strangers, ARequestInAbsoluteFormIsPassedOn) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    TestScheduler leader({.database = database});
+    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
+    follower.AwaitLeaderKnown();
+    RawClient client(follower.port());
+    const std::string host = "127.0.0.1:" + std::to_string(follower.port());
+    client.Send("GET http://" + host + "/api/v1/workers?limit=5 HTTP/1.1\r\nHost: " + host +
+                "\r\n\r\n");
+    const std::string answer = client.ReadAnswer();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
 }
 
 // After an incident somebody asks who sent wrong results.

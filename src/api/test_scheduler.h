@@ -209,6 +209,7 @@ struct TestSchedulerOptions {
     bool await_lead = true;
     After after = {};
     std::vector<Route> more_routes = {};
+    std::function<bool(const Token&)> knows_attempt = {};
 };
 
 class TestScheduler {
@@ -352,8 +353,9 @@ class TestScheduler {
     struct Shell final : HttpHandler {
         std::shared_ptr<Api> api;
 
-        void OnHead(HttpRequest& request, HttpHeadVerdict& verdict) override {
-            api->OnHead(request, verdict);
+        std::unique_ptr<HttpExchange> OnHead(const HttpRequest& request,
+                                             HttpHeadVerdict& verdict) override {
+            return api->OnHead(request, verdict);
         }
         void Handle(HttpRequest request, HttpReply reply) override {
             api->Handle(std::move(request), std::move(reply));
@@ -408,7 +410,8 @@ class TestScheduler {
                                  .forward = ForwardOver(*forward_client_),
                                  .stream = StreamOver(*forward_client_),
                                  .config = options.config,
-                                 .more_routes = std::move(options.more_routes)});
+                                 .more_routes = std::move(options.more_routes),
+                                 .knows_attempt = std::move(options.knows_attempt)});
     }
 
     EventHub hub_;

@@ -41,6 +41,7 @@ struct Config {
         std::size_t connections_per_address_max = 1'000;
         std::size_t body_bytes_max = (1 << 20) + (64 << 10);  // A MiB and what is around it.
         std::size_t bulk_bytes_max = 32 << 20;
+        std::size_t io_threads = 0;  // That serve the port; 0: the node's own.
     } server;
 
     struct Scheduler {

@@ -61,6 +61,8 @@ Keys ServerKeys() {
         Key("server.body_bytes_max", FIELD(server.body_bytes_max), "Largest request body."),
         Key("server.bulk_bytes_max", FIELD(server.bulk_bytes_max),
             "Largest body of a bulk creation."),
+        Key("server.io_threads", FIELD(server.io_threads),
+            "Threads that serve the port (TLS, HTTP, JSON); 0: the scheduler's own."),
     };
 }
 

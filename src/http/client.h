@@ -74,7 +74,9 @@ struct WebSocketCall {
     std::chrono::milliseconds timeout = std::chrono::seconds(10);  // Until the session is open.
 };
 
+namespace http {
 class ClientCore;
+}
 
 // Threads: see server.h; the same rules.
 class HttpClient {
@@ -104,8 +106,8 @@ class HttpClient {
     void Close();
 
   private:
-    explicit HttpClient(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}
-    std::shared_ptr<ClientCore> core_;
+    explicit HttpClient(std::shared_ptr<http::ClientCore> core) : core_(std::move(core)) {}
+    std::shared_ptr<http::ClientCore> core_;
 };
 
 // For programs without a loop. May be used from several threads; calls take turns.

@@ -6,7 +6,7 @@
 
 #include "http/outbox.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -259,4 +259,4 @@ bool ClientCall::TakeHead() {
     return good;
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -10,7 +10,7 @@
 #include "http/dial.h"
 #include "http/head_parser.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 // Appends a request's head: request line, Host, User-Agent, `headers`. kInvalid for headers that
 // must not be sent. The empty line is the caller's to add.
@@ -68,4 +68,4 @@ class ClientCall : public std::enable_shared_from_this<ClientCall> {
     bool unwanted_ = false;   // The sink wants no more.
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -10,7 +10,7 @@
 #include "http/client_call.h"
 #include "http/spawn.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -130,6 +130,13 @@ void ClientCore::Close() {
     }
     for (const auto& call : all) call->Fail(ErrorCode::kCancelled, "the HTTP client is closed");
 }
+
+}  // namespace takt::internal::http
+
+namespace takt::internal {
+
+namespace asio = boost::asio;
+using http::ClientCore;
 
 Result<std::unique_ptr<HttpClient>> HttpClient::Create(asio::io_context& io,
                                                        HttpClientOptions options) {

@@ -14,7 +14,7 @@
 #include "http/name_lookup.h"
 #include "http/transport.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 class ClientCall;
 
@@ -66,4 +66,4 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     bool closed_ = false;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -10,14 +10,13 @@
 
 #include "http/reply_slot.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 namespace asio = boost::asio;
 
 constexpr std::size_t kBodyBytesPerSecond = 64 << 10;  // Slower than this is not a live client.
 constexpr std::size_t kInputKept = 4096;               // Of the input buffer, between requests.
-constexpr std::uint32_t kRequestsPerTurn = 32;
 
 bool IsRequestId(std::string_view text) {
     return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -90,9 +89,7 @@ void Connection::Abort() {
 }
 
 void Connection::Refuse(int status, std::string_view reason) {
-    const HttpRefusal& refusal = core_->options().refusal;
-    response_ =
-        refusal ? refusal(status, reason) : HttpResponse::Text(status, std::string(reason) + "\n");
+    response_ = core_->RefusalOf(status, reason);
     close_ = linger_ = true;
 }
 
@@ -104,15 +101,12 @@ asio::awaitable<void> Connection::Run(std::shared_ptr<Connection> self) {
         if (!(TakeHead() && (response_ || (AcceptHead(), response_ || TakeBody())))) {
             if (!co_await ReadRequest()) break;
         }
-        if (!response_) Dispatch();
+        Enter(Phase::kReply, core_->options().reply_timeout);
+        if (!MayDispatch()) co_await AwaitTurn();
+        if (!response_ && !aborted_) Dispatch();
         if (!response_) co_await AwaitReply();
         if (aborted_ || !response_) break;
         open = co_await Answer();
-        if (++unsuspended_ >= kRequestsPerTurn) {
-            // A client that always has the next request ready must not starve the others.
-            unsuspended_ = 0;
-            co_await asio::post(asio::use_awaitable);
-        }
     }
     if (!aborted_ && linger_) co_await Linger();
     transport_->ShutdownWrite();
@@ -140,7 +134,8 @@ void Connection::BeginRequest() {
     if (in_.empty() && in_.capacity() > kInputKept) in_ = std::string();
     scanner_ = HeadScanner();
     body_bytes_ = 0;
-    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, {}, false};
+    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, false};
+    exchange_.reset();
     current_ = Current();
     response_.reset();
     // The first request's time runs from the accept.
@@ -219,7 +214,7 @@ void Connection::RememberHandshake() {
 // The head is fine: asks the handler what it thinks of it before any of the body is kept.
 void Connection::AcceptHead() {
     try {
-        core_->handler().OnHead(request_, verdict_);
+        exchange_ = core_->handler().OnHead(request_, verdict_);
     } catch (const std::exception& error) {
         return OnHandlerThrew(error);
     }
@@ -259,7 +254,7 @@ bool Connection::OnBodyPiece(std::string_view piece) {
         return false;
     }
     deadline_ += std::chrono::microseconds(piece.size() * 1'000'000 / kBodyBytesPerSecond);
-    if (verdict_.body_sink) return verdict_.body_sink(piece);
+    if (exchange_ && exchange_->reads_body()) return exchange_->OnBody(piece);
     if (!core_->HoldBody(piece.size(), verdict_.stranger)) {
         Refuse(503, "too many request bodies at once");
         return false;
@@ -289,7 +284,6 @@ bool Connection::TakeBody() {
 
 // Waits for bytes and takes them in. False: nothing will come.
 asio::awaitable<bool> Connection::Fill() {
-    unsuspended_ = 0;
     IoState want = transport_->HasBuffered() ? IoState::kDone : IoState::kWantRead;
     for (;;) {
         if (want != IoState::kDone) {
@@ -335,12 +329,22 @@ asio::awaitable<bool> Connection::ReadRequest() {
     co_return true;
 }
 
+// A client that always has the next request ready must not starve the others.
+asio::awaitable<void> Connection::AwaitTurn() {
+    do {
+        co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+    } while (!aborted_ && !MayDispatch());
+}
+
 void Connection::Dispatch() {
-    Enter(Phase::kReply, core_->options().reply_timeout);
     in_handler_ = true;
     try {
-        core_->handler().Handle(std::move(request_),
-                                ReplySlot(weak_from_this(), core_->io(), sequence_));
+        ReplySlot reply(weak_from_this(), core_->io(), sequence_);
+        if (exchange_) {
+            exchange_->OnEnd(std::move(request_), std::move(reply));
+        } else {
+            core_->handler().Handle(std::move(request_), std::move(reply));
+        }
     } catch (const std::exception& error) {
         OnHandlerThrew(error);
     }
@@ -360,10 +364,9 @@ void Connection::OnReply(std::uint32_t sequence, HttpResponse response) {
 }
 
 asio::awaitable<void> Connection::AwaitReply() {
-    unsuspended_ = 0;
     while (!response_ && !aborted_) {
         co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
     }
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

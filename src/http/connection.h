@@ -15,13 +15,13 @@
 #include "http/transport.h"
 #include "http/websocket_core.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
-class Connection : public std::enable_shared_from_this<Connection> {
+class Connection final : public Turns::Guest, public std::enable_shared_from_this<Connection> {
   public:
     Connection(std::shared_ptr<ServerCore> core, std::shared_ptr<Transport> transport,
                const boost::asio::ip::tcp::endpoint& remote, boost::asio::ip::address address_key);
-    ~Connection();
+    ~Connection() override;
 
     // Takes `self` so that the connection lives until its coroutine starts, and through it.
     boost::asio::awaitable<void> Run(std::shared_ptr<Connection> self);
@@ -30,6 +30,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void Tick(Steady now);  // Enforces the deadline of the current phase.
     void Drain();           // Finish the request at hand, then close.
     void Abort();           // Close now.
+    void OnTurn() override { wake_.cancel(); }
 
     // The answer to request number `sequence`; late and second answers are ignored.
     void OnReply(std::uint32_t sequence, HttpResponse response);
@@ -81,6 +82,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     boost::asio::awaitable<bool> ReadRequest();
 
     // Answering.
+    bool MayDispatch() { return response_ || core_->turns().Enter(shared_from_this()); }
+    boost::asio::awaitable<void> AwaitTurn();
     void Dispatch();
     void OnHandlerThrew(const std::exception& error);
     boost::asio::awaitable<void> AwaitReply();
@@ -88,6 +91,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string_view PrepareBody(ResponseHead& head);
     bool WriteNow(std::string& head, std::string_view body);
     boost::asio::awaitable<bool> WriteRest();
+    void DropEvents();
     boost::asio::awaitable<void> ServeEvents();
     boost::asio::awaitable<void> ServeWebSocket();
     boost::asio::awaitable<void> Linger();
@@ -98,7 +102,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const boost::asio::ip::address address_key_;
     const std::string remote_address_;
     const std::uint16_t remote_port_;
-    boost::asio::steady_timer wake_;  // Never expires; cancelled when a reply has come.
+    boost::asio::steady_timer wake_;  // Never expires; cancelled when a reply or a turn has come.
 
     Phase phase_ = Phase::kHandshake;
     Steady deadline_;
@@ -108,7 +112,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool linger_ = false;  // The client may still be sending what we will not read.
     bool in_handler_ = false;
     std::uint32_t sequence_ = 0;
-    std::uint32_t unsuspended_ = 0;  // Requests answered without giving way to others.
 
     std::string in_;  // Received and not parsed yet, from in_used_ on.
     std::size_t in_used_ = 0;
@@ -116,6 +119,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::optional<RequestParser> parser_;
     HttpRequest request_;
     HttpHeadVerdict verdict_{};
+    std::unique_ptr<HttpExchange> exchange_;  // Null: the handler takes whole requests.
     std::size_t body_bytes_ = 0;
     std::size_t body_held_ = 0;  // Of the server's allowance.
     Current current_;
@@ -127,4 +131,4 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::shared_ptr<WebSocketCore> websocket_;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -7,7 +7,7 @@
 #include "http/connection.h"
 #include "http/response_head.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -46,7 +46,7 @@ std::string_view Connection::PrepareBody(ResponseHead& head) {
         body = response.body;
     }
     head.body_bytes = body.size();
-    head.has_length = !HasNoBody(response.status);
+    head.has_length = !HasNoBody(response.status) && response.content_type != "text/event-stream";
     return current_.method == HttpMethod::kHead || HasNoBody(response.status) ? "" : body;
 }
 
@@ -58,6 +58,7 @@ asio::awaitable<bool> Connection::Answer() {
         co_await ServeWebSocket();
         if (websocket_) co_return false;
     }
+    if (response_->event_stream && current_.method == HttpMethod::kHead) DropEvents();
     if (response_->event_stream) {
         co_await ServeEvents();
         co_return false;
@@ -111,7 +112,6 @@ bool Connection::WriteNow(std::string& head, std::string_view body) {
 }
 
 asio::awaitable<bool> Connection::WriteRest() {
-    unsuspended_ = 0;
     std::string head = std::move(out_);
     std::string_view left = head;
     while (!left.empty() || !out_body_.empty()) {
@@ -129,6 +129,16 @@ asio::awaitable<bool> Connection::WriteRest() {
         if (error) co_return false;
     }
     co_return true;
+}
+
+// Who asks for the head gets the head.
+void Connection::DropEvents() {
+    const auto options = std::exchange(response_->event_stream, nullptr);
+    response_->status = 200;
+    response_->content_type = "text/event-stream";
+    response_->body.clear();
+    options->on_open = nullptr;
+    if (auto on_close = std::exchange(options->on_close, nullptr)) on_close();
 }
 
 asio::awaitable<void> Connection::ServeEvents() {
@@ -176,7 +186,7 @@ asio::awaitable<void> Connection::ServeWebSocket() {
     const auto callbacks = std::exchange(response_->websocket, nullptr);
     if (current_.websocket_version_wrong || current_.websocket_key.empty()) {
         const bool version = current_.websocket_version_wrong;
-        response_ = HttpResponse::Text(version ? 426 : 400, "a WebSocket handshake is expected\n");
+        response_ = core_->RefusalOf(version ? 426 : 400, "a WebSocket handshake is expected");
         if (version) response_->headers.emplace_back("Sec-WebSocket-Version", "13");
         co_return;
     }
@@ -220,4 +230,4 @@ asio::awaitable<void> Connection::Linger() {
     }
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -6,7 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -132,4 +132,4 @@ void Dial::Cancel() {
     if (transport_) transport_->Close();
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -16,7 +16,7 @@
 #include "http/transport.h"
 #include "tls/client_context.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 struct DialOptions {
     std::chrono::milliseconds connect_timeout;
@@ -53,4 +53,4 @@ class Dial : public std::enable_shared_from_this<Dial> {
     bool own_shortage_ = false;  // The last address was not tried, for want of a descriptor here.
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

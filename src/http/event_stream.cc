@@ -33,6 +33,10 @@ std::string FormatEvent(const ServerSentEvent& event) {
     return out;
 }
 
+}  // namespace takt::internal
+
+namespace takt::internal::http {
+
 EventStreamCore::EventStreamCore(std::shared_ptr<Transport> transport,
                                  std::shared_ptr<EventStreamOptions> options)
     : transport_(std::move(transport)),
@@ -78,4 +82,4 @@ bool EventStreamCore::Tick(Steady now, SteadyClock::duration stall_max) {
     return true;
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

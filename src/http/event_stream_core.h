@@ -7,7 +7,7 @@
 #include "http/event_stream.h"
 #include "http/outbox.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 class EventStreamCore final : public EventStream {
   public:
@@ -34,4 +34,4 @@ class EventStreamCore final : public EventStream {
     std::atomic<SteadyClock::rep> last_write_;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

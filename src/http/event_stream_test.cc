@@ -44,6 +44,21 @@ class EventStreamTest : public ServerTest {
     Mailbox<bool> closed_;
 };
 
+// A monitor asks with HEAD whether the address is there. It gets the head, not events as a body of
+// what has none.
+TEST_F(EventStreamTest, HeadGetsTheHeadOnly) {
+    ServeStreams();
+    RawClient client(server_->port());
+    client.Send("HEAD /events HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string head = client.ReadUntil("\r\n\r\n");
+    EXPECT_TRUE(head.starts_with("HTTP/1.1 200 ")) << head;
+    EXPECT_NE(head.find("Content-Type: text/event-stream\r\n"), std::string::npos);
+    EXPECT_TRUE(closed_.Take());
+    EXPECT_TRUE(opened_.empty());
+    // The connection goes on.
+    Open(client)->Close();
+}
+
 // The console follows executions live; events come from the node's thread.
 TEST_F(EventStreamTest, EventsReachTheClientInOrder) {
     ServeStreams();

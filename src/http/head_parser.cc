@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
-namespace http = boost::beast::http;
+namespace beast_http = boost::beast::http;
 
 std::string_view View(boost::beast::string_view text) {
     return {text.data(), text.size()};
@@ -58,7 +58,7 @@ template <bool is_request>
 void MessageParser<is_request>::Refuse(int status, std::string_view reason, error_code& error) {
     refusal_ = status;
     reason_ = reason;
-    error = http::error::bad_field;
+    error = beast_http::error::bad_field;
 }
 
 template <bool is_request>
@@ -113,7 +113,7 @@ template <bool is_request>
 std::size_t MessageParser<is_request>::on_body_impl(view body, error_code& error) {
     if (piece_ && !piece_(View(body))) {
         body_refused_ = true;
-        error = http::error::body_limit;
+        error = beast_http::error::body_limit;
     }
     return body.size();
 }
@@ -138,7 +138,7 @@ std::size_t PutBody(Parser& parser, std::string_view bytes, boost::beast::error_
     while (used < bytes.size() && !parser.is_done()) {
         const std::size_t taken = Put(parser, bytes.substr(used), error);
         used += taken;
-        if (error == http::error::need_more) {
+        if (error == beast_http::error::need_more) {
             error = {};
             break;
         }
@@ -164,7 +164,7 @@ bool RequestParser::ParseHead(std::string_view head) {
             Refuse(400, "Transfer-Encoding in HTTP/1.0", error);
         }
     } else if (refusal() == 0) {
-        const bool version = error == http::error::bad_version && NamesVersion(head);
+        const bool version = error == beast_http::error::bad_version && NamesVersion(head);
         Refuse(version ? 505 : 400, version ? "HTTP version is not supported" : "head is malformed",
                error);
     }
@@ -211,4 +211,4 @@ bool ResponseParser::ParseEnd() {
 template class MessageParser<true>;
 template class MessageParser<false>;
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

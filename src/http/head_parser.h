@@ -10,7 +10,7 @@
 
 #include "http/message.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 // Finds the end of a head in bytes that arrive piece by piece, looking at each byte once.
 class HeadScanner {
@@ -100,4 +100,4 @@ class ResponseParser : public MessageParser<false> {
     int status() const { return status_; }
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 // The status a head is refused with, 0 when it is accepted.
@@ -137,4 +137,4 @@ TEST(RequestBody, WithBrokenChunksIsRefused) {
 }
 
 }  // namespace
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -77,8 +77,7 @@ struct HttpRequest {
     std::string remote_address;  // "127.0.0.1", "::1"; never a header's claim.
     std::uint16_t remote_port = 0;
     std::string request_id;
-    std::vector<std::pair<std::string, std::string>> parameters;  // Filled by Router: {id} → value.
-    std::shared_ptr<void> reader;  // What OnHead leaves for Handle, the handler's own.
+    std::vector<std::pair<std::string, std::string>> parameters;  // The route's {id} → value.
 
     // The first value of a query parameter, decoded ('+' is a space); nullopt when it is absent.
     std::optional<std::string> Query(std::string_view name) const;
@@ -125,28 +124,44 @@ struct HttpResponse {
 // forgets a request must not hang its client. The io_context must outlive it.
 using HttpReply = std::move_only_function<void(HttpResponse)>;
 
-// Receives a body piece by piece instead of `HttpRequest::body`, on the server's thread. Returning
-// false stops reading: the handler is called at once and the connection closes after its answer.
-using HttpBodySink = std::move_only_function<bool(std::string_view piece)>;
-
 // What a handler decides when it has seen the head, before a byte of the body is kept.
 struct HttpHeadVerdict {
     std::size_t body_bytes_max;
-    HttpBodySink body_sink;
-    std::unique_ptr<HttpResponse> refusal;  // Set: answer this, read no body, do not call Handle.
+    std::unique_ptr<HttpResponse> refusal;  // Set: answer this, read no body, ask no further.
     // Nothing is known of who sends it. The bodies of all strangers together may hold a quarter of
     // what there is, so that there is always room for others.
     bool stranger = false;
+};
+
+// One request on its way through a handler, from its head to its end: what was learnt from the head
+// travels in it. Used on the server's thread, and gone after OnEnd or with the connection.
+class HttpExchange {
+  public:
+    virtual ~HttpExchange() = default;
+
+    // Whether it takes the body piece by piece, instead of as `HttpRequest::body`.
+    virtual bool reads_body() const { return false; }
+    // The next piece. False stops reading: OnEnd follows at once, and the connection closes after
+    // the answer.
+    virtual bool OnBody(std::string_view piece) { return true; }
+
+    // The request is complete. Must not block; `reply` may be kept and used later.
+    virtual void OnEnd(HttpRequest request, HttpReply reply) = 0;
 };
 
 class HttpHandler {
   public:
     virtual ~HttpHandler() = default;
 
-    // `verdict` arrives with the server's defaults. Called on the server's thread.
-    virtual void OnHead(HttpRequest& request, HttpHeadVerdict& verdict) {}
+    // The head of a request is there. `verdict` arrives with the server's defaults. Null: Handle
+    // is called with the whole request. On the server's thread.
+    virtual std::unique_ptr<HttpExchange> OnHead(const HttpRequest& request,
+                                                 HttpHeadVerdict& verdict) {
+        return nullptr;
+    }
 
-    // Called on the server's thread, must not block it. `reply` may be kept and used later.
+    // A whole request. Called on the server's thread, must not block it. `reply` may be kept and
+    // used later.
     virtual void Handle(HttpRequest request, HttpReply reply) = 0;
 };
 

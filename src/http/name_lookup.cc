@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 Result<HostAddresses> SystemLookup(const std::string& host) {
     boost::asio::io_context own;
@@ -152,4 +152,4 @@ void NameLookup::Close() {
     dropped.swap(state_->pending);
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 using HostAddresses = std::vector<boost::asio::ip::address>;
 
@@ -52,4 +52,4 @@ class NameLookup {
     const std::shared_ptr<State> state_;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

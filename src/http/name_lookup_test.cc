@@ -5,7 +5,7 @@
 #include "http/client.h"
 #include "http/test_support.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 class NameLookupTest : public testing::Test {
@@ -105,4 +105,4 @@ TEST_F(NameLookupTest, ClientFindsLocalhostAndMissesWhatDoesNotExist) {
 }
 
 }  // namespace
-}  // namespace takt::internal
+}  // namespace takt::internal::http

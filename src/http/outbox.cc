@@ -3,7 +3,7 @@
 #include <array>
 #include <boost/asio/post.hpp>
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 constexpr std::size_t kControlExtra = 64 << 10;
@@ -115,4 +115,4 @@ void Outbox::Abandon() {
     bytes_ = 0;
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "http/transport.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 // Where reads go before anybody knows whose bytes they are; one per thread, 64 KB. What it holds is
 // lost at the next suspension of the reader.
@@ -67,4 +67,4 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     std::function<void()> on_empty_;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

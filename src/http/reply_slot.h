@@ -8,7 +8,7 @@
 
 #include "http/connection.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 // 32 bytes, so that std::move_only_function stores it without allocating.
 class ReplySlot {
@@ -49,4 +49,4 @@ class ReplySlot {
     std::uint32_t sequence_;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 void AppendNumber(std::string& out, std::size_t number) {
@@ -16,7 +16,7 @@ void AppendHeader(std::string& out, std::string_view name, std::string_view valu
 }
 
 // These are the server's own to decide; a second copy would contradict it.
-bool IsReserved(std::string_view name) {
+bool IsServersOwn(std::string_view name) {
     return EqualsIgnoringCase(name, "Content-Length") || EqualsIgnoringCase(name, "Connection") ||
            EqualsIgnoringCase(name, "Transfer-Encoding") ||
            EqualsIgnoringCase(name, "X-Request-Id");
@@ -27,7 +27,7 @@ bool IsReserved(std::string_view name) {
 bool FormatHead(const HttpResponse& response, const ResponseHead& head, std::string& out) {
     bool clean = true;
     const auto add = [&](std::string_view name, std::string_view value) {
-        if (IsHttpHeaderName(name) && IsHttpHeaderValue(value) && !IsReserved(name)) {
+        if (IsHttpHeaderName(name) && IsHttpHeaderValue(value) && !IsServersOwn(name)) {
             AppendHeader(out, name, value);
         } else {
             clean = false;
@@ -35,8 +35,9 @@ bool FormatHead(const HttpResponse& response, const ResponseHead& head, std::str
     };
     out.assign("HTTP/1.1 ");
     AppendNumber(out, static_cast<std::size_t>(response.status));
-    out.append(" ").append(HttpStatusPhrase(response.status)).append("\r\nDate: ");
-    out.append(head.date).append("\r\nX-Request-Id: ").append(head.request_id).append("\r\n");
+    out.append(" ").append(HttpStatusPhrase(response.status)).append("\r\n");
+    if (!head.date.empty()) AppendHeader(out, "Date", head.date);
+    if (!head.request_id.empty()) AppendHeader(out, "X-Request-Id", head.request_id);
     if (!response.content_type.empty()) add("Content-Type", response.content_type);
     if (head.has_length) {
         out.append("Content-Length: ");
@@ -60,4 +61,4 @@ bool FormatHead(const HttpResponse& response, const ResponseHead& head, std::str
     return clean;
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

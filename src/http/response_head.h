@@ -6,7 +6,7 @@
 
 #include "http/message.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 enum class ConnectionHeader : std::uint8_t { kNone, kClose, kKeepAlive };
 
@@ -24,4 +24,4 @@ struct ResponseHead {
 // header, are left out; false then, for the log.
 bool FormatHead(const HttpResponse& response, const ResponseHead& head, std::string& out);
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -5,10 +5,10 @@
 //     if (!server) …
 //     io.run();
 //
-// Threads: the io_context must be run by one thread at a time; everything here and every callback
-// runs on it. From other threads only HttpServer's own methods, HttpReply, EventStream and
-// WebSocketSession may be used. For more cores run more servers. The io_context must outlive all
-// of these.
+// Threads: an io_context must be run by one thread at a time; every callback of a connection runs
+// on the one that it was given to. From other threads only HttpServer's own methods, HttpReply,
+// EventStream and WebSocketSession may be used. For more cores give it more than one. The
+// io_contexts must outlive all of these.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "http/log.h"
@@ -66,6 +67,9 @@ struct HttpServerOptions {
     std::size_t connections_per_address_max = 1'000;
     std::size_t connections_per_loopback_max = 20'000;  // Proxies and tests come from there.
 
+    // How long requests of all connections together may keep the loop from whatever else it does.
+    std::chrono::microseconds turn = std::chrono::milliseconds(1);
+
     std::size_t gzip_bytes_min = 1024;  // Smaller bodies do not fit fewer packets.
 
     std::optional<TlsServerFiles> tls = {};
@@ -79,7 +83,15 @@ struct HttpServerOptions {
     std::function<void(const HttpAccess&)> access_log = {};
 };
 
+namespace http {
 class ServerCore;
+}
+
+// A loop that serves connections, and what answers them there.
+struct HttpLoop {
+    boost::asio::io_context& io;
+    std::shared_ptr<HttpHandler> handler;
+};
 
 class HttpServer {
   public:
@@ -88,13 +100,16 @@ class HttpServer {
     static Result<std::unique_ptr<HttpServer>> Listen(boost::asio::io_context& io,
                                                       HttpServerOptions options,
                                                       std::shared_ptr<HttpHandler> handler);
+    // The first loop accepts connections and hands them out in turn. REQUIRES: at least one loop.
+    static Result<std::unique_ptr<HttpServer>> Listen(std::vector<HttpLoop> loops,
+                                                      HttpServerOptions options);
     // Aborts what is still open, without waiting for it.
     ~HttpServer();
 
     std::uint16_t port() const;
 
     // Any thread. Accepts nothing more, lets running requests finish, ends event streams and
-    // WebSockets, cuts what is left after `drain`, then calls `stopped` on the io thread.
+    // WebSockets, cuts what is left after `drain`, then calls `stopped` on one of the io threads.
     void Stop(std::chrono::milliseconds drain, std::move_only_function<void()> stopped);
 
     // Any thread. Takes new certificate files now instead of at the next interval.
@@ -106,8 +121,10 @@ class HttpServer {
     std::uint64_t refused_connections() const;
 
   private:
-    explicit HttpServer(std::shared_ptr<ServerCore> core) : core_(std::move(core)) {}
-    std::shared_ptr<ServerCore> core_;
+    explicit HttpServer(std::vector<std::shared_ptr<http::ServerCore>> cores)
+        : cores_(std::move(cores)) {}
+    std::vector<std::shared_ptr<http::ServerCore>>
+        cores_;  // One for each loop; the first one accepts.
 };
 
 }  // namespace takt::internal

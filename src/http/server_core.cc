@@ -15,9 +15,10 @@
 #include <cstring>
 
 #include "http/connection.h"
+#include "http/response_head.h"
 #include "http/spawn.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -27,10 +28,6 @@ using tcp = asio::ip::tcp;
 constexpr int kAcceptsPerTurn = 64;
 constexpr auto kBackoff = std::chrono::milliseconds(50);
 constexpr auto kShedLogInterval = std::chrono::seconds(10);
-
-constexpr std::string_view kOverloaded =
-    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 21\r\n"
-    "Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n";
 
 // Addresses that one person can easily have many of count as one.
 asio::ip::address AddressKey(const asio::ip::address& address) {
@@ -54,26 +51,40 @@ Duration SweepInterval(const HttpServerOptions& options) {
 }  // namespace
 
 ServerCore::ServerCore(asio::io_context& io, HttpServerOptions options,
-                       std::shared_ptr<HttpHandler> handler)
+                       std::shared_ptr<HttpHandler> handler, std::shared_ptr<Admission> admission)
     : io_(io),
       options_(std::move(options)),
       handler_(std::move(handler)),
+      admission_(std::move(admission)),
       acceptor_(io),
       sweep_timer_(io),
       backoff_timer_(io),
+      turns_(std::make_shared<Turns>(io, options_.turn)),
       random_(NewRandomSeed()),
-      sweep_interval_(SweepInterval(options_)) {}
+      sweep_interval_(SweepInterval(options_)) {
+    HttpResponse refusal = RefusalOf(503, "too many connections");
+    if (!options_.refusal) refusal.headers.emplace_back("Retry-After", "1");
+    FormatHead(refusal,
+               {.body_bytes = refusal.body.size(),
+                .has_length = true,
+                .connection = ConnectionHeader::kClose},
+               overloaded_);
+    overloaded_.append(refusal.body);
+}
 
 ServerCore::~ServerCore() {
     if (reserve_descriptor_ >= 0) ::close(reserve_descriptor_);
 }
 
+Result<void> ServerCore::LoadTls() {
+    if (!options_.tls) return {};
+    auto loaded = TlsServerContext::Load(*options_.tls);
+    if (!loaded) return std::unexpected(loaded.error());
+    tls_ = std::move(*loaded);
+    return {};
+}
+
 Result<void> ServerCore::Open() {
-    if (options_.tls) {
-        auto loaded = TlsServerContext::Load(*options_.tls);
-        if (!loaded) return std::unexpected(loaded.error());
-        tls_ = std::move(*loaded);
-    }
     boost::system::error_code error;
     tcp::resolver resolver(io_);
     const auto found = resolver.resolve(options_.host, std::to_string(options_.port),
@@ -100,7 +111,13 @@ Result<void> ServerCore::Open() {
 }
 
 void ServerCore::Start() {
-    Sweep();
+    asio::post(io_, [core = weak_from_this()] {
+        if (const auto self = core.lock()) self->Sweep();
+    });
+}
+
+void ServerCore::Accept(std::vector<std::weak_ptr<ServerCore>> all) {
+    all_ = std::move(all);
     Spawn(io_.get_executor(), AcceptLoop(shared_from_this()), "http accept", options_.log);
 }
 
@@ -176,7 +193,7 @@ void ServerCore::Refuse(int descriptor) {
     ++refused_;
     if (!tls_) {
         std::array<char, 4096> unread{};
-        static_cast<void>(::send(descriptor, kOverloaded.data(), kOverloaded.size(), MSG_NOSIGNAL));
+        static_cast<void>(::send(descriptor, overloaded_.data(), overloaded_.size(), MSG_NOSIGNAL));
         ::shutdown(descriptor, SHUT_WR);
         // Unread bytes would turn the close into a reset and could lose the answer.
         static_cast<void>(::recv(descriptor, unread.data(), unread.size(), 0));
@@ -184,26 +201,27 @@ void ServerCore::Refuse(int descriptor) {
     ::close(descriptor);
 }
 
-bool ServerCore::HasRoom(const asio::ip::address& key) const {
-    if (connections_.size() >= options_.connections_max) return false;
-    const auto found = per_address_.find(key);
-    const std::size_t limit = key.is_loopback() ? options_.connections_per_loopback_max
-                                                : options_.connections_per_address_max;
-    return (found == per_address_.end() ? 0 : found->second) < limit;
-}
-
+// To one core after the other: connections last, so each gets its share.
 void ServerCore::Admit(int descriptor, const tcp::endpoint& remote) {
     const asio::ip::address key = AddressKey(remote.address());
-    if (!HasRoom(key)) return Refuse(descriptor);
+    if (!admission_->Enter(key)) return Refuse(descriptor);
+    const auto core = all_[next_++ % all_.size()].lock();
+    if (!core || core.get() == this) return Serve(descriptor, remote, key);
+    asio::post(core->io(),
+               [core, descriptor, remote, key] { core->Serve(descriptor, remote, key); });
+}
+
+void ServerCore::Serve(int descriptor, const tcp::endpoint& remote, const asio::ip::address& key) {
     tcp::socket socket(io_);
     boost::system::error_code error;
-    socket.assign(remote.protocol(), descriptor, error);
-    if (error) {
-        Log(HttpLogLevel::kError, fmt::format("cannot use a connection: {}", error.message()));
+    if (!stopping_) socket.assign(remote.protocol(), descriptor, error);
+    if (stopping_ || error) {
+        if (error) {
+            Log(HttpLogLevel::kError, fmt::format("cannot use a connection: {}", error.message()));
+        }
         ::close(descriptor);
-        return;
+        return admission_->Leave(key);
     }
-    ++per_address_[key];
     const auto connection = std::make_shared<Connection>(
         shared_from_this(),
         std::make_shared<Transport>(std::move(socket), tls_ ? tls_->NewSession() : nullptr), remote,
@@ -214,16 +232,11 @@ void ServerCore::Admit(int descriptor, const tcp::endpoint& remote) {
 
 void ServerCore::Add(Connection* connection) {
     connections_.insert(connection);
-    connection_count_ = connections_.size();
 }
 
 void ServerCore::Remove(Connection* connection, const asio::ip::address& key) {
     connections_.erase(connection);
-    connection_count_ = connections_.size();
-    if (const auto found = per_address_.find(key);
-        found != per_address_.end() && --found->second == 0) {
-        per_address_.erase(found);
-    }
+    admission_->Leave(key);
     if (stopping_ && connections_.empty()) FinishStop();
 }
 
@@ -236,6 +249,11 @@ std::string ServerCore::NewRequestId() {
         bits >>= 5;
     }
     return id;
+}
+
+HttpResponse ServerCore::RefusalOf(int status, std::string_view reason) const {
+    if (options_.refusal) return options_.refusal(status, reason);
+    return HttpResponse::Text(status, std::string(reason) + "\n");
 }
 
 GzipWriter& ServerCore::gzip() {
@@ -322,41 +340,4 @@ void ServerCore::FinishStop() {
     for (auto& stopped : std::exchange(stopped_, {})) stopped();
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::Listen(asio::io_context& io,
-                                                       HttpServerOptions options,
-                                                       std::shared_ptr<HttpHandler> handler) {
-    auto core = std::make_shared<ServerCore>(io, std::move(options), std::move(handler));
-    if (const auto opened = core->Open(); !opened) return std::unexpected(opened.error());
-    core->Start();
-    return std::unique_ptr<HttpServer>(new HttpServer(std::move(core)));
-}
-
-HttpServer::~HttpServer() {
-    asio::post(core_->io(), [core = core_] { core->Abort(); });
-}
-
-std::uint16_t HttpServer::port() const {
-    return core_->port();
-}
-
-void HttpServer::Stop(std::chrono::milliseconds drain, std::move_only_function<void()> stopped) {
-    asio::post(core_->io(), [core = core_, drain, stopped = std::move(stopped)]() mutable {
-        core->Stop(drain, std::move(stopped));
-    });
-}
-
-void HttpServer::ReloadTls() {
-    asio::post(core_->io(), [core = core_] { core->ReloadTls(); });
-}
-
-std::size_t HttpServer::connections() const {
-    return core_->connections();
-}
-std::uint64_t HttpServer::requests() const {
-    return core_->requests();
-}
-std::uint64_t HttpServer::refused_connections() const {
-    return core_->refused();
-}
-
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -31,7 +31,7 @@ TEST_F(ServerTest, SmuggledRequestIsNotServed) {
 // Somebody uploads a film. The refusal must arrive although he is still sending.
 TEST_F(ServerTest, BodyOverTheLimitIsRefusedBeforeItIsRead) {
     options_.body_bytes_max = 1000;
-    handler_->on_head = [](HttpRequest& request, HttpHeadVerdict& verdict) {
+    handler_->on_head = [](const HttpRequest& request, HttpHeadVerdict& verdict) {
         if (request.path == "/bulk") verdict.body_bytes_max = 5000;
     };
     Serve();
@@ -70,10 +70,29 @@ TEST_F(ServerTest, BodiesOfAllClientsTogetherAreBounded) {
     EXPECT_TRUE(first.ReadAnswer().ends_with("again"));
 }
 
+// The API's callers read JSON. What the port refuses by itself comes in the same form.
+TEST_F(ServerTest, RefusalsLookAsTheOwnerWants) {
+    options_.body_bytes_max = 1000;
+    options_.connections_max = 1;
+    options_.refusal = [](int status, std::string_view reason) {
+        return HttpResponse::Json(status, "{" + std::string(reason) + "}");
+    };
+    Serve();
+    RawClient client(server_->port());
+    client.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n");
+    const std::string answer = client.ReadAnswer();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
+    EXPECT_TRUE(answer.ends_with("{body is larger than 1000 bytes}")) << answer;
+    RawClient second(server_->port());
+    const std::string refused = second.ReadAnswer();
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
+    EXPECT_TRUE(refused.ends_with("{too many connections}")) << refused;
+}
+
 // Somebody without a token opens many uploads and finishes none. Those who have one still get in.
 TEST_F(ServerTest, StrangersLeaveRoomForOthers) {
     options_.body_bytes_total_max = 4000;
-    handler_->on_head = [](HttpRequest& request, HttpHeadVerdict& verdict) {
+    handler_->on_head = [](const HttpRequest& request, HttpHeadVerdict& verdict) {
         verdict.stranger = request.path == "/callback";
     };
     Serve();

@@ -141,16 +141,48 @@ TEST_F(ServerTest, BuggyHandlerStillGivesAnAnswer) {
     EXPECT_TRUE(client.ReadAll().starts_with("HTTP/1.1 500 "));
 }
 
+// Two threads serve one port: connections go to one after the other, and each is answered by the
+// handler of its own thread.
+TEST_F(ServerTest, LoopsShareAPort) {
+    LoopThread second_loop;
+    const auto second = std::make_shared<LambdaHandler>();
+    handler_->handle = [](HttpRequest, HttpReply reply) { reply(HttpResponse::Text(200, "one")); };
+    second->handle = [](HttpRequest, HttpReply reply) { reply(HttpResponse::Text(200, "two")); };
+    options_.connections_max = 3;
+    auto server =
+        HttpServer::Listen({{loop_.io(), handler_}, {second_loop.io(), second}}, options_);
+    ASSERT_TRUE(server) << server.error().detail;
+    server_ = std::move(*server);
+    std::vector<RawClient> clients;
+    std::map<std::string, int> answered;
+    for (int i = 0; i < 3; ++i) {
+        clients.emplace_back(server_->port()).Send(Get("/"));
+        const std::string answer = clients.back().ReadAnswer();
+        ++answered[answer.substr(answer.size() - 3)];
+        clients.back().Send(Get("/"));
+        clients.back().ReadAnswer();
+    }
+    EXPECT_EQ(answered, (std::map<std::string, int>{{"one", 2}, {"two", 1}}));
+    EXPECT_EQ(server_->connections(), 3u) << "on both together";
+    EXPECT_EQ(server_->requests(), 6u);
+    RawClient fourth(server_->port());
+    EXPECT_TRUE(fourth.ReadAnswer().starts_with("HTTP/1.1 503 ")) << "the bound is for both";
+    StopAndWait(1s);
+    EXPECT_EQ(server_->connections(), 0u);
+    server_.reset();
+    second_loop.Join();
+}
+
 // A bulk upload is parsed while it arrives, and given up when it turns out to be nonsense.
 TEST_F(ServerTest, BodyCanBeTakenInPieces) {
     std::size_t bytes = 0;
-    handler_->on_head = [&](HttpRequest& request, HttpHeadVerdict& verdict) {
+    handler_->on_head = [&](const HttpRequest&, HttpHeadVerdict& verdict) {
         verdict.body_bytes_max = 8 << 20;
         bytes = 0;
-        verdict.body_sink = [&, stop = request.path == "/stop"](std::string_view piece) {
-            bytes += piece.size();
-            return !stop;
-        };
+    };
+    handler_->on_body = [&](const HttpRequest& request, std::string_view piece) {
+        bytes += piece.size();
+        return request.path != "/stop";
     };
     handler_->handle = [&](HttpRequest request, HttpReply reply) {
         EXPECT_TRUE(request.body.empty());
@@ -168,7 +200,7 @@ TEST_F(ServerTest, BodyCanBeTakenInPieces) {
 
 // A request without a token is refused before its body is taken in.
 TEST_F(ServerTest, HandlerMayRefuseAfterTheHead) {
-    handler_->on_head = [](HttpRequest&, HttpHeadVerdict& verdict) {
+    handler_->on_head = [](const HttpRequest&, HttpHeadVerdict& verdict) {
         verdict.refusal = std::make_unique<HttpResponse>(HttpResponse::Text(401, "no"));
     };
     Serve();

@@ -62,14 +62,34 @@ class LambdaHandler : public HttpHandler {
     std::function<void(HttpRequest, HttpReply)> handle = [](HttpRequest, HttpReply reply) {
         reply(HttpResponse::Text(200, "ok"));
     };
-    std::function<void(HttpRequest&, HttpHeadVerdict&)> on_head;
+    std::function<void(const HttpRequest&, HttpHeadVerdict&)> on_head;
+    std::function<bool(const HttpRequest&, std::string_view)> on_body;  // Empty: bodies come whole.
 
     void Handle(HttpRequest request, HttpReply reply) override {
         handle(std::move(request), std::move(reply));
     }
-    void OnHead(HttpRequest& request, HttpHeadVerdict& verdict) override {
+    std::unique_ptr<HttpExchange> OnHead(const HttpRequest& request,
+                                         HttpHeadVerdict& verdict) override {
         if (on_head) on_head(request, verdict);
+        return on_body ? std::make_unique<Exchange>(*this, request.path) : nullptr;
     }
+
+  private:
+    class Exchange final : public HttpExchange {
+      public:
+        Exchange(LambdaHandler& handler, std::string path) : handler_(handler) {
+            head_.path = std::move(path);
+        }
+        bool reads_body() const override { return true; }
+        bool OnBody(std::string_view piece) override { return handler_.on_body(head_, piece); }
+        void OnEnd(HttpRequest request, HttpReply reply) override {
+            handler_.handle(std::move(request), std::move(reply));
+        }
+
+      private:
+        LambdaHandler& handler_;
+        HttpRequest head_;
+    };
 };
 
 // A loop on a thread of its own.

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 IoState StateOfErrno(IoState want) {
@@ -101,4 +101,4 @@ void Transport::Close() {
     socket_.close(ignored);
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -16,7 +16,7 @@
 
 #include "tls/session.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 enum class IoState : std::uint8_t {
     kDone,       // Some bytes were moved.
@@ -76,4 +76,4 @@ class Transport {
     std::string tls_error_;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -9,7 +9,7 @@
 #include "http/spawn.h"
 #include "http/websocket_core.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 namespace asio = boost::asio;
@@ -141,4 +141,4 @@ void ClientCore::OpenWebSocket(WebSocketCall call, std::shared_ptr<WebSocketCall
     Spawn(io_.get_executor(), opening->Run(opening), "websocket client", options_.log);
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

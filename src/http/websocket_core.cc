@@ -6,12 +6,18 @@
 
 #include "base/utf8.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 // A session that ended badly still gets its close frame through to a peer that is busy sending; one
 // that sends more than this after it is not listening.
-constexpr std::size_t kLingerBytesMax = 4 << 20;
+constexpr std::size_t kCloseLingerBytesMax = 4 << 20;
+
+// RFC 6455, 7.4: the others stand for what was never on the wire, or for nothing yet.
+bool MayBeSent(int code) {
+    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+           (code >= 3000 && code <= 4999);
+}
 
 MaskKey NewMask() {
     // Masks keep proxies from taking payload for requests; they must not be predictable.
@@ -208,8 +214,10 @@ void WebSocketCore::OnCloseFrame(std::string_view payload) {
     }
     auto code = WebSocketCode::kNormal;
     if (payload.size() >= 2) {
-        code = static_cast<WebSocketCode>(static_cast<unsigned char>(payload[0]) << 8 |
-                                          static_cast<unsigned char>(payload[1]));
+        const int number =
+            static_cast<unsigned char>(payload[0]) << 8 | static_cast<unsigned char>(payload[1]);
+        if (!MayBeSent(number)) return End(WebSocketCode::kProtocolError, "wrong close code");
+        code = static_cast<WebSocketCode>(number);
         payload.remove_prefix(2);
     }
     // Ours came first: this is only its echo, and closed_ says why we closed.
@@ -235,7 +243,7 @@ boost::asio::awaitable<void> WebSocketCore::Linger() {
     close_due_ = SteadyClock::now() + callbacks_->options.close_timeout;
     ArmTimer();
     std::size_t discarded = 0;
-    while (discarded < kLingerBytesMax) {
+    while (discarded < kCloseLingerBytesMax) {
         const IoResult result = transport_->TryRead(ReadScratch());
         if (result.state == IoState::kDone) {
             discarded += result.bytes;
@@ -247,4 +255,4 @@ boost::asio::awaitable<void> WebSocketCore::Linger() {
     }
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -12,7 +12,7 @@
 #include "http/websocket.h"
 #include "http/websocket_frame.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 class WebSocketCore final : public WebSocketSession,
                             public std::enable_shared_from_this<WebSocketCore> {
@@ -69,4 +69,4 @@ class WebSocketCore final : public WebSocketSession,
     WebSocketClosed closed_{WebSocketCode::kLost, ""};
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 constexpr std::size_t kControlBytesMax = 125;  // RFC 6455, 5.5.
@@ -180,4 +180,4 @@ std::optional<FrameReader::Frame> FrameReader::Whole(FrameKind kind, std::string
     return Frame{kind, payload};
 }
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

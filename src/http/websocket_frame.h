@@ -9,7 +9,7 @@
 
 #include "http/websocket.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 
 enum class FrameKind : std::uint8_t {
     kContinuation = 0,
@@ -87,4 +87,4 @@ class FrameReader {
     std::optional<WebSocketCode> error_;
 };
 
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -4,7 +4,7 @@
 #include "http/test_support.h"
 #include "http/websocket_frame.h"
 
-namespace takt::internal {
+namespace takt::internal::http {
 namespace {
 
 constexpr std::string_view kHandshake =
@@ -238,6 +238,24 @@ TEST_F(WebSocketTest, OtherRequestsAreRefused) {
     EXPECT_NE(answer.find("Sec-WebSocket-Version: 13"), std::string::npos);
 }
 
+// A peer closes with a number that must not be sent, or that means nothing: it is told so, and the
+// number is not repeated.
+TEST_F(WebSocketTest, WrongCloseCodesAreAProtocolError) {
+    ServeEcho();
+    for (const int code : {0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 65535}) {
+        RawClient client(server_->port());
+        client.Send(kHandshake);
+        client.ReadUntil("\r\n\r\n");
+        // Masked with zeros.
+        client.Send(std::string("\x88\x82\0\0\0\0", 6) + static_cast<char>(code >> 8) +
+                    static_cast<char>(code));
+        EXPECT_EQ(closed_.Take().code, WebSocketCode::kProtocolError) << code;
+        const std::string frame = client.ReadBytes(4);
+        ASSERT_EQ(frame.size(), 4u) << code;
+        EXPECT_EQ(frame.substr(2), "\x03\xea") << code;
+    }
+}
+
 // The worker asks a scheduler that refuses it, and one that is not there.
 TEST_F(WebSocketTest, FailedHandshakeIsReported) {
     handler_->handle = [](HttpRequest, HttpReply reply) { reply(HttpResponse::Text(401, "no")); };
@@ -263,4 +281,4 @@ TEST_F(WebSocketTest, StopTellsTheWorkers) {
 }
 
 }  // namespace
-}  // namespace takt::internal
+}  // namespace takt::internal::http

@@ -21,8 +21,9 @@ class HandlerRelay final : public HttpHandler {
     // Before the first request is served.
     void Set(std::shared_ptr<HttpHandler> handler) { handler_ = std::move(handler); }
 
-    void OnHead(HttpRequest& request, HttpHeadVerdict& verdict) override {
-        handler_->OnHead(request, verdict);
+    std::unique_ptr<HttpExchange> OnHead(const HttpRequest& request,
+                                         HttpHeadVerdict& verdict) override {
+        return handler_->OnHead(request, verdict);
     }
     void Handle(HttpRequest request, HttpReply reply) override {
         handler_->Handle(std::move(request), std::move(reply));

@@ -53,6 +53,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.id = std::move(*node_id);
     if (auto opened = p.OpenTheStore(); !opened) return std::unexpected(opened.error());
     p.work.emplace(p.loop.get_executor());
+    if (auto made = p.MakeDoors(); !made) return std::unexpected(made.error());
     if (auto made = p.MakeClients(); !made) return std::unexpected(made.error());
     p.events = std::make_unique<EventHub>();
     p.meters = std::make_unique<Meters>(
@@ -60,13 +61,12 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.statistics = std::make_unique<Statistics>(p.runtime, *p.store,
                                                 StatisticsConfig{.keep = p.config.statistics.keep});
     if (auto made = p.MakeAlerts(); !made) return std::unexpected(made.error());
-    auto relay = std::make_shared<HandlerRelay>();
-    if (auto bound = p.Listen(relay); !bound) return std::unexpected(bound.error());
+    if (auto bound = p.Listen(); !bound) return std::unexpected(bound.error());
     if (auto made = p.MakeLinks(); !made) return std::unexpected(made.error());
     p.MakeNode(watcher);
-    p.MakeApi();
-    relay->Set(p.api);
+    p.MakeApis();
     p.node->Start();
+    for (const auto& door : p.doors) door->Start();
     p.thread = std::thread([&loop = p.loop] { loop.run(); });
     return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
@@ -87,6 +87,7 @@ void Server::Stop() {
     std::promise<void> http_stopped;
     p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
     http_stopped.get_future().wait();
+    for (const auto& door : p.doors) door->Stop();
     // What the loop still holds may refer to the parts; it must be gone before they are.
     boost::asio::post(p.loop, [&p] { p.node.reset(); });
     p.work.reset();
@@ -99,8 +100,9 @@ void Server::Stop() {
 }
 
 void Server::Call(HttpRequest request, HttpReply reply) {
-    boost::asio::post(parts_->loop, [api = parts_->api, request = std::move(request),
-                                     reply = std::move(reply)]() mutable {
+    Door& door = *parts_->doors.front();
+    boost::asio::post(door.loop(), [api = door.api(), request = std::move(request),
+                                    reply = std::move(reply)]() mutable {
         api->Handle(std::move(request), std::move(reply));
     });
 }

@@ -1,7 +1,8 @@
 // Server: a whole scheduler in one object. Opens the store, joins the cluster, listens.
 //
-// What `takt serve` runs and what takt::Scheduler embeds. One thread carries the node and the port;
-// the store has threads of its own.
+// What `takt serve` runs and what takt::Scheduler embeds. One thread carries the node; the port is
+// served by threads of its own or by the same (server.io_threads); the store has its own.
+// docs/decisions/0007-threads.md draws them.
 #pragma once
 
 #include <cstdint>

@@ -7,21 +7,18 @@
 
 #include "api/access.h"
 #include "api/executor_routes.h"
-#include "api/forward.h"
 #include "api/problem.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "console/console.h"
 #include "server/advertise.h"
+#include "server/descriptors.h"
 #include "store/open.h"
 #include "store/wait.h"
 #include "takt/version.h"
 
 namespace takt::internal {
 namespace {
-
-// As many as may watch events; see EventHub.
-constexpr std::size_t kStreamsMax = 10'000;
 
 NodeConfig NodeConfigOf(const Config& config, const NodeId& node, const std::string& address) {
     return {.leadership = {.node = node,
@@ -133,22 +130,28 @@ Result<void> Server::Parts::OpenTheStore() {
                 "server.listen");
 }
 
+Result<void> Server::Parts::MakeDoors() {
+    if (config.server.io_threads == 0) {
+        doors.push_back(std::make_unique<Door>(loop, Door::Thread::kLoops));
+    }
+    while (doors.size() < config.server.io_threads) {
+        doors.push_back(std::make_unique<Door>(door_loops.emplace_back(1), Door::Thread::kOwn));
+    }
+    for (const auto& door : doors) {
+        auto made = door->MakeClients({.ca_file = config.server.tls_ca});
+        if (!made) return made;
+    }
+    return {};
+}
+
 Result<void> Server::Parts::MakeClients() {
-    const TlsClientOptions schedulers{.ca_file = config.server.tls_ca};
     // Executors may be anywhere, also where the system's authorities vouch for them.
     const TlsClientOptions anybody{.ca_file = config.server.tls_ca, .system_too = true};
-    auto made = MakeClient(loop, {.tls = schedulers}, client);
-    if (made) {
-        made =
-            MakeClient(loop, {.connections_per_host_max = kStreamsMax, .tls = schedulers}, streams);
-    }
-    if (made) {
-        made = MakeClient(loop,
-                          {.connections_per_host_max = config.executors.concurrency_max,
-                           .tls = anybody,
-                           .log = ToLog()},
-                          executors);
-    }
+    auto made = MakeClient(loop,
+                           {.connections_per_host_max = config.executors.concurrency_max,
+                            .tls = anybody,
+                            .log = ToLog()},
+                           executors);
     if (made) made = MakeClient(loop, {.tls = anybody, .log = ToLog()}, health);
     if (made) {
         made = MakeClient(loop, {.connections_per_host_max = 4, .log = ToLog()}, webhooks);
@@ -205,12 +208,12 @@ Result<void> Server::Parts::MakeAlerts() {
     return {};
 }
 
-Result<void> Server::Parts::Listen(std::shared_ptr<HandlerRelay> relay) {
+Result<void> Server::Parts::Listen() {
     HttpServerOptions options{
         .host = listen.host,
         .port = listen.port,
         .body_bytes_max = config.server.body_bytes_max,
-        .connections_max = config.server.connections_max,
+        .connections_max = ConnectionsWithin(DescriptorLimit(), config.server.connections_max),
         .connections_per_address_max = config.server.connections_per_address_max,
         .refusal = RefusalResponse,
         .log = ToLog(),
@@ -220,7 +223,9 @@ Result<void> Server::Parts::Listen(std::shared_ptr<HandlerRelay> relay) {
         options.tls = TlsServerFiles{.certificate_file = config.server.tls_cert,
                                      .key_file = config.server.tls_key};
     }
-    auto server = HttpServer::Listen(loop, std::move(options), std::move(relay));
+    std::vector<HttpLoop> loops;
+    for (const auto& door : doors) loops.push_back({door->loop(), door->relay()});
+    auto server = HttpServer::Listen(std::move(loops), std::move(options));
     if (!server) return std::unexpected(server.error());
     http = std::move(*server);
     listen.port = http->port();
@@ -273,32 +278,33 @@ void Server::Parts::MakeNode(Sink* watcher) {
     alerts->Bind(*node);
 }
 
-void Server::Parts::MakeApi() {
-    std::vector<Route> more_routes = ExecutorRoutes(push.get());
-    more_routes.push_back(AttachRoute(stream.get()));
-    api = Api::Make(
-        {.node = *node,
-         .store = *store,
-         .events = *events,
-         .meters = *meters,
-         .statistics = *statistics,
-         .alerts = *alerts,
-         .runtime = runtime,
-         // The node's thread is the server's.
-         .after = [&runtime = runtime](Duration delay,
-                                       auto action) { runtime.After(delay, std::move(action)); },
-         .forward = ForwardOver(*client),
-         .stream = StreamOver(*streams),
-         .config = {.version = kVersion,
-                    .access = {.loopback_only = loopback(), .insecure = config.server.insecure},
-                    .prometheus = config.metrics.enabled,
-                    .task_limits = {.retry_default = config.engine.retry,
-                                    .own_strategies = OwnStrategies(config.engine)},
-                    .tracing = TracePolicyOf(config),
-                    .body_bytes_max = config.server.body_bytes_max,
-                    .bulk_bytes_max = config.server.bulk_bytes_max},
-         .more_routes = std::move(more_routes),
-         .pages = ConsolePage});
+void Server::Parts::MakeApis() {
+    const auto family = std::make_shared<AccessFamily>();
+    for (const auto& door : doors) {
+        std::vector<Route> more_routes = ExecutorRoutes(push.get());
+        more_routes.push_back(AttachRoute(stream.get()));
+        door->MakeApi(
+            {.node = *node,
+             .store = *store,
+             .events = *events,
+             .meters = *meters,
+             .statistics = *statistics,
+             .alerts = *alerts,
+             .runtime = door->runtime(),
+             .config = {.version = kVersion,
+                        .access = {.loopback_only = loopback(), .insecure = config.server.insecure},
+                        .prometheus = config.metrics.enabled,
+                        .task_limits = {.retry_default = config.engine.retry,
+                                        .own_strategies = OwnStrategies(config.engine)},
+                        .tracing = TracePolicyOf(config),
+                        .body_bytes_max = config.server.body_bytes_max,
+                        .bulk_bytes_max = config.server.bulk_bytes_max},
+             .more_routes = std::move(more_routes),
+             .pages = ConsolePage,
+             .knows_attempt = [push =
+                                   push.get()](const Token& token) { return push->Knows(token); },
+             .family = family});
+    }
 }
 
 }  // namespace takt::internal

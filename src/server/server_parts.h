@@ -3,14 +3,15 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "alerts/alerts.h"
 #include "alerts/follower_watch.h"
-#include "api/api.h"
 #include "api/event_hub.h"
 #include "http/client.h"
 #include "http/server.h"
@@ -19,8 +20,8 @@
 #include "links/stream_link.h"
 #include "metrics/meters.h"
 #include "node/asio_runtime.h"
+#include "server/door.h"
 #include "server/listen_address.h"
-#include "server/routes.h"
 #include "server/server.h"
 #include "server/sink_fan.h"
 
@@ -33,13 +34,14 @@ struct Server::Parts {
     std::string url;
     std::string address;
     std::string store_name;
-    // In the order of their needs: each uses only what stands above it.
+    // In the order of their needs: each uses only what stands above it. What the node's loop holds at
+    // the end may hold replies of the doors' loops.
+    std::deque<boost::asio::io_context> door_loops;
     boost::asio::io_context loop{1};
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
     AsioRuntime runtime{loop};
     std::unique_ptr<Store> store;
-    std::unique_ptr<HttpClient> client;   // To other schedulers.
-    std::unique_ptr<HttpClient> streams;  // The same, for what lasts.
+    std::vector<std::unique_ptr<Door>> doors;
     std::unique_ptr<EventHub> events;
     std::unique_ptr<SpanExporter> exporter;  // Null unless traces are on.
     std::unique_ptr<Meters> meters;
@@ -56,21 +58,21 @@ struct Server::Parts {
     std::unique_ptr<SchedulerSpans> spans;  // Null unless traces are on.
     SinkFan fan;
     std::unique_ptr<Node> node;
-    std::shared_ptr<Api> api;
     std::unique_ptr<HttpServer> http;
     std::thread thread;
     bool stopped = false;
 
     // Each needs those before it. kInvalid for a configuration that cannot work.
     Result<void> OpenTheStore();
+    Result<void> MakeDoors();
     Result<void> MakeClients();
     Result<void> MakeAlerts();
     // The port is bound before the node is made, so that the address that the node tells is known
     // even if the system chose it.
-    Result<void> Listen(std::shared_ptr<HandlerRelay> relay);
+    Result<void> Listen();
     Result<void> MakeLinks();
     void MakeNode(Sink* watcher);
-    void MakeApi();
+    void MakeApis();
 
   private:
     bool loopback() const;

@@ -25,16 +25,17 @@ struct Outcome {
 
 Outcome ReadRequest(std::string_view bytes, std::size_t cut) {
     Outcome outcome;
-    takt::internal::HeadScanner scanner;
-    if (scanner.Find(bytes.substr(0, cut)) == takt::internal::HeadScanner::npos) {
-        outcome.head = takt::internal::HeadScanner::npos;
+    takt::internal::http::HeadScanner scanner;
+    if (scanner.Find(bytes.substr(0, cut)) == takt::internal::http::HeadScanner::npos) {
+        outcome.head = takt::internal::http::HeadScanner::npos;
         return outcome;
     }
-    takt::internal::HeadScanner whole;
+    takt::internal::http::HeadScanner whole;
     outcome.head = whole.Find(bytes);
-    if (outcome.head == 0 || outcome.head == takt::internal::HeadScanner::npos) return outcome;
+    if (outcome.head == 0 || outcome.head == takt::internal::http::HeadScanner::npos)
+        return outcome;
     takt::internal::HttpRequest request;
-    takt::internal::RequestParser parser({}, request);
+    takt::internal::http::RequestParser parser({}, request);
     if (parser.ParseHead(bytes.substr(0, outcome.head))) {
         TAKT_CHECK(request.path.starts_with('/') || request.path == "*");
         TAKT_CHECK(request.path.find('\0') == std::string::npos);
@@ -61,7 +62,7 @@ Outcome ReadRequest(std::string_view bytes, std::size_t cut) {
 }
 
 void ReadFrames(std::string_view bytes, std::size_t cut) {
-    takt::internal::FrameReader reader(true, 4096);
+    takt::internal::http::FrameReader reader(true, 4096);
     for (const std::string_view piece :
          {bytes.substr(0, cut), bytes.substr(std::min(cut, bytes.size()))}) {
         reader.Append(piece);

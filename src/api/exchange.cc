@@ -1,0 +1,254 @@
+#include "api/exchange.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/api.h"
+#include "api/audit.h"
+#include "api/bulk.h"
+#include "api/json_read.h"
+#include "base/flow.h"
+#include "metrics/meters.h"
+
+namespace takt::internal {
+namespace {
+
+// For addresses that nobody has.
+constexpr std::size_t kStrangerBytesMax = 4096;
+// For callbacks and logs whose token, if there is one, is in the body: a MiB from everybody who
+// can reach the port would be too much.
+constexpr std::size_t kTokenlessBytesMax = 64 << 10;
+
+HttpResponse NoRoute(const HttpRequest& request, const RouteTable::Match& match) {
+    if (match.allowed.empty()) {
+        return ProblemResponse({404, "no_route", "there is nothing at this address; see /docs"},
+                               request.request_id);
+    }
+    const bool asks = request.method == HttpMethod::kOptions;
+    HttpResponse response =
+        asks ? HttpResponse{.status = 204}
+             : ProblemResponse({405, "method_not_allowed", "this address takes " + match.allowed},
+                               request.request_id);
+    response.headers.emplace_back("Allow", match.allowed);
+    return response;
+}
+
+HttpResponse RefusalOf(const Problem& problem, const HttpRequest& request) {
+    HttpResponse response = ProblemResponse(problem, request.request_id);
+    if (problem.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+}
+
+std::optional<Problem> CheckQuery(const Route& route, const HttpRequest& request) {
+    if (request.raw_query.empty()) return std::nullopt;
+    std::vector<std::string_view> known;
+    for (const RouteQuery& query : route.query) known.push_back(query.name);
+    std::vector<std::string> seen;
+    for (const auto& [name, value] : request.QueryAll()) {
+        if (std::ranges::find(known, name) == known.end()) {
+            Error error = UnknownField(name, known).error();
+            error.detail = "in the query: " + error.detail;
+            return ProblemOfRequest(error);
+        }
+        if (std::ranges::find(seen, name) != seen.end()) {
+            return Problem{400, "invalid", name + " comes twice in the query", name};
+        }
+        seen.push_back(name);
+    }
+    return std::nullopt;
+}
+
+// Browsers send forms to anybody without asking; JSON they do not.
+std::optional<Problem> CheckType(const Route& route, const HttpRequest& request) {
+    const auto header = request.headers.Find("Content-Type");
+    if (!header) return std::nullopt;
+    std::string_view type = header->substr(0, header->find(';'));
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    static constexpr std::array<std::string_view, 5> kTypes = {
+        "application/json", "application/merge-patch+json", "application/x-ndjson",
+        "application/ndjson", "application/jsonl"};
+    const auto taken = std::span(kTypes).first(route.takes_lines ? 5 : 2);
+    if (std::ranges::any_of(taken, [&](auto known) { return EqualsIgnoringCase(known, type); })) {
+        return std::nullopt;
+    }
+    return Problem{415, "unsupported_media_type",
+                   "send JSON, with the header Content-Type: application/json"};
+}
+
+bool IsEmptyObject(std::string_view body) {
+    std::string text;
+    for (const char c : body.substr(0, 64)) {
+        if (!std::string_view(" \t\r\n").contains(c)) text += c;
+    }
+    return body.size() <= 64 && text == "{}";
+}
+
+std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request) {
+    if (request.body.empty()) return std::nullopt;
+    if (route.takes.empty()) {
+        // Many clients send an empty object with every POST.
+        if (IsEmptyObject(request.body)) return std::nullopt;
+        return Problem{400, "invalid", "this address takes no body"};
+    }
+    return CheckType(route, request);
+}
+
+// Whether the head brings the token of some attempt. Others than the leader do not know them; they
+// pass on what looks like one.
+bool ShowsAttempt(const Services& services, const HttpRequest& request) {
+    const auto token = ParseToken(request.headers.Find("X-Takt-Token").value_or(""));
+    if (!token) return false;
+    if (services.node.status().role != Role::kLeader) return true;
+    return services.knows_attempt && services.knows_attempt(*token);
+}
+
+AccessPolicy::Verdict JudgeAccess(Services& services, const Route& route,
+                                  const HttpRequest& request) {
+    if (services.access.loaded()) {
+        return services.access.Decide(request, route.permission, ReadClocks());
+    }
+    return AccessPolicy::Refusal{
+        .problem = {.status = 503,
+                    .code = "unavailable",
+                    .detail = "the store cannot say who may do this; try again shortly",
+                    .retry_after_seconds = 1},
+        .who = {}};
+}
+
+// Tokens that are used are told from those that can go. Only the leader writes it down; what others
+// see counts when they see it again.
+void NoteUse(Services& services) {
+    while (const AccessToken* token = services.access.TakeUsed()) {
+        const std::string key =
+            std::string(kTokenSettingPrefix) + token->id + std::string(kTokenUsedSuffix);
+        services.node.Tell(
+            SetSetting{.key = Text(key), .value = Text(FormatTime(token->last_used_at))});
+    }
+}
+
+void Dispatch(Call call, std::unique_ptr<BulkReader> reader) {
+    Services& services = call.services();
+    NoteUse(services);
+    // Nothing of it is submitted yet: if this node does not lead any more, the node says so.
+    if (reader) return CreateFrom(std::move(call), *reader);
+    const Route& route = call.route();
+    if (route.where == Where::kAnyNode) return route.handler(std::move(call));
+    const NodeStatus status = services.node.status();
+    if (status.role == Role::kLeader) return route.handler(std::move(call));
+    PassOn(std::move(call), status, services.forward);
+}
+
+void Proceed(const std::shared_ptr<Services>& services, ApiExchange::Learnt learnt,
+             HttpRequest request, HttpReply reply) {
+    const Route& route = *learnt.match.route;
+    std::optional<Problem> problem;
+    if (!learnt.who) {
+        auto verdict = JudgeAccess(*services, route, request);
+        if (auto* refusal = std::get_if<AccessPolicy::Refusal>(&verdict)) {
+            AuditRefusal(request, refusal->who, refusal->problem);
+            problem = std::move(refusal->problem);
+        } else {
+            learnt.who = std::move(std::get<Principal>(verdict));
+        }
+    }
+    if (!problem) problem = CheckQuery(route, request);
+    if (!problem) problem = CheckBody(route, request);
+    if (problem) {
+        services->meters.CountRequest(problem->status);
+        return reply(RefusalOf(*problem, request));
+    }
+    request.parameters = std::move(learnt.match.parameters);
+    Dispatch(Call(services, route, std::move(request), std::move(reply), std::move(*learnt.who)),
+             std::move(learnt.reader));
+}
+
+Flow<> ProceedWhenLoaded(std::shared_ptr<Services> services, ApiExchange::Learnt learnt,
+                         HttpRequest request, HttpReply reply) {
+    co_await Wait<bool>([&](auto done) {
+        AwaitAccess(services, [done = std::move(done)]() mutable { done(true); });
+    });
+    Proceed(services, std::move(learnt), std::move(request), std::move(reply));
+}
+
+}  // namespace
+
+ApiExchange::ApiExchange(std::shared_ptr<Services> services, const HttpRequest& request)
+    : services_(std::move(services)) {
+    learnt_.match = services_->routes.Find(request.method, request.raw_path);
+    const Route* route = learnt_.match.route;
+    if (route && route->permission == Permission::kNone) learnt_.who = Principal{};
+}
+
+void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<BulkHeld>& held,
+                            HttpHeadVerdict& verdict) {
+    const Route* route = learnt_.match.route;
+    verdict.stranger = true;
+    if (!route) {
+        verdict.body_bytes_max = kStrangerBytesMax;
+        return;
+    }
+    verdict.body_bytes_max = route->body_bytes_max;
+    if (route->permission == Permission::kNone) {
+        // Whether the token is the execution's own the handler checks.
+        if (!ShowsAttempt(*services_, request)) {
+            verdict.body_bytes_max = std::min(verdict.body_bytes_max, kTokenlessBytesMax);
+        }
+        return;
+    }
+    AccessPolicy& access = services_->access;
+    const Instant now = ReadClocks();
+    // The store is asked while the body comes.
+    const bool stale = access.must_load(now.steady);
+    if (access.should_load(now.steady)) LoadAccess(services_, [] {});
+    if (stale || !access.loaded()) {
+        // An old copy of the tokens is good enough to tell for whom there is room.
+        verdict.stranger = !access.Knows(request, now.wall);
+        return;
+    }
+    // Who may not come in need not send a body first.
+    auto decision = access.Decide(request, route->permission, now);
+    if (const auto* refusal = std::get_if<AccessPolicy::Refusal>(&decision)) {
+        const Problem& problem = refusal->problem;
+        AuditRefusal(request, refusal->who, problem);
+        services_->meters.CountRequest(problem.status);
+        verdict.refusal = std::make_unique<HttpResponse>(RefusalOf(problem, request));
+        return;
+    }
+    verdict.stranger = false;
+    learnt_.who = std::move(std::get<Principal>(decision));
+    learnt_.judged_at = now.steady;
+    // Others than the leader pass lines on as they are.
+    if (route->takes_lines && services_->node.status().role == Role::kLeader &&
+        !CheckType(*route, request)) {
+        learnt_.reader = std::make_unique<BulkReader>(*services_, request, held);
+    }
+}
+
+void ApiExchange::OnEnd(HttpRequest request, HttpReply reply) {
+    const Route* route = learnt_.match.route;
+    if (!route) {
+        std::optional<HttpResponse> page;
+        if (learnt_.match.allowed.empty() && services_->pages) page = services_->pages(request);
+        HttpResponse response = page ? std::move(*page) : NoRoute(request, learnt_.match);
+        services_->meters.CountRequest(response.status);
+        return reply(std::move(response));
+    }
+    if (route->permission != Permission::kNone) {
+        const Steady now = SteadyClock::now();
+        // A body may take its time. A token that was revoked meanwhile must not be what it was.
+        const bool old = now - learnt_.judged_at >= services_->config.access.age_max;
+        if (old) learnt_.who.reset();
+        if (!learnt_.who && services_->access.must_load(now)) {
+            return Launch(ProceedWhenLoaded(services_, std::move(learnt_), std::move(request),
+                                            std::move(reply)));
+        }
+        if (services_->access.should_load(now)) LoadAccess(services_, [] {});
+    }
+    Proceed(services_, std::move(learnt_), std::move(request), std::move(reply));
+}
+
+}  // namespace takt::internal
