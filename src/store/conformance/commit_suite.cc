@@ -132,12 +132,12 @@ TEST_P(StoreConformance, PipelinedCommitsAreAppliedInOrder) {
         answers.clear();
         for (std::size_t i = 0; i < depth; ++i) {
             const std::uint64_t sequence = round * depth + i + 1;
-            const auto answer = std::make_shared<std::promise<Result<void>>>();
-            answers.push_back(answer->get_future());
-            store().Commit(
-                std::make_shared<const Batch>(Batch{
-                    *term, sequence, 0, {SettingPut{"last", Text(std::to_string(sequence))}}}),
-                [answer](Result<void> result) { answer->set_value(std::move(result)); });
+            answers.push_back(BeginAsk<void>([&](Done<void> done) {
+                store().Commit(
+                    std::make_shared<const Batch>(Batch{
+                        *term, sequence, 0, {SettingPut{"last", Text(std::to_string(sequence))}}}),
+                    std::move(done));
+            }));
         }
         for (auto& answer : answers) {
             ASSERT_EQ(answer.wait_for(kAnswerMax), std::future_status::ready);
@@ -229,11 +229,8 @@ TEST_P(StoreConformance, ClosingAnswersEveryOperation) {
     constexpr int kReads = 200;
     std::vector<std::future<Result<std::vector<Execution>>>> answers;
     for (int i = 0; i < kReads; ++i) {
-        const auto answer = std::make_shared<std::promise<Result<std::vector<Execution>>>>();
-        answers.push_back(answer->get_future());
-        store().ListExecutions({}, [answer](Result<std::vector<Execution>> result) {
-            answer->set_value(std::move(result));
-        });
+        answers.push_back(BeginAsk<std::vector<Execution>>(
+            [&](auto done) { store().ListExecutions({}, std::move(done)); }));
     }
 
     Reopen();

@@ -42,12 +42,12 @@ bool IsOurs(const std::string& directory) {
 
 }  // namespace
 
-void Tighten(const std::string& path, unsigned mode) {
+void Tighten(const std::string& path) {
     struct stat found{};
     // What is not there is made private when it is made; a link leads to something else.
     if (lstat(path.c_str(), &found) != 0 || S_ISLNK(found.st_mode)) return;
     if ((found.st_mode & kOthers) == 0) return;
-    if (chmod(path.c_str(), mode) == 0) {
+    if (chmod(path.c_str(), kFileMode) == 0) {
         Log(LogLevel::kInfo, "store", "other users could read this; now they cannot",
             {{"path", path}});
         return;
@@ -74,12 +74,13 @@ Result<void> MakePrivate(const std::string& directory) {
     if (stat(last.c_str(), &found) != 0) return CannotMake(directory, std::strerror(errno));
     if (!S_ISDIR(found.st_mode)) return CannotMake(directory, std::strerror(ENOTDIR));
     for (const std::string_view file : kFiles) {
-        Tighten(directory + "/" + std::string(file), kFileMode);
+        Tighten(directory + "/" + std::string(file));
     }
     const bool everybodys = (found.st_mode & S_ISVTX) != 0;
-    if (!everybodys && IsOurs(last)) {
-        Tighten(last, kDirectoryMode);
-    } else if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    const bool made_private =
+        (found.st_mode & kOthers) == 0 ||
+        (!everybodys && IsOurs(last) && chmod(last.c_str(), kDirectoryMode) == 0);
+    if (!made_private && (found.st_mode & S_IWOTH) != 0) {
         Log(LogLevel::kWarning, "store",
             "other users may write into the store's directory; give it one of its own",
             {{"path", directory}, {"mode", fmt::format("{:o}", found.st_mode & 07777)}});

@@ -18,7 +18,7 @@ Result<void> MakePrivate(const std::string& directory);
 // Success also if it is there. kInvalid if it cannot be made.
 Result<void> MakePrivateFile(const std::string& path);
 
-// Takes the rights of others away, if they have any. Warns if that is not allowed.
-void Tighten(const std::string& path, unsigned mode);
+// Takes from others what they may do with a file. Warns if that is not allowed.
+void Tighten(const std::string& path);
 
 }  // namespace takt::internal::embedded

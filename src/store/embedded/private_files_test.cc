@@ -93,7 +93,7 @@ TEST_F(PrivateFilesTest, ADirectoryOfEverybodysStaysAndIsWarnedOf) {
 TEST_F(PrivateFilesTest, WhatCannotBeMadePrivateIsWarnedOf) {
     const LogCapture capture;
 
-    Tighten("/proc/self/status", 0600);
+    Tighten("/proc/self/status");
 
     EXPECT_THAT(capture.lines(), testing::Contains(testing::AllOf(HasSubstr("/proc/self/status"),
                                                                   HasSubstr("can read payloads"))));

@@ -164,7 +164,8 @@ Result<std::vector<Execution>> Reader::ListWhole(const ExecutionFilter& filter) 
         ListPage page(filter);
         for (auto next = sizes.begin(); next != sizes.end() && !page.full();) {
             std::vector<Serial> group;
-            for (std::size_t bytes = 0; next != sizes.end() && bytes < kPageBytes; ++next) {
+            for (std::size_t bytes = 0;
+                 next != sizes.end() && bytes < kPageBytes && group.size() < kIdsMax; ++next) {
                 group.push_back(next->first);
                 bytes += next->second;
             }
