@@ -25,6 +25,7 @@ struct Sabotage {
     bool forget_limits_on_load = false;
     bool forget_keys_on_load = false;
     bool forget_expiry = false;
+    bool forget_pace = false;
 };
 
 struct EngineConfig {

@@ -24,7 +24,7 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       term_(term),
       random_(seed),
       draft_(term.partition, config.events_stored),
-      holds_(draft_),
+      holds_(draft_, config_),
       outputs_(config.log_bytes_max),
       retention_(config_),
       chooser_(config_, random_) {}

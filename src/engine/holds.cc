@@ -213,7 +213,7 @@ void Holds::TakePermit(Live& live) {
     if (!limit) return;
     ++limit->taken;
     live.has_permit = true;
-    if (limit->pace.limited()) {
+    if (limit->pace.limited() && !config_.sabotage.forget_pace) {
         limit->pace.Ready(now_.steady);
         limit->pace.Spend();
         StorePace(*limit);

@@ -27,6 +27,7 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "engine/config.h"
 #include "engine/draft.h"
 #include "engine/lanes.h"
 #include "engine/live.h"
@@ -67,7 +68,8 @@ class Holds {
   public:
     static constexpr std::string_view kPrefix = "pace/";  // Of the settings that are its own.
 
-    explicit Holds(Draft& draft) : draft_(draft) {}
+    // Both outlive it.
+    Holds(Draft& draft, const EngineConfig& config) : draft_(draft), config_(config) {}
 
     // Between these two everything that the store had is restored: paces by their keys. Those who
     // are at work have their permits, and spend no token for it.
@@ -141,6 +143,7 @@ class Holds {
     void Erase(Hold& limit);
 
     Draft& draft_;
+    const EngineConfig& config_;
     Instant now_{};
     std::map<Text, std::unique_ptr<Hold>, std::less<>> limits_;  // By key.
     std::map<Text, StoredPace, std::less<>> restored_;           // Until Begin.

@@ -66,7 +66,8 @@ class HoldsTest : public ::testing::Test {
     Instant now{};
     Effects effects;
     Draft draft{0, 0};
-    Holds holds{draft};
+    EngineConfig config;
+    Holds holds{draft, config};
     Lane lane;
     Lane other_lane;
     std::deque<Live> lives;

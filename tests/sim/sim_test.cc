@@ -94,6 +94,10 @@ TEST(SabotageTest, StartingWhatHasExpiredIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_forget_expiry = true}, 100), HasSubstr("it had expired"));
 }
 
+TEST(SabotageTest, StartsThatSpendNothingOfTheirRateAreNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_pace = true}, 100), HasSubstr("than its rate allows"));
+}
+
 TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_release_early = true}, 100),
                 HasSubstr("was sent to a worker before it was committed"));

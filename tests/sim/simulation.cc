@@ -37,6 +37,7 @@ NodeConfig MakeConfig(const SimulationOptions& options) {
     config.engine.sabotage.forget_limits_on_load = options.sabotage_forget_limits;
     config.engine.sabotage.forget_keys_on_load = options.sabotage_forget_keys;
     config.engine.sabotage.forget_expiry = options.sabotage_forget_expiry;
+    config.engine.sabotage.forget_pace = options.sabotage_forget_pace;
     config.committer.lazy_delay = Duration(200);
     config.committer.sabotage_release_early = options.sabotage_release_early;
     config.stop_deadline = 2s;

@@ -26,6 +26,7 @@ struct SimulationOptions {
     bool sabotage_forget_limits = false;  // A new leader counts nobody who is at work already.
     bool sabotage_forget_keys = false;    // A new leader does not know who holds a unique key.
     bool sabotage_forget_expiry = false;  // What has expired is started all the same.
+    bool sabotage_forget_pace = false;    // A start spends nothing of its rate.
 };
 
 struct SimulationResult {
