@@ -10,7 +10,7 @@
 
 namespace takt::internal {
 
-// What a row of a list may be large by.
+// The bytes of a row that users can make large.
 inline std::size_t ListBytes(const Execution& row) {
     const std::size_t outcome =
         row.outcome ? row.outcome->data.size() + row.outcome->message.size() : 0;

@@ -41,7 +41,7 @@ class PatientStore::Away final : public CallStore<Away> {
         refusals_.Push(MakeOperation<Away, T>(
             [](Away& away) -> Result<T> {
                 const std::lock_guard lock(away.mutex_);
-                // Whatever it is that an operator must put right there, it may be right any moment.
+                // An operator may put right any moment what is wrong there.
                 return Fail(ErrorCode::kUnavailable, away.why_.detail);
             },
             std::move(done)));

@@ -3,7 +3,7 @@ import pathlib
 import sqlite3
 import unittest
 
-from harness import TaktTest
+from harness import TaktTest, until
 
 USAGE, CONFLICT, UNAVAILABLE = 2, 4, 5
 
@@ -33,6 +33,21 @@ class Refusal(TaktTest):
         text = self.refused_sentence(UNAVAILABLE, "serve", "--store", f"file:{other}", "--listen",
                                      f"127.0.0.1:{self.port()}")
         self.assertIn(str(self.port()), text)
+
+    def test_a_store_that_is_not_there_yet(self):
+        # The schedulers come up before their database; or somebody wants a start to fail then.
+        away = ["serve", "--listen", "127.0.0.1:0", "--store",
+                "mysql://takt:secret@127.0.0.1:1/takt?timeout=1s"]
+        text = self.refused_sentence(UNAVAILABLE, *away, "--wait-for-store", "no")
+        self.assertIn("127.0.0.1:1", text)
+        self.assertNotIn("secret", text)
+        waiting = self.start("serve", *away)
+        until(lambda: " listens on " in waiting.text(), "it serves")
+        self.url = waiting.text().split(" listens on ")[1].split()[0]
+        until(lambda: "goes on trying" in waiting.text(), "it says why")
+        self.assertNotIn("secret", waiting.text())
+        self.assertFalse(self.is_ready())
+        self.assertIsNone(waiting.process.poll())
 
     def test_a_directory_that_cannot_be_written(self):
         # The service's user lacks the right; /proc refuses even root.

@@ -71,7 +71,7 @@ Result<void> Create(const EmbeddedOptions& options, const std::string& path) {
     return SyncDirectory(options.directory);
 }
 
-// What can be seen without SQLite, which would take some of it for a new database.
+// Damage that can be seen without SQLite, which would take some of it for a new database.
 Result<void> CheckHeader(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::array<char, 100> header{};
@@ -94,7 +94,7 @@ Result<void> CheckContent(Connection& connection, const std::string& path) {
     if (connection.QueryInt("PRAGMA application_id") != kApplicationId) {
         return Broken(path, "is a SQLite database, but not one of Takt");
     }
-    // What the log still holds is part of the file's size; bring it in first.
+    // The content of the log is part of the file's size; bring it in first.
     connection.Run("PRAGMA wal_checkpoint(TRUNCATE)");
     const auto pages = static_cast<std::uint64_t>(connection.QueryInt("PRAGMA page_count"));
     const auto page_size = static_cast<std::uint64_t>(connection.QueryInt("PRAGMA page_size"));

@@ -41,8 +41,8 @@ Result<Term> Leases::Acquire(const Candidate& candidate) {
         });
     const std::lock_guard lock(mutex_);
     if (!epoch) {
-        // Whoever cannot write a new term down cannot write under the old one either, and must not
-        // be taken for the leader.
+        // A node that cannot write a new term down cannot write under the old one either, and must
+        // not be taken for the leader.
         const auto held = leases_.find(candidate.partition);
         if (held != leases_.end() && held->second.leader.node == candidate.node) {
             leases_.erase(held);

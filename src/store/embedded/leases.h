@@ -1,7 +1,7 @@
 // Leases: who leads each partition and which schedulers are there.
 //
 // Only one process uses the file, so ttls live in its memory: when it ends, its leadership ends.
-// What must outlive it, the epoch and the fence, is a row of the table `terms`.
+// The epoch and the fence must outlive it, and are a row of the table `terms`.
 #pragma once
 
 #include <functional>

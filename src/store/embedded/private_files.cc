@@ -44,7 +44,7 @@ bool IsOurs(const std::string& directory) {
 
 void Tighten(const std::string& path) {
     struct stat found{};
-    // What is not there is made private when it is made; a link leads to something else.
+    // A file that is not there is made private when it is made; a link leads to something else.
     if (lstat(path.c_str(), &found) != 0 || S_ISLNK(found.st_mode)) return;
     if ((found.st_mode & kOthers) == 0) return;
     if (chmod(path.c_str(), kFileMode) == 0) {

@@ -1,4 +1,4 @@
-// Who else on the machine can read what Takt stores.
+// Other users of the machine, and what they can read of a store.
 #include "store/embedded/private_files.h"
 
 #include <gmock/gmock.h>

@@ -18,7 +18,7 @@ class Reader {
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
-    // What is read from now on ends with SQLITE_INTERRUPT soon after this moment.
+    // A read that begins from now on ends with SQLITE_INTERRUPT soon after this moment.
     void SetDeadline(Steady deadline) { deadline_ = deadline; }
 
     // All throw SqliteError.

@@ -56,7 +56,7 @@ TEST_F(EmbeddedStoreTest, AFullDiskRefusesCommitsUntilThereIsSpace) {
     EXPECT_EQ(Settings(), 2u);
 }
 
-// Whoever cannot write does not lead, also not in name only: clients would be sent there.
+// A node that cannot write does not lead, also not in name only: clients would be sent there.
 TEST_F(EmbeddedStoreTest, ALeadThatCannotBeWrittenDownIsNone) {
     const auto leader = [&] {
         using Row = std::optional<LeaderRow>;

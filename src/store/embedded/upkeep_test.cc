@@ -1,4 +1,4 @@
-// What the embedded store goes through over the years: purges, backups, large payloads.
+// The embedded store over the years: purges, backups, large payloads.
 #include <algorithm>
 #include <array>
 #include <atomic>

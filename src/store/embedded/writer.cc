@@ -26,8 +26,8 @@ constexpr std::size_t kGroupMax = 64;
 // repair, seldom enough not to cost anything.
 constexpr std::chrono::hours kDamagedPurgeInterval{1};
 
-// What the operating system said when a write to the log, or else to the database, failed last. (A
-// failing COMMIT does not set sqlite3_system_errno.)
+// The error of the operating system when a write to the log, or else to the database, failed last.
+// (A failing COMMIT does not set sqlite3_system_errno.)
 int WriteErrno(sqlite3* database) {
     sqlite3_file* log = nullptr;
     sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log));

@@ -47,7 +47,7 @@ class Writer {
     void PutPurgesOff(const SqliteError& error);
     void Checkpoint();
     void Rollback();
-    // What a failure means for the caller. After one that leaves the file in doubt nothing is
+    // The meaning of a failure for the caller. After one that leaves the file in doubt nothing is
     // written any more.
     Error Judge(const SqliteError& error, bool committing);
 

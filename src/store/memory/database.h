@@ -60,7 +60,7 @@ class MemoryDatabase {
         Steady expires{};
     };
 
-    // What belongs to one partition and its leader alone.
+    // Rows that belong to one partition and its leader alone.
     struct PartitionRows {
         Partition partition = 0;
         Leadership leadership;

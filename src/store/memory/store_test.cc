@@ -1,4 +1,4 @@
-// What MemoryStore offers beyond the contract: one thread, a clock of the caller's, shared rows.
+// MemoryStore beyond the contract: one thread, a clock of the caller's, shared rows.
 #include "store/memory/store.h"
 
 #include <gtest/gtest.h>

@@ -43,7 +43,7 @@ class MysqlError : public std::exception {
     std::size_t statement_;
 };
 
-// What a statement returned; all of it is in memory.
+// The rows that a statement returned; all of them are in memory.
 //
 //   while (rows.Next()) Use(rows.Int(0), rows.Bytes(1));
 class Rows {

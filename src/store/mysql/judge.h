@@ -1,5 +1,5 @@
-// What an error of the server means: a code that callers act on and a sentence that operators act
-// on.
+// Errors of the server and their meaning: a code that callers act on and a sentence that operators
+// act on.
 #pragma once
 
 #include "base/error.h"

@@ -55,7 +55,7 @@ Result<Term> Leases::Acquire(const Candidate& candidate) {
         try {
             return TryAcquire(connection, candidate);
         } catch (const MysqlError& error) {
-            // What is left of the attempt must not end in the next one.
+            // The rest of this attempt must not end in the next one.
             if (!error.lost()) {
                 connection.Run("ROLLBACK");
                 if (!HoldsLock(candidate.partition)) ReleaseLock(connection, candidate.partition);
@@ -214,7 +214,7 @@ Result<void> Leases::Announce(const NodeRow& node, Duration ttl) {
             "INSERT INTO {0}nodes (node, address, version, started_at_ms, expires) VALUES ({1}) "
             "ON DUPLICATE KEY UPDATE address = VALUES(address), version = VALUES(version), "
             "started_at_ms = VALUES(started_at_ms), expires = VALUES(expires);"
-            // Those that crashed do not withdraw themselves.
+            // Schedulers that crashed do not withdraw themselves.
             "DELETE FROM {0}nodes WHERE expires <= UTC_TIMESTAMP(3)",
             options_.prefix, values));
         return {};

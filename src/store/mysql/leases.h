@@ -1,5 +1,5 @@
 // Leases: taking, keeping and giving up the lead of a partition, and being there as a scheduler.
-// Who only wants to know asks a Reader.
+// A caller that only wants to know asks a Reader.
 //
 // Two things tell. The table `leases` says until when a term holds, by the server's clock, and
 // `terms` is the fence; both change in one transaction, and they are the truth. Beside them the
@@ -57,7 +57,8 @@ class Leases {
 
     Result<Term> TryAcquire(Connection& connection, const Candidate& candidate);
     std::optional<Lease> Read(Connection& connection, Partition partition, bool for_update);
-    // Whether the leader is gone, though its ttl is not over. REQUIRES: we have just taken its lock.
+    // Whether the leader is gone, though its ttl is not over. REQUIRES: we have just taken its
+    // lock.
     bool Orphaned(Partition partition, const Lease& lease, Duration ttl);
     // Why nobody of our version may lead, if there is a reason: see Migrate.
     Result<void> CheckVersion(Connection& connection);

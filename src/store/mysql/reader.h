@@ -61,7 +61,7 @@ class Reader {
     // because the answer took too long: the server may still be at it, and would have it twice.
     template <typename Work>
     auto Read(Work work);
-    // What the queries return, in their order, all of one state.
+    // The rows of each query, in the order of the queries, all of one state.
     std::vector<Rows> Query(std::span<const std::string> queries);
     Rows QueryOne(const std::string& query);
     static void AddBeginning(Rows& settings, Rows& workers, LoadPage& page);

@@ -26,7 +26,7 @@ class Session {
     // attempt the same error again, without another attempt.
     Connection& Get();
 
-    // What was lost, or is in a state that nobody knows, is not used again.
+    // A connection that was lost, or is in a state that nobody knows, is not used again.
     void Drop() { connection_.reset(); }
 
     // Calls `work` with the connection, and if that is lost meanwhile once more with a new one. For

@@ -19,7 +19,7 @@ namespace takt::internal {
 namespace mysql {
 namespace {
 
-// What a packet may hold beside one large value, at the very most: a statement's other rows. And
+// A packet holds this much beside one large value, at the very most: a statement's other rows. And
 // values double when each of their bytes must be escaped.
 constexpr std::size_t kPacketOverhead = 512 << 10;
 

@@ -1,4 +1,4 @@
-// What the tests of the MySQL store share: stores on a database of their own, and a second client
+// Shared by the tests of the MySQL store: stores on a database of their own, and a second client
 // that gets in their way.
 #pragma once
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kAttemptsMax = 4;
 constexpr Duration kRetryDelay{10};
 
-// What a batch that was not answered in time is given at the most: far more than the largest takes
+// The longest time for a batch that was not answered before: far more than the largest takes
 // on a busy server. A server that hangs is still noticed in the options' timeout, the first time.
 constexpr std::chrono::seconds kAnswerMax{60};
 

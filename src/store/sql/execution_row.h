@@ -41,7 +41,7 @@ inline const std::string& BriefExecutionColumns() {
 inline constexpr std::string_view kExecutionParameters =
     "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?";
 
-// What an attempt can change.
+// The columns that an attempt can change.
 inline constexpr std::string_view kStateAssignments =
     "status = ?, attempt = ?, failures = ?, losses = ?, epoch = ?, token = ?, worker = ?, "
     "ready_at_ms = ?, started_at_ms = ?, finished_at_ms = ?, outcome = ?";
