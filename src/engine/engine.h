@@ -193,7 +193,6 @@ class Engine {
     bool Expired(const Execution& row) const;
     bool EndIfExpired(Live& live);
     static bool Begun(const Execution& row);
-    void NoteBegan(Execution& row, Duration ran) const;
     static bool NeedsClock(const Execution& row);
     void SetTimeout(Live& live);
     void MakeReady(Live& live);
@@ -207,9 +206,12 @@ class Engine {
     void PlaceRestored(Live& live);
     void MoveTo(Live& live, Status to);
     void OnDue(Live& live);
-    void OnOverdue(Live& live);
     const RetryPolicy& RetryOf(const Task& task) const;
     Duration TimeoutOf(const Task& task) const;
+
+    // engine_reports.cc: what is heard of attempts under way
+    void OnOverdue(Live& live);
+    void NoteBegan(Execution& row, Duration ran) const;
 
     // engine_tasks.cc: recurring tasks
     void MakeOrChange(const PutTask& put);

@@ -6,15 +6,6 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
-namespace {
-
-// How often one is looked at that should be over and has not been sent yet.
-constexpr Duration kUnsentLook{1'000};
-// A batch that was released this long after its first decision was late.
-constexpr Duration kReleasedLate{500};
-
-}  // namespace
-
 const Execution* Engine::Find(const ExecutionId& id) const {
     const Live* live = FindLive(id);
     return live ? &live->row : nullptr;
@@ -341,89 +332,6 @@ void Engine::OnDue(Live& live) {
     Unqueue(live);
     FinishExecution(live, Status::kFailed,
                     MakeOutcome(Reason::kExpired, "not started within its expires_after"));
-}
-
-void Engine::OnOverdue(Live& live) {
-    // Decided, but not sent: its commit is still under way. Its time has not begun.
-    if (live.row.status == Status::kScheduled && live.mark.generation > released_generation_) {
-        return overdue_.Set(live, now_.steady + kUnsentLook, live.row.serial);
-    }
-    StopAtWorker(live, Reason::kTimeout);
-    Slot& slot = TakeFromHand(live);
-    FailAttempt(live,
-                MakeOutcome(Reason::kTimeout, "took longer than its timeout of " +
-                                                  FormatDuration(TimeoutOf(*live.row.task))),
-                true);
-    FeedWorker(slot);
-}
-
-// An earlier leader may have known when the attempt began, and died before it wrote it down. The
-// worker knows for how long it has been running; it can say no more than that it began at once.
-void Engine::NoteBegan(Execution& row, Duration ran) const {
-    const Duration age = std::max(Duration(0), now_.wall - row.created_at);
-    const Time began = now_.wall - std::clamp(ran, Duration(0), age);
-    if (row.started_at == Time{} || began < row.started_at) row.started_at = began;
-}
-
-void Engine::NoteReleased(const Effects& effects, Instant now) {
-    released_generation_ = std::max(released_generation_, effects.generation);
-    // Within the grace it makes no difference.
-    if (now.steady - effects.begun_at < std::min(kReleasedLate, config_.timeout_grace)) return;
-    for (const Assign& assign : effects.assigns) {
-        Live* live = FindLive(assign.execution.id);
-        const bool waits = live && live->row.status == Status::kScheduled &&
-                           live->row.token == assign.execution.token;
-        if (!waits) continue;
-        const Duration timeout = assign.timeout + config_.timeout_grace;
-        overdue_.Set(*live, now.steady + timeout, live->row.serial);
-    }
-}
-
-void Engine::On(Started& started) {
-    Live* live = FindCurrent(started.attempt);
-    if (!live) {
-        ++counters_.stale;
-        draft_.Send(StopAttempt{started.session, started.attempt, Reason::kCancelled});
-        return;
-    }
-    if (live->row.status != Status::kScheduled) return;
-    MoveTo(*live, Status::kRunning);
-    NoteBegan(live->row, started.ran);
-    const Duration timeout = TimeoutOf(*live->row.task);
-    const Duration left = timeout - std::clamp(started.ran, Duration(0), timeout);
-    overdue_.Set(*live, now_.steady + left + config_.timeout_grace, live->row.serial);
-    // Not worth a commit: whoever takes over learns from the worker that it runs.
-    Write(*live, Place::kLive, false);
-    Emit(EventType::kTaskStarted, *live);
-}
-
-void Engine::On(Report& report) {
-    Live* live = FindCurrent(report.attempt);
-    if (!live) {
-        EndLingering(report.attempt, report.session);
-        return JudgeRepeated(report);
-    }
-    draft_.Send(Verdict{report.session, report.attempt, true});
-    NoteBegan(live->row, report.ran);
-    Slot& slot = TakeFromHand(*live);
-    if (report.success) {
-        FinishExecution(*live, Status::kSuccess, std::move(report.outcome));
-    } else {
-        FailAttempt(*live, std::move(report.outcome), report.retryable);
-    }
-    FeedWorker(slot);
-}
-
-void Engine::On(Progress& progress) {
-    if (const Live* live = FindCurrent(progress.attempt)) {
-        outputs_.SetProgress(live->row, progress, now_.wall);
-    }
-}
-
-void Engine::On(LogLines& lines) {
-    if (const Live* live = FindCurrent(lines.attempt)) {
-        outputs_.AppendLines(live->row, lines.lines, draft_);
-    }
 }
 
 const RetryPolicy& Engine::RetryOf(const Task& task) const {
