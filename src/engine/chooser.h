@@ -28,7 +28,7 @@ class Chooser {
     // `config` and `random` outlive it.
     Chooser(const EngineConfig& config, Random& random);
 
-    // What the store had under kKey. A strategy that is not known here is as good as none.
+    // Takes up the strategy that was stored under kKey; one that is not known is as good as none.
     void Restore(const Text& value);
 
     // REQUIRES: a worker of the lane's can take one more.

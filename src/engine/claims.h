@@ -32,7 +32,7 @@ class Claims {
     void Restore(std::string_view key, std::string_view value);
     void Restore(const Execution& row);
 
-    // Who keeps the task's key from this execution; null if nobody does, or it asks for none.
+    // The claim that keeps the task's key from this execution; null if there is none, or no key.
     const Claim* HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const;
 
     // The execution holds its task's key from now on. REQUIRES: nobody else does.

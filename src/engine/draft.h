@@ -97,7 +97,7 @@ class Draft {
 
     // --- Serials --------------------------------------------------------------------------------
 
-    // What is handed out will be above `last`. Not only while open.
+    // Serials handed out from now on are above `last`. Allowed while closed, too.
     void Resume(Partition partition, Serial last) { serials_ = SerialSource(partition, last); }
     Serial NextSerial() { return serials_.Next(now_); }
     Serial last_serial() const { return serials_.last(); }

@@ -1,6 +1,6 @@
-// What starts when something opens: a queue, a named limit, a task's turn.
+// Executions start when something opens: a queue, a named limit, a task's turn.
 //
-// What a limit is and who waits for it is in holds.h. A queue has limits of its own, set by
+// Limits and those who wait for them are in holds.h. A queue has limits of its own, set by
 // operators; what waits for those stays in its lane.
 #include <string>
 #include <utility>

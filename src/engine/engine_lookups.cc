@@ -9,7 +9,7 @@
 namespace takt::internal {
 namespace {
 
-// What is to be purged within this time is not run again: the purge may be on its way.
+// An execution that is to be purged within this time is not run again: the purge may be on its way.
 constexpr Duration kRedriveMargin{60'000};
 
 // Whether this attempt was the last one of the execution, and is over.
@@ -30,8 +30,8 @@ bool SaysTheSame(const Report& report, const Execution& row) {
 
 }  // namespace
 
-// Whatever asks about an id while the store is being asked waits its turn, so that two submits of
-// one id can never both find it free.
+// Questions about one id wait their turn while the store is being asked, so that two submits of it
+// can never both find it free.
 void Engine::AskStore(const ExecutionId& id, Question question) {
     auto [entry, first] = questions_.try_emplace(id.text());
     entry->second.push_back(std::move(question));
@@ -46,7 +46,7 @@ void Engine::On(LookupDone& lookup) {
         if (entry == questions_.end()) continue;
         std::vector<Question> questions = std::move(entry->second);
         questions_.erase(entry);
-        // What changes an execution is told as an event. From then on the store's answer is old:
+        // A change of an execution is told as an event. From then on the store's answer is old:
         // while the execution lives the engine knows better, and once it ended the store has to be
         // asked again.
         const std::size_t events = draft_.events_told();
@@ -98,7 +98,7 @@ void Engine::RefuseFinished(RequestId request, const ExecutionId& id,
                                                 std::string(Name(found->status)) + ")"));
 }
 
-// What is run again keeps its history, the attempt with which it ended included.
+// An execution that is run again keeps its history, its last attempt included.
 static void RememberLast(Execution& row) {
     const Outcome* outcome = row.outcome.get();
     const bool known =

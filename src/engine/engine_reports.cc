@@ -1,5 +1,4 @@
-// What is heard of attempts that are under way: that they were sent, began, wrote, ended, or took
-// too long.
+// News of attempts that are under way: they were sent, began, wrote, ended, or took too long.
 #include <algorithm>
 #include <utility>
 

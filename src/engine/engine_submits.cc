@@ -1,4 +1,4 @@
-// What callers want of one execution: submit it, cancel it, conclude it, run it again.
+// Callers submit an execution, cancel it, conclude it, or run it again.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What others see of the engine; see views.h.
+// The engine's views; see views.h.
 #include "engine/engine.h"
 
 namespace takt::internal {

@@ -56,7 +56,7 @@ Hold& Holds::Make(const Text& key) {
 
 // --- The word on a limit ------------------------------------------------------------------------
 
-// Whoever raises a limit wants it raised for those who wait, too.
+// A limit that is raised is raised for those who wait, too.
 void Holds::Apply(Hold& limit, const Task& task, Serial said) {
     if (said < limit.said) return;
     const TaskOptions& options = task.opt();

@@ -79,14 +79,14 @@ class Holds {
     // A step begins.
     void SetTime(Instant now) { now_ = now; }
 
-    // --- The word on a limit: of those who share a key, the task accepted last has it -------------
+    // --- The word on a limit: of those who share a key, the task accepted last has it ------------
 
     // A recurring task was accepted now; its runs that wait by an older word follow it.
     void ApplyLimits(const Task& task);
     // A new leader found the task.
     void RestoreLimits(const Task& task);
 
-    // --- Turns ------------------------------------------------------------------------------------
+    // --- Turns -----------------------------------------------------------------------------------
 
     // Whether the run may go on: it needs no turn, has it, or gets it now. Else it waits in line.
     bool TakeTurn(Live& live, Hold& turns);
@@ -99,7 +99,7 @@ class Holds {
     // It is about to be destroyed. REQUIRES: nobody waits.
     void Forget(Hold& turns) { wakes_.Remove(turns); }
 
-    // --- Named limits -----------------------------------------------------------------------------
+    // --- Named limits ----------------------------------------------------------------------------
 
     // The limit that the execution's task names; null if it names none.
     Hold* LimitOf(const Live& live) {
@@ -119,7 +119,7 @@ class Holds {
     void TakePermitAgain(Live& live);  // A new leader found it at work.
     void ReturnPermit(Live& live);
 
-    // --- What time and the end of a step bring ----------------------------------------------------
+    // --- What time and the end of a step bring ---------------------------------------------------
 
     bool AnyDue() const { return !wakes_.empty() && wakes_.next_at() <= now_.steady; }
     // The first hold that is due, with its limits looked at again; null if nobody needed it any

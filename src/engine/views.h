@@ -1,7 +1,7 @@
 // Views: the engine as others see it: the API, links, alerts, metrics. Values, so that nobody
 // outside walks the engine's own lists, whose shape is the engine's business.
 //
-// What a view refers to is valid until the engine's next step; whoever keeps it longer copies it.
+// A view's references are valid until the engine's next step; whoever keeps them longer copies.
 #pragma once
 
 #include <array>
