@@ -113,7 +113,8 @@ class Reader {
         outcome->reason = reason;
         outcome->code = result.code();
         outcome->message = CutUtf8(result.message(), limits_.message_bytes_max);
-        // The result of an attempt that is settled will be refused: it is not worth unpacking.
+        // The result of an attempt that is settled is stored, or will be refused: it is not worth
+        // unpacking.
         auto data = holding == Holding::kHeld ? ReadData(result) : Text();
         if (unpacked_bytes_ > limits_.unpacked_bytes_max) {
             return std::unexpected(FrameFault{

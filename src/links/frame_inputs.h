@@ -28,8 +28,9 @@ struct FrameInputLimits {
 
 // What a session knows of an attempt in its worker's hand.
 enum class Holding : std::uint8_t {
-    kNone,     // It was neither given to this worker nor brought by it, or is acknowledged.
-    kSettled,  // The engine has settled it without the worker, and waits until it has stopped.
+    kNone,          // It was neither given to this worker nor brought by it.
+    kAcknowledged,  // Over; said again, it is judged by what is stored.
+    kSettled,       // Settled without the worker; the engine waits until it has stopped.
     kHeld,
 };
 

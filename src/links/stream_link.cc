@@ -32,7 +32,7 @@ struct StreamLink::Sender {
             Outgoing::Frame* frame = FrameFor(assign.session);
             if (!frame) continue;
             outgoing.Add(*frame, assign);
-            frame->to->NoteHolding(assign.execution.token, Holding::kHeld);
+            frame->to->NoteHeld(assign.execution.token);
             ++count;
             if (frame->payload_bytes < frame_bytes_max) continue;
             SendFrame(*frame);
@@ -46,9 +46,7 @@ struct StreamLink::Sender {
             Outgoing::Frame* frame = FrameFor(stop.session);
             if (!frame) continue;
             outgoing.Add(*frame, stop);
-            if (stop.reason == Reason::kWorkerLost) {
-                frame->to->NoteHolding(stop.attempt.token, Holding::kSettled);
-            }
+            if (stop.reason == Reason::kWorkerLost) frame->to->NoteSettled(stop.attempt.token);
         }
     }
 
@@ -57,7 +55,7 @@ struct StreamLink::Sender {
             Outgoing::Frame* frame = FrameFor(verdict.session);
             if (!frame) continue;
             outgoing.Add(*frame, verdict);
-            frame->to->NoteHolding(verdict.attempt.token, Holding::kNone);
+            frame->to->NoteAcknowledged(verdict.attempt.token);
         }
     }
 

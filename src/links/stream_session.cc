@@ -15,6 +15,9 @@ namespace {
 // beyond this.
 constexpr std::size_t kKeptBytesMax = 256 << 10;
 
+// Attempts that a session remembers after their results were acknowledged.
+constexpr std::size_t kAcknowledgedMax = 1'000;
+
 // Of the explanation that a refused worker gets.
 constexpr std::size_t kFaultBytesMax = 1'000;
 
@@ -79,7 +82,7 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     if (hello.epoch_seen() > status.epoch) node.NoteEpoch(hello.epoch_seen());
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
     if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
-    for (const AttemptRef& attempt : attach->holding) NoteHolding(attempt.token, Holding::kHeld);
+    for (const AttemptRef& attempt : attach->holding) NoteHeld(attempt.token);
     sessions_->ClaimWorker(*this);
     Count(sessions_->counters().attached);
     Welcome(status.epoch);
@@ -156,13 +159,25 @@ void StreamSession::OnClose(const WebSocketClosed& closed) {
          {"reason", closed.reason}});
 }
 
-void StreamSession::NoteHolding(const Token& attempt, Holding holding) {
+void StreamSession::NoteHeld(const Token& attempt) {
     const std::scoped_lock lock(held_mutex_);
-    if (holding == Holding::kNone) {
-        held_.erase(attempt);
-    } else {
-        held_[attempt] = holding;
-    }
+    held_[attempt] = Holding::kHeld;
+}
+
+void StreamSession::NoteSettled(const Token& attempt) {
+    const std::scoped_lock lock(held_mutex_);
+    held_[attempt] = Holding::kSettled;
+}
+
+void StreamSession::NoteAcknowledged(const Token& attempt) {
+    const std::scoped_lock lock(held_mutex_);
+    const auto found = held_.find(attempt);
+    if (found == held_.end()) return;
+    if (std::exchange(found->second, Holding::kAcknowledged) == Holding::kAcknowledged) return;
+    acknowledged_.push_back(attempt);
+    if (acknowledged_.size() <= kAcknowledgedMax) return;
+    held_.erase(acknowledged_.front());
+    acknowledged_.pop_front();
 }
 
 Holding StreamSession::HoldingOf(const Token& attempt) const {

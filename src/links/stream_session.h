@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,8 +43,10 @@ class StreamSession {
     bool greeted() const { return greeted_; }
     const OutgoingPeer& peer() const { return peer_; }
 
-    // What becomes of an attempt in the worker's hand. Any thread.
-    void NoteHolding(const Token& attempt, Holding holding);
+    // An attempt in the worker's hand is given to it, settled without it, acknowledged. Any thread.
+    void NoteHeld(const Token& attempt);
+    void NoteSettled(const Token& attempt);
+    void NoteAcknowledged(const Token& attempt);
     const std::string& worker() const { return worker_; }
     const std::string& instance() const { return instance_; }
     void set_replaced() { replaced_ = true; }
@@ -74,10 +77,11 @@ class StreamSession {
     WorkerLoad load_;      // Of the last heartbeat.
     Steady renewed_at_{};  // When the engine last heard that it lives.
 
-    // Attempts that were given to it on this session or that it came with, until their results are
-    // acknowledged.
+    // Attempts that were given to it on this session or that it came with; of those whose results
+    // are acknowledged, the latest, since a worker may say again what it has just said.
     mutable std::mutex held_mutex_;
     std::map<Token, Holding> held_;
+    std::deque<Token> acknowledged_;
 
     std::atomic<bool> greeted_ = false;
     std::atomic<bool> attached_ = false;  // The engine knows it.
