@@ -19,14 +19,14 @@ function union(types) {
     return [...new Set(types)].join(' | ');
 }
 
-// As prettier writes it: a choice that does not fit on its line stands below, one a line.
+// As prettier writes it: a choice that does not fit on its line stands below, if need be one a line.
 function property(key, type, depth) {
     const line = `${key} ${type};\n`;
     if (line.split('\n', 1)[0].length <= lineMax || type.includes('{')) return line;
-    return `${key}\n${type
-        .split(' | ')
-        .map((choice) => `${indent(depth)}| ${choice}`)
-        .join('\n')};\n`;
+    const below = `${indent(depth)}${type};`;
+    if (below.length <= lineMax) return `${key}\n${below}\n`;
+    const choices = type.split(' | ').map((choice) => `${indent(depth)}| ${choice}`);
+    return `${key}\n${choices.join('\n')};\n`;
 }
 
 function objectType(schema, depth) {

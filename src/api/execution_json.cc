@@ -188,11 +188,11 @@ const AnswerTable<ExecutionView>& ExecutionStateFields() {
          [](JsonWriter& json, const ExecutionView& view) {
              json.Value(view.execution.created_at);
          }},
-        {"scheduled_at", schema::OrNull(schema::Time()), "When it should run.",
+        {"scheduled_at", schema::Time(), "When it should run.",
          [](JsonWriter& json, const ExecutionView& view) {
              json.Value(view.execution.scheduled_at);
          }},
-        {"ready_at", schema::OrNull(schema::Time()), "When it may start next.",
+        {"ready_at", schema::Time(), "When it may start next.",
          [](JsonWriter& json, const ExecutionView& view) { json.Value(view.execution.ready_at); }},
         {"started_at", schema::OrNull(schema::Time()), "Of the current or last attempt.",
          [](JsonWriter& json, const ExecutionView& view) {

@@ -97,18 +97,17 @@ TEST(Executions, BadQueriesAndIdsAreRefusedByName) {
 // The console lists a thousand reports of a megabyte each.
 TEST(Executions, ListsLeaveResultsOutUnlessTheyAreAskedFor) {
     TestScheduler scheduler;
-    for (const auto& [id, bytes] : {std::pair("short", 10), std::pair("long", 100'000)}) {
-        ASSERT_EQ(scheduler
-                      .Post("/api/v1/tasks",
-                            R"({"name": "n", "delay": "1h", "id": ")" + std::string(id) + "\"}")
-                      .status,
+    scheduler.AttachWorker("w", true);
+    for (const auto& [name, bytes] : {std::pair("short", 10), std::pair("long", 100'000)}) {
+        const std::string id = name;
+        ASSERT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "n", "id": ")" + id + "\"}").status,
                   201);
-        ASSERT_EQ(scheduler
-                      .Put("/api/v1/executions/" + std::string(id) + "/status",
-                           R"({"status": "success", "result": ")" +
-                               std::string(static_cast<std::size_t>(bytes), 'x') + "\"}")
-                      .status,
-                  200);
+        scheduler.sink().Await(EventType::kTaskStarted, id);
+        const std::string result(static_cast<std::size_t>(bytes), 'x');
+        const Answered ended =
+            scheduler.Put("/api/v1/executions/" + id + "/status",
+                          R"({"status": "success", "result": ")" + result + "\"}");
+        ASSERT_EQ(ended.status, 200) << ended.body;
     }
     const Answered list = scheduler.Get("/api/v1/executions");
     ASSERT_EQ(list.json.at("items").as_array().size(), 2U);

@@ -92,7 +92,7 @@ void AddExecutions(Named& to) {
 "additionalProperties":false})");
     to.emplace_back("LogChunk", Object()
                                     .Add("attempt", Integer(0))
-                                    .Add("at", OrNull(schema::Time()))
+                                    .Add("at", schema::Time())
                                     .Add("lines", schema::Text())
                                     .Text());
     to.emplace_back("Log", PageOf("LogChunk"));

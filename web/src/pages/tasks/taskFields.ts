@@ -23,8 +23,8 @@ export interface TaskAnswers {
     max_retry?: number;
     retry_delay?: string;
     timeout_seconds?: string;
-    execution_mode?: string;
-    misfire_policy?: string;
+    execution_mode?: TaskFields['execution_mode'];
+    misfire_policy?: TaskFields['misfire_policy'];
     load_balance_strategy?: string;
     executor?: string;
     labels?: string;

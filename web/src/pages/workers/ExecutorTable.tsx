@@ -106,7 +106,8 @@ function useColumns(changed: () => void): TableProps<Executor>['columns'] {
         load,
         {
             title: t('executor.circuit'),
-            render: (_, { circuit }) => <Badge colour={circuits[circuit]} label={t(`circuit.${circuit}`)} />,
+            render: (_, { circuit }) =>
+                circuit && <Badge colour={circuits[circuit]} label={t(`circuit.${circuit}`)} />,
             responsive: ['md'],
         },
         {
