@@ -51,6 +51,11 @@ Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
     if (existing->empty() && what.role != AccessRole::kAdmin) {
         return Fail(ErrorCode::kInvalid, "the first token must have --role admin");
     }
+    if (existing->empty() && what.lifetime > Duration(0)) {
+        return Fail(ErrorCode::kInvalid,
+                    "the first token must not expire: nobody could come in after that; leave "
+                    "--expires-in out");
+    }
     Random random(NewRandomSeed());
     const Time now = ReadClocks().wall;
     NewToken made = MakeToken(what.role, what.name, now,

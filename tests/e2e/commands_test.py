@@ -378,6 +378,8 @@ class Store(TaktTest):
         self.serve(*QUICK)
         until(lambda: self.worker_row("early").get("connected"), "the worker is attached")
         self.takt("submit", "noop", "--wait", "-q")
+        self.assertIn("must not expire", self.refused(2, "token", "create", "--role", "admin", "--expires-in",
+                                                      "1d", "--store", self.store_url))
         # The first token of a store that several processes share is made while nobody leads it.
         self.assertIn(self.url, self.refused(4, "token", "create", "--role", "admin", "--store",
                                              self.store_url))
