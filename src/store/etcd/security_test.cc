@@ -121,7 +121,7 @@ TEST_F(EtcdSecurityTest, TlsWithAClientCertificate) {
 // for every handshake; the scheduler finds the new files where the old ones were.
 TEST_F(EtcdSecurityTest, RenewedCertificatesAreUsedForTheNextConnection) {
     StartServer({.tls = true});
-    OpenStore("?timeout=10s&tls_ca=" + server_->file("ca.pem") + "&tls_cert=" +
+    OpenStore("?timeout=2s&tls_ca=" + server_->file("ca.pem") + "&tls_cert=" +
               server_->file("client.pem") + "&tls_key=" + server_->file("client.key"));
     const Result<Term> term = Acquire();
     ASSERT_TRUE(term) << term.error().detail;

@@ -79,9 +79,9 @@ TEST(RedisTls, RenewedCertificatesAreUsedForTheNextConnection) {
         StartServer({"--port", "0", "--tls-port", "{port}", "--tls-cert-file",
                      live.File("server.pem"), "--tls-key-file", live.File("server.key"),
                      "--tls-ca-cert-file", live.File("ca.pem"), "--tls-auth-clients", "yes"});
-    const auto store = OpenStoreAt(
-        "rediss://127.0.0.1:" + std::to_string(server->port()) + "?tls_ca=" + live.File("ca.pem") +
-        "&tls_cert=" + live.File("client.pem") + "&tls_key=" + live.File("client.key"));
+    const auto store = OpenStoreAt("rediss://127.0.0.1:" + std::to_string(server->port()) +
+                                   "?timeout=1s&tls_ca=" + live.File("ca.pem") + "&tls_cert=" +
+                                   live.File("client.pem") + "&tls_key=" + live.File("client.key"));
     const auto term = Acquire(*store, "node-a");
     ASSERT_TRUE(term) << term.error().detail;
 
@@ -90,7 +90,7 @@ TEST(RedisTls, RenewedCertificatesAreUsedForTheNextConnection) {
     ASSERT_TRUE(server->process().Restart());
 
     Result<void> done = Commit(*store, *term, 1, {});
-    for (int i = 0; i < 100 && !done; ++i) done = Commit(*store, *term, 1, {});
+    for (int i = 0; i < 20 && !done; ++i) done = Commit(*store, *term, 1, {});
     EXPECT_TRUE(done) << done.error().detail;
 }
 
@@ -286,9 +286,11 @@ TEST_F(RedisClusterTest, APurgeInAMovingSlotIsWholeOrNothing) {
     RowMaker make;
     const auto term = Acquire(*store, "node-a");
     ASSERT_TRUE(term) << term.error().detail;
-    Execution row = conformance::Finished(make.OneOff("e-1"));
+    const Execution live = make.OneOff("e-1");
+    Execution row = conformance::Finished(live);
     row.worker = WorkerId("w-1");
-    ASSERT_TRUE(Commit(*store, *term, 1, {ExecutionChange{Place::kNone, Place::kHistory, row}}));
+    ASSERT_TRUE(Commit(*store, *term, 1, Insert(live)));
+    ASSERT_TRUE(Commit(*store, *term, 2, {ExecutionChange{Place::kLive, Place::kHistory, row}}));
     const std::string slot = std::to_string(HashSlotOf("takt:0"));
     RedisServer& from = Owner("{takt:0}:fence");
     RedisServer& to = *(nodes_[0].get() == &from ? nodes_[1] : nodes_[0]);
@@ -297,7 +299,7 @@ TEST_F(RedisClusterTest, APurgeInAMovingSlotIsWholeOrNothing) {
     ASSERT_TRUE(from.Cli(
         {"MIGRATE", "127.0.0.1", std::to_string(to.port()), "{takt:0}:worker:w-1", "0", "5000"}));
 
-    const auto between = Commit(*store, *term, 2, {Purge{row.finished_at + Duration(1), {}, 100}});
+    const auto between = Commit(*store, *term, 3, {Purge{row.finished_at + Duration(1), {}, 100}});
 
     EXPECT_EQ(Code(between), "unavailable");
     EXPECT_EQ(*from.Cli({"ZCARD", "{takt:0}:finished"}), "1\n") << "nothing of it was applied";
