@@ -68,8 +68,8 @@ void ReadFrames(std::string_view bytes, std::size_t cut) {
         reader.Append(piece);
         while (const auto frame = reader.Next()) {
             TAKT_CHECK(frame->payload.size() <= 4096);
-            TAKT_CHECK(frame->kind != takt::internal::FrameKind::kContinuation);
-            if (frame->kind == takt::internal::FrameKind::kText)
+            TAKT_CHECK(frame->kind != takt::internal::http::FrameKind::kContinuation);
+            if (frame->kind == takt::internal::http::FrameKind::kText)
                 TAKT_CHECK(takt::internal::IsValidUtf8(frame->payload));
         }
     }

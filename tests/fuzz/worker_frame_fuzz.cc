@@ -24,8 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } else {
         TAKT_CHECK(!attach.error().code.empty() && !attach.error().message.empty());
     }
-    std::vector<takt::internal::Input> inputs;
-    const auto read = takt::internal::ReadInputs(frame, 1, {.result_bytes_max = 1 << 16}, inputs);
+    // Of three attempts a worker may hold one, has been told to stop another, and made up the third.
+    const takt::internal::FrameSource source{
+        .session = 1, .holding = [](const takt::internal::Token& token) {
+            return static_cast<takt::internal::Holding>(token[0] % 3);
+        }};
+    takt::internal::FrameInputs inputs;
+    const auto read =
+        takt::internal::ReadInputs(frame, source, {.result_bytes_max = 1 << 16}, inputs);
     TAKT_CHECK(read || !read.error().message.empty());
     return 0;
 }
