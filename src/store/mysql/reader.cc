@@ -177,13 +177,13 @@ Result<std::vector<Execution>> Reader::ListWhole(const ExecutionFilter& filter) 
 }
 
 void Reader::ReadGroup(Connection& connection, const std::vector<Serial>& group, ListPage& page) {
-    const std::string serials = fmt::format("{}", fmt::join(group, ","));
+    const std::string packet = fmt::format(
+        "SELECT {0} FROM {1}live WHERE serial IN ({2});"
+        "SELECT {0} FROM {1}history WHERE serial IN ({2})",
+        sql::kExecutionColumns, options_.prefix, fmt::join(group, ","));
     sql::ExecutionReader reader;
     std::vector<Execution> found;
-    for (const std::string_view table : {"live", "history"}) {
-        Rows rows =
-            connection.Query(fmt::format("SELECT {} FROM {}{} WHERE serial IN ({})",
-                                         sql::kExecutionColumns, options_.prefix, table, serials));
+    for (Rows& rows : connection.Run(packet)) {
         while (rows.Next()) found.push_back(reader.Read(rows));
     }
     std::ranges::sort(found, std::greater<>(), &Execution::serial);
