@@ -1,5 +1,6 @@
-// Characters that must not reach a terminal or a line of the log as they are: they command it, begin
-// a line of their own, or hide or reorder the text around them, so that a name shows as another one.
+// Characters that must not reach a terminal or a line of the log as they are: they command it,
+// begin a line of their own, or hide or reorder the text around them, so that a name shows as
+// another one.
 #pragma once
 
 namespace takt::internal {
