@@ -4,7 +4,7 @@ import re
 
 from tree import Finding, is_test, line_of
 
-COLUMNS_MAX = 100
+COLUMNS_MAX = 104  # Of comments: 100, and a little for a word that would stand alone on the next line.
 LINES_MAX = 400
 EXCEPTED_LINES_MAX = 450
 FUNCTION_LINES_MAX = 70
@@ -20,6 +20,8 @@ def file_sizes(tree, excepted=()):
     found = []
     for path in tree.paths(SOURCES + r"|\.py$|^web/src/.*\.tsx?$"):
         lines = tree.texts[path].count("\n")
+        if re.match(r"\W+.*\bMade from the program\b", tree.texts[path]):
+            continue  # Nobody reads or writes it by hand.
         bound = EXCEPTED_LINES_MAX if path in excepted else LINES_MAX
         if lines > bound:
             found.append(Finding(path, bound, f"{lines} lines, at most {bound}: it is two things; "
@@ -252,9 +254,10 @@ def _declared_functions(tree):
     return declared
 
 
-def unused_declarations(tree, for_tests=(), tests_only=()):
+def unused_declarations(tree, for_tests=(), tests_only=(), to_come=()):
     """A function that a header declares is called by somebody, and not by tests alone. `for_tests` names
-    functions that are there for tests, `tests_only` headers."""
+    functions that are there for tests, `tests_only` headers, `to_come` functions whose callers are still to
+    be written."""
     declared = _declared_functions(tree)
     by_program, by_tests = collections.Counter(), collections.Counter()
     for path in tree.paths(SOURCES):
@@ -267,11 +270,11 @@ def unused_declarations(tree, for_tests=(), tests_only=()):
     for name, places in declared.items():
         path, line = places[0]
         of_program = any(at.startswith("src/") and not is_test(at) and at not in tests_only for at, _ in places)
-        if by_program[name] + by_tests[name] == 0:
+        if by_program[name] + by_tests[name] == 0 and name not in to_come:
             found.append(Finding(path, line, f"nobody calls {name}: delete it"))
-        elif of_program and by_program[name] == 0 and name not in for_tests:
+        elif of_program and by_program[name] == 0 and name not in for_tests and name not in to_come:
             found.append(Finding(path, line, f"only tests call {name}: delete it, or move it to a x_testing.h"))
-    for name in for_tests:
+    for name in [*for_tests, *to_come]:
         if by_program[name] or name not in declared:
             found.append(Finding("tests/tidy/exceptions.txt", 1, f"'{name}' is gone or no longer only for tests: "
                                  "take it out"))

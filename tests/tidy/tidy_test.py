@@ -13,7 +13,6 @@ from tree import read_list, read_tree
 TREE = read_tree()
 LAYERS = {words[0]: words[1:] for words in read_list("layers.txt")}
 WEB = os.environ.get("TAKT_WEB")
-STRICT = False  # Whether wide comments, unused functions and exceptions that are not needed fail.
 
 
 # Other programs take their time; they run while the rules of our own do.
@@ -31,7 +30,6 @@ class Tidy(unittest.TestCase):
     maxDiff = None
 
     def expect_none(self, found):
-        found = [finding for finding in found if STRICT or not re.search("take it out|only tests|nobody calls", str(finding))]
         if found:
             self.fail("\n\n" + "\n".join(str(finding) for finding in found) + "\n")
 
@@ -60,7 +58,7 @@ class Tidy(unittest.TestCase):
         self.expect_none(code_rules.mangled_examples(TREE))
 
     def test_comments_are_narrow(self):
-        self.expect_none(code_rules.wide_comments(TREE) if STRICT else [])
+        self.expect_none(code_rules.wide_comments(TREE))
 
     def test_comments_have_a_subject(self):
         most, = excepted("comments_without_subject")
@@ -81,7 +79,8 @@ class Tidy(unittest.TestCase):
         self.expect_none(code_rules.dead_sources(TREE, built))
 
     def test_functions_are_called(self):
-        self.expect_none(code_rules.unused_declarations(TREE, excepted("for_tests"), excepted("tests_only")))
+        self.expect_none(code_rules.unused_declarations(TREE, excepted("for_tests"), excepted("tests_only"),
+                                                        excepted("to_come")))
 
     def test_architecture_lists_every_folder(self):
         self.expect_none(page_rules.architecture(TREE, LAYERS))
@@ -94,11 +93,11 @@ class Tidy(unittest.TestCase):
 
     def test_lists_beside_the_rules_are_in_order(self):
         """A list that two people change at once merges best if it is sorted and has nothing twice."""
-        for kind in ("file", "function", "tests_only", "for_tests"):
+        for kind in ("file", "function", "tests_only", "for_tests", "to_come"):
             names = excepted(kind)
             self.assertEqual(names, sorted(set(names)), f"tests/tidy/exceptions.txt, {kind}: sort it")
         kinds = {words[0] for words in read_list("exceptions.txt")}
-        self.assertLessEqual(kinds, {"file", "function", "tests_only", "for_tests", "comments_without_subject"})
+        self.assertLessEqual(kinds, {"file", "function", "tests_only", "for_tests", "to_come", "comments_without_subject"})
         for room, seen in LAYERS.items():
             unknown = [name for name in seen if name not in LAYERS]
             self.assertFalse(unknown, f"tests/tidy/layers.txt: {room} sees {unknown}, which have no line")
