@@ -360,7 +360,7 @@ class OtherServer(TaktTest):
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
         self.assertIn("version 4", self.refused(4, "tasks", "update", "nightly", "--cron", "0 2 * * *"))
         self.assertEqual(asked, [("/api/v1/tasks/nightly", '"3"',
-                                  {"cron": "0 2 * * *", "interval": None})])
+                                  {"cron_expression": "0 2 * * *", "interval": None})])
 
 
 class Store(TaktTest):
