@@ -15,6 +15,10 @@ constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
 constexpr std::size_t kSerialDigits = 13;
 constexpr Time kSerialEpoch = std::chrono::sys_days(std::chrono::year(2024) / 1 / 1);
 
+// A year before the last moment that a serial can hold: from there on serials still rise, without a
+// clock, for longer than any store lives.
+constexpr Serial kMillisecondsSane = kMillisecondsMax - Serial{366} * 86'400'000;
+
 bool SamePartition(Serial a, Serial b) {
     return ((a ^ b) >> kCounterBits & ((Serial{1} << kPartitionBits) - 1)) == 0;
 }
@@ -45,8 +49,9 @@ Time TimeOf(Serial serial) {
 
 Serial SerialSource::Next(Time now) {
     const Serial partition_part = Serial{partition_} << kCounterBits;
-    const Serial fresh = SerialAt(now) | partition_part;
-    if (fresh > last_) {
+    const Serial at = SerialAt(now);
+    const Serial fresh = at | partition_part;
+    if (fresh > last_ && at >> kTimeShift <= kMillisecondsSane) {
         last_ = fresh;
     } else if ((last_ & kCounterMask) != kCounterMask && SamePartition(last_, fresh)) {
         ++last_;

@@ -69,7 +69,8 @@ using Serial = std::uint64_t;
 Serial SerialAt(Time time);
 Time TimeOf(Serial serial);
 
-// Hands out serials that always rise, also across leaders and backward clocks.
+// Hands out serials that always rise, also across leaders and backward clocks. A clock beyond 2092
+// is not followed: serials would use up their bits and never come back from there.
 class SerialSource {
   public:
     // Everything handed out will be above `last`.

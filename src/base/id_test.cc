@@ -79,6 +79,23 @@ TEST(SerialTest, ABackwardClockDoesNotMakeOldSerials) {
 }
 
 // The highest serial of a store was another partition's: its successor must not be taken for one.
+// A clock that shows the year 2106 for a moment, and is right again: serials go on as before.
+TEST(SerialTest, AClockBeyondTheLastSerialIsNotFollowed) {
+    SerialSource source(2, 0);
+    const Serial before = source.Next(kNow);
+    const Serial beyond = source.Next(kNow + 24h * 365 * 80);
+    EXPECT_GT(beyond, before);
+    EXPECT_LT(beyond, SerialAt(kNow + 1s));
+    Serial last = beyond;
+    for (Serial i = 0; i < 3 * kPerMillisecond; ++i) {
+        const Serial next = source.Next(kNow + 1s + 24h * 365 * 80);
+        ASSERT_GT(next, last);
+        last = next;
+    }
+    EXPECT_LT(last, SerialAt(kNow + 1s));
+    EXPECT_GE(source.Next(kNow + 2s), SerialAt(kNow + 2s));
+}
+
 TEST(SerialTest, ASerialCarriesItsOwnPartition) {
     const Serial other = SerialSource(9, 0).Next(kNow);
     for (const Partition partition : {Partition{0}, Partition{9}, Partition{255}}) {
