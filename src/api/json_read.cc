@@ -99,7 +99,7 @@ Result<Time> ReadTime(const JsonView& value, std::string_view field) {
         const auto time = ParseTime(value.AsString(scratch));
         if (time) return *time;
     }
-    return BadField(field, "must be a time such as \"2026-11-15T02:00:00Z\"");
+    return BadField(field, "must be a time from 1970 on, such as \"2026-11-15T02:00:00Z\"");
 }
 
 Result<std::string_view> ReadText(const JsonView& value, std::string_view field,

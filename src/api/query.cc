@@ -50,7 +50,7 @@ Result<bool> SetName(std::string_view name, std::string_view value, std::optiona
 
 Result<bool> SetTime(std::string_view name, std::string_view value, Time& place) {
     const auto time = ParseTime(value);
-    if (!time) return BadField(name, "must be a time such as 2026-11-15T02:00:00Z");
+    if (!time) return BadField(name, "must be a time from 1970 on, such as 2026-11-15T02:00:00Z");
     place = *time;
     return true;
 }

@@ -109,10 +109,12 @@ class FieldReader {
         }
         if (position_ == begin) return Fault(begin, fmt::format("{} is missing", what));
         if (number < range.first || number > range.second) {
-            return Fault(begin, fmt::format("{} {} is not in {}-{}", what,
-                                            word_.text.substr(
-                                                begin, std::min<std::size_t>(position_ - begin, 8)),
-                                            range.first, range.second));
+            // Nobody means a number of twenty digits; the column tells where it stands.
+            const std::size_t shown = std::min<std::size_t>(position_ - begin, 20);
+            return Fault(
+                begin,
+                fmt::format("{} {}{} is not in {}-{}", what, word_.text.substr(begin, shown),
+                            begin + shown < position_ ? "…" : "", range.first, range.second));
         }
         return number;
     }
