@@ -44,7 +44,15 @@ void Count(StatisticsCell& cell, const Execution& row) {
     // The last failure of one that failed was not repeated.
     const bool last_failed = row.status == Status::kFailed && row.failures > 0;
     cell.retries += row.failures - (last_failed ? 1 : 0);
-    if (row.started_at == Time{}) return;
+    if (row.started_at == Time{} || row.worker.empty()) return;
+    // One that ended between two attempts had no worker by then: its last attempt was over before,
+    // and when the next one could have started says nothing about the last.
+    const auto* past =
+        row.outcome && !row.outcome->past.empty() ? &row.outcome->past.back() : nullptr;
+    if (past && past->attempt == row.attempt) {
+        cell.duration.Add(past->finished_at - row.started_at);
+        return;
+    }
     cell.duration.Add(row.finished_at - row.started_at);
     cell.wait.Add(row.started_at - row.ready_at);
 }

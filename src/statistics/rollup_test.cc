@@ -149,6 +149,28 @@ TEST(RollupTest, CountsByHourTaskTypeAndWorker) {
 }
 
 // Half a day passed under one leader, the rest under another.
+// An attempt failed after 100 ms; an hour later, before the next one, somebody cancelled it.
+TEST(RollupTest, TheDurationOfOneThatEndedBetweenAttemptsIsThatOfItsLastAttempt) {
+    Execution row = RowOf({.status = Status::kFailed, .failures = 1});
+    row.attempt = 1;
+    row.outcome = RememberAttempt(row, {.end = AttemptEnd::kFailed, .at = row.finished_at});
+    row.status = Status::kCancelled;
+    row.finished_at += 1h;
+    row.ready_at = row.finished_at + 1h;
+    Rollup rollup;
+    rollup.Add(row);
+    // Run again, and cancelled before it had a worker: no attempt, no duration.
+    row.worker = {};
+    rollup.Add(row);
+
+    const auto tasks = Lines(rollup, {.by = ReportBy::kTask});
+    ASSERT_EQ(tasks.size(), 1u);
+    EXPECT_EQ(tasks[0].cell->cancelled, 2u);
+    EXPECT_EQ(tasks[0].cell->duration.max_ms(), 100u);
+    EXPECT_EQ(tasks[0].cell->duration.count(), 1u);
+    EXPECT_EQ(tasks[0].cell->wait.count(), 0u);
+}
+
 TEST(RollupTest, ANewLeaderAddsToWhatTheOldOneWrote) {
     Rollup first;
     for (int i = 0; i < 10; ++i) first.Add(RowOf({.ran = 10ms}));
