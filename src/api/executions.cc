@@ -1,4 +1,4 @@
-// Executions: list, get, explain.
+// Executions: list, get. Why one waits is explain.cc.
 #include "api/execution_json.h"
 #include "api/execution_reads.h"
 #include "api/json_read.h"
@@ -43,56 +43,6 @@ void GetExecution(Call call) {
     reads.Get(std::move(call), std::move(*id));
 }
 
-void SendExplanation(Call& call, const ExecutionId& id, const Explanation& explanation) {
-    std::string body;
-    JsonWriter json(body);
-    json.BeginObject().Field("execution_id", id.view()).Field("code", explanation.code);
-    json.Field("explanation", std::string_view(explanation.sentence));
-    json.Key("values").BeginObject();
-    for (const auto& [name, value] : explanation.values) {
-        json.Key(name);
-        std::visit([&](const auto& each) { json.Value(each); }, value);
-    }
-    json.EndObject().EndObject();
-    call.Json(200, std::move(body));
-}
-
-// A finished execution explains itself by how it ended.
-Explanation HowItEnded(const Execution& execution) {
-    const std::string status(Name(execution.status));
-    Explanation explanation{
-        Name(execution.status), "it is finished: " + status, {{"status", status}}};
-    if (execution.outcome && !execution.outcome->message.empty()) {
-        std::string message = execution.outcome->message.str();
-        explanation.sentence += " (" + message + ")";
-        explanation.values.push_back({"message", std::move(message)});
-    }
-    return explanation;
-}
-
-void ExplainFinished(Call call, ExecutionId id) {
-    Store& store = call.services().store;
-    std::vector<ExecutionId> ids = {id};
-    store.FindExecutions(std::move(ids), [call = std::move(call),
-                                          id = std::move(id)](FoundExecutions found) mutable {
-        if (!found) return call.RefuseAnswer(found.error());
-        if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
-        SendExplanation(call, id, HowItEnded(*found->front()));
-    });
-}
-
-void Explain(Call call) {
-    auto id = PathId<ExecutionId>(call);
-    if (!id) return;
-    Node& node = call.services().node;
-    node.Look([call = std::move(call), id = std::move(*id)](const Engine* engine) mutable {
-        const auto explanation =
-            engine ? engine->Explain(id, ReadClocks()) : std::optional<Explanation>();
-        if (!explanation) return ExplainFinished(std::move(call), std::move(id));
-        SendExplanation(call, id, *explanation);
-    });
-}
-
 }  // namespace
 
 void AddExecutionRoutes(std::vector<Route>& routes) {
@@ -122,14 +72,6 @@ void AddExecutionRoutes(std::vector<Route>& routes) {
                       .tag = "executions",
                       .summary = "Get an execution",
                       .gives = "Execution"});
-    routes.push_back({.method = HttpMethod::kGet,
-                      .path = "/api/v1/executions/{id}/explain",
-                      .permission = Permission::kViewer,
-                      .where = Where::kLeader,
-                      .handler = Explain,
-                      .tag = "executions",
-                      .summary = "Why an execution has not started or is not finished",
-                      .gives = "Explanation"});
 }
 
 }  // namespace takt::internal

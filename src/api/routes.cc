@@ -11,6 +11,7 @@ std::vector<Route> ApiRoutes() {
     AddTaskActionRoutes(routes);
     AddBulkRoutes(routes);
     AddExecutionRoutes(routes);
+    AddExplainRoutes(routes);
     AddLogRoutes(routes);
     AddExecutionActionRoutes(routes);
     AddWorkerRoutes(routes);

@@ -99,7 +99,10 @@ void AddExecutions(Named& to) {
     to.emplace_back(
         "Explanation",
         Object()
-            .Add("execution_id", schema::Text())
+            .Add("execution_id", schema::Text(), false)
+            .Add("task_id", schema::Text(), false)
+            .Add("queue", schema::Text(), false)
+            .Add("worker_id", schema::Text(), false)
             .Add("code", schema::Text())
             .Add("explanation", schema::Text())
             .Add("values",

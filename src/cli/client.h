@@ -75,4 +75,9 @@ int WithClient(const ClientOptions& options, Body body) {
     return ExitOf(ended.error());
 }
 
+// `error` as it is, or, if it says that there is no execution (or no recurring task) of this id and
+// there is a thing of the other kind, with a hint at what to do with that.
+Error HintAtTask(Client& client, const std::string& id, Error error);
+Error HintAtExecution(Client& client, const std::string& id, Error error);
+
 }  // namespace takt::internal::cli

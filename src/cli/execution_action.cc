@@ -103,7 +103,7 @@ Result<int> Change(Client& client, const ExecutionActionOptions& options) {
         const auto answer = client.Post(PathOf("executions", id, options.action), std::move(body));
         if (!answer) {
             // The others are tried all the same.
-            PrintError(answer.error());
+            PrintError(HintAtTask(client, id, answer.error()));
             if (exit == kOk) exit = ExitOf(answer.error());
         } else if (options.client.json) {
             std::printf("%s\n", answer->body.c_str());

@@ -19,7 +19,7 @@ Result<int> Get(Client& client, const GetOptions& options) {
         const std::string& id = options.ids[i];
         auto answer = options.wait ? WaitUntilFinished(client, {.execution = id})
                                    : client.Get(PathOf("executions", id));
-        if (!answer) return std::unexpected(answer.error());
+        if (!answer) return std::unexpected(HintAtTask(client, id, answer.error()));
         if (options.wait && exit == kOk) exit = ExitOfOutcome(answer->value);
         if (options.client.json) {
             std::printf("%s\n", answer->body.c_str());

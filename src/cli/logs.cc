@@ -124,7 +124,7 @@ Result<int> Logs(Client& client, const LogsOptions& options) {
     if (options.follow) return FollowLog(client, options);
     // An unknown id has an empty log; say that it is unknown.
     const auto execution = client.Get(PathOf("executions", options.id));
-    if (!execution) return std::unexpected(execution.error());
+    if (!execution) return std::unexpected(HintAtTask(client, options.id, execution.error()));
     const auto printed = PrintAll(client, options);
     if (!printed) return std::unexpected(printed.error());
     return kOk;

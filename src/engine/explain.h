@@ -1,13 +1,21 @@
-// Explanation: why an execution is where it is, for the person who waits for it.
+// Explanation: why an execution, a task, a queue or a worker is where it is, for the person who
+// waits for it.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/text.h"
+
 namespace takt::internal {
+
+struct Lane;
+struct Slot;
 
 struct ExplainedValue {
     std::string_view name;                           // Stable, for programs: "worker", "queue", …
@@ -20,5 +28,17 @@ struct Explanation {
     // All that the sentence names: with the code, enough to say it in another language.
     std::vector<ExplainedValue> values = {};
 };
+
+// Why no worker serves the lane: names the demand that nobody meets, or the worker that comes
+// nearest, and what to do.
+Explanation ExplainUnserved(const Lane& lane,
+                            const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers);
+
+// Why none of the workers that serve the lane takes more. REQUIRES: its pool is not empty.
+Explanation ExplainPool(const Lane& lane);
+
+// "'nightly'", "1 worker", "3 workers".
+std::string Quoted(const Text& text);
+std::string Counted(std::uint64_t count, std::string_view noun);
 
 }  // namespace takt::internal

@@ -58,8 +58,8 @@ TEST_F(ExplainTest, WithoutWorkersItSaysWhatIsMissing) {
     // Each demand is met by somebody, all of them by nobody.
     At(0s, Join({.id = "b", .types = {Text("work")}, .queues = {Text("other")}}));
     At(0s, Once({.id = "v", .type = "work", .queue = "other", .labels = {{"gpu", "no"}}}));
-    EXPECT_EQ(CodeOf("v"), "no_worker_for_all");
-    EXPECT_THAT(ValuesOf("v", 0s), ElementsAre("type=work", "queue=other"));
+    EXPECT_EQ(CodeOf("v"), "near_miss_labels");
+    EXPECT_THAT(ValuesOf("v", 0s), ElementsAre("worker=b", "labels=gpu=no"));
 }
 
 TEST_F(ExplainTest, WithWorkersItSaysWhatTheyAreDoing) {

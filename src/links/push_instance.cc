@@ -149,7 +149,10 @@ bool PushInstance::WantsNothing() const {
 
 WorkerLoad PushInstance::LoadNow() const {
     WorkerLoad load = load_;
-    load.draining |= WantsNothing();
+    if (WantsNothing()) {
+        load.draining = true;
+        load.tried_at = tried_at_;
+    }
     return load;
 }
 
@@ -284,6 +287,7 @@ void PushInstance::Rest() {
     if (rest_timer_ != 0 || session_ == 0) return;
     Log(LogLevel::kWarning, "executors", "cannot call anybody: this process lacks descriptors",
         {{"executor", row_.id}, {"tried_again_in", kRest}});
+    tried_at_ = context_->runtime.Now().wall + kRest;
     rest_timer_ = context_->runtime.After(kRest, [weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
@@ -315,6 +319,7 @@ void PushInstance::OpenCircuit() {
                             return entry.second.phase == Phase::kQueued && !entry.second.reminder;
                         }) > 0;
     std::erase_if(queue_, [this](const AttemptRef& attempt) { return !FindAttempt(attempt); });
+    tried_at_ = context_->runtime.Now().wall + breaker_.open_for();
     if (session_ != 0 && unsent) {
         Open();
     } else {

@@ -161,6 +161,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     CircuitBreaker breaker_;
     std::uint64_t breaker_timer_ = 0;
     std::uint64_t rest_timer_ = 0;  // Not 0: resting.
+    Time tried_at_{};               // When that, or the open circuit, ends.
     std::uint64_t health_timer_ = 0;
     std::uint32_t failures_ = 0;  // Health checks in a row that failed.
     std::uint32_t passes_ = 0;

@@ -33,7 +33,9 @@ def quoted(path, name):
 
 def explanations():
     """code: names of its values."""
-    parts = re.split(r'Explanation\{\s*"([a-z_]+)"', read("src/engine/explain.cc"))
+    sources = "".join(read(path.relative_to(SOURCE)) for path in sorted((SOURCE / "src/engine").glob("explain*.cc"))
+                      if not path.name.endswith("_test.cc"))
+    parts = re.split(r'Explanation\{\s*"([a-z_]+)"', sources)
     found = {code: set(re.findall(r'\{"([a-z_]+)",', body)) for code, body in zip(parts[1::2], parts[2::2])}
     names = quoted("src/model/status.cc", "kNames")
     finished = names[names.index("success"):]
