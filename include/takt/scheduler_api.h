@@ -74,10 +74,13 @@ class TAKT_EXPORT SchedulerApi {
     // Runs a recurring task now, beside its schedule; an empty payload is the task's own (JSON).
     Result<Execution> TriggerTask(std::string_view id, std::string_view payload = {});
 
-    // Of recurring tasks: no fires until resumed; no fires any more. kNotFound.
+    // Of recurring tasks: no fires until resumed. kNotFound.
     Result<TaskRecord> PauseTask(std::string_view id);
     Result<TaskRecord> ResumeTask(std::string_view id);
-    Result<TaskRecord> DeleteTask(std::string_view id);
+    // No fires any more. Runs that have begun go on; those that have not are cancelled, or kept and
+    // run in the order that the task's mode gives them. kNotFound.
+    enum class WaitingRuns { kCancel, kKeep };
+    Result<TaskRecord> DeleteTask(std::string_view id, WaitingRuns runs = WaitingRuns::kCancel);
 
     // --- Executions -----------------------------------------------------------------------------
 

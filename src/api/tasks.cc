@@ -126,8 +126,16 @@ Flow<> DeleteOne(Call call) {
     if (!id) co_return;
     const auto condition = ReadIfMatch(call.request());
     if (!condition) co_return call.RefuseRequest(condition.error());
-    const auto removed =
-        co_await Asked(call, DeleteTask{.task = *id, .if_version = condition->version});
+    const std::string_view runs = call.request().Query("runs").value_or("cancel");
+    if (runs != "cancel" && runs != "keep") {
+        co_return call.RefuseRequest(
+            BadField("runs", "must be cancel or keep: what becomes of runs that have not begun")
+                .error());
+    }
+    const auto removed = co_await Asked(
+        call, DeleteTask{.task = *id,
+                         .if_version = condition->version,
+                         .runs = runs == "keep" ? RunsOfDeleted::kKeep : RunsOfDeleted::kCancel});
     if (removed) co_return SendTask(call, removed->task, 200);
     if (removed.error().code != ErrorCode::kNotFound) {
         co_return RefuseChange(call, removed.error());
@@ -198,6 +206,9 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .handler = Flowing(DeleteOne),
                       .tag = "tasks",
                       .summary = "Delete a recurring task, or cancel a one-off one",
+                      .query = {{"runs",
+                                 "What becomes of its runs that have not begun: cancel (unless "
+                                 "given), or keep: they run, in the order of its mode."}},
                       .gives = "Task"});
 }
 

@@ -22,6 +22,7 @@ struct TasksOptions {
     std::string payload;
     bool text = false;
     bool force = false;
+    bool keep_runs = false;
     bool wait = false;
     TaskFlags flags;
 };
@@ -77,7 +78,9 @@ Result<int> Show(const TasksOptions& options, Result<ClientAnswer> answer) {
 }
 
 Result<int> Delete(Client& client, const TasksOptions& options) {
-    const auto answer = client.Call(HttpMethod::kDelete, PathOf("tasks", options.id));
+    const auto answer = client.Call(
+        HttpMethod::kDelete,
+        WithQuery(PathOf("tasks", options.id), {{"runs", options.keep_runs ? "keep" : ""}}));
     if (!answer) return std::unexpected(answer.error());
     if (!options.client.json) std::printf("%s deleted\n", options.id.c_str());
     return kOk;
@@ -166,7 +169,7 @@ Result<int> Trigger(Client& client, const TasksOptions& options) {
     }
     if (options.force) body.Set("force", "true");
     auto answer = client.Post(PathOf("tasks", options.id, "trigger"), body.Body());
-    if (!answer) return std::unexpected(answer.error());
+    if (!answer) return std::unexpected(HintAtExecution(client, options.id, answer.error()));
     const std::string id = Member(answer->value, "id");
     if (options.wait) {
         answer = WaitUntilFinished(client, {.execution = id, .show = !options.client.json});
@@ -198,14 +201,15 @@ void AddTasks(CLI::App& app, Context& context) {
     TasksOptions& options = tasks.options();
     AddFilters(tasks.command(), options);
     tasks.Add({"list", "Lists recurring tasks"}, ListTasks);
+    CLI::App* remove =
+        tasks.Add({"delete", "Deletes a recurring task, or cancels one that runs once"}, Delete);
     CLI::App* update = tasks.Add({"update", "Changes a recurring task"}, Update);
     CLI::App* const named[] = {
         tasks.Add({"get", "Shows a task"},
                   [](Client& client, const TasksOptions& given) {
                       return Show(given, client.Get(PathOf("tasks", given.id)));
                   }),
-        update,
-        tasks.Add({"delete", "Deletes a recurring task, or cancels one that runs once"}, Delete),
+        update, remove,
         tasks.Add({"pause", "Stops its fires"},
                   [](Client& client, const TasksOptions& given) {
                       return Show(given, client.Post(PathOf("tasks", given.id, "pause")));
@@ -214,6 +218,8 @@ void AddTasks(CLI::App& app, Context& context) {
             return Show(given, client.Post(PathOf("tasks", given.id, "resume")));
         })};
     for (CLI::App* part : named) part->add_option("id", options.id, "Task")->required();
+    remove->add_flag("--keep-runs", options.keep_runs,
+                     "Runs that have not begun go on in their order; else they are cancelled");
     options.flags.Add(*update, TaskFlags::Purpose::kChange);
     CLI::App* preview =
         tasks.Add({"preview", "When a task fires, or would with a schedule"}, Preview);

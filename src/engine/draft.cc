@@ -9,7 +9,7 @@ namespace takt::internal {
 void Draft::Open(Effects& effects, Instant now, StepBounds bounds) {
     TAKT_CHECK(!effects_);
     effects_ = &effects;
-    now_ = now.wall;
+    now_ = serial_time_ = now.wall;
     const std::size_t before = effects.changes.size();
     if (before == 0) effects.begun_at = now.steady;
     changes_max_ = bounds.changes_max > SIZE_MAX - before ? SIZE_MAX : before + bounds.changes_max;

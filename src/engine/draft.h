@@ -99,7 +99,9 @@ class Draft {
 
     // Serials handed out from now on are above `last`. Allowed while closed, too.
     void Resume(Partition partition, Serial last) { serials_ = SerialSource(partition, last); }
-    Serial NextSerial() { return serials_.Next(now_); }
+    // The step's serials follow this time rather than the wall clock.
+    void FollowForSerials(Time time) { serial_time_ = time; }
+    Serial NextSerial() { return serials_.Next(serial_time_); }
     Serial last_serial() const { return serials_.last(); }
 
   private:
@@ -116,6 +118,7 @@ class Draft {
     const std::uint32_t events_stored_;
     Effects* effects_ = nullptr;
     Time now_{};
+    Time serial_time_{};
     std::size_t changes_max_ = 0;
     std::size_t bytes_max_ = 0;
     std::size_t bytes_ = 0;  // Of the changes the step made.

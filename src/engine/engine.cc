@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 
 namespace takt::internal {
 namespace {
@@ -15,6 +16,16 @@ const char* Nonsense(const Execution& row) {
     if (IsWorking(row.status) && row.worker.empty())
         return "it is stored as at work, but not with whom";
     return nullptr;
+}
+
+// To the log: it is about this process's machine, not about what the engine holds.
+void TellClockWasSet(Duration jump) {
+    const bool ahead = jump > Duration(0);
+    Log(LogLevel::kWarning, "engine",
+        ahead ? "the wall clock was set ahead; nothing is purged by it before it has stayed there "
+                "for an hour"
+              : "the wall clock was set back; due times that were fired do not come again",
+        {{"by", FormatDuration(std::chrono::abs(jump))}});
 }
 
 }  // namespace
@@ -50,8 +61,7 @@ void Engine::RestoreExecution(Execution execution) {
     if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
     Live& live = InsertExecution(std::move(execution), Place::kLive);
     live.forced = config_.sabotage.forget_turns_on_load;
-    const auto task = tasks_.find(live.row.task->id.text());
-    if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
+    if (live.row.origin != Origin::kOnce) Link(live, OwnerOf(live.row.task));
     if (!config_.sabotage.forget_keys_on_load) claims_.Restore(live.row);
     restored_.push_back(&live);
 }
@@ -61,7 +71,9 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     begun_ = true;
     now_ = now;
     // Loading a million executions must not stop half way; nothing can be assigned yet.
+    clock_.Begin(now, last_serial == 0 ? Time{} : TimeOf(last_serial));
     draft_.Open(effects, now, {.changes_max = SIZE_MAX, .bytes_max = SIZE_MAX});
+    draft_.FollowForSerials(clock_.trusted());
     retention_.Begin(now.steady);
     draft_.Resume(term_.partition, last_serial);
     BeginLimits();
@@ -84,7 +96,11 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         }
         Arm(*recurring);
         holds_.RestoreLimits(*recurring->row.task);
+        if (recurring->row.state.replaced_below != 0) {
+            replacing_.push_back(recurring->row.task->id);
+        }
     }
+    PlanAgain();
     // A worker whose leader's machine lost its power notices by the silence, after its lease. To
     // expect it earlier would run everything twice that was running then.
     const Duration grace = std::max(config_.takeover_grace, config_.worker_lease);
@@ -99,9 +115,13 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
 void Engine::Step(Input input, Instant now, Effects& effects) {
     TAKT_CHECK(begun_ && now.steady >= now_.steady);
     now_ = now;
+    const Duration jump = clock_.Observe(now);
+    if (jump != Duration(0)) TellClockWasSet(jump);
     holds_.SetTime(now);
     draft_.Open(effects, now,
                 {.changes_max = config_.changes_per_step, .bytes_max = config_.bytes_per_step});
+    draft_.FollowForSerials(clock_.trusted());
+    if (clock_.set_back()) PlanAgain();
     std::visit([this](auto& known) { On(known); }, input);
     RunDue();
     draft_.Close();
@@ -109,7 +129,10 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
 }
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
-    if (!unfinished_.empty() || !unreadable_.empty() || !replaced_.empty()) return Duration(0);
+    if (!unfinished_.empty() || !unreadable_.empty() || !replacing_.empty() || !deletes_.empty()) {
+        return Duration(0);
+    }
+    if (clock_.IsSetBack(now)) return Duration(0);
     // Rounded up: a millisecond late is on time, a millisecond early is a wasted wake-up.
     const auto until = [&](Steady at) {
         return std::max(std::chrono::ceil<Duration>(at - now.steady), Duration(0));
@@ -127,7 +150,8 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
 void Engine::RunDue() {
     for (; !draft_.Tired() && !unreadable_.empty(); unreadable_.pop_back())
         EndUnreadable(unreadable_.back());
-    EndReplaced();
+    ContinueDeleting();
+    ContinueReplacing();
     while (!draft_.Tired() && !due_.empty() && due_.next_at() <= now_.wall) OnDue(*due_.next());
     while (!draft_.Tired() && !overdue_.empty() && overdue_.next_at() <= now_.steady) {
         OnOverdue(*overdue_.next());
@@ -148,8 +172,9 @@ void Engine::RunDue() {
         slot.unfinished = false;
         ContinueWorker(slot);
     }
-    claims_.ForgetEnded(now_.wall, draft_);
-    retention_.Clean(now_, draft_);
+    claims_.ForgetEnded(clock_.trusted(), draft_);
+    // A clock that is ahead for a moment must not purge what is to be kept for days.
+    retention_.Clean({clock_.trusted(), now_.steady}, draft_);
 }
 
 // Ends what nobody can run, as if it had failed now: so it is seen, and kept for its time.

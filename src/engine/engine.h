@@ -41,6 +41,7 @@
 #include "engine/retention.h"
 #include "engine/slot.h"
 #include "engine/timer_heap.h"
+#include "engine/trusted_clock.h"
 #include "engine/views.h"
 #include "model/fire_plan.h"
 
@@ -119,6 +120,11 @@ class Engine {
     std::vector<TaskRow> NextFires(std::size_t count_max) const;
     // Why an execution has not started or is not finished; nothing if the engine does not hold it.
     std::optional<Explanation> Explain(const ExecutionId& id, Instant now) const;
+    // Why a recurring task does not run, what waits in a queue does not start, a worker gets nothing;
+    // nothing if there is none of that name.
+    std::optional<Explanation> ExplainTask(const TaskId& id, Instant now) const;
+    std::optional<Explanation> ExplainQueue(const Text& name) const;
+    std::optional<Explanation> ExplainWorker(const WorkerId& id) const;
     // How far a running attempt says it is; null if it said nothing.
     const ProgressView* FindProgress(const ExecutionId& id) const;
     std::size_t live_count() const { return live_.size(); }
@@ -129,6 +135,7 @@ class Engine {
     Strategy strategy() const { return chooser_.strategy(); }
     const Text& strategy_name() const { return chooser_.strategy_name(); }
     Serial last_serial() const { return draft_.last_serial(); }
+    const TrustedClock& clock() const { return clock_; }
 
   private:
     // An attempt that a worker brings along, and that is not its own any more.
@@ -219,17 +226,27 @@ class Engine {
     Recurring& Adopt(TaskRow row);
     void Mark(FireState& state, bool paused);
     void SetPaused(Recurring& recurring, bool paused);
+    void Stamp(Recurring& recurring);
+    void ContinueDeleting();
 
     // engine_fires.cc: when they are due, and what becomes of it
     void PlanFrom(Recurring& recurring, Time after);
+    void PlanFromNow(Recurring& recurring);
+    void PlanAgain();
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);
     void TellUnplanned(Recurring& recurring, const Error& error);
-    void EndReplaced();
     void MissOverdue(Recurring& recurring);
-    Execution Fire(Recurring& recurring, const FireRequest& request);
-    void Link(Live& live, Recurring& recurring);
     void RecordMissed(Recurring& recurring, const DueTimes& due, Reason reason);
+
+    // engine_runs.cc: what becomes of a fire
+    Execution Fire(Recurring& recurring, const FireRequest& request);
+    void Replace(Recurring& recurring, Serial by);
+    bool EndReplaced(Recurring& recurring);
+    void ContinueReplacing();
+    bool CancelWaitingRuns(Recurring& recurring);
+    Recurring& OwnerOf(const TaskPtr& task);
+    void Link(Live& live, Recurring& recurring);
     void OnRunEnded(Live& live);
 
     // engine_limits.cc: what starts when something opens
@@ -265,6 +282,9 @@ class Engine {
     void EndLingering(const AttemptRef& attempt, SessionId session);
     void ContinueLater(Slot& slot);
 
+    // explain.cc
+    std::string PermitHolder(const Task& task) const;
+
     // engine.cc: what comes out
     void RunDue();
     void EndUnreadable(Execution& row);
@@ -291,19 +311,22 @@ class Engine {
     TimerHeap<Slot, Steady> leases_;
     TimerHeap<Recurring, Time> fires_;
     TimerHeap<Queue, Steady> queue_paces_;
-    std::deque<Slot*> unfinished_;  // Workers with more to be done for them than one step may do.
-    std::deque<ExecutionId> replaced_;   // Runs that a newer one takes the place of.
-    std::vector<Live*> restored_;        // Between RestoreExecution and Begin.
+    std::deque<Slot*> unfinished_;    // Workers with more to be done for them than one step may do.
+    std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.
+    std::deque<DeleteTask> deletes_;  // Which have more runs to end than one step may.
+    std::vector<Live*> restored_;     // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.
 
     boost::unordered_flat_map<Text, std::vector<Question>, TextHash, TextEqual> questions_;
 
     std::map<Text, std::unique_ptr<Recurring>, std::less<>> tasks_;
+    std::map<Text, std::unique_ptr<Recurring>, std::less<>> deleted_;  // Those that have runs.
     std::uint64_t tasks_made_ = 0;
     Holds holds_;
     std::map<Text, StoredPace, std::less<>> queue_paces_stored_;  // Until Begin.
     Claims claims_;
     Outputs outputs_;
+    TrustedClock clock_;
     Retention retention_;
 
     Chooser chooser_;

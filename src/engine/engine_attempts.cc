@@ -107,12 +107,18 @@ bool Engine::Begun(const Execution& row) {
 
 // When it is too late to start; nothing if it never is. A retry has what is left of its time. What
 // somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
-// when it may start.
+// when it may start, and, once an attempt has failed, by when the first of them began.
 std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     const Duration expires_after = row.task->opt().expires_after;
     if (expires_after <= Duration(0) || config_.sabotage.forget_expiry) return std::nullopt;
-    const bool fresh_fire = row.origin == Origin::kFire && row.failures == 0;
-    return (fresh_fire ? row.ready_at : row.scheduled_at) + expires_after;
+    if (row.origin != Origin::kFire) return row.scheduled_at + expires_after;
+    if (row.failures == 0) return row.ready_at + expires_after;
+    // By how much its jitter delayed it is not stored.
+    const auto& recurrence = row.task->opt().recurrence;
+    const Time due = row.scheduled_at + (recurrence ? recurrence->jitter : Duration(0));
+    const Time expiry = due + expires_after;
+    const auto again = FirstFailureSinceRedrive(row, expiry);
+    return again ? std::max(expiry, *again + expires_after) : expiry;
 }
 
 bool Engine::Expired(const Execution& row) const {

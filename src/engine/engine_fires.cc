@@ -1,4 +1,5 @@
-// Fires: when recurring tasks are due, what a fire becomes, what is made up for and what is missed.
+// Fires: when recurring tasks are due, what is made up for and what is missed. The runs that they
+// become are engine_runs.cc.
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +12,9 @@ namespace {
 
 // How long until due times that cannot be found (tzdata is missing) are looked for again.
 constexpr Duration kPlanRetry{60'000};
+
+// A last due time further ahead than this is a clock's mistake that an operator has to see mended.
+constexpr Duration kFarAhead{24 * 3'600'000};
 
 }  // namespace
 
@@ -34,8 +38,7 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
             next = state.last_at == Time{} ? plan->First(after) : plan->Next(after);
         }
     } else {
-        // A clock that was set back, or that of another leader, must not bring due times again.
-        next = plan->Next(std::max(after, state.last_at));
+        next = NextDue(*plan, state, after);
     }
     if (recurrence.fires_max != 0 && state.fires >= recurrence.fires_max) next.reset();
     state.next_at = next.value_or(Time{});
@@ -49,6 +52,32 @@ void Engine::Arm(Recurring& recurring) {
         fires_.Remove(recurring);
     } else {
         fires_.Set(recurring, replan ? now_.wall + kPlanRetry : state.next_at, recurring.order);
+    }
+}
+
+// An operator gives the task other times or resumes it: its next due time is the first one from now
+// on. Those that a clock ahead of this one fired already do not come again, unless that clock was
+// so wrong that the task would be silent for days.
+void Engine::PlanFromNow(Recurring& recurring) {
+    FireState& state = recurring.row.state;
+    if (state.last_at > now_.wall + kFarAhead) {
+        state.passed_from = now_.wall;
+        state.passed_to = state.last_at;
+    }
+    PlanFrom(recurring, now_.wall);
+}
+
+// A clock that ran ahead came back, here or with another leader: a task whose next due time lies
+// beyond others that are now to come is planned anew by the steps to come, a bounded number each.
+void Engine::PlanAgain() {
+    for (auto& [id, recurring] : tasks_) {
+        const FireState& state = recurring->row.state;
+        const bool due = state.next_at != Time{} && state.next_at <= now_.wall;
+        if (state.paused || due) continue;
+        const Duration delay = recurring->row.task->opt().recurrence->every_after_end;
+        const bool too_late =
+            delay > Duration(0) ? state.next_at > now_.wall + delay : state.passed_to > now_.wall;
+        if (too_late) fires_.Set(*recurring, now_.wall, recurring->order);
     }
 }
 
@@ -73,27 +102,36 @@ void Engine::OnFire(Recurring& recurring) {
         return fires_.Set(recurring, now_.wall + kPlanRetry, recurring.order);
     }
     const Time due = state.next_at;
+    const bool passed_over = !plan->after_end() && IsPassedOver(state, due);
+    const bool set_back = due > now_.wall || due == Time{};
     // Whoever accounted for that due time could not find the one after it.
-    const bool accounted_for = !plan->after_end() && due <= state.last_at;
-    if (recurring.replan_after != Time{} || accounted_for) {
-        const bool replan = recurring.replan_after != Time{};
-        PlanFrom(recurring, replan ? recurring.replan_after : state.last_at);
+    const bool accounted_for =
+        !plan->after_end() && !set_back && due <= state.last_at && !passed_over;
+    const bool replan = recurring.replan_after != Time{};
+    if (replan || accounted_for || set_back) {
+        PlanFrom(recurring, replan          ? recurring.replan_after
+                            : accounted_for ? state.last_at
+                                            : now_.wall);
         return Write(recurring);
     }
     recurring.told = false;
+    const Time until = passed_over ? std::min(now_.wall, state.passed_to) : now_.wall;
     const FireDecision decision = DecideFire(*plan, options,
                                              {.due = due,
                                               .now = now_.wall,
+                                              .until = until,
                                               .tolerance = config_.misfire_tolerance,
                                               .caught_up = recurring.caught_up});
     recurring.caught_up = decision.caught_up;
-    if (decision.missed) {
-        RecordMissed(recurring, *decision.missed, Reason::kMissed);
-    } else {
-        state.last_at = due;
+    if (passed_over) TakePassedOver(state, decision.missed ? decision.missed->last : due);
+    if (!decision.missed) {
+        if (passed_over && state.missed > 0) --state.missed;
+        state.last_at = std::max(state.last_at, due);
         ++state.fires;
         ++counters_.fired;
         Fire(recurring, {.due = due});
+    } else if (!passed_over) {  // Else it is on record already.
+        RecordMissed(recurring, *decision.missed, Reason::kMissed);
     }
     PlanFrom(recurring, decision.next_after);
     if (decision.missed || !config_.sabotage.forget_fires) Write(recurring);
@@ -111,8 +149,11 @@ void Engine::MissOverdue(Recurring& recurring) {
     const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
     // Without a plan the others cannot be counted; the record at least says from when on.
     if (plan && !plan->after_end()) {
-        const auto counted =
-            DueBetween(*plan, state.next_at - Duration(1), now_.wall, kMissedCountMax);
+        // What was passed over is on record already.
+        const bool passed_over = IsPassedOver(state, state.next_at);
+        const Time after = passed_over ? state.last_at : state.next_at - Duration(1);
+        const auto counted = DueBetween(*plan, after, now_.wall, kMissedCountMax);
+        if (passed_over && !counted) return;
         if (counted) missed = *counted;
     }
     RecordMissed(recurring, missed, state.paused ? Reason::kPaused : Reason::kMissed);
@@ -123,8 +164,9 @@ void Engine::MissOverdue(Recurring& recurring) {
 void Engine::RecordMissed(Recurring& recurring, const DueTimes& due, Reason reason) {
     const bool paused = reason == Reason::kPaused;
     FireState& state = recurring.row.state;
-    state.last_at = due.last;
+    state.last_at = std::max(state.last_at, due.last);
     state.missed += due.count;
+    PassOver(state, due.first, due.last, now_.wall);
     // Who watches this number wants to know what went wrong; a pause was somebody's wish.
     if (!paused) counters_.missed += due.count;
     if (config_.sabotage.forget_missed) return;
@@ -153,106 +195,6 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due, Reason reas
                       .task = row.task->id,
                       .execution = row.id,
                       .detail = row.outcome->message});
-}
-
-// Makes a run of a recurring task, as far as its mode lets it. Returns the execution as it is now.
-Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
-    const TaskPtr task = recurring.row.task;
-    const TaskOptions& options = task->opt();
-    auto [serial, id] = FreshId();
-    Execution row;
-    row.serial = serial;
-    row.id = ExecutionId(std::move(id));
-    row.task = task;
-    row.origin = request.origin;
-    row.payload = request.payload;
-    row.created_at = now_.wall;
-    row.scheduled_at = row.ready_at = request.due;
-    const Duration jitter = options.recurrence->jitter;
-    if (request.origin == Origin::kFire && jitter > Duration(0)) {
-        row.ready_at += Duration(std::int64_t(random_.Below(std::uint64_t(jitter.count()) + 1)));
-    }
-    if (options.mode == Mode::kReplace && !request.force) {
-        for (const Live* live : recurring.runs) replaced_.push_back(live->row.id);
-        EndReplaced();
-    }
-    const bool busy = !request.force && !recurring.runs.empty();
-    // All but those that have a turn or need none; also those whose jitter is not over yet.
-    const std::size_t ahead =
-        recurring.turns ? std::size_t{recurring.turns->taken} + recurring.forced : 0;
-    const bool backlog_full =
-        options.mode == Mode::kSequential && recurring.runs.size() >= ahead + options.backlog_max;
-    // Nobody waits for an answer who could try again later.
-    const bool queue_full = lanes_.QueueOf(task->queue).waiting >= config_.pending_max;
-    const bool skip = queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
-    Live& live = InsertExecution(std::move(row), Place::kNone);
-    live.forced = request.force;
-    Link(live, recurring);
-    Emit(EventType::kTaskSubmitted, live);
-    if (skip) {
-        Unqueue(live);
-        FinishExecution(
-            live, Status::kSkipped,
-            MakeOutcome(Reason::kSkipped, queue_full     ? "its queue was full"
-                                          : backlog_full ? "too many runs wait for their turn"
-                                                         : "the previous run was still going"));
-        return live.row;
-    }
-    Write(live, Place::kLive, true);
-    ++counters_.submitted;
-    AwaitTime(live);
-    return live.row;
-}
-
-// Ends the runs whose place a newer one takes, as many as one step may; the others in later ones.
-// By their ids: whoever ends one may feed a worker, and so end others that have expired.
-void Engine::EndReplaced() {
-    for (; !draft_.Tired() && !replaced_.empty(); replaced_.pop_front()) {
-        Live* live = FindLive(replaced_.front());
-        if (!live) continue;
-        EndNow(*live, Status::kCancelled,
-               MakeOutcome(Reason::kReplaced, "a newer run of the task took its place"));
-    }
-}
-
-void Engine::Link(Live& live, Recurring& recurring) {
-    live.recurring = &recurring;
-    live.run = static_cast<std::uint32_t>(recurring.runs.size());
-    recurring.runs.push_back(&live);
-    recurring.forced += live.forced ? 1 : 0;
-    if (!recurring.turns) {
-        recurring.turns = std::make_unique<Hold>();
-        recurring.turns->order = recurring.order;
-        recurring.turns->permits_max = recurring.TurnsAtOnce();
-    }
-    // A stored row brings a copy of its task; usually it is the one everybody shares. A task that
-    // was deleted and made again has the same versions, but was made at another time.
-    const Task& own = *live.row.task;
-    const Task& shared = *recurring.row.task;
-    if (own.version == shared.version && own.created_at == shared.created_at) {
-        live.row.task = recurring.row.task;
-    }
-}
-
-// A run of the task is finished: the next in turn may go, and a fixed delay begins.
-void Engine::OnRunEnded(Live& live) {
-    Recurring& recurring = *live.recurring;
-    // The last one takes its place.
-    recurring.runs.back()->run = live.run;
-    recurring.runs[live.run] = recurring.runs.back();
-    recurring.runs.pop_back();
-    recurring.forced -= live.forced ? 1 : 0;
-    if (live.has_turn) holds_.ReturnTurn(*recurring.turns);
-    if (recurring.runs.empty()) {
-        holds_.Forget(*recurring.turns);
-        recurring.turns.reset();
-    }
-    const auto& recurrence = recurring.row.task->opt().recurrence;
-    if (recurrence->every_after_end > Duration(0) && recurring.runs.empty() &&
-        recurring.row.state.next_at == Time{}) {
-        PlanFrom(recurring, now_.wall);
-        Write(recurring);
-    }
 }
 
 }  // namespace takt::internal

@@ -149,8 +149,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     if (row.origin != Origin::kFire) row.scheduled_at = now_.wall;
     row.finished_at = {};
     Live& live = InsertExecution(std::move(row), Place::kHistory);
-    const auto task = tasks_.find(live.row.task->id.text());
-    if (live.row.origin != Origin::kOnce && task != tasks_.end()) Link(live, *task->second);
+    if (live.row.origin != Origin::kOnce) Link(live, OwnerOf(live.row.task));
     claims_.Hold(live.row, draft_);
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");

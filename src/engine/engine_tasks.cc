@@ -21,8 +21,16 @@ std::unexpected<Error> WrongVersion(const TaskId& id, std::uint32_t version) {
 Recurring& Engine::Adopt(TaskRow row) {
     auto& recurring = tasks_[row.task->id.text()];
     if (!recurring) {
-        recurring = std::make_unique<Recurring>();
-        recurring->order = ++tasks_made_;
+        // Runs of a task of this id that was deleted go on, and this one's wait for them.
+        const auto deleted = deleted_.find(row.task->id.text());
+        if (deleted != deleted_.end()) {
+            recurring = std::move(deleted->second);
+            recurring->deleted = false;
+            deleted_.erase(deleted);
+        } else {
+            recurring = std::make_unique<Recurring>();
+            recurring->order = ++tasks_made_;
+        }
     }
     recurring->row = std::move(row);
     if (recurring->turns) holds_.SetTurnsAtOnce(*recurring->turns, recurring->TurnsAtOnce());
@@ -102,7 +110,7 @@ void Engine::MakeOrChange(const PutTask& put) {
     if (!same_times) {
         // Nothing is overdue by times that are new.
         if (put.paused) Mark(recurring.row.state, *put.paused);
-        PlanFrom(recurring, now_.wall);
+        PlanFromNow(recurring);
     } else if (put.paused) {
         SetPaused(recurring, *put.paused);
     }
@@ -119,24 +127,27 @@ void Engine::On(DeleteTask& remove) {
     if (remove.if_version != 0 && recurring.row.task->version != remove.if_version) {
         return draft_.Reply(remove.request, WrongVersion(remove.task, recurring.row.task->version));
     }
+    // Before the task: if the leader dies in between, it is still there to be deleted again.
+    if (remove.runs == RunsOfDeleted::kCancel && !CancelWaitingRuns(recurring)) {
+        return deletes_.push_back(std::move(remove));
+    }
     draft_.Reply(remove.request, Answer{.task = recurring.row});
     fires_.Remove(recurring);
     draft_.MakeUrgent();
     draft_.Put(recurring.mark, TaskDelete{remove.task});
-    for (Live* live : recurring.runs) live->recurring = nullptr;
-    // Whoever waited for a turn need not wait any more: there is no task left to keep in order.
-    while (recurring.turns && recurring.turns->waited_for()) {
-        Live& live = *recurring.turns->line.front();
-        holds_.LeaveLine(live, *recurring.turns);
-        if (draft_.Tired()) {
-            due_.Set(live, live.row.ready_at, live.row.serial);
-        } else {
-            MakeReady(live);
-        }
-    }
-    if (recurring.turns) holds_.Forget(*recurring.turns);
+    recurring.deleted = true;
+    if (!recurring.runs.empty()) deleted_[found->first] = std::move(found->second);
     tasks_.erase(found);
     draft_.Emit(Event{.type = EventType::kTaskDeleted, .task = remove.task});
+}
+
+// Goes on with what one step could not do.
+void Engine::ContinueDeleting() {
+    for (std::size_t turns = deletes_.size(); turns > 0 && !draft_.Tired(); --turns) {
+        DeleteTask remove = std::move(deletes_.front());
+        deletes_.pop_front();
+        On(remove);
+    }
 }
 
 void Engine::EmitChange(const Task& task, std::string_view what) {
@@ -157,6 +168,14 @@ void Engine::Mark(FireState& state, bool paused) {
     state.paused_at = paused ? now_.wall : Time{};
 }
 
+// Its state was changed by an operator, and its text stays: a change that is no new version.
+void Engine::Stamp(Recurring& recurring) {
+    if (recurring.row.task->updated_at == now_.wall) return;
+    auto task = NewTaskPtr(new Task(*recurring.row.task));
+    task->updated_at = now_.wall;
+    recurring.row.task = std::move(task);
+}
+
 void Engine::SetPaused(Recurring& recurring, bool paused) {
     if (recurring.row.state.paused == paused) return;
     // What was overdue before the pause and what became due in it are made up for only if the task
@@ -164,7 +183,8 @@ void Engine::SetPaused(Recurring& recurring, bool paused) {
     const bool catch_up = recurring.row.task->opt().catch_up_after_pause;
     if (!catch_up) MissOverdue(recurring);
     Mark(recurring.row.state, paused);
-    if (!catch_up) PlanFrom(recurring, now_.wall);
+    if (!catch_up) PlanFromNow(recurring);
+    Stamp(recurring);
     Arm(recurring);
     Write(recurring);
 }

@@ -66,12 +66,19 @@ struct PutTask {
     std::optional<bool> paused;  // Pauses or resumes it in the same change; else as it was.
 };
 
-// Forgets a recurring task. Executions that exist go on. Replies with the task as it was;
-// kNotFound, or kConflict if `if_version` is not its version.
+// What becomes of the runs of a deleted task that have not begun.
+enum class RunsOfDeleted : std::uint8_t {
+    kCancel,  // They are cancelled.
+    kKeep,    // They run, in the order that its mode gave them.
+};
+
+// Forgets a recurring task. Its runs that have begun go on. Replies with the task as it was, once
+// all is done; kNotFound, or kConflict if `if_version` is not its version.
 struct DeleteTask {
     RequestId request = 0;
     TaskId task;
     std::uint32_t if_version = 0;
+    RunsOfDeleted runs = RunsOfDeleted::kCancel;
 };
 
 // Stops or resumes the fires of a recurring task. Replies with the task; kNotFound.

@@ -12,11 +12,11 @@ Time MissedUntil(const FirePlan& plan, const TaskOptions& options, const FireSit
     if (options.start_deadline > Duration(0)) until = at.now - options.start_deadline;
     switch (options.misfire) {
         case Misfire::kSkip:
-            return std::max(until, at.now - at.tolerance);
+            return std::max(until, at.now - at.tolerance - Duration(1));
         case Misfire::kFireOnce: {
             if (!more_due) return until;
             // Only the last of several is fired.
-            const auto all = DueBetween(plan, at.due - Duration(1), at.now, kMissedCountMax);
+            const auto all = DueBetween(plan, at.due - Duration(1), at.until, kMissedCountMax);
             return std::max(until, all->last - Duration(1));
         }
         case Misfire::kFireAll: {
@@ -36,8 +36,8 @@ FireDecision DecideFire(const FirePlan& plan, const TaskOptions& options, const 
     // A fixed delay has no due times of its own to go through: after this one it begins anew.
     const bool after_end = plan.after_end();
     const auto following = after_end ? std::nullopt : plan.Next(at.due);
-    const bool more_due = following && *following <= at.now;
-    const Time missed_until = MissedUntil(plan, options, at, more_due);
+    const bool more_due = following && *following <= at.until;
+    const Time missed_until = std::min(MissedUntil(plan, options, at, more_due), at.until);
     if (at.due > missed_until) {
         return {.missed = std::nullopt,
                 .caught_up = more_due ? at.caught_up + 1 : 0,
@@ -49,6 +49,31 @@ FireDecision DecideFire(const FirePlan& plan, const TaskOptions& options, const 
         missed = counted.value_or(missed);
     }
     return {.missed = missed, .caught_up = 0, .next_after = after_end ? at.now : missed.last};
+}
+
+std::optional<Time> NextDue(const FirePlan& plan, const FireState& state, Time after) {
+    if (after < state.last_at && after < state.passed_to) {
+        const auto due = plan.Next(std::max(after, state.passed_from - Duration(1)));
+        if (due && *due <= state.passed_to) return due;
+    }
+    return plan.Next(std::max(after, state.last_at));
+}
+
+bool IsPassedOver(const FireState& state, Time due) {
+    return state.passed_to != Time{} && due <= state.last_at && due >= state.passed_from &&
+           due <= state.passed_to;
+}
+
+void PassOver(FireState& state, Time first, Time last, Time now) {
+    const Duration length = state.passed_to - state.passed_from;
+    if (last - first < length && now < state.passed_to + length) return;
+    state.passed_from = first;
+    state.passed_to = last;
+}
+
+void TakePassedOver(FireState& state, Time until) {
+    state.passed_from = std::max(state.passed_from, until + Duration(1));
+    if (state.passed_from > state.passed_to) state.passed_from = state.passed_to = {};
 }
 
 }  // namespace takt::internal

@@ -20,6 +20,7 @@ constexpr std::uint64_t kMissedCountMax = 10'000;
 struct FireSituation {
     Time due{};                   // The first due time that is not accounted for yet.
     Time now{};                   // Not before `due`.
+    Time until{};                 // Due times after this are no concern of the decision.
     Duration tolerance{0};        // To Misfire::kSkip, a due time no later than this is on time.
     std::uint32_t caught_up = 0;  // Fires made late just before, one after the other.
 };
@@ -32,7 +33,23 @@ struct FireDecision {
     Time next_after{};            // The next due time is the first one after this.
 };
 
-// REQUIRES: `at.due` is one of the plan's due times and not after `at.now`.
+// REQUIRES: `at.due` is one of the plan's due times and not after `at.until`, nor that after
+// `at.now`.
 FireDecision DecideFire(const FirePlan& plan, const TaskOptions& options, const FireSituation& at);
+
+// The first due time after `after` that was not fired. What is accounted for does not come again
+// when a clock is set back, unless it was only passed over.
+std::optional<Time> NextDue(const FirePlan& plan, const FireState& state, Time after);
+
+// Whether the due time is on record as missed although, by a clock that came back, it is to come.
+bool IsPassedOver(const FireState& state, Time due);
+
+// The due times from `first` to `last` are recorded as missed at `now`. One such range is kept, the
+// longest: an hour that a clock ran ahead must not be forgotten for a second of downtime. A range
+// is of use for as long as it is long.
+void PassOver(FireState& state, Time first, Time last, Time now);
+
+// What was passed over up to `until` is accounted for.
+void TakePassedOver(FireState& state, Time until);
 
 }  // namespace takt::internal

@@ -34,9 +34,12 @@ FirePlan PlanOf(const Recurrence& recurrence) {
 void Check(const MinutelyCase& c) {
     SCOPED_TRACE(c.situation);
     const Time due = kMidnight + std::chrono::minutes(c.due);
-    const FireDecision decision = DecideFire(
-        PlanOf({.cron = "* * * * *"}), c.options,
-        {.due = due, .now = due + c.late, .tolerance = c.tolerance, .caught_up = c.caught_up});
+    const FireDecision decision = DecideFire(PlanOf({.cron = "* * * * *"}), c.options,
+                                             {.due = due,
+                                              .now = due + c.late,
+                                              .until = due + c.late,
+                                              .tolerance = c.tolerance,
+                                              .caught_up = c.caught_up});
     EXPECT_EQ(decision.caught_up, c.caught_up_then);
     ASSERT_EQ(decision.missed.has_value(), c.missed_to != 0);
     const int last = c.missed_to != 0 ? c.missed_to : c.due;
@@ -105,7 +108,14 @@ TEST(DecideFireTest, SkipFiresOnlyWithinTheTolerance) {
     const TaskOptions skip{.misfire = Misfire::kSkip};
     for (const MinutelyCase& c : {
              MinutelyCase{.situation = "on time", .options = skip},
-             MinutelyCase{.situation = "hardly late", .options = skip, .late = 4999ms},
+             MinutelyCase{.situation = "as late as it may be", .options = skip, .late = 5s},
+             MinutelyCase{.situation = "on time, and no lateness is allowed",
+                          .options = skip,
+                          .tolerance = 0s},
+             MinutelyCase{.situation = "a millisecond too late",
+                          .options = skip,
+                          .late = 5001ms,
+                          .missed_to = 1},
              MinutelyCase{.situation = "too late", .options = skip, .late = 30s, .missed_to = 1},
              MinutelyCase{.situation = "several too late, the last one not",
                           .options = skip,
@@ -137,7 +147,7 @@ TEST(DecideFireTest, AStartDeadlineHoldsForEveryPolicy) {
 TEST(DecideFireTest, AFixedDelayIsFiredOrMissedAndBeginsAnew) {
     const FirePlan plan = PlanOf({.every_after_end = 10s});
     const Time due = kMidnight + 1h;
-    const FireSituation late{.due = due, .now = due + 1h, .tolerance = 5s};
+    const FireSituation late{.due = due, .now = due + 1h, .until = due + 1h, .tolerance = 5s};
 
     const FireDecision fired = DecideFire(plan, {.misfire = Misfire::kFireOnce}, late);
     const FireDecision missed = DecideFire(plan, {.misfire = Misfire::kSkip}, late);
@@ -153,14 +163,63 @@ TEST(DecideFireTest, AFixedDelayIsFiredOrMissedAndBeginsAnew) {
 // A year of downtime of a task that is due each second: counted to a bound, ended exactly.
 TEST(DecideFireTest, MoreThanCanBeCountedStillEndsAtTheRightOne) {
     const Time due = kMidnight + 1s;
+    const Time now = due + 24h * 365 + 500ms;
     const FireDecision decision =
         DecideFire(PlanOf({.cron = "* * * * * *"}), {.misfire = Misfire::kFireOnce},
-                   {.due = due, .now = due + 24h * 365 + 500ms});
+                   {.due = due, .now = now, .until = now});
 
     ASSERT_TRUE(decision.missed);
     EXPECT_TRUE(decision.missed->more);
     EXPECT_EQ(decision.missed->count, kMissedCountMax);
     EXPECT_EQ(decision.missed->last, due + 24h * 365 - 1s);
+}
+
+// A clock ran ahead by ten minutes: nine due times were missed, one fired. Then it came back.
+class PassedOverTest : public ::testing::Test {
+  protected:
+    static Time At(int minute) { return kMidnight + std::chrono::minutes(minute); }
+    std::optional<Time> Next(Time after) { return NextDue(plan_, state_, after); }
+
+    const FirePlan plan_ = PlanOf({.cron = "* * * * *"});
+    FireState state_{.last_at = At(20), .passed_from = At(11), .passed_to = At(19)};
+};
+
+TEST_F(PassedOverTest, WhatWasPassedOverComesAndWhatWasFiredDoesNot) {
+    EXPECT_EQ(Next(At(11) + 30s), At(12));
+    EXPECT_EQ(Next(At(18) + 30s), At(19));
+    EXPECT_EQ(Next(At(19)), At(21)) << "20 was fired";
+    EXPECT_EQ(Next(At(5)), At(11)) << "6 to 10 were fired";
+    EXPECT_EQ(Next(At(30)), At(31));
+    EXPECT_FALSE(IsPassedOver(state_, At(10)));
+    EXPECT_TRUE(IsPassedOver(state_, At(11)));
+    EXPECT_TRUE(IsPassedOver(state_, At(19)));
+    EXPECT_FALSE(IsPassedOver(state_, At(20)));
+}
+
+TEST_F(PassedOverTest, WhatWasTakenDoesNotComeAgain) {
+    TakePassedOver(state_, At(12));
+    EXPECT_FALSE(IsPassedOver(state_, At(12)));
+    EXPECT_EQ(Next(At(11)), At(13));
+    TakePassedOver(state_, At(19));
+    EXPECT_EQ(state_.passed_to, Time{});
+    EXPECT_EQ(Next(At(11)), At(21));
+}
+
+TEST_F(PassedOverTest, ADecisionAboutItStopsWhereItEnds) {
+    const FireDecision decision =
+        DecideFire(plan_, {.misfire = Misfire::kFireOnce},
+                   {.due = At(18), .now = At(25), .until = state_.passed_to});
+    ASSERT_TRUE(decision.missed);
+    EXPECT_EQ(decision.missed->last, At(18));
+}
+
+TEST_F(PassedOverTest, TheLongerRangeIsKeptAsLongAsItIsLong) {
+    PassOver(state_, At(21), At(22), At(22));
+    EXPECT_EQ(state_.passed_to, At(19));
+    PassOver(state_, At(40), At(41), At(41));
+    EXPECT_EQ(state_.passed_to, At(41));
+    PassOver(state_, At(50), At(60), At(61));
+    EXPECT_EQ(state_.passed_from, At(50));
 }
 
 }  // namespace

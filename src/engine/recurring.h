@@ -21,8 +21,9 @@ struct Recurring : Timer {
     std::vector<Live*> runs;      // Its executions that are not finished, in no order.
     std::uint32_t forced = 0;     // How many of them ask for no turn.
     std::uint32_t caught_up = 0;  // Fires made late, one after the other, by kFireAll.
-    Time replan_after{};  // The next due time after this could not be found yet; 0: it is known.
-    bool told = false;    // That its due times cannot be found.
+    Time replan_after{};   // The next due time after this could not be found yet; 0: it is known.
+    bool told = false;     // That its due times cannot be found.
+    bool deleted = false;  // Only keeps its last runs in order.
     std::uint64_t order = 0;
     ChangeMark mark;
 

@@ -142,22 +142,6 @@ TEST_F(RecurringTest, WhatIsNotThereCannotBeDeletedPausedOrTriggered) {
     EXPECT_EQ(LastReply().error().code, ErrorCode::kNotFound);
 }
 
-// The runs of a deleted task exist and go on; there is no order left to keep among them.
-TEST_F(RecurringTest, DeletingATaskLetsItsRunsGoOn) {
-    At(0s, Put({.every = 1s}));
-    Until(3s);
-    At(3s, Drop("report"));
-    EXPECT_TRUE(LastReply());
-    At(4s, Join({.id = "a", .capacity = 10}));
-    Until(1min);
-
-    EXPECT_THAT(store.tasks, IsEmpty());
-    EXPECT_THAT(RunsOf("report"), SizeIs(3));
-    EXPECT_EQ(HandOf("a"), 3u);
-    FinishAll(61s);
-    EXPECT_EQ(engine().live_count(), 0u);
-}
-
 TEST_F(RecurringTest, DeletingATaskWithForcedRunsAtTheirLimitLeavesTheLineAsItIs) {
     const OnceSpec other{.id = "x", .concurrency_key = "db", .concurrency_max = 1};
     At(0s, Join({.id = "a", .capacity = 10}));
@@ -167,7 +151,9 @@ TEST_F(RecurringTest, DeletingATaskWithForcedRunsAtTheirLimitLeavesTheLineAsItIs
     At(3s, Once(other));
     At(4s, TriggerOf("report", "", true));
     EXPECT_EQ(CodeOf(RunOf("report", 2)), "concurrency_limit");
-    At(5s, Drop("report"));
+    DeleteTask drop = Drop("report");
+    drop.runs = RunsOfDeleted::kKeep;
+    At(5s, drop);
     for (const std::string& id :
          {RunOf("report", 0), RunOf("report", 1), std::string("x"), RunOf("report", 2)}) {
         EXPECT_EQ(StatusOf(id), Status::kScheduled);
@@ -175,19 +161,6 @@ TEST_F(RecurringTest, DeletingATaskWithForcedRunsAtTheirLimitLeavesTheLineAsItIs
     }
 
     EXPECT_EQ(engine().live_count(), 0u);
-}
-
-// The narrowest store takes 126 changes per commit.
-TEST_F(RecurringTest, DeletingATaskWithALongBacklogTakesManySmallSteps) {
-    At(0s, Put({.every = 1s, .options = {.backlog_max = 500}}));
-    Until(300s);
-    At(300s, Join({.id = "a", .capacity = 500}));
-    EXPECT_EQ(HandOf("a"), 1u);
-    At(300s, Drop("report"));
-    Until(300s);
-
-    EXPECT_EQ(HandOf("a"), 300u);
-    EXPECT_LE(changes_in_largest_step(), config.changes_per_step + 4);
 }
 
 // A program that renews its tasks by deleting and making them, and waits for no answer.
@@ -207,7 +180,9 @@ TEST_F(RecurringTest, ATaskThatIsDeletedAndMadeAtOnceIsANewOne) {
 TEST_F(RecurringTest, ARunKeepsTheTaskItWasMadeOfWhenThatIsMadeAgain) {
     At(0s, Put({.every = 1h, .payload = "old"}));
     At(1s, TriggerOf("report"));
-    At(2s, Drop("report"));
+    DeleteTask drop = Drop("report");
+    drop.runs = RunsOfDeleted::kKeep;
+    At(2s, drop);
     At(3s, Put({.every = 1h, .payload = "new"}));
     Restart(4s);
     At(5s, Join({.id = "a"}));
@@ -335,6 +310,18 @@ TEST_F(RecurringTest, ATaskThatBecomesAFixedDelayAndIsPausedMissesNothing) {
 
     EXPECT_EQ(TaskOf("report").state.missed, 0u);
     EXPECT_THAT(Due(), IsEmpty());
+}
+
+// Whoever reads when a task was last changed wants to know of the pause, too.
+TEST_F(RecurringTest, PausingAndResumingMoveTheTimeOfTheLastChange) {
+    At(0s, Put({.every = 1h}));
+    At(1s, Pause("report"));
+    EXPECT_EQ(TaskOf("report").task->updated_at, kBegin + 1s);
+    EXPECT_EQ(TaskOf("report").task->version, 1u);
+    At(2s, Pause("report"));
+    EXPECT_EQ(TaskOf("report").task->updated_at, kBegin + 1s);
+    At(3s, Resume("report"));
+    EXPECT_EQ(TaskOf("report").task->updated_at, kBegin + 3s);
 }
 
 }  // namespace

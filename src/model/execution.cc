@@ -1,5 +1,8 @@
 #include "model/execution.h"
 
+#include <algorithm>
+#include <ranges>
+
 #include "base/utf8.h"
 #include "model/names.h"
 
@@ -82,6 +85,22 @@ OutcomePtr RememberAttempt(const Execution& row, const AttemptEnding& ending) {
                     .finished_at = ending.at,
                     .message = Text(CutUtf8(ending.message, kPastMessageBytesMax))});
     return outcome;
+}
+
+std::optional<Time> FirstFailureSinceRedrive(const Execution& row, Time late) {
+    if (!row.outcome || row.failures == 0) return std::nullopt;
+    const auto& past = row.outcome->past;
+    // Failures and losses are counted anew when it is run again, its history goes on.
+    const auto counted = std::ranges::count_if(
+        past, [](const PastAttempt& attempt) { return attempt.end != AttemptEnd::kReturned; });
+    const bool has_earlier = std::uint64_t(counted) > std::uint64_t{row.failures} + row.losses;
+    std::uint32_t failures = 0;
+    for (const PastAttempt& attempt : past | std::views::reverse) {
+        if (attempt.end != AttemptEnd::kFailed || ++failures < row.failures) continue;
+        const Time began = attempt.started_at != Time{} ? attempt.started_at : attempt.finished_at;
+        return has_earlier || began >= late ? std::optional(began) : std::nullopt;
+    }
+    return std::nullopt;
 }
 
 OutcomePtr WithHistory(OutcomePtr latest, const OutcomePtr& before) {

@@ -117,6 +117,10 @@ struct AttemptEnding {
 };
 OutcomePtr RememberAttempt(const Execution& row, const AttemptEnding& ending);
 
+// When the first attempt began that failed since an operator ran the execution again; nothing if
+// nobody did, or none failed since. `late` is when it was too late to start without an operator.
+std::optional<Time> FirstFailureSinceRedrive(const Execution& row, Time late);
+
 // `latest` with the history of `before`.
 OutcomePtr WithHistory(OutcomePtr latest, const OutcomePtr& before);
 

@@ -137,7 +137,10 @@ FireState Take(Taker& take, const record::FireState& from) {
             .last_at = take.At(from.last_at_ms()),
             .paused_at = take.At(from.paused_at_ms()),
             .fires = from.fires(),
-            .missed = from.missed()};
+            .missed = from.missed(),
+            .passed_from = take.At(from.passed_from_ms()),
+            .passed_to = take.At(from.passed_to_ms()),
+            .replaced_below = from.replaced_below()};
 }
 
 OutcomePtr Take(Taker& take, const record::Outcome& from) {

@@ -98,6 +98,9 @@ void Put(const FireState& state, record::FireState& to) {
     to.set_paused_at_ms(Ms(state.paused_at));
     to.set_fires(state.fires);
     to.set_missed(state.missed);
+    to.set_passed_from_ms(Ms(state.passed_from));
+    to.set_passed_to_ms(Ms(state.passed_to));
+    to.set_replaced_below(state.replaced_below);
 }
 
 void Put(const Outcome& outcome, record::Outcome& to) {

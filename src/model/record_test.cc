@@ -181,7 +181,10 @@ TEST(RecordTest, ATaskWithEveryFieldReadsBack) {
                                 .last_at = Time(2s),
                                 .paused_at = Time(3s),
                                 .fires = 5,
-                                .missed = 7}};
+                                .missed = 7,
+                                .passed_from = Time(8s),
+                                .passed_to = Time(9s),
+                                .replaced_below = 10}};
     const auto read = DecodeTaskRow(EncodeTaskRow(row));
     ASSERT_TRUE(read);
     ExpectEqual(*read->task, *row.task);
@@ -191,6 +194,9 @@ TEST(RecordTest, ATaskWithEveryFieldReadsBack) {
     EXPECT_EQ(read->state.paused_at, Time(3s));
     EXPECT_EQ(read->state.fires, 5u);
     EXPECT_EQ(read->state.missed, 7u);
+    EXPECT_EQ(read->state.passed_from, Time(8s));
+    EXPECT_EQ(read->state.passed_to, Time(9s));
+    EXPECT_EQ(read->state.replaced_below, 10u);
 }
 
 TEST(RecordTest, OptionsWithEveryFieldReadBack) {

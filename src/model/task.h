@@ -157,10 +157,16 @@ using NewTaskPtr = boost::intrusive_ptr<Task>;  // Not accepted yet; still may b
 struct FireState {
     bool paused = false;
     Time next_at{};  // The next due time; 0 when none is left.
-    Time last_at{};  // The last due time that was accounted for: run, skipped or missed.
+    Time last_at{};  // The latest due time that was accounted for: run, skipped or missed.
     Time paused_at{};
-    std::uint64_t fires = 0;   // Fires made so far; fires_max counts these.
+    std::uint64_t fires = 0;   // Runs made of due times, skipped ones too; fires_max counts these.
     std::uint64_t missed = 0;  // Due times dropped by the misfire policy or by a pause.
+    // The due times from one to the other are on record as missed. If a clock that ran ahead comes
+    // back, those that are then still to come are fired all the same. 0 if there are none.
+    Time passed_from{};
+    Time passed_to{};
+    // Mode::kReplace: runs with a lower serial are still to be ended; 0 if there are none.
+    Serial replaced_below = 0;
 };
 
 // A recurring task as stores keep it. One-off tasks have no row of their own: see Execution.

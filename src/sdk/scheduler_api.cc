@@ -170,8 +170,9 @@ Result<TaskRecord> SchedulerApi::ResumeTask(std::string_view id) {
     return Post(*calls_, PathOf("tasks", id, "resume"), {}, ReadTask);
 }
 
-Result<TaskRecord> SchedulerApi::DeleteTask(std::string_view id) {
-    return Ask(*calls_, HttpMethod::kDelete, PathOf("tasks", id), {}, ReadTask);
+Result<TaskRecord> SchedulerApi::DeleteTask(std::string_view id, WaitingRuns runs) {
+    const std::string keep = runs == WaitingRuns::kKeep ? "?runs=keep" : "";
+    return Ask(*calls_, HttpMethod::kDelete, PathOf("tasks", id) + keep, {}, ReadTask);
 }
 
 Result<Execution> SchedulerApi::GetExecution(std::string_view id) {

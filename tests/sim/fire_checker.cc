@@ -51,14 +51,32 @@ void FireChecker::Account(const Record& record) {
     const Task& task = *record.task;
     // A fixed delay has no times of its own: they follow from the ends of runs.
     if (task.opt().recurrence->every_after_end > Duration(0)) return;
-    std::map<Time, Time>& accounted = accounted_[{task.id, task.created_at}];
-    const auto after = accounted.lower_bound(record.first);
-    const bool meets_next = after != accounted.end() && after->first <= record.last;
-    const bool meets_last = after != accounted.begin() && std::prev(after)->second >= record.first;
-    if (meets_next || meets_last) {
+    const Made made{task.id, task.created_at};
+    std::map<Time, Time>& missed = missed_[made];
+    std::set<Time>& fired = fired_[made];
+    const auto after = missed.lower_bound(record.first);
+    const bool meets_next = after != missed.end() && after->first <= record.last;
+    const bool meets_last = after != missed.begin() && std::prev(after)->second >= record.first;
+    const auto ran = fired.lower_bound(record.first);
+    const bool ran_before = ran != fired.end() && *ran <= record.last;
+    const TaskRow* before = Find(task.id);
+    const bool again = !record.missed && before && MayComeAgain(*before, record.first);
+    if (ran_before || ((meets_next || meets_last) && !again)) {
         fail_(Describe(task.id, record.first) + " was accounted for twice");
     }
-    accounted[record.first] = record.last;
+    if (record.missed) {
+        missed[record.first] = record.last;
+    } else {
+        fired.insert(record.first);
+    }
+}
+
+// A clock that ran ahead passed over it and came back.
+bool FireChecker::MayComeAgain(const TaskRow& before, Time due) const {
+    const FireState& state = before.state;
+    const auto fired = fired_.find({before.task->id, before.task->created_at});
+    return due <= state.last_at && due >= state.passed_from && due <= state.passed_to &&
+           (fired == fired_.end() || !fired->second.contains(due));
 }
 
 void FireChecker::OnCommit(const Batch& batch) {
@@ -112,8 +130,21 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
         after.state.next_at != Time{} && after.state.next_at <= after.state.paused_at) {
         fail_(Describe(id, after.state.next_at) + " was overdue at the pause and has no record");
     }
+    // What is passed over comes again only if it was not fired, and then needs no second record.
+    const bool coming_again = MayComeAgain(after, after.state.next_at);
+    if (coming_again || before.state.next_at <= before.state.last_at) return;
     const auto plan = FirePlan::Make(recurrence, after.task->created_at);
     if (!plan) return fail_("the stored task " + after.task->id.text().str() + " has no times");
+    // Those that were passed over, before or in this batch, come out of their order.
+    const std::vector<Record> all = records;
+    std::erase_if(records, [&](const Record& record) {
+        if (record.missed) return false;
+        const FireState& state = before.state;
+        return (record.first >= state.passed_from && record.first <= state.passed_to) ||
+               std::ranges::any_of(all, [&](const Record& other) {
+                   return other.missed && record.first >= other.first && record.first <= other.last;
+               });
+    });
     std::ranges::sort(records, {}, &Record::first);
     std::optional<Time> due = before.state.next_at;
     const auto check_reaches = [&](Time next) {
@@ -159,6 +190,9 @@ void FireChecker::OnTold(const TaskRow& row) {
 void FireChecker::CheckPunctual(Time wall) {
     for (const auto& [id, row] : tasks_) {
         const Time next = row.state.next_at;
+        if (row.state.replaced_below != 0) {
+            fail_("runs of " + id.text().str() + " that were replaced were never ended");
+        }
         if (row.state.paused || next == Time{} || next > wall - kPunctual) continue;
         fail_(Describe(id, next) + " was never fired");
     }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,15 +46,18 @@ class FireChecker {
 
     static Record RecordOf(const Execution& row);
     void Account(const Record& record);
+    bool MayComeAgain(const TaskRow& before, Time due) const;
     void CheckPut(const TaskRow& before, const TaskRow& after, std::vector<Record> records);
     bool WasPaused(const TaskRow& before) const;
 
     World& world_;
     const Complain fail_;
     std::map<TaskId, TaskRow> tasks_;
-    // The first and the last due time of each record. Also when its times are changed, those to
-    // come lie behind all that are accounted for.
-    std::map<Made, std::map<Time, Time>> accounted_;
+    // The first and the last due time of each record of missed ones, and those that were fired. A
+    // due time is fired once, and missed once; one that a clock which came back had passed over may
+    // be both.
+    std::map<Made, std::map<Time, Time>> missed_;
+    std::map<Made, std::set<Time>> fired_;
     std::map<TaskId, Steady> pause_asked_;
     std::size_t due_times_ = 0;
 };

@@ -62,19 +62,34 @@ void LimitChecker::CheckModes() {
         std::size_t fires = 0;
     };
     std::map<TaskId, Counts> counts;
+    // Of tasks that are deleted: how many have begun, and whether all are of sequential versions.
+    std::map<std::pair<TaskId, Time>, std::pair<std::size_t, bool>> deleted;
     for (const auto& [id, row] : live_) {
         const Execution& run = row.execution;
         if (run.origin == Origin::kOnce || run.payload == kForcedPayload) continue;
         const TaskRow* task = fires_.Find(run.task->id);
-        // Of a task that is deleted nobody keeps the order any more.
+        // Who has begun keeps its turn through retries and losses. What is run again begins anew.
+        const bool begun = IsWorking(run.status) || (run.attempt > 0 && !row.redriven);
+        if (!task) {
+            auto& [count, sequential] =
+                deleted.try_emplace({run.task->id, run.task->created_at}, 0, true).first->second;
+            count += begun ? 1 : 0;
+            sequential = sequential && run.task->opt().mode == Mode::kSequential;
+        }
+        // Runs of a task that was deleted and made again go on; those of the new one wait for them.
         if (!task || task->task->created_at != run.task->created_at) continue;
         Counts& count = counts[run.task->id];
-        // Who has begun keeps its turn through retries and losses. What is run again begins anew.
-        if (IsWorking(run.status) || (run.attempt > 0 && !row.redriven)) ++count.begun;
-        if (!row.redriven) ++count.live;
+        if (begun) ++count.begun;
+        // A run that is replaced may outlive the batch of its successor if that says so.
+        if (!row.redriven && run.serial >= task->state.replaced_below) ++count.live;
         // What was fired by other times, before the task was changed, goes on.
         const bool after_end = run.task->opt().recurrence->every_after_end > Duration(0);
         if (!row.redriven && after_end && run.origin == Origin::kFire) ++count.fires;
+    }
+    for (const auto& [task, count] : deleted) {
+        if (count.second && count.first > 1) {
+            fail_("runs of the deleted sequential task " + task.first.text().str() + " overlap");
+        }
     }
     for (const auto& [id, count] : counts) {
         const TaskOptions& options = fires_.Find(id)->task->opt();
@@ -207,9 +222,16 @@ void LimitChecker::OnAssign(const Execution& execution, const Decided& decided) 
     CheckPace(execution, decided.batch_began);
     const TaskOptions& options = execution.task->opt();
     if (options.expires_after > Duration(0)) {
-        // A fire that is run again keeps its due time; its new time is when it may start.
-        const bool fire = execution.origin == Origin::kFire && execution.failures == 0;
-        const Time from = fire ? execution.ready_at : execution.scheduled_at;
+        // A fire that is run again keeps its due time; its new time is when it may start, and for
+        // retries when its first attempt began.
+        const bool fire = execution.origin == Origin::kFire;
+        Time from = execution.scheduled_at;
+        if (fire && execution.failures == 0) from = execution.ready_at;
+        if (fire && execution.failures > 0) {
+            from += options.recurrence->jitter;
+            const auto again = FirstFailureSinceRedrive(execution, from + options.expires_after);
+            from = std::max(from, again.value_or(from));
+        }
         if (from + options.expires_after <= at) {
             fail_(execution.id.text().str() + " was started after it had expired");
         }

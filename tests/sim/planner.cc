@@ -142,7 +142,8 @@ void SimPlanner::Delete(const TaskId& id) {
     const TaskRow* row = cluster_.checker.fires.Find(id);
     if (!row) return;
     cluster_.world.Note("planner", "deletes", id.view());
-    Ask([id] { return DeleteTask{0, id, 0}; }, false, [](const Answer&) {});
+    const auto runs = cluster_.world.Chance(0.5) ? RunsOfDeleted::kKeep : RunsOfDeleted::kCancel;
+    Ask([id, runs] { return DeleteTask{.task = id, .runs = runs}; }, false, [](const Answer&) {});
     // Sometimes it is wanted back, as another task under the same id.
     if (cluster_.world.Chance(0.5)) Create(id, row->task->opt());
 }

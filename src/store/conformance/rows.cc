@@ -152,7 +152,10 @@ TaskRow RowMaker::Recurring(std::string_view id, Text name) {
                     .last_at = now_ - Duration(1000),
                     .paused_at = now_ - Duration(500),
                     .fires = 4,
-                    .missed = 2};
+                    .missed = 2,
+                    .passed_from = now_ - Duration(3000),
+                    .passed_to = now_ - Duration(2000),
+                    .replaced_below = 77};
     return {task, state};
 }
 
@@ -258,10 +261,13 @@ std::string Show(const Execution& row) {
 }
 
 std::string Show(const TaskRow& row) {
-    return ShowTask(*row.task) +
-           fmt::format("paused {} next {} last {} paused at {} fires {} missed {}",
-                       row.state.paused, Ms(row.state.next_at), Ms(row.state.last_at),
-                       Ms(row.state.paused_at), row.state.fires, row.state.missed);
+    return ShowTask(*row.task) + fmt::format(
+                                     "paused {} next {} last {} paused at {} fires {} missed {} "
+                                     "passed {} to {} replaced {}",
+                                     row.state.paused, Ms(row.state.next_at), Ms(row.state.last_at),
+                                     Ms(row.state.paused_at), row.state.fires, row.state.missed,
+                                     Ms(row.state.passed_from), Ms(row.state.passed_to),
+                                     row.state.replaced_below);
 }
 
 std::string Show(const Worker& row) {

@@ -1,0 +1,238 @@
+// Wall clocks that are wrong for a moment, by days or by years, on one leader or on the next.
+#include "base/log.h"
+#include "engine/recurring_fixture.h"
+
+namespace takt::internal {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::SizeIs;
+
+class ClockTest : public RecurringTest {
+  protected:
+    void SetUp() override {
+        RecurringTest::SetUp();
+        config.worker_lease = 24h * 365;
+    }
+    // The clock is wrong by `jump` from then on, for a second.
+    void Glitch(Duration at, Duration jump) {
+        Until(at);
+        JumpWall(jump);
+        Until(at + 1s);
+        JumpWall(-jump);
+        Until(at + 1s);
+    }
+    // How often each due time was fired, of those that were.
+    std::map<Time, int> Fired(const std::string& task = "report") {
+        std::map<Time, int> fired;
+        for (const Execution* run : RunsOf(task)) {
+            const bool missed = run->outcome && (run->outcome->reason == Reason::kMissed ||
+                                                 run->outcome->reason == Reason::kPaused);
+            if (!missed) ++fired[run->scheduled_at];
+        }
+        return fired;
+    }
+    std::vector<int> Counts() {
+        std::vector<int> counts;
+        for (const auto& [due, count] : Fired()) counts.push_back(count);
+        return counts;
+    }
+};
+
+// NTP sets the clock of the leader a week and a day ahead, and notices a few seconds later.
+TEST_F(ClockTest, AClockThatIsAheadForAMomentPurgesNothingThatRetentionKeeps) {
+    const LogCapture log;
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Success("x"));
+    Until(10s);
+    store.purges.clear();
+    JumpWall(24h * 8);
+    At(11s, Once({.id = "y"}));
+    At(12s, Success("y"));
+    Until(50min);
+    JumpWall(-24h * 8);
+    Until(51min);
+
+    ASSERT_THAT(store.purges, ::testing::Not(IsEmpty()));
+    for (const Purge& purge : store.purges) {
+        EXPECT_LE(purge.finished_before, kBegin + 1h - config.retention);
+        EXPECT_LE(purge.events_before, kBegin + 1h - config.retention);
+    }
+    EXPECT_THAT(log.lines(), ElementsAre(HasSubstr("set ahead"), HasSubstr("set back")));
+}
+
+// The clock was a year behind since the machine was installed; somebody repairs it.
+TEST_F(ClockTest, AClockThatStaysAheadPurgesAfterAnHour) {
+    At(0s, Once({.id = "x"}));
+    Until(1s);
+    JumpWall(24h * 365);
+    Until(59min);
+    for (const Purge& purge : store.purges) EXPECT_LT(purge.finished_before, kBegin);
+    Until(2h);
+    EXPECT_GT(store.purges.back().finished_before, kBegin + 24h * 350);
+}
+
+// A leader whose clock is a month ahead takes over.
+TEST_F(ClockTest, ALeaderWhoseClockIsAheadPurgesNothingThatRetentionKeeps) {
+    At(0s, Once({.id = "x"}));
+    JumpWall(24h * 30);
+    Restart(1min);
+    Until(30min);
+    for (const Purge& purge : store.purges) {
+        EXPECT_LE(purge.finished_before, kBegin + 25h - config.retention);
+    }
+}
+
+TEST_F(ClockTest, AClockThatIsAheadForAMomentSilencesNoTask) {
+    At(0s, Put({.cron = "0 * * * * *", .options = Parallel()}));
+    At(0s, Put({.id = "rate", .every = 1min, .options = Parallel()}));
+    Glitch(3min + 30s, 24h * 30);
+    Until(33min + 30s);
+
+    EXPECT_EQ(Fired().size(), 34u) << "33 minutes, and the one of a month ahead";
+    EXPECT_THAT(Counts(), Each(1));
+    EXPECT_EQ(Fired("rate").size(), 34u);
+}
+
+// The due time that was fired a month too early does not come again when its month has come.
+TEST_F(ClockTest, WhatWasFiredByAClockAheadIsNotFiredAgain) {
+    At(0s, Put({.every = 1h, .options = Parallel()}));
+    Until(90min);
+    JumpWall(24h);
+    Until(4h + 30min);  // Three of tomorrow's.
+    JumpWall(-24h);
+    Until(40h);
+
+    EXPECT_THAT(Counts(), Each(1));
+    EXPECT_EQ(Fired().size(), 37u);
+    const FireState& state = TaskOf("report").state;
+    EXPECT_EQ(state.fires, 37u);
+    EXPECT_EQ(state.missed, 3u) << "those of the three hours in which the clock was ahead";
+}
+
+// Every policy of what is late.
+TEST_F(ClockTest, NoPolicyFiresTwiceOrFallsSilent) {
+    for (const Misfire misfire : {Misfire::kFireOnce, Misfire::kFireAll, Misfire::kSkip}) {
+        At(0s, Put({.id = std::string(Name(misfire)),
+                    .every = 1min,
+                    .options = {.mode = Mode::kParallel, .misfire = misfire, .misfires_max = 5}}));
+    }
+    Glitch(3min + 30s, 2h);
+    Until(5h);
+    for (const Misfire misfire : {Misfire::kFireOnce, Misfire::kFireAll, Misfire::kSkip}) {
+        const auto fired = Fired(std::string(Name(misfire)));
+        EXPECT_EQ(fired.size(), 300u) << Name(misfire);
+        for (const auto& [due, count] : fired) EXPECT_EQ(count, 1) << Name(misfire);
+    }
+}
+
+// The clock of the next leader is right; that of the last one was an hour ahead.
+TEST_F(ClockTest, ALeaderWhoseClockIsBehindFiresWhatThatOfTheLastOnePassedOver) {
+    At(0s, Put({.every = 1min, .options = Parallel()}));
+    Until(90s);
+    JumpWall(1h);
+    Until(5min + 30s);
+    JumpWall(-1h);
+    Restart(6min + 30s);
+    Until(10min + 30s);
+
+    EXPECT_THAT(Counts(), Each(1));
+    EXPECT_TRUE(Fired().contains(kBegin + 7min));
+    EXPECT_TRUE(Fired().contains(kBegin + 10min));
+}
+
+TEST_F(ClockTest, AFixedDelayGoesOnAfterAClockWasAhead) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Put({.after_end = 1min}));
+    Until(1s);
+    JumpWall(24h * 30);
+    FinishAll(2s);
+    JumpWall(-24h * 30);
+    Until(63s);
+    EXPECT_THAT(RunsOf("report"), SizeIs(2));
+}
+
+// "Other times begin from now", also if a clock was a year ahead for so long that all due times of
+// a week were really fired.
+TEST_F(ClockTest, AChangedScheduleBeginsFromNow) {
+    JumpWall(24h * 365);
+    At(0s, Put({.cron = "0 0 * * * *", .options = Parallel()}));
+    Until(24h * 7);
+    JumpWall(-24h * 365);
+    const std::size_t before = RunsOf("report").size();
+    Until(24h * 8);
+    At(24h * 8, Put({.cron = "0 30 * * * *", .options = Parallel()}));
+    EXPECT_EQ(TaskOf("report").state.next_at, kBegin + 24h * 8 + 30min);
+    Until(24h * 9);
+    EXPECT_EQ(RunsOf("report").size(), before + 24);
+}
+
+TEST_F(ClockTest, AResumedTaskBeginsFromNow) {
+    JumpWall(24h * 365);
+    At(0s, Put({.cron = "0 0 * * * *", .options = Parallel()}));
+    Until(24h * 7);
+    JumpWall(-24h * 365);
+    At(24h * 8, Pause("report"));
+    At(24h * 8, Resume("report"));
+    EXPECT_EQ(TaskOf("report").state.next_at, kBegin + 24h * 8 + 1h);
+}
+
+// A clock is set back by minutes, and a schedule changed twice: what was fired stays fired.
+TEST_F(ClockTest, TheLastDueTimeNeverGoesBack) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Put({.cron = "0 * * * * *", .options = Parallel()}));
+    Until(10min);
+    const Time last = TaskOf("report").state.last_at;
+    FinishAll(10min);
+    JumpWall(-5min);
+    At(10min, Put({.after_end = 1s, .options = Parallel()}));
+    Until(10min + 2s);
+    EXPECT_GE(TaskOf("report").state.last_at, last);
+    At(10min + 3s, Put({.cron = "0 * * * * *", .options = Parallel()}));
+    Until(20min);
+    for (const auto& [due, count] : Fired()) {
+        if (due.time_since_epoch() % 60s == 0s) EXPECT_EQ(count, 1) << FormatTime(due);
+    }
+}
+
+// A key that is taken for a day is not free because a clock was a month ahead for a second.
+TEST_F(ClockTest, AClockThatIsAheadForAMomentFreesNoUniqueKey) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .unique_key = "invoice-7", .unique_for = 24h}));
+    At(1s, Success("x"));
+    JumpWall(24h * 30);
+    At(2s, Once({.id = "y", .unique_key = "invoice-7", .unique_for = 24h}));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    Until(3s);
+    JumpWall(-24h * 30);
+    At(4s, Once({.id = "z", .unique_key = "invoice-7", .unique_for = 24h}));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+}
+
+// One reading of the clock lies in the year 2106.
+TEST_F(ClockTest, SerialsStayInTheirBits) {
+    At(0s, Once({.id = "x"}));
+    JumpWall(24h * 365 * 80);
+    At(1s, Once({.id = "y"}));
+    JumpWall(-24h * 365 * 80);
+    At(2s, Once({.id = "z"}));
+    EXPECT_LT(TimeOf(engine().last_serial()), kBegin + 1h);
+}
+
+// Under a clock that is a month ahead for a moment, what is made is not sorted a month ahead.
+TEST_F(ClockTest, SerialsDoNotFollowAClockThatIsAheadForAMoment) {
+    JumpWall(24h * 30);
+    At(1s, Once({.id = "y"}));
+    EXPECT_LE(TimeOf(engine().last_serial()), kBegin + 24h * 31);
+    Glitch(2s, 24h * 30);
+    At(4s, Once({.id = "z"}));
+    EXPECT_LE(TimeOf(engine().last_serial()), kBegin + 24h * 30 + 1min);
+}
+
+}  // namespace
+}  // namespace takt::internal

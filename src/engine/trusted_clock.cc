@@ -1,0 +1,60 @@
+#include "engine/trusted_clock.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::internal {
+namespace {
+
+// Clocks that are only slewed never go back by this much between two readings.
+constexpr Duration kSetBack{500};
+
+}  // namespace
+
+void TrustedClock::Begin(Instant now, Time recorded) {
+    *this = {};
+    last_ = believed_ = OffsetOf(now);
+    if (recorded != Time{} && now.wall > recorded + kAbsence) {
+        believed_ = OffsetOf({recorded + kAbsence, now.steady});
+    }
+    Judge(now);
+}
+
+Duration TrustedClock::Observe(Instant now) {
+    const Offset before = std::exchange(last_, OffsetOf(now));
+    const auto moved = std::chrono::round<Duration>(last_ - before);
+    set_back_ = moved <= -kSetBack;
+    Judge(now);
+    if (std::chrono::abs(moved) < kParted) return Duration(0);
+    jump_ = moved;
+    jumped_at_ = now.steady;
+    return moved;
+}
+
+bool TrustedClock::IsSetBack(Instant now) const {
+    return OffsetOf(now) - last_ <= -kSetBack;
+}
+
+void TrustedClock::Judge(Instant now) {
+    if (last_ < believed_ + kParted) {
+        believed_ = last_;
+        is_ahead_ = false;
+    } else if (!is_ahead_ || last_ + kParted < ahead_ || last_ > ahead_ + kParted) {
+        // It must stay at one claim: a clock that runs away from the steady one is not believed.
+        is_ahead_ = true;
+        ahead_ = last_;
+        ahead_since_ = now.steady;
+    } else if (now.steady - ahead_since_ >= kConfirmed) {
+        believed_ = last_;
+        is_ahead_ = false;
+    }
+    trusted_ = std::min(
+        now.wall, Time(std::chrono::floor<Duration>(now.steady.time_since_epoch() + believed_)));
+}
+
+std::optional<Duration> TrustedClock::last_jump(Steady now) const {
+    if (jump_ == Duration(0) || now - jumped_at_ > kConfirmed) return std::nullopt;
+    return jump_;
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,63 @@
+// TrustedClock: the wall clock as far as the steady clock confirms it.
+//
+// A wall clock may be set, by NTP or by hand, to a wrong time for a moment. What cannot be undone
+// (purging, handing out serials) follows the trusted time: a clock that was set ahead is believed
+// only after it has stayed there for an hour, one that was set back at once.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "base/time.h"
+
+namespace takt::internal {
+
+class TrustedClock {
+  public:
+    // Less than this is drift, which NTP may mend in one step; more is a clock that was set.
+    static constexpr Duration kParted = std::chrono::minutes(1);
+    // How long a clock that was set ahead must stay there to be believed.
+    static constexpr Duration kConfirmed = std::chrono::hours(1);
+    // How far a new leader's clock may be beyond the last record of the one before and still be
+    // believed at once: nobody knows whether it is ahead or nobody led.
+    static constexpr Duration kAbsence = std::chrono::hours(24);
+
+    // A term begins. `recorded` is a time that an earlier leader wrote down; Time{} if there is
+    // none.
+    void Begin(Instant now, Time recorded);
+
+    // Takes a reading; by how much the wall clock was set since the one before: 0 if it was not,
+    // or by less than kParted. REQUIRES: Begin was called; `now.steady` never goes back.
+    Duration Observe(Instant now);
+
+    // The trusted time at the last reading; never after its wall time.
+    Time trusted() const { return trusted_; }
+    // Whether the wall clock went back by a noticeable time with the last reading, or would with
+    // this one.
+    bool set_back() const { return set_back_; }
+    bool IsSetBack(Instant now) const;
+
+    // The last time the clock was set, and by how much; nothing if that is longer than kConfirmed
+    // ago.
+    std::optional<Duration> last_jump(Steady now) const;
+
+  private:
+    // Wall minus steady time: moves only when one of the clocks is set.
+    using Offset = SteadyClock::duration;
+    static Offset OffsetOf(Instant now) {
+        return now.wall.time_since_epoch() - now.steady.time_since_epoch();
+    }
+    void Judge(Instant now);
+
+    Offset last_{};
+    Offset believed_{};
+    Offset ahead_{};        // What the wall clock claims, if that is not believed yet …
+    Steady ahead_since_{};  // … since then.
+    bool is_ahead_ = false;
+    bool set_back_ = false;
+    Time trusted_{};
+    Duration jump_{0};
+    Steady jumped_at_{};
+};
+
+}  // namespace takt::internal
