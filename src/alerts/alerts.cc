@@ -246,7 +246,7 @@ void Alerts::TellGroup(const std::vector<const Alert*>& alerts) {
 
 // Remembered, so that the next leader does not tell it again. Not worth an event.
 void Alerts::OnTold(const std::string& id, AlertState state) {
-    Alert* alert = FindAny(id);
+    Alert* alert = FindAlert(id);
     // It may be gone, or gone on to the next state, which is told by itself, meanwhile.
     if (!alert || (alert->told && *alert->told >= state)) return;
     alert->told = state;
@@ -257,7 +257,7 @@ void Alerts::Keep(const Alert& alert) {
     node_->Tell(SetSetting{.key = KeyOf(alert), .value = Text(EncodeAlert(alert))});
 }
 
-Alert* Alerts::FindAny(std::string_view id) {
+Alert* Alerts::FindAlert(std::string_view id) {
     if (Alert* alert = evaluator_.Find(id)) return alert;
     const auto found = std::ranges::find(over_, id, &Alert::id);
     return found == over_.end() ? nullptr : &*found;
@@ -282,7 +282,7 @@ std::optional<AlertState> Alerts::StateOf(const std::string& rule) const {
 }
 
 // Stores a row, and only then lives by it.
-void Alerts::Settle(SettingPut row, Done<void> done) {
+void Alerts::StoreThenApply(SettingPut row, Done<void> done) {
     node_->Ask(
         SetSetting{.key = row.key, .value = row.value},
         [this, row, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
@@ -310,7 +310,8 @@ void Alerts::PutRule(const AlertRule& rule, Done<void> done) {
     if (!book_.Find(rule.name) && book_.size() >= kRulesMax) {
         return done(Fail(ErrorCode::kExhausted, "there are too many rules; delete some"));
     }
-    Settle({Text(std::string(kRulePrefix) + rule.name), Text(EncodeRule(rule))}, std::move(done));
+    StoreThenApply({Text(std::string(kRulePrefix) + rule.name), Text(EncodeRule(rule))},
+                   std::move(done));
 }
 
 void Alerts::DeleteRule(const std::string& name, Done<void> done) {
@@ -325,20 +326,20 @@ void Alerts::DeleteRule(const std::string& name, Done<void> done) {
                              " and cannot be deleted; PUT it with \"enabled\": false instead",
                          "name"));
     }
-    Settle({Text(std::string(kRulePrefix) + name), Text()}, std::move(done));
+    StoreThenApply({Text(std::string(kRulePrefix) + name), Text()}, std::move(done));
 }
 
 void Alerts::Silence(const std::string& rule, Time until, Done<void> done) {
     if (!book_.Find(rule)) {
         return done(Fail(ErrorCode::kNotFound, "there is no rule '" + rule + "'", "name"));
     }
-    Settle({Text(std::string(kSilencePrefix) + rule),
-            until == Time{} ? Text() : Text(FormatTime(until))},
-           std::move(done));
+    StoreThenApply({Text(std::string(kSilencePrefix) + rule),
+                    until == Time{} ? Text() : Text(FormatTime(until))},
+                   std::move(done));
 }
 
 void Alerts::Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> done) {
-    Alert* alert = FindAny(id);
+    Alert* alert = FindAlert(id);
     if (!alert) return done(Fail(ErrorCode::kNotFound, "there is no alert '" + id + "'", "id"));
     if (alert->state == AlertState::kResolved) {
         return done(Fail(ErrorCode::kConflict, "alert '" + id + "' is resolved already", "id"));
@@ -349,8 +350,10 @@ void Alerts::Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> 
         SetSetting{.key = KeyOf(wanted), .value = Text(EncodeAlert(wanted))},
         [this, wanted, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
             if (!answer) return done(std::unexpected(answer.error()));
-            Alert* now = term.holds() ? FindAny(wanted.id) : nullptr;
+            Alert* now = term.holds() ? FindAlert(wanted.id) : nullptr;
             if (now) now->acknowledged = wanted.acknowledged;
+            // It came to another state meanwhile, and was stored so without the word.
+            if (now && now->state != wanted.state) Keep(*now);
             done(now ? *now : wanted);
         });
 }

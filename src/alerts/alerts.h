@@ -99,8 +99,8 @@ class Alerts final : public Sink {
     void TellGroup(const std::vector<const Alert*>& alerts);
     void OnTold(const std::string& id, AlertState state);
     void Keep(const Alert& alert);
-    void Settle(SettingPut row, Done<void> done);
-    Alert* FindAny(std::string_view id);
+    void StoreThenApply(SettingPut row, Done<void> done);
+    Alert* FindAlert(std::string_view id);
 
     Runtime& runtime_;
     Store& store_;

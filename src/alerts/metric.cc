@@ -5,7 +5,7 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<AlertMetric, 15> kMetrics = {{
+constexpr std::array<AlertMetric, 16> kMetrics = {{
     {"task_failure_rate", "ratio",
      "Of the executions that ended in the last five minutes, the part that failed for good.",
      AlertSubject::kAll, kAlertWindow},
@@ -37,6 +37,9 @@ constexpr std::array<AlertMetric, 15> kMetrics = {{
     {"store_commit_p99_seconds", "seconds",
      "How long the store takes for a commit; 99 of 100 in the last minutes are below.",
      AlertSubject::kAll, kAlertWindow},
+    {"clock_jump_seconds", "seconds",
+     "By how much the leader's wall clock was set in the last hour, forward or back; 0 if it was "
+     "not, or by less than a minute."},
 }};
 
 }  // namespace

@@ -202,6 +202,14 @@ std::vector<AlertRule> BuiltinRules() {
          .threshold = 60,
          .duration = 0s,
          .severity = Severity::kCritical,
+         .origin = RuleOrigin::kBuiltin},
+        {.name = "clock_was_set",
+         .description = "The wall clock of the leading scheduler was set by a minute or more.",
+         .metric = "clock_jump_seconds",
+         .comparison = Comparison::kAbove,
+         .threshold = 0,
+         .duration = 0s,
+         .severity = Severity::kWarning,
          .origin = RuleOrigin::kBuiltin}};
 }
 

@@ -58,8 +58,8 @@ Result<AlertRule> DecodeRule(std::string_view name, std::string_view value);
 // A rule as the configuration spells it: the fields of the API by name, channels parted by commas.
 Result<AlertRule> RuleOf(const std::map<std::string, std::string>& fields);
 
-// high_task_failure_rate and no_online_workers, as the users of other schedulers know them, and
-// run_missed_or_late.
+// high_task_failure_rate and no_online_workers, as the users of other schedulers know them,
+// run_missed_or_late and clock_was_set.
 std::vector<AlertRule> BuiltinRules();
 
 }  // namespace takt::internal

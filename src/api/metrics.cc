@@ -13,7 +13,7 @@ namespace {
 
 void GetMetrics(Call call) {
     WithEngine(std::move(call), [](Call call, const Engine& engine) {
-        const MetricsView view = ViewOf(&engine, ReadClocks().wall);
+        const MetricsView view = ViewOf(&engine, ReadClocks());
         const NodeStatus status = call.services().node.status();
         std::string body;
         JsonWriter json(body);
@@ -70,7 +70,7 @@ void GetPrometheus(Call call) {
     node.Look([call = std::move(call)](const Engine* engine) mutable {
         const Instant now = ReadClocks();
         if (engine) call.services().meters.Sample(*engine, now.steady);
-        const MetricsView view = ViewOf(engine, now.wall);
+        const MetricsView view = ViewOf(engine, now);
         const MeterExtras extras = ExtrasOf(call.services());
         auto services = call.shared_services();
         services->post([call = std::move(call), view, extras]() mutable {

@@ -113,12 +113,13 @@ void Meters::Sample(const Engine& engine, Steady now) {
 
 void Meters::Read(const Engine& engine, Instant now, AlertReadings& readings) {
     Sample(engine, now.steady);
-    const MetricsView view = ViewOf(&engine, now.wall);
+    const MetricsView view = ViewOf(&engine, now);
     const auto add = [&](std::string_view metric, double value) {
         readings.push_back({.metric = metric, .value = value});
     };
     add("tasks_pending", static_cast<double>(view.tasks_pending + view.tasks_retrying));
     add("tasks_running", static_cast<double>(view.tasks_scheduled + view.tasks_running));
+    add("clock_jump_seconds", view.clock_jump_seconds);
     add("workers_online", static_cast<double>(view.workers_online));
     add("workers_offline", static_cast<double>(view.workers_offline));
     if (view.capacity > 0) add("worker_utilization", view.worker_utilization);

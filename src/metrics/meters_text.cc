@@ -88,6 +88,7 @@ void AddView(Families& to, const MetricsView& view) {
         to.Gauge("takt_queue_working", double(queue.working), labels);
         to.Gauge("takt_queue_oldest_wait_seconds", queue.oldest_wait_seconds, labels);
     }
+    to.Gauge("takt_clock_jump_seconds", view.clock_jump_seconds);
     to.Gauge("workers_online", double(view.workers_online));
     to.Gauge("workers_draining", double(view.workers_draining));
     to.Gauge("workers_offline", double(view.workers_offline));

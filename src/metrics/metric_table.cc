@@ -65,6 +65,8 @@ constexpr MetricDescription kTable[] = {
     {"scheduler_elections_total", kCounter, "", "Times this node was elected."},
     {"takt_epoch", kGauge, "", "Of the term in which this node leads; 0 if it does not."},
     {"takt_uptime_seconds", kGauge, "", "Since this scheduler started."},
+    {"takt_clock_jump_seconds", kGauge, "",
+     "By how much the leader's wall clock was set in the last hour; 0 if it was not."},
     {"takt_store_commit_duration_seconds", kHistogram, "",
      "From sending a batch to the store to its answer, repetitions included."},
     {"takt_store_commit_changes", kHistogram, "", "Rows that a batch changes."},

@@ -54,7 +54,7 @@ void AddWorker(const WorkerView& worker, Time now, MetricsView& view) {
 
 }  // namespace
 
-MetricsView ViewOf(const Engine* engine, Time now) {
+MetricsView ViewOf(const Engine* engine, Instant now) {
     MetricsView view;
     if (!engine) return view;
     const EngineCounters& counters = engine->counters();
@@ -67,7 +67,9 @@ MetricsView ViewOf(const Engine* engine, Time now) {
     view.tasks_cancelled = counters.cancelled;
     view.tasks_total =
         engine->live_count() + counters.succeeded + counters.failed + counters.cancelled;
-    AddQueues(*engine, now, view);
+    const auto jump = engine->clock().last_jump(now.steady).value_or(Duration(0));
+    view.clock_jump_seconds = std::chrono::duration<double>(std::chrono::abs(jump)).count();
+    AddQueues(*engine, now.wall, view);
     for (const WorkerView& worker : engine->Workers()) {
         const bool online = worker.row.status != WorkerStatus::kOffline;
         ++(online ? view.workers_online : view.workers_offline);
@@ -75,7 +77,7 @@ MetricsView ViewOf(const Engine* engine, Time now) {
         if (worker.row.status != WorkerStatus::kOnline) ++view.workers_draining;
         view.capacity += worker.row.capacity;
         view.busy += worker.busy;
-        AddWorker(worker, now, view);
+        AddWorker(worker, now.wall, view);
     }
     if (view.capacity > 0) {
         view.worker_utilization =

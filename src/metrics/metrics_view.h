@@ -44,15 +44,16 @@ struct MetricsView {
     std::uint64_t workers_online = 0;
     std::uint64_t workers_draining = 0;  // Of those online: get nothing new.
     std::uint64_t workers_offline = 0;
-    std::uint64_t capacity = 0;                           // Of the workers that are online.
-    std::uint64_t busy = 0;                               // Of it, in use.
-    double worker_utilization = 0;                        // busy / capacity, 0 to 1.
+    std::uint64_t capacity = 0;     // Of the workers that are online.
+    std::uint64_t busy = 0;         // Of it, in use.
+    double worker_utilization = 0;  // busy / capacity, 0 to 1.
+    double clock_jump_seconds = 0;  // By which the wall clock was set in the last hour.
     std::array<std::uint64_t, kPriorityMax + 1> ready{};  // Could start now, by priority.
     std::vector<QueueNumbers> queues;                     // At most kLabelsMax and "(other)".
     std::vector<WorkerNumbers> workers;  // Online; at most kWorkersShownMax and "(other)".
 };
 
 // On the node's thread.
-MetricsView ViewOf(const Engine* engine, Time now);
+MetricsView ViewOf(const Engine* engine, Instant now);
 
 }  // namespace takt::internal

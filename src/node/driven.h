@@ -124,6 +124,7 @@ class DrivenStore final : public StoreWrapper {
                         Done<std::vector<std::optional<Execution>>> done) override {
         finds.emplace_back(std::move(ids), std::move(done));
     }
+    void ListSettings(const Text&, Done<std::vector<SettingPut>> done) override { done({}); }
 };
 
 }  // namespace takt::internal

@@ -1,0 +1,95 @@
+// The leader's alerts, with a store that answers when the test says so.
+#include "alerts/alerts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "node/driven.h"
+
+namespace takt::internal {
+namespace {
+
+class AlertsTest : public ::testing::Test {
+  protected:
+    AlertsTest() {
+        NodeConfig config;
+        config.leadership.node = NodeId("a");
+        node = std::make_unique<Node>(runtime, store, config, SeedOf(1), &alerts);
+        alerts.Bind(*node);
+        node->Start();
+        runtime.Run();
+        Answer(store.acquires, Result<Term>(Term{0, 7, 99}));
+        Answer(store.loads, Result<LoadPage>(LoadPage{}));
+        AnswerCommits();
+    }
+    template <typename Questions, typename T>
+    void Answer(Questions& questions, Result<T> answer) {
+        DrivenStore::Reply(questions, std::move(answer));
+        runtime.Run();
+    }
+    void AnswerCommits() {
+        while (!store.commits.empty()) {
+            for (const Change& change : store.commits.front().first->changes) {
+                const auto* setting = std::get_if<SettingPut>(&change);
+                if (setting) stored[setting->key] = setting->value;
+            }
+            Answer(store.commits, Result<void>());
+        }
+    }
+    void PassRenewing(Duration time) {
+        for (; time > 0s; time -= 1s) {
+            runtime.Pass(1s);
+            while (!store.renews.empty()) Answer(store.renews, Result<void>());
+        }
+    }
+    static AlertsConfig OneRule() {
+        return {.rules = {{.name = "busy",
+                           .metric = "tasks_pending",
+                           .threshold = 0,
+                           .duration = 5s,
+                           .origin = RuleOrigin::kConfigured}}};
+    }
+    const Alert* Only() const {
+        for (const Alert* alert : alerts.alerts()) {
+            if (alert->rule == "busy") return alert;
+        }
+        return nullptr;
+    }
+
+    const LogCapture quiet;
+    DrivenRuntime runtime;
+    DrivenStore store;
+    Delivery delivery{runtime, {}, [](const Channel&, const Notice&, auto) {}};
+    Alerts alerts{runtime, store, delivery, OneRule(),
+                  [](const Engine&, Instant, AlertReadings& readings) {
+                      readings.push_back({.metric = "tasks_pending", .value = 1});
+                  }};
+    std::unique_ptr<Node> node;
+    std::map<Text, Text> stored;
+};
+
+// Somebody acknowledges a pending alert in the moment in which it fires.
+TEST_F(AlertsTest, AnAcknowledgementSurvivesThatTheAlertFiresMeanwhile) {
+    PassRenewing(6s);
+    AnswerCommits();
+    ASSERT_TRUE(Only());
+    ASSERT_EQ(Only()->state, AlertState::kPending);
+    std::optional<Alert> told;
+    alerts.Acknowledge(Only()->id, {.by = "ada"}, [&](Result<Alert> alert) { told = *alert; });
+    runtime.Run();
+    PassRenewing(6s);  // The commit is under way, and it fires.
+    ASSERT_EQ(Only()->state, AlertState::kFiring);
+    AnswerCommits();
+
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->acknowledged->by, "ada");
+    const Text key(std::string(kAlertPrefix) + Only()->id);
+    const auto kept = DecodeAlert(Only()->id, stored.at(key));
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->state, AlertState::kFiring);
+    ASSERT_TRUE(kept->acknowledged);
+    EXPECT_EQ(kept->acknowledged->by, "ada");
+}
+
+}  // namespace
+}  // namespace takt::internal
