@@ -59,7 +59,8 @@ class Refusal(TaktTest):
     def test_a_database_file_that_is_damaged(self):
         # A disk lost blocks.
         folder = pathlib.Path(self.store)
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
+        (folder / "takt.db").touch(mode=0o600)
         (folder / "takt.db").write_bytes(b"this is no database" * 1000)
         self.assertIn("takt.db", self.serve_refused(USAGE, self.store))
 
