@@ -18,6 +18,12 @@ class Crash(TaktTest):
         self.takt("submit", "shell", f'{{"command": "{command}"}}', "--id", "job")
         until(lambda: self.marks("job"), "the job has begun")
 
+    def worker_set_aside(self, name):
+        """A worker that waits to be resumed: what begins meanwhile begins elsewhere, however slow the machine."""
+        worker = self.worker(name, "--allow-shell", "--demo", "--capacity", "1")
+        self.takt("workers", "drain", name)
+        return worker
+
     def marks(self, name):
         file = pathlib.Path(self.folder) / name
         return file.read_text().split() if file.exists() else []
@@ -67,11 +73,11 @@ class Crash(TaktTest):
         # A worker's machine dies in the middle of a task.
         self.serve(*QUICK)
         first = self.worker("first", "--allow-shell", "--demo", "--capacity", "1")
-        self.begin_job(1.0)
-        self.assertEqual(self.get("job")["worker_id"], "first")
-        self.worker("second", "--allow-shell", "--demo", "--capacity", "1")
+        self.worker_set_aside("second")
+        self.begin_job(3.0)
 
         first.signal(signal.SIGKILL)
+        self.takt("workers", "resume", "second")
 
         row = self.until_status("job", "success")
         self.assertEqual((row["worker_id"], row["attempt"], row["losses"]), ("second", 2, 1))
@@ -81,11 +87,12 @@ class Crash(TaktTest):
         # A worker's machine is suspended beyond its lease and wakes up with a result.
         self.serve(*QUICK)
         first = self.worker("first", "--allow-shell", "--demo", "--capacity", "1")
-        self.begin_job(0.7)
-        self.assertEqual(self.get("job")["worker_id"], "first")
-        self.worker("second", "--allow-shell", "--demo", "--capacity", "1")
+        self.worker_set_aside("second")
+        self.begin_job(3.0)
 
+        # The other one takes as long again, after the lease: the command of this one has ended by then.
         first.signal(signal.SIGSTOP)
+        self.takt("workers", "resume", "second")
         done = self.until_status("job", "success")
         self.assertEqual((done["worker_id"], done["attempt"], done["losses"]), ("second", 2, 1))
         first.signal(signal.SIGCONT)
