@@ -44,6 +44,16 @@ interface Swept {
     error?: unknown; // A call failed; the rest was not looked at.
 }
 
+const unfinished = ['pending', 'scheduled', 'running', 'retrying'];
+
+// The filter without the states that an action cannot touch, which the server refuses; nothing if none is left.
+function within(filter: ExecutionFilter, possible: readonly string[]): ExecutionFilter | undefined {
+    if (!filter.status) return filter;
+    const asked = filter.status.split(',');
+    const status = possible.filter((each) => asked.includes(each)).join(',');
+    return status ? { ...filter, status } : undefined;
+}
+
 // From the newest to the oldest, so that what fails again at once, or is new, is not met again. Ends early
 // where nothing of a whole call can be changed: that is hardly different further on.
 async function sweepAll(
@@ -148,17 +158,21 @@ export function useBulk(done: () => void) {
                 () => each(items, api.cancelExecution),
             ),
         retryMatching: async (filter: ExecutionFilter) => {
-            const what = await asked(filter, 'failed', t('bulk.retryAllWhat'));
+            const possible = within(filter, ['failed', 'cancelled']);
+            if (!possible) return void message.info(t('bulk.nothing'));
+            const what = await asked(possible, 'failed', t('bulk.retryAllWhat'));
             if (!what) return;
             confirm({ title: t('bulk.retryAll'), what, ok: t('action.retry'), danger: false }, () =>
-                sweep(filter, api.retryMatching),
+                sweep(possible, api.retryMatching),
             );
         },
         cancelMatching: async (filter: ExecutionFilter) => {
-            const what = await asked(filter, 'pending,scheduled,running,retrying', t('bulk.cancelAllWhat'));
+            const possible = within(filter, unfinished);
+            if (!possible) return void message.info(t('bulk.nothing'));
+            const what = await asked(possible, unfinished.join(','), t('bulk.cancelAllWhat'));
             if (!what) return;
             confirm({ title: t('bulk.cancelAll'), what, ok: t('action.cancel') }, () =>
-                sweep(filter, api.cancelMatching),
+                sweep(possible, api.cancelMatching),
             );
         },
     };
