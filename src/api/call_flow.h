@@ -29,14 +29,7 @@ inline Error LeaderChanged() {
 // thread; the flow goes on where it was.
 template <typename V, typename Start>
 auto Answered(const Call& call, Start start) {
-    return Wait<V>(
-        [services = call.shared_services(), start = std::move(start)](auto done) mutable {
-            start([services, done = std::move(done)](V value) mutable {
-                services->post([done = std::move(done), value = std::move(value)]() mutable {
-                    done(std::move(value));
-                });
-            });
-        });
+    return call.services().home.template Wait<V>(std::move(start));
 }
 
 // The answer of the engine to `input`, after the commit.
