@@ -126,7 +126,7 @@ Flow<> DeleteOne(Call call) {
     if (!id) co_return;
     const auto condition = ReadIfMatch(call.request());
     if (!condition) co_return call.RefuseRequest(condition.error());
-    const std::string_view runs = call.request().Query("runs").value_or("cancel");
+    const std::string runs = call.request().Query("runs").value_or("cancel");
     if (runs != "cancel" && runs != "keep") {
         co_return call.RefuseRequest(
             BadField("runs", "must be cancel or keep: what becomes of runs that have not begun")
