@@ -254,9 +254,6 @@ class Engine {
     void StartInTurn(Hold& turns);
     void StartUnderLimit(Hold& limit);
     void StartFromQueue(Queue& queue);
-    // Who has the turn, or the permits, that an execution waits for; at most so many of them. Looks
-    // at all that is at work: for people who ask.
-    std::vector<const Live*> HoldersBefore(const Live& waiting, std::size_t count_max) const;
     void SpendPaceOf(Queue& queue);
     bool RestoreLimit(std::string_view key, std::string_view value);
     void RestoreQueue(const Text& name, std::string_view value);

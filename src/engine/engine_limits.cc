@@ -68,24 +68,6 @@ void Engine::StartUnderLimit(Hold& limit) {
     }
 }
 
-std::vector<const Live*> Engine::HoldersBefore(const Live& waiting, std::size_t count_max) const {
-    std::vector<const Live*> holders;
-    const auto add = [&](const Live* live, bool holds) {
-        if (holds && holders.size() < count_max) holders.push_back(live);
-    };
-    if (waiting.waits == Waits::kTurn) {
-        for (const Live* run : waiting.recurring->runs) add(run, run->has_turn);
-        return holders;
-    }
-    const Hold* limit = holds_.FindLimit(*waiting.row.task);
-    for (const auto& [id, slot] : workers_) {
-        for (const Live* live = slot->hand.front(); limit && live; live = live->next) {
-            add(live, live->has_permit && LimitKeyOf(*live->row.task) == limit->key);
-        }
-    }
-    return holders;
-}
-
 // --- Queues -------------------------------------------------------------------------------------
 
 // Gives what waits in a queue that is open to workers that have room.
