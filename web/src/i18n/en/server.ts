@@ -11,7 +11,8 @@ export const server = {
     'explain.failed': 'It has failed.',
     'explain.near_miss_executor':
         'Worker “{worker}” could run it, but is not the executor “{executor}” that it asks for.',
-    'explain.near_miss_labels': 'Worker “{worker}” could run it, but does not carry all of its labels: {labels}',
+    'explain.near_miss_labels':
+        'Worker “{worker}” could run it, but does not carry all of its labels: {labels}',
     'explain.near_miss_queue':
         'Worker “{worker}” could run it, but serves only {serves}. Start a worker with --queues {queue}',
     'explain.near_miss_type': 'Worker “{worker}” could take it, but does not run the type “{type}”.',
@@ -53,7 +54,8 @@ export const server = {
         'Its connection is gone; unless it comes back in time, it is declared offline. In hand: {running}',
     'explain.worker_draining': 'It is draining and gets nothing new. In hand: {running}',
     'explain.worker_full': 'It is busy: {running} of {capacity} places are taken.',
-    'explain.worker_idle': 'It has room ({running} of {capacity} places are taken), and nothing that it may run waits.',
+    'explain.worker_idle':
+        'It has room ({running} of {capacity} places are taken), and nothing that it may run waits.',
     'explain.worker_leaving': 'It is stopping and takes nothing new. In hand: {running}',
     'explain.worker_maintenance': 'It is in maintenance and gets nothing new until an operator puts it back.',
     'explain.worker_offline': 'It is offline; last seen at {since}.',

@@ -8,7 +8,8 @@ export const server = {
     'explain.failed': '已失败。',
     'explain.near_miss_executor': '工作节点“{worker}”可以运行它，但不是它指定的执行器“{executor}”。',
     'explain.near_miss_labels': '工作节点“{worker}”可以运行它，但缺少所要求的标签：{labels}',
-    'explain.near_miss_queue': '工作节点“{worker}”可以运行它，但只服务队列 {serves}。请用 --queues {queue} 启动一个工作节点',
+    'explain.near_miss_queue':
+        '工作节点“{worker}”可以运行它，但只服务队列 {serves}。请用 --queues {queue} 启动一个工作节点',
     'explain.near_miss_type': '工作节点“{worker}”可以接收它，但不支持类型“{type}”。',
     'explain.no_executor': '执行器“{executor}”不存在。',
     'explain.no_worker': '还没有工作节点接入。请启动一个：takt worker',
