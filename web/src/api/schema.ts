@@ -402,7 +402,10 @@ export interface Log {
 }
 
 export interface Explanation {
-    execution_id: string;
+    execution_id?: string;
+    task_id?: string;
+    queue?: string;
+    worker_id?: string;
     code: string;
     explanation: string;
     values: Record<string, string | number>;
