@@ -148,8 +148,10 @@ void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {
     // Abandoned before: how it ended has been told.
     if (held->phase != Held::Phase::kRunning) return;
     StopReason reason = held->reason;
-    // A handler that heeds its deadline itself is as late as one that was stopped at it.
-    if (reason == StopReason::kNone && held->deadline && SteadyClock::now() >= *held->deadline) {
+    // A handler that heeds its deadline itself is as late as one that was stopped at it; Remaining
+    // counts whole milliseconds, so it may be almost one early.
+    if (reason == StopReason::kNone && held->deadline &&
+        SteadyClock::now() + Duration(1) >= *held->deadline) {
         reason = StopReason::kTimeout;
     }
     if (result.success() || reason == StopReason::kNone) {
