@@ -266,7 +266,10 @@ PutTask History::Put(RecurringSpec spec) {
                                      .jitter = spec.jitter,
                                      .excluded_dates = std::move(spec.excluded_dates)};
     task->options = std::move(options);
-    return {++request_, std::move(task), spec.create_only, spec.if_version, {}};
+    return {.request = ++request_,
+            .task = std::move(task),
+            .create_only = spec.create_only,
+            .if_version = spec.if_version};
 }
 
 DeleteTask History::Drop(const std::string& task) {

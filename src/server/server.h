@@ -2,7 +2,7 @@
 //
 // What `takt serve` runs and what takt::Scheduler embeds. One thread carries the node; the port is
 // served by threads of its own or by the same (server.io_threads); the store has its own.
-// docs/decisions/0007-threads.md draws them.
+// docs/decisions/0009-threads.md draws them.
 #pragma once
 
 #include <cstdint>
