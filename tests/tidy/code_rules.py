@@ -124,7 +124,7 @@ def comments_without_subject(tree, most):
     return found if len(found) > most else []
 
 
-_FOREIGN_WORDS = re.compile(r"\b[Ss]eeds? ?00\d|\b[Ii]ssue #?\d+|[ \"'`(]/work/|\bTODO\b|\bFIXME\b|\bXXX\b")
+_FOREIGN_WORDS = re.compile(r"\b[Ii]ssue #?\d+|[ \"'`(]/(home|root)/|\bTODO\b|\bFIXME\b|\bXXX\b")
 
 
 def foreign_words(tree):
