@@ -51,11 +51,6 @@ Error RefusalOf(std::string_view server, int status, std::string_view body) {
         error.detail = std::string(server) + " answered " + std::to_string(status) + " " +
                        std::string(HttpStatusPhrase(status)) + "; is that a Takt scheduler?";
     }
-    // The scheduler speaks to programs that write their headers themselves.
-    if (status == 401) {
-        error.detail +=
-            "; give a token with --token or TAKT_TOKEN, in a program with the option token";
-    }
     return error;
 }
 
@@ -105,6 +100,7 @@ Result<Remote> Remote::Open(RemoteOptions options) {
 Error Remote::Refused(std::string_view server, int status, std::string_view body) const {
     Error error = RefusalOf(server, status, body);
     if (status != 401) return error;
+    // The scheduler speaks to programs that write their headers themselves.
     if (options_.token.empty()) error.detail = std::string(server) + " wants an access token";
     error.detail += options_.token_advice;
     return error;

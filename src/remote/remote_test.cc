@@ -20,7 +20,7 @@ class RemoteTest : public ServerTest {
     }
     Result<RemoteAnswer> Call(HttpMethod method) {
         const std::string url = "http://127.0.0.1:" + std::to_string(server_->port());
-        auto remote = Remote::Open({.servers = {url, url}});
+        auto remote = Remote::Open({.servers = {url, url}, .token_advice = ": --token gives one"});
         EXPECT_TRUE(remote);
         return remote->Call(method, "/api/v1/tasks", method == HttpMethod::kPost ? "{}" : "");
     }
@@ -64,7 +64,8 @@ TEST_F(RemoteTest, AMissingTokenIsAskedForByTheNameOfItsFlag) {
     Answer(HttpResponse::Json(401, R"({"code": "unauthorized", "detail": "send a token"})"));
     const auto answer = Call(HttpMethod::kGet);
     ASSERT_FALSE(answer);
-    EXPECT_TRUE(answer.error().detail.contains("--token or TAKT_TOKEN")) << answer.error().detail;
+    EXPECT_TRUE(answer.error().detail.ends_with("wants an access token: --token gives one"))
+        << answer.error().detail;
 }
 
 // Reading twice harms nobody, so a broken server does not keep it from the others.

@@ -19,7 +19,8 @@ class RemoteCalls final : public Calls {
                                           .token = std::move(options.token),
                                           .ca_file = std::move(options.ca_file),
                                           .user_agent = std::string("takt-cpp/") + kVersion,
-                                          .timeout = options.timeout})) {}
+                                          .timeout = options.timeout,
+                                          .token_advice = ": ClientOptions::token gives one"})) {}
 
     internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
                                        const std::string& body) override {

@@ -148,7 +148,8 @@ TEST_F(HttpTaskHandlerTest, AHandlerIsMadeFromWhatTheConfigurationSays) {
     EXPECT_EQ(field({}), "");
     EXPECT_EQ(field({{"token", "secret"}}), "");
     EXPECT_EQ(field({{"token", "secret"}, {"url", "http://a/run"}}), "token");
-    EXPECT_EQ(field({{"token", "secret"}, {"protocol", "grpc"}}), "token");
+    EXPECT_EQ(field({{"token", "secret"}, {"protocol", "grpc"}, {"url", "a:1"}}), "token");
+    EXPECT_EQ(field({{"protocol", "grpc"}, {"url", "a"}}), "url");
     EXPECT_EQ(field({{"protocol", "ftp"}}), "protocol");
     EXPECT_EQ(field({{"protocol", ""}}), "protocol");
     EXPECT_EQ(field({{"type", ""}}), "type");
