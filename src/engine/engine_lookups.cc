@@ -14,7 +14,14 @@ constexpr Duration kRedriveMargin{60'000};
 
 // Whether this attempt was the last one of the execution, and is over.
 bool IsEndOf(const Execution& row, const AttemptRef& attempt) {
-    return row.attempt == attempt.attempt && row.token == attempt.token && !IsWorking(row.status);
+    if (row.attempt != attempt.attempt || row.token != attempt.token) return false;
+    if (IsTerminal(row.status)) return true;
+    // An execution that waits again after its worker was lost has no end of that attempt: what its
+    // outcome says is of an earlier one.
+    const bool failed = row.outcome && !row.outcome->past.empty() &&
+                        row.outcome->past.back().attempt == attempt.attempt &&
+                        row.outcome->past.back().end == AttemptEnd::kFailed;
+    return IsWaiting(row.status) && failed;
 }
 
 // Whether what is stored is what the report says. Its data may be missing: a link unpacks none for

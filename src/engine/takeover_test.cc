@@ -178,6 +178,28 @@ TEST_F(RepeatedReportTest, WhatWasEndedWithoutTheWorkerIsStoppedAndRefused) {
     EXPECT_EQ(stops[0].reason, Reason::kCancelled);
 }
 
+// Its first attempt failed, its second was taken for lost with its worker: the failure that is
+// stored is the first one's. The worker comes back with the second and must stop it, or a handler
+// that hangs keeps its place for good.
+TEST_F(RepeatedReportTest, AnAttemptThatWasLostIsStoppedAlsoIfAnEarlierOneFailed) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x", .retry = RetryPolicy{.retries_max = 3, .delay = 1s, .jitter = 0}}));
+    At(1s, Failure("x"));
+    At(3s, Tick{});
+    ASSERT_EQ(Row("x").attempt, 2u);
+    const Report report = Failure("x");
+    At(4s, Set("a", WorkerStatus::kOffline));
+    ASSERT_EQ(StatusOf("x"), Status::kPending);
+    stops.clear();
+    ReportAgain(5s, report);
+
+    ASSERT_THAT(stops, SizeIs(1));
+    EXPECT_EQ(stops[0].attempt, report.attempt);
+    EXPECT_EQ(stops[0].reason, Reason::kWorkerLost);
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_FALSE(verdicts[0].accepted);
+}
+
 TEST_F(RepeatedReportTest, AForeignTokenIsRefused) {
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x"}));
