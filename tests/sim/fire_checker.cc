@@ -60,12 +60,19 @@ void FireChecker::Account(const Record& record) {
     const auto ran = fired.lower_bound(record.first);
     const bool ran_before = ran != fired.end() && *ran <= record.last;
     const TaskRow* before = Find(task.id);
-    const bool again = !record.missed && before && MayComeAgain(*before, record.first);
+    // Both may happen before the store has either.
+    const auto in_batch = missed_in_batch_.find(made);
+    const bool missed_now = in_batch != missed_in_batch_.end() &&
+                            record.first >= in_batch->second.first &&
+                            record.first <= in_batch->second.second;
+    const bool again =
+        !record.missed && (missed_now || (before && MayComeAgain(*before, record.first)));
     if (ran_before || ((meets_next || meets_last) && !again)) {
         fail_(Describe(task.id, record.first) + " was accounted for twice");
     }
     if (record.missed) {
         missed[record.first] = record.last;
+        missed_in_batch_[made] = {record.first, record.last};
     } else {
         fired.insert(record.first);
     }
@@ -82,6 +89,7 @@ bool FireChecker::MayComeAgain(const TaskRow& before, Time due) const {
 void FireChecker::OnCommit(const Batch& batch) {
     std::map<TaskId, std::vector<Record>> records;
     std::set<TaskId> written;
+    missed_in_batch_.clear();
     for (const Change& change : batch.changes) {
         const auto* execution = std::get_if<ExecutionChange>(&change);
         if (!execution || execution->before != Place::kNone) continue;
