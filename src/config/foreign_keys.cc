@@ -53,7 +53,7 @@ constexpr ForeignKey kForeignKeys[] = {
     // A kit over Redis that is configured in its program.
     {"RedisClient", "store.url", kRedis},
     {"SchedulerID", "server.node_id", {}},
-    {"Namespace", "store.url", "redis://HOST:6379?namespace=NAMESPACE"},
+    {"Namespace", "store.url", "redis://HOST:6379?prefix=NAMESPACE"},
     {"CleanupInterval", "scheduler.cleanup_interval", {}},
     {"TaskRetryLimit", "scheduler.max_retry", {}},
     {"LeaderLeaseTTL", "scheduler.leader_ttl", {}},

@@ -1,6 +1,7 @@
 #include "store/etcd/options.h"
 
 #include <optional>
+#include <utility>
 
 #include "base/url.h"
 
@@ -8,6 +9,7 @@ namespace takt::internal {
 namespace {
 
 constexpr std::uint16_t kPortDefault = 2379;
+constexpr std::string_view kPrefixDefault = "/takt";
 constexpr std::size_t kEndpointsMax = 16;  // etcd clusters have three to seven members.
 
 Result<std::string> ParseEndpoint(std::string_view text) {
@@ -19,13 +21,28 @@ Result<std::string> ParseEndpoint(std::string_view text) {
     return Show(*place);
 }
 
+// "team/takt/", from the path or the parameter, is "/team/takt". Nothing if it says nothing.
+std::string PrefixOf(std::string_view text) {
+    while (text.ends_with('/')) text.remove_suffix(1);
+    if (text.empty()) return {};
+    return (text.starts_with('/') ? "" : "/") + std::string(text);
+}
+
 Result<void> ParseParameters(std::string_view query, EtcdOptions& options) {
+    std::string prefix;
     std::vector<UrlParameter> table = {
+        {"prefix", TextTo{&prefix}},
         {"timeout", DurationTo{&options.timeout, Duration(100), Duration(60'000)}},
         {"compact", SwitchTo{&options.compact}},
     };
     AddTlsParameters(options.tls, table);
     if (Result<void> read = ReadUrlParameters(query, table); !read) return read;
+    prefix = PrefixOf(prefix);
+    if (!prefix.empty() && !options.prefix.empty() && prefix != options.prefix) {
+        return BadStoreUrl("the path and prefix= name two prefixes; leave one of them out");
+    }
+    if (!prefix.empty()) options.prefix = std::move(prefix);
+    if (options.prefix.empty()) options.prefix = kPrefixDefault;
     return SettleTls(options.tls);
 }
 
@@ -45,10 +62,9 @@ Result<EtcdOptions> ParseEtcdUrl(std::string_view url) {
     if (!parts) return BadStoreUrl(parts.error().detail);
     if (parts->scheme != "etcd") return BadStoreUrl("it must start with etcd://");
     EtcdOptions options;
-    std::optional<std::string> prefix = UnescapeUrl(parts->path);
+    const std::optional<std::string> prefix = UnescapeUrl(parts->path);
     if (!prefix) return BadStoreUrl("the prefix is not percent-encoded as it should be");
-    while (prefix->ends_with('/')) prefix->pop_back();
-    if (!prefix->empty()) options.prefix = "/" + *prefix;
+    options.prefix = PrefixOf("/" + *prefix);
     if (parts->credentials) {
         if (Result<void> user = ParseUser(*parts->credentials, options); !user) {
             return std::unexpected(user.error());

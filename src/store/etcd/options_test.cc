@@ -37,6 +37,18 @@ TEST(EtcdOptions, EveryPartIsRead) {
     EXPECT_FALSE(options->compact);
 }
 
+// All stores spell it alike; the path, which was the only way before, stays.
+TEST(EtcdOptions, ThePrefixIsThePathOrAParameter) {
+    for (const char* url :
+         {"etcd://h/team/takt", "etcd://h?prefix=/team/takt/", "etcd://h?prefix=team%2Ftakt",
+          "etcd://h/team/takt?prefix=/team/takt"}) {
+        const Result<EtcdOptions> options = ParseEtcdUrl(url);
+        ASSERT_TRUE(options) << options.error().detail;
+        EXPECT_EQ(options->prefix, "/team/takt") << url;
+    }
+    EXPECT_EQ(ParseEtcdUrl("etcd://h/?prefix=/")->prefix, "/takt");
+}
+
 // Typing errors are told at the start, with the part at fault and without the password.
 TEST(EtcdOptions, WhatIsWrongIsNamed) {
     const std::pair<const char*, const char*> cases[] = {
@@ -60,6 +72,7 @@ TEST(EtcdOptions, WhatIsWrongIsNamed) {
         {"etcd://h?cert=/c.pem", "tls_cert and tls_key"},
         {"etcd://h?ca=%zz", "ca"},
         {"etcd://h/%2", "prefix"},
+        {"etcd://h/a?prefix=b", "two prefixes"},
         {"etcd://:secret@h", "user"},
         {"etcd://u:%secret@h", "user"},
     };

@@ -181,7 +181,7 @@ void ServerCheck::ProbeRights(CheckingPtr checking) {
             error.detail += fmt::format(
                 "; the user needs the rights ~{0}* ~{{{1}:*}}:* &{{{1}:*}}:* "
                 "+@all -@dangerous +info +role",
-                keys_.global.prefix, client_.options().name_space);
+                keys_.global.prefix, client_.options().prefix);
             error.field = "store";
         }
         Finish(checking, std::unexpected(std::move(error)));

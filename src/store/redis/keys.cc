@@ -29,12 +29,12 @@ std::string MemberOf(Serial serial, std::string_view id) {
     return member;
 }
 
-PartitionKeys::PartitionKeys(std::string_view name_space, Partition p)
+PartitionKeys::PartitionKeys(std::string_view installation, Partition p)
     : partition(p),
-      prefix(fmt::format("{{{}:{}}}:", name_space, p)),
-      slot(HashSlotOf(fmt::format("{}:{}", name_space, p))) {}
+      prefix(fmt::format("{{{}:{}}}:", installation, p)),
+      slot(HashSlotOf(fmt::format("{}:{}", installation, p))) {}
 
-GlobalKeys::GlobalKeys(std::string_view name_space)
-    : prefix(fmt::format("{{{}}}:", name_space)), slot(HashSlotOf(name_space)) {}
+GlobalKeys::GlobalKeys(std::string_view installation)
+    : prefix(fmt::format("{{{}}}:", installation)), slot(HashSlotOf(installation)) {}
 
 }  // namespace takt::internal::redis

@@ -1,8 +1,8 @@
 // Keys: the names under which things are kept. docs/stores/redis.md shows them to operators.
 //
-// All keys of a partition begin with {namespace:partition}: — the braces make Redis Cluster keep
+// All keys of a partition begin with {prefix:partition}: — the braces make Redis Cluster keep
 // them in one slot, so that one script can change them together. What belongs to no partition
-// begins with {namespace}:.
+// begins with {prefix}:.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ constexpr std::size_t kSerialDigits = 19;
 std::string MemberOf(Serial serial, std::string_view id);
 
 struct PartitionKeys {
-    PartitionKeys(std::string_view name_space, Partition partition);
+    PartitionKeys(std::string_view installation, Partition partition);
 
     std::string Of(std::string_view name) const { return prefix + std::string(name); }
     std::string Execution(std::string_view id) const { return prefix + "x:" + std::string(id); }
@@ -46,7 +46,7 @@ struct PartitionKeys {
 };
 
 struct GlobalKeys {
-    explicit GlobalKeys(std::string_view name_space);
+    explicit GlobalKeys(std::string_view installation);
 
     const std::string prefix;
     const HashSlot slot;
@@ -55,14 +55,14 @@ struct GlobalKeys {
 // The keys of one installation. Belongs to the client's thread.
 class Keyring {
   public:
-    explicit Keyring(std::string name_space)
-        : global(name_space), name_space_(std::move(name_space)) {
+    explicit Keyring(std::string installation)
+        : global(installation), installation_(std::move(installation)) {
         Of(0);
     }
 
     // Remembers the partition, so that reads of all partitions look there too.
     const PartitionKeys& Of(Partition partition) {
-        return partitions_.try_emplace(partition, name_space_, partition).first->second;
+        return partitions_.try_emplace(partition, installation_, partition).first->second;
     }
     // Those seen so far. Entries stay where they are.
     const std::map<Partition, PartitionKeys>& known() const { return partitions_; }
@@ -70,7 +70,7 @@ class Keyring {
     const GlobalKeys global;
 
   private:
-    const std::string name_space_;
+    const std::string installation_;
     std::map<Partition, PartitionKeys> partitions_;
 };
 

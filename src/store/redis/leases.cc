@@ -186,7 +186,7 @@ void Leases::Resign(const Term& term, Done<void> done) {
 void Leases::Leader(Partition partition, Done<std::optional<LeaderRow>> done) {
     client_.Post([this, partition, done = std::move(done)]() mutable {
         // A partition that nobody has led yet is not remembered for it.
-        const PartitionKeys keys(client_.options().name_space, partition);
+        const PartitionKeys keys(client_.options().prefix, partition);
         client_.Send(LeaseCall(keys, kLeader, true),
                      [done = std::move(done)](Result<Replies> replies) mutable {
                          if (!replies) return done(std::unexpected(replies.error()));

@@ -50,7 +50,7 @@ TEST(RedisStoreDoor, AnAclUserNeedsTheDocumentedRights) {
 TEST(RedisStoreDoor, NamespacesAndDatabasesAreApart) {
     const auto server = StartServer();
     const auto first = OpenStoreAt(server->url());
-    const auto other_name = OpenStoreAt(server->url("?namespace=other"));
+    const auto other_name = OpenStoreAt(server->url("?prefix=other"));
     const auto other_database = OpenStoreAt(server->url("/1"));
     RowMaker make;
 

@@ -62,7 +62,7 @@ Result<void> ParsePath(std::string_view path, RedisOptions& options) {
 Result<void> ParseParameters(std::string_view query, RedisOptions& options) {
     bool cluster = false;
     std::vector<UrlParameter> table = {
-        {"namespace", TextTo{&options.name_space}},
+        {"prefix", TextTo{&options.prefix}, "namespace"},
         {"timeout", DurationTo{&options.timeout}},
         {"connect_timeout", DurationTo{&options.connect_timeout}},
         {"wait", NumberTo{&options.wait_replicas, 0, kReplicasMax}},
@@ -83,8 +83,8 @@ Result<void> ParseParameters(std::string_view query, RedisOptions& options) {
 }
 
 Result<void> CheckTogether(const RedisOptions& options) {
-    if (!IsValidId(options.name_space)) {
-        return BadStoreUrl("namespace must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -");
+    if (!IsValidId(options.prefix)) {
+        return BadStoreUrl("prefix must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -");
     }
     if (options.deployment == Deployment::kCluster && options.database != 0) {
         return BadStoreUrl("Redis Cluster has database 0 only");
@@ -143,15 +143,14 @@ std::string Describe(const RedisOptions& options) {
     const std::string_view tls = options.tls.enabled ? " with TLS" : "";
     switch (options.deployment) {
         case Deployment::kSentinel:
-            return fmt::format("redis {} by sentinel {}/{}{}, namespace {}", options.master, hosts,
-                               options.database, tls, options.name_space);
+            return fmt::format("redis {} by sentinel {}/{}{}, prefix {}", options.master, hosts,
+                               options.database, tls, options.prefix);
         case Deployment::kCluster:
-            return fmt::format("redis cluster {}{}, namespace {}", hosts, tls, options.name_space);
+            return fmt::format("redis cluster {}{}, prefix {}", hosts, tls, options.prefix);
         case Deployment::kSingle:
             break;
     }
-    return fmt::format("redis {}/{}{}, namespace {}", hosts, options.database, tls,
-                       options.name_space);
+    return fmt::format("redis {}/{}{}, prefix {}", hosts, options.database, tls, options.prefix);
 }
 
 }  // namespace takt::internal::redis

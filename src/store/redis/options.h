@@ -42,7 +42,7 @@ struct RedisOptions {
     Credentials credentials;
     Credentials sentinel_credentials;
     unsigned database = 0;
-    std::string name_space = "takt";
+    std::string prefix = "takt";  // First part of all keys.
     StoreTls tls;
     Duration timeout{5'000};          // Of one call.
     Duration connect_timeout{2'000};  // Of one attempt to connect, name resolution included.
@@ -57,7 +57,7 @@ struct RedisOptions {
 // error text.
 Result<RedisOptions> ParseRedisUrl(std::string_view url);
 
-// "redis 10.0.0.5:6379/0, namespace takt". Never a password.
+// "redis 10.0.0.5:6379/0, prefix takt". Never a password.
 std::string Describe(const RedisOptions& options);
 
 }  // namespace takt::internal::redis

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.h"
+
 namespace takt::internal::redis {
 namespace {
 
@@ -11,16 +13,16 @@ TEST(RedisUrl, AHostAloneIsEnough) {
     ASSERT_TRUE(options) << options.error().detail;
     EXPECT_EQ(options->deployment, Deployment::kSingle);
     EXPECT_EQ(options->hosts, (std::vector<Endpoint>{{"10.0.0.5", 6379}}));
-    EXPECT_EQ(options->name_space, "takt");
+    EXPECT_EQ(options->prefix, "takt");
     EXPECT_FALSE(options->tls.enabled);
-    EXPECT_EQ(Describe(*options), "redis 10.0.0.5:6379/0, namespace takt");
+    EXPECT_EQ(Describe(*options), "redis 10.0.0.5:6379/0, prefix takt");
 }
 
 // An operator spells everything out.
 TEST(RedisUrl, EveryPartIsRead) {
     const auto options = ParseRedisUrl(
         "rediss://ops:p%40ss%3Aword@[::1]:7000/"
-        "3?namespace=prod&wait=2&wait_timeout=500ms&timeout=2s"
+        "3?prefix=prod&wait=2&wait_timeout=500ms&timeout=2s"
         "&connect_timeout=1&tls_ca=/etc/ca.pem&tls_cert=/c.pem&tls_key=/"
         "k.pem&events_max=9&publish=0&unsafe=1");
     ASSERT_TRUE(options) << options.error().detail;
@@ -28,7 +30,7 @@ TEST(RedisUrl, EveryPartIsRead) {
     EXPECT_EQ(options->credentials.password, "p@ss:word");
     EXPECT_EQ(options->hosts, (std::vector<Endpoint>{{"::1", 7000}}));
     EXPECT_EQ(options->database, 3u);
-    EXPECT_EQ(options->name_space, "prod");
+    EXPECT_EQ(options->prefix, "prod");
     EXPECT_EQ(options->wait_replicas, 2u);
     EXPECT_EQ(options->wait_timeout, Duration(500));
     EXPECT_EQ(options->timeout, Duration(2000));
@@ -40,7 +42,18 @@ TEST(RedisUrl, EveryPartIsRead) {
     EXPECT_EQ(options->events_max, 9u);
     EXPECT_FALSE(options->publish);
     EXPECT_TRUE(options->unsafe);
-    EXPECT_EQ(Describe(*options), "redis [::1]:7000/3 with TLS, namespace prod");
+    EXPECT_EQ(Describe(*options), "redis [::1]:7000/3 with TLS, prefix prod");
+}
+
+// A URL from before there were namespaces of tasks: it still leads to the same keys.
+TEST(RedisUrl, TheFormerSpellingOfThePrefixIsReadWithANotice) {
+    const LogCapture log;
+    const auto options = ParseRedisUrl("redis://a?namespace=prod");
+    ASSERT_TRUE(options) << options.error().detail;
+    EXPECT_EQ(options->prefix, "prod");
+    ASSERT_EQ(log.lines().size(), 1u);
+    EXPECT_NE(log.lines()[0].find("parameter=namespace now=prefix"), std::string::npos)
+        << log.lines()[0];
 }
 
 // The same store behind Sentinel and in a cluster.
@@ -53,7 +66,7 @@ TEST(RedisUrl, SeveralHostsAreSentinelsOrACluster) {
     EXPECT_EQ(sentinel->master, "mymaster");
     EXPECT_EQ(sentinel->database, 2u);
     EXPECT_EQ(sentinel->sentinel_credentials.password, "x");
-    EXPECT_EQ(Describe(*sentinel), "redis mymaster by sentinel a:26379,b:1/2, namespace takt");
+    EXPECT_EQ(Describe(*sentinel), "redis mymaster by sentinel a:26379,b:1/2, prefix takt");
 
     EXPECT_EQ(ParseRedisUrl("redis://a:1,b:2")->deployment, Deployment::kCluster);
     EXPECT_EQ(ParseRedisUrl("redis://a:1?cluster=1")->deployment, Deployment::kCluster);
@@ -75,8 +88,8 @@ TEST(RedisUrl, WhatCannotBeMeantIsRefusedWithoutItsPassword) {
                             "redis://u:secret@a?wait=two",
                             "redis://u:secret@a?unsafe=yes",
                             "redis://u:secret@a?timeout=0s",
-                            "redis://u:secret@a?namespace=",
-                            "redis://a?namespace=x{y",
+                            "redis://u:secret@a?prefix=",
+                            "redis://a?prefix=x{y",
                             "redis://u:secret@a,b/1",
                             "rediss://u:secret@a?cert=/x",
                             "rediss://u:secret@a?tls=0",

@@ -25,7 +25,7 @@ struct Reader::Loading {
 void Reader::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
     client_.Post([this, partition, cursor, done = std::move(done)]() mutable {
         auto loading = std::make_shared<Loading>(
-            Loading{PartitionKeys(client_.options().name_space, partition), std::move(done), {}});
+            Loading{PartitionKeys(client_.options().prefix, partition), std::move(done), {}});
         if (cursor.starts_with("t[")) return LoadTasks(std::move(loading), cursor.substr(1));
         if (cursor.starts_with("x[")) {
             return LoadExecutions(std::move(loading), cursor.substr(1), kPageRows);

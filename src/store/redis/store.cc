@@ -28,7 +28,7 @@ class RedisStore final : public Store {
   public:
     RedisStore(std::unique_ptr<Client> client, const Schema& schema)
         : schema_(schema),
-          keys_(client->options().name_space),
+          keys_(client->options().prefix),
           check_(*client, keys_, schema_),
           leases_(*client, keys_, check_, schema_),
           writer_(*client, keys_, check_),

@@ -46,7 +46,7 @@ struct Checked {
 inline Checked CheckServerAt(const std::string& url) {
     auto client = Client::Make(*ParseRedisUrl(url));
     const Schema schema;
-    Keyring keys((*client)->options().name_space);
+    Keyring keys((*client)->options().prefix);
     ServerCheck check(**client, keys, schema);
     Checked checked;
     checked.verdict = Await<void>([&](Done<void> done) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/log.h"
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/url.h"
@@ -95,6 +96,11 @@ Result<void> ReadUrlParameters(std::string_view query, const std::vector<UrlPara
             return parameter.name == name || (!name.empty() && parameter.former == name);
         });
         if (found == table.end()) return UnknownParameter(name, table);
+        if (name != found->name) {
+            Log(LogLevel::kWarning, "store",
+                "a parameter of the store's URL is spelled otherwise now",
+                {{"parameter", name}, {"now", found->name}});
+        }
         const std::optional<std::string> text = UnescapeUrl(value);
         if (!text) {
             return BadStoreUrl(fmt::format("{} has a % without two hexadecimal digits", name));

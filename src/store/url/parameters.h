@@ -53,7 +53,7 @@ struct TlsTo {
 struct UrlParameter {
     std::string_view name;
     std::variant<SwitchTo, DurationTo, NumberTo, TextTo, TlsTo> to;
-    std::string_view former = {};  // How it was spelled before; read as well.
+    std::string_view former = {};  // How it was spelled before; read as well, with a notice.
 };
 
 // tls, tls_ca, tls_cert, tls_key and verify. Values live as long as the table is used.
