@@ -115,6 +115,7 @@ std::string EncodeToken(const AccessToken& token) {
     json.BeginObject();
     json.Field("hash", std::string_view(HexText(View(token.hash))));
     json.Field("role", Name(token.role)).Field("name", std::string_view(token.name));
+    json.Field("namespace", std::string_view(token.space));
     json.Field("created_at", token.created_at).Field("expires_at", token.expires_at).EndObject();
     return out;
 }
@@ -147,6 +148,8 @@ Result<AccessToken> DecodeToken(std::string_view id, std::string_view value) {
             has_role = true;
         } else if (members.key() == "name") {
             token.name = text;
+        } else if (members.key() == "namespace") {
+            token.space = text;
         } else if (const auto time = ParseTime(text); !time) {
             return broken();
         } else if (members.key() == "created_at") {

@@ -38,6 +38,8 @@ Sha256 Sha256Of(std::string_view text);
 std::string HexText(std::string_view bytes);
 
 constexpr std::string_view kTokenSettingPrefix = "token/";
+// In place of a namespace: all of them.
+constexpr std::string_view kEverySpace = "*";
 // Behind a token's key: when it was last used. A setting of its own, so that writing it down late
 // never brings a revoked token back.
 constexpr std::string_view kTokenUsedSuffix = "/used";
@@ -47,6 +49,7 @@ struct AccessToken {
     std::string id;
     std::string name;  // What its owner calls it.
     AccessRole role{};
+    std::string space = std::string(kEverySpace);  // The namespace it is for, or all of them.
     Sha256 hash{};
     Time created_at{};
     Time expires_at{};    // 0 is never.
@@ -55,6 +58,10 @@ struct AccessToken {
 
 inline bool IsExpired(const AccessToken& token, Time now) {
     return token.expires_at != Time{} && token.expires_at <= now;
+}
+
+inline bool Covers(const AccessToken& token, std::string_view space) {
+    return token.space == kEverySpace || token.space == space;
 }
 
 std::string EncodeToken(const AccessToken& token);

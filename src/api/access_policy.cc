@@ -118,8 +118,9 @@ std::optional<Problem> AccessPolicy::CheckOpen(const HttpRequest& request) const
     return std::nullopt;
 }
 
-AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permission permission,
+AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const AccessQuestion& asked,
                                            Instant now) {
+    const Permission permission = asked.permission;
     if (permission == Permission::kNone) return Principal{};
     if (IsForeignPage(request)) {
         return Refusal{{403, "origin_refused", "pages of other sites may not use this API"}, {}};
@@ -135,7 +136,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permissio
     }
     AccessToken* token = FindByText(tokens_, text);
     Principal who;
-    if (token) who = {.token_id = token->id, .name = token->name};
+    if (token) who = {.token_id = token->id, .name = token->name, .space = token->space};
     if (!token || IsExpired(*token, now.wall)) {
         if (CountFailure(request.remote_address, now.steady) > config_.failures_max) {
             return Refusal{{.status = 429,
@@ -150,6 +151,11 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, Permissio
     }
     if (now.wall - token->last_used_at >= kUseWritten) used_.push_back(token->id);
     token->last_used_at = now.wall;
+    if (!asked.space.empty() && !Covers(*token, asked.space)) {
+        return Refusal{Forbidden("this token is for the namespace " + token->space +
+                                 " and not for " + std::string(asked.space)),
+                       std::move(who)};
+    }
     if (!Allows(token->role, permission)) {
         return Refusal{Forbidden("a token with the role " + std::string(Name(token->role)) +
                                  " may not do this; it needs " + std::string(Name(permission))),

@@ -34,6 +34,13 @@ struct AccessConfig {
 struct Principal {
     std::string token_id;  // Empty: anonymous.
     std::string name = "anonymous";
+    std::string space = std::string(kEverySpace);  // The namespace that its token is for.
+};
+
+// What a request asks to be let in for.
+struct AccessQuestion {
+    Permission permission{};
+    std::string_view space = {};  // The namespace that its address names; empty: none.
 };
 
 class AccessPolicy {
@@ -71,7 +78,7 @@ class AccessPolicy {
         Principal who;
     };
     using Verdict = std::variant<Principal, Refusal>;
-    Verdict Decide(const HttpRequest& request, Permission permission, Instant now);
+    Verdict Decide(const HttpRequest& request, const AccessQuestion& asked, Instant now);
 
     // Whether the request shows a token that holds, or needs none, as far as the last reading tells.
     // For more than making room for it ask Decide.

@@ -298,12 +298,12 @@ TEST(Access, ExpiredTokenIsRefusedAndABrokenRecordDoesNotOpenTheDoor) {
     policy.EndLoad(policy.BeginLoad(1), settings, now.steady);
     HttpRequest request;
     request.headers.Add("Authorization", "Bearer " + made.text);
-    const auto expired = policy.Decide(request, Permission::kViewer, now);
+    const auto expired = policy.Decide(request, {Permission::kViewer}, now);
     ASSERT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(expired));
     EXPECT_EQ(std::get<AccessPolicy::Refusal>(expired).problem.status, 401);
 
     policy.EndLoad(policy.BeginLoad(2), std::vector<SettingPut>{settings[1]}, now.steady);
-    const auto closed = policy.Decide(HttpRequest(), Permission::kViewer, now);
+    const auto closed = policy.Decide(HttpRequest(), {Permission::kViewer}, now);
     EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(closed));
 }
 

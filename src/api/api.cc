@@ -7,8 +7,14 @@
 
 namespace takt::internal {
 
-Api::Api(std::shared_ptr<Services> services)
-    : services_(std::move(services)), bulk_held_(std::make_shared<BulkHeld>()) {}
+Api::Api(std::shared_ptr<Gate> gate)
+    : gate_(std::move(gate)), bulk_held_(std::make_shared<BulkHeld>()) {}
+
+Api::~Api() {
+    // Each of them holds the gate.
+    gate_->home_realm.reset();
+    gate_->realms.clear();
+}
 
 std::shared_ptr<Api> Api::Make(ApiParts parts) {
     std::vector<Route> routes = ApiRoutes();
@@ -21,13 +27,7 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         route.body_bytes_max =
             route.takes_lines ? parts.config.bulk_bytes_max : parts.config.body_bytes_max;
     }
-    auto services = std::shared_ptr<Services>(new Services{
-        .node = parts.node,
-        .store = parts.store,
-        .events = parts.events,
-        .meters = parts.meters,
-        .statistics = parts.statistics,
-        .alerts = parts.alerts,
+    auto gate = std::shared_ptr<Gate>(new Gate{
         .config = parts.config,
         .home = Home(parts.runtime),
         .post = [&runtime = parts.runtime](auto action) { runtime.Post(std::move(action)); },
@@ -35,42 +35,45 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .forward = std::move(parts.forward),
         .stream = std::move(parts.stream),
         .pages = std::move(parts.pages),
-        .knows_attempt = std::move(parts.knows_attempt),
         .family = parts.family ? std::move(parts.family) : std::make_shared<AccessFamily>(),
+        .store = parts.store,
         .access = AccessPolicy(parts.config.access),
         .access_awaited = {},
         .sessions = {},
-        .texts = {},
         .random = Random(NewRandomSeed()),
         .routes = RouteTable(std::move(routes)),
         .descriptions = {},
-        .reads = std::make_shared<ExecutionReads>(),
+        .realms = {},
+        .home_realm = {},
+        .refresh_realms = std::move(parts.refresh_realms),
     });
-    services->descriptions = DescribeApi(services->routes, services->config.version);
+    gate->descriptions = DescribeApi(gate->routes, gate->config.version);
+    gate->home_realm = std::make_shared<Services>(gate, std::move(parts.realm));
+    gate->realms.emplace(gate->home_realm->name, gate->home_realm);
     {
-        const std::scoped_lock lock(services->family->mutex);
-        services->family->members.push_back(services);
+        const std::scoped_lock lock(gate->family->mutex);
+        gate->family->members.push_back(gate);
     }
-    return std::shared_ptr<Api>(new Api(std::move(services)));
+    return std::shared_ptr<Api>(new Api(std::move(gate)));
 }
 
 namespace {
 
-void TakeAccess(Services& services, std::uint64_t load, Result<std::vector<SettingPut>> settings) {
+void TakeAccess(Gate& gate, std::uint64_t load, Result<std::vector<SettingPut>> settings) {
     const Instant now = ReadClocks();
-    services.access.EndLoad(load, std::move(settings), now.steady);
-    services.sessions.EndUnless(
-        [&](const std::string& token) { return services.access.Holds(token, now.wall); });
+    gate.access.EndLoad(load, std::move(settings), now.steady);
+    gate.sessions.EndUnless(
+        [&](const std::string& token) { return gate.access.Holds(token, now.wall); });
 }
 
 // Before whoever asked for it goes on: what its answer brings about finds them told.
-void TellFamily(const Services& services, std::uint64_t load,
+void TellFamily(const Gate& gate, std::uint64_t load,
                 const Result<std::vector<SettingPut>>& settings) {
     if (!settings) return;
-    const std::scoped_lock lock(services.family->mutex);
-    for (const auto& member : services.family->members) {
+    const std::scoped_lock lock(gate.family->mutex);
+    for (const auto& member : gate.family->members) {
         const auto other = member.lock();
-        if (!other || other.get() == &services) continue;
+        if (!other || other.get() == &gate) continue;
         other->home.Post([other, load, settings] { TakeAccess(*other, load, settings); });
     }
 }
@@ -82,31 +85,31 @@ std::uint64_t NextLoad(AccessFamily& family) {
 
 }  // namespace
 
-void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done) {
-    const std::uint64_t load = services->access.BeginLoad(NextLoad(*services->family));
-    services->store.ListSettings(
+void LoadAccess(const std::shared_ptr<Gate>& gate, std::move_only_function<void()> done) {
+    const std::uint64_t load = gate->access.BeginLoad(NextLoad(*gate->family));
+    gate->store.ListSettings(
         Text(kTokenSettingPrefix),
-        services->home.Here([services, load, done = std::move(done)](auto settings) mutable {
-            TellFamily(*services, load, settings);
-            TakeAccess(*services, load, std::move(settings));
+        gate->home.Here([gate, load, done = std::move(done)](auto settings) mutable {
+            TellFamily(*gate, load, settings);
+            TakeAccess(*gate, load, std::move(settings));
             done();
-            for (auto& waiting : std::exchange(services->access_awaited, {})) waiting();
+            for (auto& waiting : std::exchange(gate->access_awaited, {})) waiting();
         }));
 }
 
-void AwaitAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done) {
-    if (!services->access.loading()) return LoadAccess(services, std::move(done));
-    services->access_awaited.push_back(std::move(done));
+void AwaitAccess(const std::shared_ptr<Gate>& gate, std::move_only_function<void()> done) {
+    if (!gate->access.loading()) return LoadAccess(gate, std::move(done));
+    gate->access_awaited.push_back(std::move(done));
 }
 
 std::unique_ptr<HttpExchange> Api::OnHead(const HttpRequest& request, HttpHeadVerdict& verdict) {
-    auto exchange = std::make_unique<ApiExchange>(services_, request);
+    auto exchange = std::make_unique<ApiExchange>(gate_, request);
     exchange->JudgeHead(request, bulk_held_, verdict);
     return exchange;
 }
 
 void Api::Handle(HttpRequest request, HttpReply reply) {
-    ApiExchange(services_, request).OnEnd(std::move(request), std::move(reply));
+    ApiExchange(gate_, request).OnEnd(std::move(request), std::move(reply));
 }
 
 }  // namespace takt::internal

@@ -1,7 +1,7 @@
 // Api: the REST API of a scheduler, as the handler of an HTTP server.
 //
-//     auto api = Api::Make({.node = node, .store = store, .events = hub, .meters = meters,
-//                           .runtime = …, .forward = …, .config = …});
+//     auto api = Api::Make({.realm = {.node = node, .events = hub, .meters = meters, …},
+//                           .store = store, .runtime = …, .forward = …, .config = …});
 //     auto server = HttpServer::Listen(io, options, api);
 //
 // Every node answers reads from the store; changes and live views are passed on to the leader. The
@@ -29,12 +29,8 @@ namespace takt::internal {
 struct BulkHeld;
 
 struct ApiParts {
-    Node& node;
+    RealmParts realm;  // Of `default`.
     Store& store;
-    EventHub& events;
-    Meters& meters;
-    Statistics& statistics;
-    Alerts& alerts;
     Runtime& runtime;  // The server's thread; need not be the node's.
     After after = {};  // Empty: open sessions are looked at only when somebody asks something.
     // See forward.h. Empty: what only the leader can answer is refused elsewhere.
@@ -43,14 +39,15 @@ struct ApiParts {
     ApiConfig config;
     std::vector<Route> more_routes = {};  // Those of other parts of the program.
     Pages pages = {};                     // Empty: there is no console.
-    // Whether an attempt has this token, for callbacks; empty: none has. From any thread.
-    std::function<bool(const Token&)> knows_attempt = {};
+    // See Gate.
+    std::function<void(std::move_only_function<void()> done)> refresh_realms = {};
     std::shared_ptr<AccessFamily> family = {};  // Of the other threads' APIs; null: there is none.
 };
 
 class Api final : public HttpHandler {
   public:
     static std::shared_ptr<Api> Make(ApiParts parts);
+    ~Api() override;
 
     // HttpHandler. On the server's thread.
     std::unique_ptr<HttpExchange> OnHead(const HttpRequest& request,
@@ -58,12 +55,12 @@ class Api final : public HttpHandler {
     // A request of this process, as if its head had been judged.
     void Handle(HttpRequest request, HttpReply reply) override;
 
-    const RouteTable& routes() const { return services_->routes; }
+    const RouteTable& routes() const { return gate_->routes; }
 
   private:
-    explicit Api(std::shared_ptr<Services> services);
+    explicit Api(std::shared_ptr<Gate> gate);
 
-    const std::shared_ptr<Services> services_;
+    const std::shared_ptr<Gate> gate_;
     const std::shared_ptr<BulkHeld> bulk_held_;
 };
 
@@ -72,8 +69,8 @@ std::vector<Route> ApiRoutes();
 
 // Reads the access tokens again, ends the sessions of those that do not hold any more, then calls
 // `done`. All on the server's thread.
-void LoadAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done);
+void LoadAccess(const std::shared_ptr<Gate>& gate, std::move_only_function<void()> done);
 // The same, or waits for a reading that is under way.
-void AwaitAccess(const std::shared_ptr<Services>& services, std::move_only_function<void()> done);
+void AwaitAccess(const std::shared_ptr<Gate>& gate, std::move_only_function<void()> done);
 
 }  // namespace takt::internal

@@ -65,14 +65,14 @@ HttpResponse StaticResponse(const Call& call, std::string_view type, std::string
 }
 
 void GetOpenApi(Call call) {
-    const Descriptions& descriptions = call.services().descriptions;
+    const Descriptions& descriptions = call.services().gate->descriptions;
     call.Send(
         StaticResponse(call, "application/json", descriptions.openapi, descriptions.openapi_gzip));
 }
 
 void GetDocs(Call call) {
     HttpResponse response = StaticResponse(call, "text/html; charset=utf-8", kPage,
-                                           call.services().descriptions.page_gzip);
+                                           call.services().gate->descriptions.page_gzip);
     response.headers.emplace_back(
         "Content-Security-Policy",
         "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; "

@@ -34,7 +34,8 @@ void WatchEvents(Call call) {
     if (!filter) return call.RefuseRequest(filter.error());
     const NodeStatus status = call.services().node.status();
     auto services = call.shared_services();
-    if (status.role != Role::kLeader) return PassOn(std::move(call), status, services->stream);
+    if (status.role != Role::kLeader)
+        return PassOn(std::move(call), status, services->gate->stream);
     const auto number = std::make_shared<std::uint64_t>(0);
     HttpResponse response;
     response.event_stream = std::make_shared<EventStreamOptions>();

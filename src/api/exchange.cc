@@ -23,6 +23,10 @@ constexpr std::size_t kStrangerBytesMax = 4096;
 // can reach the port would be too much.
 constexpr std::size_t kTokenlessBytesMax = 64 << 10;
 
+// How long a call waits for a namespace to have a leader, and how often it looks.
+constexpr Duration kLeaderAwaited{2'000};
+constexpr Duration kLeaderAsked{50};
+
 HttpResponse NoRoute(const HttpRequest& request, const RouteTable::Match& match) {
     if (match.allowed.empty()) {
         return ProblemResponse({404, "no_route", "there is nothing at this address; see /docs"},
@@ -97,20 +101,34 @@ std::optional<Problem> CheckBody(const Route& route, const HttpRequest& request)
     return CheckType(route, request);
 }
 
-// Whether the head brings the token of some attempt. Others than the leader do not know them; they
-// pass on what looks like one.
-bool ShowsAttempt(const Services& services, const HttpRequest& request) {
-    const auto token = ParseToken(request.headers.Find("X-Takt-Token").value_or(""));
-    if (!token) return false;
-    if (services.node.status().role != Role::kLeader) return true;
-    return services.knows_attempt && services.knows_attempt(*token);
+// The namespace that a request is for: the one its address names, else its token's, else `default`.
+// Null if there is none of that name, as far as this node knows.
+std::shared_ptr<Services> FindRealm(const Gate& gate, const RouteTable::Match& match,
+                                    const Principal& who) {
+    if (match.route->cluster) return gate.home_realm;
+    std::string_view name = match.space;
+    if (name.empty() && who.space != kEverySpace) name = who.space;
+    if (name.empty()) return gate.home_realm;
+    const auto found = gate.realms.find(name);
+    return found == gate.realms.end() ? nullptr : found->second;
 }
 
-AccessPolicy::Verdict JudgeAccess(Services& services, const Route& route,
+// Whether the head brings the token of some attempt. Others than the leader do not know them; they
+// pass on what looks like one.
+bool ShowsAttempt(const Services* realm, const HttpRequest& request) {
+    const auto token = ParseToken(request.headers.Find("X-Takt-Token").value_or(""));
+    if (!token) return false;
+    if (!realm || realm->node.status().role != Role::kLeader) return true;
+    return realm->knows_attempt && realm->knows_attempt(*token);
+}
+
+AccessQuestion QuestionOf(const RouteTable::Match& match) {
+    return {.permission = match.route->permission, .space = match.space};
+}
+
+AccessPolicy::Verdict JudgeAccess(Gate& gate, const RouteTable::Match& match,
                                   const HttpRequest& request) {
-    if (services.access.loaded()) {
-        return services.access.Decide(request, route.permission, ReadClocks());
-    }
+    if (gate.access.loaded()) return gate.access.Decide(request, QuestionOf(match), ReadClocks());
     return AccessPolicy::Refusal{
         .problem = {.status = 503,
                     .code = "unavailable",
@@ -121,33 +139,80 @@ AccessPolicy::Verdict JudgeAccess(Services& services, const Route& route,
 
 // Tokens that are used are told from those that can go. Only the leader writes it down; what others
 // see counts when they see it again.
-void NoteUse(Services& services) {
-    while (const AccessToken* token = services.access.TakeUsed()) {
+void NoteUse(Gate& gate) {
+    while (const AccessToken* token = gate.access.TakeUsed()) {
         const std::string key =
             std::string(kTokenSettingPrefix) + token->id + std::string(kTokenUsedSuffix);
-        services.node.Tell(
+        gate.home_realm->node.Tell(
             SetSetting{.key = Text(key), .value = Text(FormatTime(token->last_used_at))});
     }
 }
 
-void Dispatch(Call call, std::unique_ptr<BulkReader> reader) {
+// A lead that changes hands is there again in a moment. A call that finds nobody waits for that.
+void ToLeader(Call call, Steady until) {
     Services& services = call.services();
-    NoteUse(services);
+    const NodeStatus status = services.node.status();
+    const Route& route = call.route();
+    if (status.role == Role::kLeader) return route.handler(std::move(call));
+    Gate& gate = *services.gate;
+    if (CanPassOn(call, status, gate.forward) || !gate.after || SteadyClock::now() >= until) {
+        return PassOn(std::move(call), status, gate.forward);
+    }
+    const std::shared_ptr<Gate> held = services.gate;
+    held->after(kLeaderAsked,
+                [call = std::move(call), until]() mutable { ToLeader(std::move(call), until); });
+}
+
+void Dispatch(Call call, std::unique_ptr<BulkReader> reader) {
+    NoteUse(*call.services().gate);
     // Nothing of it is submitted yet: if this node does not lead any more, the node says so.
     if (reader) return CreateFrom(std::move(call), *reader);
     const Route& route = call.route();
     if (route.where == Where::kAnyNode) return route.handler(std::move(call));
-    const NodeStatus status = services.node.status();
-    if (status.role == Role::kLeader) return route.handler(std::move(call));
-    PassOn(std::move(call), status, services.forward);
+    ToLeader(std::move(call), SteadyClock::now() + kLeaderAwaited);
 }
 
-void Proceed(const std::shared_ptr<Services>& services, ApiExchange::Learnt learnt,
-             HttpRequest request, HttpReply reply) {
+Problem NoSuchSpace(const RouteTable::Match& match, const Principal& who) {
+    const std::string& name = match.space.empty() ? who.space : match.space;
+    return {404, "no_namespace", "there is no namespace '" + name + "'", "namespace"};
+}
+
+struct Arrived {
+    HttpRequest request;
+    HttpReply reply;
+};
+
+void Refuse(const Gate& gate, const Problem& problem, Arrived& arrived) {
+    gate.home_realm->meters.CountRequest(problem.status);
+    arrived.reply(RefusalOf(problem, arrived.request));
+}
+
+void Enter(std::shared_ptr<Services> realm, ApiExchange::Learnt learnt, Arrived arrived) {
     const Route& route = *learnt.match.route;
+    arrived.request.parameters = std::move(learnt.match.parameters);
+    Dispatch(Call(std::move(realm), route, std::move(arrived.request), std::move(arrived.reply),
+                  std::move(*learnt.who)),
+             std::move(learnt.reader));
+}
+
+// The namespace may just have been made, by another node.
+Flow<> EnterWhenKnown(std::shared_ptr<Gate> gate, ApiExchange::Learnt learnt, Arrived arrived) {
+    if (gate->refresh_realms) {
+        co_await Wait<bool>([&](auto done) {
+            gate->refresh_realms([done = std::move(done)]() mutable { done(true); });
+        });
+    }
+    auto realm = FindRealm(*gate, learnt.match, *learnt.who);
+    if (!realm) co_return Refuse(*gate, NoSuchSpace(learnt.match, *learnt.who), arrived);
+    Enter(std::move(realm), std::move(learnt), std::move(arrived));
+}
+
+void Proceed(const std::shared_ptr<Gate>& gate, ApiExchange::Learnt learnt, Arrived arrived) {
+    const Route& route = *learnt.match.route;
+    const HttpRequest& request = arrived.request;
     std::optional<Problem> problem;
     if (!learnt.who) {
-        auto verdict = JudgeAccess(*services, route, request);
+        auto verdict = JudgeAccess(*gate, learnt.match, request);
         if (auto* refusal = std::get_if<AccessPolicy::Refusal>(&verdict)) {
             AuditRefusal(request, refusal->who, refusal->problem);
             problem = std::move(refusal->problem);
@@ -157,28 +222,23 @@ void Proceed(const std::shared_ptr<Services>& services, ApiExchange::Learnt lear
     }
     if (!problem) problem = CheckQuery(route, request);
     if (!problem) problem = CheckBody(route, request);
-    if (problem) {
-        services->meters.CountRequest(problem->status);
-        return reply(RefusalOf(*problem, request));
-    }
-    request.parameters = std::move(learnt.match.parameters);
-    Dispatch(Call(services, route, std::move(request), std::move(reply), std::move(*learnt.who)),
-             std::move(learnt.reader));
+    if (problem) return Refuse(*gate, *problem, arrived);
+    auto realm = FindRealm(*gate, learnt.match, *learnt.who);
+    if (realm) return Enter(std::move(realm), std::move(learnt), std::move(arrived));
+    Launch(EnterWhenKnown(gate, std::move(learnt), std::move(arrived)));
 }
 
-Flow<> ProceedWhenLoaded(std::shared_ptr<Services> services, ApiExchange::Learnt learnt,
-                         HttpRequest request, HttpReply reply) {
-    co_await Wait<bool>([&](auto done) {
-        AwaitAccess(services, [done = std::move(done)]() mutable { done(true); });
-    });
-    Proceed(services, std::move(learnt), std::move(request), std::move(reply));
+Flow<> ProceedWhenLoaded(std::shared_ptr<Gate> gate, ApiExchange::Learnt learnt, Arrived arrived) {
+    co_await Wait<bool>(
+        [&](auto done) { AwaitAccess(gate, [done = std::move(done)]() mutable { done(true); }); });
+    Proceed(gate, std::move(learnt), std::move(arrived));
 }
 
 }  // namespace
 
-ApiExchange::ApiExchange(std::shared_ptr<Services> services, const HttpRequest& request)
-    : services_(std::move(services)) {
-    learnt_.match = services_->routes.Find(request.method, request.raw_path);
+ApiExchange::ApiExchange(std::shared_ptr<Gate> gate, const HttpRequest& request)
+    : gate_(std::move(gate)) {
+    learnt_.match = gate_->routes.Find(request.method, request.raw_path);
     const Route* route = learnt_.match.route;
     if (route && route->permission == Permission::kNone) learnt_.who = Principal{};
 }
@@ -194,37 +254,38 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
     verdict.body_bytes_max = route->body_bytes_max;
     if (route->permission == Permission::kNone) {
         // Whether the token is the execution's own the handler checks.
-        if (!ShowsAttempt(*services_, request)) {
+        if (!ShowsAttempt(FindRealm(*gate_, learnt_.match, {}).get(), request)) {
             verdict.body_bytes_max = std::min(verdict.body_bytes_max, kTokenlessBytesMax);
         }
         return;
     }
-    AccessPolicy& access = services_->access;
+    AccessPolicy& access = gate_->access;
     const Instant now = ReadClocks();
     // The store is asked while the body comes.
     const bool stale = access.must_load(now.steady);
-    if (access.should_load(now.steady)) LoadAccess(services_, [] {});
+    if (access.should_load(now.steady)) LoadAccess(gate_, [] {});
     if (stale || !access.loaded()) {
         // An old copy of the tokens is good enough to tell for whom there is room.
         verdict.stranger = !access.Knows(request, now.wall);
         return;
     }
     // Who may not come in need not send a body first.
-    auto decision = access.Decide(request, route->permission, now);
+    auto decision = access.Decide(request, QuestionOf(learnt_.match), now);
     if (const auto* refusal = std::get_if<AccessPolicy::Refusal>(&decision)) {
         const Problem& problem = refusal->problem;
         AuditRefusal(request, refusal->who, problem);
-        services_->meters.CountRequest(problem.status);
+        gate_->home_realm->meters.CountRequest(problem.status);
         verdict.refusal = std::make_unique<HttpResponse>(RefusalOf(problem, request));
         return;
     }
     verdict.stranger = false;
     learnt_.who = std::move(std::get<Principal>(decision));
     learnt_.judged_at = now.steady;
+    if (!route->takes_lines || CheckType(*route, request)) return;
     // Others than the leader pass lines on as they are.
-    if (route->takes_lines && services_->node.status().role == Role::kLeader &&
-        !CheckType(*route, request)) {
-        learnt_.reader = std::make_unique<BulkReader>(*services_, request, held);
+    const auto realm = FindRealm(*gate_, learnt_.match, *learnt_.who);
+    if (realm && realm->node.status().role == Role::kLeader) {
+        learnt_.reader = std::make_unique<BulkReader>(*realm, request, held);
     }
 }
 
@@ -232,23 +293,23 @@ void ApiExchange::OnEnd(HttpRequest request, HttpReply reply) {
     const Route* route = learnt_.match.route;
     if (!route) {
         std::optional<HttpResponse> page;
-        if (learnt_.match.allowed.empty() && services_->pages) page = services_->pages(request);
+        if (learnt_.match.allowed.empty() && gate_->pages) page = gate_->pages(request);
         HttpResponse response = page ? std::move(*page) : NoRoute(request, learnt_.match);
-        services_->meters.CountRequest(response.status);
+        gate_->home_realm->meters.CountRequest(response.status);
         return reply(std::move(response));
     }
+    Arrived arrived{std::move(request), std::move(reply)};
     if (route->permission != Permission::kNone) {
         const Steady now = SteadyClock::now();
         // A body may take its time. A token that was revoked meanwhile must not be what it was.
-        const bool old = now - learnt_.judged_at >= services_->config.access.age_max;
+        const bool old = now - learnt_.judged_at >= gate_->config.access.age_max;
         if (old) learnt_.who.reset();
-        if (!learnt_.who && services_->access.must_load(now)) {
-            return Launch(ProceedWhenLoaded(services_, std::move(learnt_), std::move(request),
-                                            std::move(reply)));
+        if (!learnt_.who && gate_->access.must_load(now)) {
+            return Launch(ProceedWhenLoaded(gate_, std::move(learnt_), std::move(arrived)));
         }
-        if (services_->access.should_load(now)) LoadAccess(services_, [] {});
+        if (gate_->access.should_load(now)) LoadAccess(gate_, [] {});
     }
-    Proceed(services_, std::move(learnt_), std::move(request), std::move(reply));
+    Proceed(gate_, std::move(learnt_), std::move(arrived));
 }
 
 }  // namespace takt::internal

@@ -15,8 +15,8 @@ namespace takt::internal {
 
 class ApiExchange final : public HttpExchange {
   public:
-    // Finds the route. The services live as long as the exchange.
-    ApiExchange(std::shared_ptr<Services> services, const HttpRequest& request);
+    // Finds the route. The gate lives as long as the exchange.
+    ApiExchange(std::shared_ptr<Gate> gate, const HttpRequest& request);
 
     // Says how much of a body may come, or refuses it. `held` is what bodies that are read as they
     // come take together.
@@ -36,7 +36,7 @@ class ApiExchange final : public HttpExchange {
     };
 
   private:
-    const std::shared_ptr<Services> services_;
+    const std::shared_ptr<Gate> gate_;
     Learnt learnt_;
 };
 

@@ -39,10 +39,10 @@ void SendRunning(Call call, Execution execution) {
             call.Send(AnswerWith(call.services(), execution, progress));
         });
     }
-    if (CanPassOn(call, status, services->forward)) {
+    if (CanPassOn(call, status, services->gate->forward)) {
         return services->post([call = std::move(call), status]() mutable {
             const std::shared_ptr<Services> services = call.shared_services();
-            PassOn(std::move(call), status, services->forward);
+            PassOn(std::move(call), status, services->gate->forward);
         });
     }
     call.Send(AnswerWith(*services, execution, nullptr));

@@ -305,15 +305,16 @@ Flow<> TakeNews(PushLink& link, Call call) {
 
 }  // namespace
 
-std::vector<Route> ExecutorRoutes(PushLink* link) {
+std::vector<Route> ExecutorRoutes() {
     std::vector<Route> routes;
     const auto add = [&](Route route, auto handler) {
         route.where = Where::kLeader;
-        route.handler = [link, handler](Call call) {
-            if constexpr (std::is_void_v<decltype(handler(*link, std::move(call)))>) {
-                handler(*link, std::move(call));
+        route.handler = [handler](Call call) {
+            PushLink& link = *call.services().push_link;
+            if constexpr (std::is_void_v<decltype(handler(link, std::move(call)))>) {
+                handler(link, std::move(call));
             } else {
-                Launch(handler(*link, std::move(call)));
+                Launch(handler(link, std::move(call)));
             }
         };
         if (route.tag.empty()) route.tag = "executors";

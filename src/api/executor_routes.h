@@ -7,9 +7,6 @@
 
 namespace takt::internal {
 
-class PushLink;
-
-// Without a link they can be described, but not called.
-std::vector<Route> ExecutorRoutes(PushLink* link);
+std::vector<Route> ExecutorRoutes();
 
 }  // namespace takt::internal

@@ -164,7 +164,7 @@ void FollowLog(Call call, ExecutionId id, Serial after) {
             if (finished || status.role == Role::kLeader) {
                 return Stream(std::move(call), std::move(id), after);
             }
-            PassOn(std::move(call), status, services->stream);
+            PassOn(std::move(call), status, services->gate->stream);
         });
     });
 }

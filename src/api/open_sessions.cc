@@ -13,22 +13,22 @@ namespace {
 
 // Nobody may ask anything for hours while sessions are open. So the tokens are read again as often
 // as they would be for requests: for one that expires, or was revoked on another node.
-void LookLater(const std::shared_ptr<Services>& services) {
-    if (!services->after || !services->sessions.Arm()) return;
-    services->after(services->config.access.age_max, [weak = std::weak_ptr(services)] {
-        const auto services = weak.lock();
-        if (!services) return;
-        LoadAccess(services, [services] {
-            services->sessions.Disarm();
-            LookLater(services);
+void LookLater(const std::shared_ptr<Gate>& gate) {
+    if (!gate->after || !gate->sessions.Arm()) return;
+    gate->after(gate->config.access.age_max, [weak = std::weak_ptr(gate)] {
+        const auto gate = weak.lock();
+        if (!gate) return;
+        LoadAccess(gate, [gate] {
+            gate->sessions.Disarm();
+            LookLater(gate);
         });
     });
 }
 
-std::uint64_t KeepSession(const std::shared_ptr<Services>& services, const std::string& token,
+std::uint64_t KeepSession(const std::shared_ptr<Gate>& gate, const std::string& token,
                           OpenSessions::End end) {
-    const std::uint64_t number = services->sessions.Add(token, std::move(end));
-    LookLater(services);
+    const std::uint64_t number = gate->sessions.Add(token, std::move(end));
+    LookLater(gate);
     return number;
 }
 
@@ -56,40 +56,40 @@ void OpenSessions::EndUnless(const std::function<bool(const std::string& token)>
     }
 }
 
-void EndWithToken(HttpResponse& response, const std::shared_ptr<Services>& services,
+void EndWithToken(HttpResponse& response, const std::shared_ptr<Gate>& gate,
                   const std::string& token) {
     if (!response.event_stream && !response.websocket) return;
     const auto number = std::make_shared<std::uint64_t>(0);
     if (response.event_stream) {
         EventStreamOptions& options = *response.event_stream;
-        options.on_open = [services, token, number, then = std::move(options.on_open)](
+        options.on_open = [gate, token, number, then = std::move(options.on_open)](
                               std::shared_ptr<EventStream> stream) mutable {
-            *number = KeepSession(services, token, [weak = std::weak_ptr(stream)] {
+            *number = KeepSession(gate, token, [weak = std::weak_ptr(stream)] {
                 if (const auto open = weak.lock()) open->Close();
             });
             if (then) then(std::move(stream));
         };
-        options.on_close = [services, number, then = std::move(options.on_close)]() mutable {
-            services->sessions.Remove(*number);
+        options.on_close = [gate, number, then = std::move(options.on_close)]() mutable {
+            gate->sessions.Remove(*number);
             if (then) then();
         };
     }
     if (response.websocket) {
         WebSocketCallbacks& callbacks = *response.websocket;
-        callbacks.on_open = [services, token, number, then = std::move(callbacks.on_open)](
+        callbacks.on_open = [gate, token, number, then = std::move(callbacks.on_open)](
                                 std::shared_ptr<WebSocketSession> session) mutable {
-            *number = KeepSession(services, token, [weak = std::weak_ptr(session)] {
+            *number = KeepSession(gate, token, [weak = std::weak_ptr(session)] {
                 if (const auto open = weak.lock()) {
                     open->Close(WebSocketCode::kPolicy, "unauthorized");
                 }
             });
             if (then) then(std::move(session));
         };
-        callbacks.on_close = [services, number, then = std::move(callbacks.on_close)](
-                                 WebSocketClosed closed) mutable {
-            services->sessions.Remove(*number);
-            if (then) then(std::move(closed));
-        };
+        callbacks.on_close =
+            [gate, number, then = std::move(callbacks.on_close)](WebSocketClosed closed) mutable {
+                gate->sessions.Remove(*number);
+                if (then) then(std::move(closed));
+            };
     }
 }
 

@@ -13,7 +13,7 @@
 
 namespace takt::internal {
 
-struct Services;
+struct Gate;
 
 // On the server's thread, all of it.
 class OpenSessions {
@@ -42,7 +42,7 @@ class OpenSessions {
 };
 
 // The stream or WebSocket that `response` opens, if it does, ends with the token. From any thread.
-void EndWithToken(HttpResponse& response, const std::shared_ptr<Services>& services,
+void EndWithToken(HttpResponse& response, const std::shared_ptr<Gate>& gate,
                   const std::string& token);
 
 }  // namespace takt::internal

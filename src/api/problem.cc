@@ -12,6 +12,7 @@ constexpr ProblemTitle kTitles[] = {
     {"invalid", "The request cannot be understood"},
     {"too_large", "The request is too large"},
     {"not_found", "There is no such thing"},
+    {"no_namespace", "There is no such namespace"},
     {"no_route", "There is no such address"},
     {"method_not_allowed", "This address does not take that method"},
     {"unsupported_media_type", "The body is of a type that is not taken here"},

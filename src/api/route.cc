@@ -10,6 +10,9 @@ namespace {
 // The API's deepest address has six; more than this is nobody's.
 constexpr std::size_t kSegmentsMax = 8;
 
+constexpr std::string_view kBase = "/api/v1";
+constexpr std::string_view kSpaces = "/api/v1/namespaces/";
+
 bool IsParameter(std::string_view segment) {
     return segment.starts_with('{');
 }
@@ -62,6 +65,19 @@ RouteTable::RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {
 }
 
 RouteTable::Match RouteTable::Find(HttpMethod method, std::string_view raw_path) const {
+    if (!raw_path.starts_with(kSpaces)) return FindPlain(method, raw_path, false);
+    const std::string_view rest = raw_path.substr(kSpaces.size());
+    const std::size_t slash = rest.find('/');
+    if (slash == rest.npos || slash == 0) return FindPlain(method, raw_path, false);
+    Match match = FindPlain(method, std::string(kBase) + std::string(rest.substr(slash)), true);
+    match.space = PercentDecode(rest.substr(0, slash), false).value_or("");
+    // What cannot be decoded is nobody's name.
+    if (match.space.empty()) return {};
+    return match;
+}
+
+RouteTable::Match RouteTable::FindPlain(HttpMethod method, std::string_view raw_path,
+                                        bool in_space) const {
     if (method == HttpMethod::kHead) method = HttpMethod::kGet;
     Match match;
     std::vector<std::string_view> path;
@@ -70,6 +86,7 @@ RouteTable::Match RouteTable::Find(HttpMethod method, std::string_view raw_path)
     for (const Pattern& pattern : by_length_[path.size()]) {
         if (!Fits(pattern.segments, path)) continue;
         const Route& route = routes_[pattern.route];
+        if (in_space && route.cluster) continue;
         if (route.method != method) {
             if (!match.allowed.empty()) match.allowed += ", ";
             match.allowed += Name(route.method);

@@ -53,6 +53,8 @@ struct Route {
     int also = 0;
     // The daily work of programs, thousands a second: in the audit log only at level debug.
     bool routine = false;
+    // Of the cluster as a whole: there is no such address under /api/v1/namespaces/{namespace}.
+    bool cluster = false;
     bool opens_session = false;  // A GET after which much can be done, and so written down as well.
 
     std::size_t body_bytes_max = 0;  // Filled in from ApiConfig.
@@ -66,10 +68,12 @@ class RouteTable {
     struct Match {
         const Route* route = nullptr;  // Null: nothing has this address, or not this method.
         std::vector<std::pair<std::string, std::string>> parameters;
+        std::string space;    // The namespace that the address names; empty: it names none.
         std::string allowed;  // If only the method is wrong: those that are right.
     };
     // By the path as received, segment by segment, so that an encoded slash stays inside its
-    // segment. Literal segments go before parameters. HEAD finds GET.
+    // segment. Literal segments go before parameters. HEAD finds GET. Each route but the cluster's
+    // own is also found under /api/v1/namespaces/{namespace}/….
     Match Find(HttpMethod method, std::string_view raw_path) const;
 
     const std::vector<Route>& routes() const { return routes_; }
@@ -79,6 +83,8 @@ class RouteTable {
         std::size_t route;
         std::vector<std::string_view> segments;
     };
+    Match FindPlain(HttpMethod method, std::string_view raw_path, bool in_space) const;
+
     std::vector<Route> routes_;
     std::vector<std::vector<Pattern>> by_length_;  // By the number of segments.
 };

@@ -186,7 +186,8 @@ void AddSchedulerRoutes(std::vector<Route>& routes) {
                       .handler = GetStatus,
                       .tag = "scheduler",
                       .summary = "This node, who leads, and the nodes there are",
-                      .gives = "SchedulerStatus"});
+                      .gives = "SchedulerStatus",
+                      .cluster = true});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/scheduler/strategy",
                       .permission = Permission::kViewer,

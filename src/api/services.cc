@@ -1,6 +1,7 @@
 #include "api/services.h"
 
 #include "api/audit.h"
+#include "api/execution_reads.h"
 #include "metrics/meters.h"
 
 namespace takt::internal {
@@ -22,6 +23,17 @@ std::string WhyNobodyLeads(const NodeStatus& status) {
 
 }  // namespace
 
+Services::Services(std::shared_ptr<Gate> of_gate, RealmParts parts)
+    : RealmParts(std::move(parts)),
+      gate(std::move(of_gate)),
+      store(gate->store),
+      config(gate->config),
+      home(gate->home),
+      post(gate->post),
+      access(gate->access),
+      random(gate->random),
+      reads(std::make_shared<ExecutionReads>()) {}
+
 void Call::Send(HttpResponse response) {
     services_->meters.CountRequest(response.status);
     if (IsAudited(*route_)) {
@@ -29,7 +41,7 @@ void Call::Send(HttpResponse response) {
     } else if (IsRefusedStranger(*route_, response.status)) {
         AuditRefusal(request_, who_, response.status, "its token does not fit");
     }
-    if (!who_.token_id.empty()) EndWithToken(response, services_, who_.token_id);
+    if (!who_.token_id.empty()) EndWithToken(response, services_->gate, who_.token_id);
     // Answers are of the moment and may be secret.
     response.headers.emplace_back("Cache-Control", "no-store");
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");

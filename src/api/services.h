@@ -1,7 +1,9 @@
-// Services: what the handlers of the API work with, and the call that they answer.
+// Services: what the handlers of the API work with, and the call that they answer. Gate: what a
+// server's thread has for all namespaces together.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +27,14 @@ class Alerts;
 class EventHub;
 class ExecutionReads;
 class Meters;
+class PushLink;
 class Statistics;
+class StreamLink;
+struct Gate;
 struct Services;
+
+// The namespace that is always there, and that whoever names none means.
+constexpr std::string_view kDefaultNamespace = "default";
 
 // Passes a request on to another node and its answer back.
 using Forward = std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
@@ -99,18 +107,13 @@ Descriptions DescribeApi(const RouteTable& routes, std::string_view version);
 // reads the others are told, so that a token that was just made or revoked is so on all of them.
 struct AccessFamily {
     std::mutex mutex;
-    std::vector<std::weak_ptr<Services>> members;
+    std::vector<std::weak_ptr<Gate>> members;
     std::uint64_t loads = 0;  // Numbers them all, in the order in which they began.
 };
 
-// Everything here may be used on the server's thread; node, store, events and meters on any.
-struct Services {
-    Node& node;
-    Store& store;
-    EventHub& events;
-    Meters& meters;
-    Statistics& statistics;
-    Alerts& alerts;
+// What judges and routes the requests of one server's thread, whatever namespace they are for. All
+// of it on that thread.
+struct Gate {
     const ApiConfig config;
     // The server's thread. A handler that waits is a Flow and comes back by it:
     //     const auto row = co_await services.home.Wait<Result<TaskRow>>(…);
@@ -120,16 +123,53 @@ struct Services {
     const Forward forward;
     const Forward stream;  // The same for answers without an end.
     const Pages pages;
-    const std::function<bool(const Token&)> knows_attempt;  // May be empty.
     const std::shared_ptr<AccessFamily> family;
+    Store& store;
     AccessPolicy access;
     std::vector<std::move_only_function<void()>> access_awaited;  // See AwaitAccess.
     OpenSessions sessions;
-    TextPool texts;
     Random random;
     const RouteTable routes;
     Descriptions descriptions;
-    std::shared_ptr<ExecutionReads> reads;
+    // By name. `default` is always there.
+    std::map<std::string, std::shared_ptr<Services>, std::less<>> realms;
+    std::shared_ptr<Services> home_realm;  // That of `default`.
+    // Reads again which namespaces there are; `done` comes on the server's thread. Empty: there is
+    // `default` alone.
+    const std::function<void(std::move_only_function<void()> done)> refresh_realms;
+};
+
+// What a namespace is made of in this process.
+struct RealmParts {
+    std::string name = std::string(kDefaultNamespace);
+    Partition partition = 0;
+    Node& node;
+    EventHub& events;
+    Meters& meters;
+    Statistics& statistics;
+    Alerts& alerts;
+    // Null: workers cannot attach, executors cannot register.
+    StreamLink* stream_link = nullptr;
+    PushLink* push_link = nullptr;
+    // Whether an attempt has this token, for callbacks; empty: none has. From any thread.
+    std::function<bool(const Token&)> knows_attempt = {};
+    std::shared_ptr<const void> keep = {};  // Whoever may be told to go while calls are under way.
+};
+
+// One namespace, as the handlers on one server's thread see it. Everything here may be used on that
+// thread; what is in `RealmParts`, and the store, on any.
+struct Services : RealmParts {
+    Services(std::shared_ptr<Gate> of_gate, RealmParts parts);
+
+    const std::shared_ptr<Gate> gate;
+    Store& store;
+    const ApiConfig& config;
+    const Home& home;
+    const std::function<void(std::move_only_function<void()>)>& post;
+    AccessPolicy& access;
+    Random& random;
+    TextPool texts;
+    const std::shared_ptr<ExecutionReads> reads;
 };
 
 // Passes a call that only the leader can answer on to it; refuses it if nobody leads, or if it was

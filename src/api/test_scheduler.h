@@ -399,19 +399,19 @@ class TestScheduler {
         forward_client_ = std::move(*client);
     }
     void MakeApi(TestSchedulerOptions& options) {
-        shell_->api = Api::Make({.node = *node_,
+        shell_->api = Api::Make({.realm = {.node = *node_,
+                                           .events = hub_,
+                                           .meters = meters_,
+                                           .statistics = statistics_,
+                                           .alerts = alerts_,
+                                           .knows_attempt = std::move(options.knows_attempt)},
                                  .store = store_,
-                                 .events = hub_,
-                                 .meters = meters_,
-                                 .statistics = statistics_,
-                                 .alerts = alerts_,
                                  .runtime = http_runtime_,
                                  .after = options.after,
                                  .forward = ForwardOver(*forward_client_),
                                  .stream = StreamOver(*forward_client_),
                                  .config = options.config,
-                                 .more_routes = std::move(options.more_routes),
-                                 .knows_attempt = std::move(options.knows_attempt)});
+                                 .more_routes = std::move(options.more_routes)});
     }
 
     EventHub hub_;

@@ -77,7 +77,7 @@ Flow<Result<void>> Settle(const Call& call, std::string id, Text value) {
     const auto answer = co_await Asked(call, SetSetting{.key = key, .value = std::move(value)});
     if (!answer) co_return std::unexpected(answer.error());
     co_await Answered<bool>(call, [&](auto done) {
-        LoadAccess(call.shared_services(), [done = std::move(done)]() mutable { done(true); });
+        LoadAccess(call.services().gate, [done = std::move(done)]() mutable { done(true); });
     });
     co_return Result<void>();
 }
@@ -194,6 +194,7 @@ void AddTokenRoutes(std::vector<Route>& routes) {
     const auto add = [&](Route route) {
         route.permission = Permission::kAdmin;
         route.where = Where::kLeader;
+        route.cluster = true;
         route.tag = "tokens";
         routes.push_back(std::move(route));
     };

@@ -15,8 +15,8 @@ void AddOpenApi(CLI::App& app, Context& context) {
     CLI::App* openapi = app.add_subcommand("openapi", "Prints the OpenAPI description of the API");
     openapi->callback([&context] {
         std::vector<Route> routes = ApiRoutes();
-        for (Route& route : ExecutorRoutes(nullptr)) routes.push_back(std::move(route));
-        routes.push_back(AttachRoute(nullptr));
+        for (Route& route : ExecutorRoutes()) routes.push_back(std::move(route));
+        routes.push_back(AttachRoute());
         std::printf("%s\n", OpenApiOf(RouteTable(std::move(routes)), takt::kVersion).c_str());
         context.exit = kOk;
     });

@@ -5,14 +5,14 @@
 
 namespace takt::internal {
 
-Route AttachRoute(StreamLink* link) {
+Route AttachRoute() {
     return {.method = HttpMethod::kGet,
             .path = "/api/v1/workers/attach",
             .permission = Permission::kWorker,
             .where = Where::kAnyNode,
             .handler =
-                [link](Call call) {
-                    HttpResponse response = link->Attach(call.request());
+                [](Call call) {
+                    HttpResponse response = call.services().stream_link->Attach(call.request());
                     call.Send(std::move(response));
                 },
             .tag = "workers",

@@ -8,11 +8,8 @@
 
 namespace takt::internal {
 
-class StreamLink;
-
-// GET /api/v1/workers/attach: a worker opens its session. Without a link it can be described, but
-// not called.
-Route AttachRoute(StreamLink* link);
+// GET /api/v1/workers/attach: a worker opens its session.
+Route AttachRoute();
 
 // The port is bound before the API can be made, since the API tells the address; the loop runs only
 // when both are there.

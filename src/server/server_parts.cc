@@ -281,15 +281,19 @@ void Server::Parts::MakeNode(Sink* watcher) {
 void Server::Parts::MakeApis() {
     const auto family = std::make_shared<AccessFamily>();
     for (const auto& door : doors) {
-        std::vector<Route> more_routes = ExecutorRoutes(push.get());
-        more_routes.push_back(AttachRoute(stream.get()));
+        std::vector<Route> more_routes = ExecutorRoutes();
+        more_routes.push_back(AttachRoute());
         door->MakeApi(
-            {.node = *node,
+            {.realm = {.node = *node,
+                       .events = *events,
+                       .meters = *meters,
+                       .statistics = *statistics,
+                       .alerts = *alerts,
+                       .stream_link = stream.get(),
+                       .push_link = push.get(),
+                       .knows_attempt =
+                           [push = push.get()](const Token& token) { return push->Knows(token); }},
              .store = *store,
-             .events = *events,
-             .meters = *meters,
-             .statistics = *statistics,
-             .alerts = *alerts,
              .runtime = door->runtime(),
              .config = {.version = kVersion,
                         .access = {.loopback_only = loopback(), .insecure = config.server.insecure},
@@ -301,8 +305,6 @@ void Server::Parts::MakeApis() {
                         .bulk_bytes_max = config.server.bulk_bytes_max},
              .more_routes = std::move(more_routes),
              .pages = ConsolePage,
-             .knows_attempt = [push =
-                                   push.get()](const Token& token) { return push->Knows(token); },
              .family = family});
     }
 }

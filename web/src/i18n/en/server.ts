@@ -108,6 +108,7 @@ export const server = {
     'problem.invalid.type': 'The type is missing or not allowed',
     'problem.method_not_allowed': 'This server does not offer it in this way',
     'problem.no_leader': 'No scheduler leads at the moment; try again in a few seconds',
+    'problem.no_namespace': 'There is no namespace of this name',
     'problem.no_route': 'This server does not offer it',
     'problem.not_delivered': 'It could not be delivered',
     'problem.not_found': 'There is nothing with this id',
