@@ -169,6 +169,7 @@ class Engine {
     void On(SetWorkerStatus& set);
     void On(RemoveWorker& remove);
     void On(SetStrategy& set);
+    void On(MakeRoom&) { retention_.Hurry(); }
     void On(Tick&) {}
     void On(Claimed& claimed);
 

@@ -221,12 +221,15 @@ struct LookupDone {
     std::vector<std::optional<Execution>> found;
 };
 
+// The store is full and somebody needs room: what may be purged goes now.
+struct MakeRoom {};
+
 // Only time has passed.
 struct Tick {};
 
 using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask,
                            Trigger, SetQueue, SetSetting, PostAlert, SetStrategy, SetWorkerStatus,
                            RemoveWorker, Attach, Heartbeat, Detach, Goodbye, Started, Progress,
-                           LogLines, Report, LookupDone, Tick>;
+                           LogLines, Report, LookupDone, MakeRoom, Tick>;
 
 }  // namespace takt::internal

@@ -13,12 +13,12 @@ constexpr std::uint64_t kPurgeIdle = 10'000;
 }  // namespace
 
 Steady Retention::next_at() const {
-    return cleaned_at_ + (Pressed() ? kPurgePace : config_.cleanup_interval);
+    return cleaned_at_ + (Pressed() || hurried_ ? kPurgePace : config_.cleanup_interval);
 }
 
 void Retention::Clean(Instant now, Draft& draft) {
     const auto since = now.steady - cleaned_at_;
-    const bool idle_turn = since >= config_.cleanup_interval;
+    const bool idle_turn = since >= config_.cleanup_interval || (hurried_ && since >= kPurgePace);
     const bool due = idle_turn || Pressed() || (owed_ > 0 && since >= kPurgePace);
     if (!due || draft.Tired()) return;
     cleaned_at_ = now.steady;
@@ -31,6 +31,7 @@ void Retention::Clean(Instant now, Draft& draft) {
                          .count_max = static_cast<std::uint32_t>(count)})) {
         return;
     }
+    hurried_ = false;
     owed_ = owed;
     if (idle_turn || Pressed()) draft.MakeUrgent();
     purged_before_ = std::max(purged_before_, before);

@@ -2,7 +2,7 @@
 //
 // While executions finish, what retention no longer keeps goes about once a second, along with a
 // commit that happens anyway, and twice as fast as new ones finish. At rest it is looked at each
-// cleanup_interval: what finished long ago goes on growing old.
+// cleanup_interval: what finished long ago goes on growing old. A full store does not wait so long.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@ class Retention {
     // An execution came to its end: as many as finish have to go, some day.
     void CountFinished() { ++owed_; }
 
+    // Room is needed: purges as at its interval, though no more often than while executions finish.
+    void Hurry() { hurried_ = true; }
+
     // Purges if it is time to, at most once in a batch and not in a tired step.
     void Clean(Instant now, Draft& draft);
 
@@ -38,6 +41,7 @@ class Retention {
 
     const EngineConfig& config_;
     std::uint64_t owed_ = 0;  // Executions that purges yet to come have to make up for.
+    bool hurried_ = false;
     Steady cleaned_at_{};
     Time purged_before_{};
 };

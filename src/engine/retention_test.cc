@@ -65,6 +65,17 @@ TEST_F(RetentionTest, WhoIsPressedDoesNotWait) {
     EXPECT_TRUE(Clean(1ms));
 }
 
+// Whoever is refused because the store is full would otherwise be refused for minutes.
+TEST_F(RetentionTest, WhenRoomIsNeededItDoesNotWaitForItsInterval) {
+    retention.Hurry();
+    EXPECT_EQ(retention.next_at(), Steady(1s));
+    EXPECT_FALSE(Clean(500ms)) << "no more often than once a second";
+
+    EXPECT_TRUE(Clean(1s));
+    EXPECT_TRUE(effects.urgent);
+    EXPECT_FALSE(Clean(2s)) << "once for each time that room is needed";
+}
+
 TEST_F(RetentionTest, ATiredStepLeavesItToTheNext) {
     retention.CountFinished();
     EXPECT_FALSE(Clean(1s, 0));

@@ -135,7 +135,8 @@ void Node::TakeInput(Inbox::Item& item) {
     const bool new_work =
         std::holds_alternative<Submit>(item.input) || std::holds_alternative<Trigger>(item.input);
     if (std::string full = new_work ? store_.WhyFull() : ""; !full.empty()) {
-        return item.done(Fail(ErrorCode::kUnavailable, std::move(full)));
+        StepEngine(MakeRoom{});
+        return refuse(ErrorCode::kUnavailable, std::move(full));
     }
     const RequestId request = ++last_request_;
     std::visit(

@@ -149,11 +149,18 @@ TEST_F(NodeTest, AFullStoreRefusesNewWorkOnly) {
     runtime.Run();
     EXPECT_EQ(refused[ErrorCode::kUnavailable], 1);
     bool cancelled = false;
-    node->Ask(Cancel{0, ExecutionId("mine")},
+    node->Ask(Cancel{.execution = ExecutionId("mine")},
               [&](Result<internal::Answer> answer) { cancelled = answer.has_value(); });
     runtime.Run();
     AnswerCommits();
     EXPECT_TRUE(cancelled);
+
+    runtime.Pass(1s);
+    ASSERT_EQ(store.commits.size(), 1u) << "what may go makes room at once";
+    EXPECT_TRUE(std::ranges::any_of(store.commits[0].first->changes, [](const Change& change) {
+        return std::holds_alternative<Purge>(change);
+    }));
+    AnswerCommits();
 
     store.full.clear();
     AskSubmit("");
