@@ -119,7 +119,9 @@ Result<void> CheckRule(const AlertRule& rule) {
     if (rule.duration < Duration(0) || rule.duration > kRuleDurationMax) {
         return BadRule("duration", "must be from 0s to 7d");
     }
-    if (rule.description.size() > 1000) return BadRule("description", "is longer than 1000 bytes");
+    if (rule.description.size() > kRuleDescriptionBytesMax) {
+        return BadRule("description", "is longer than 1000 bytes");
+    }
     if (rule.channels.size() > kRuleChannelsMax)
         return BadRule("channels", "has more than 20 names");
     for (const std::string& channel : rule.channels) {

@@ -46,6 +46,7 @@ struct AlertRule {
 constexpr Duration kRuleDurationMax = std::chrono::hours(24 * 7);
 constexpr std::size_t kRulesMax = 500;
 constexpr std::size_t kRuleChannelsMax = 20;
+constexpr std::size_t kRuleDescriptionBytesMax = 1000;
 
 // kInvalid names the field at fault. Whether its channels exist is not looked at.
 Result<void> CheckRule(const AlertRule& rule);

@@ -1,9 +1,9 @@
 // The rules that say when something is wrong: list, get, put, delete, silence.
-#include <array>
-
 #include "api/alerts_call.h"
-#include "api/answer_table.h"
-#include "api/json_read.h"
+#include "api/call_body.h"
+#include "api/request_kinds.h"
+#include "api/resource_pages.h"
+#include "api/resource_table.h"
 #include "api/resources.h"
 #include "api/schemas.h"
 
@@ -15,63 +15,133 @@ struct RuleAnswer {
     const Alerts& alerts;
 };
 
-const AnswerTable<RuleAnswer>& RuleAnswerFields() {
+Result<void> CheckNameAgain(AlertRule& rule, const JsonView& value, std::string_view name) {
+    std::string scratch;
+    const auto text = ReadText(value, name, kIdBytesMax, scratch);
+    if (!text) return std::unexpected(text.error());
+    if (*text != rule.name) return BadField(name, "must be the name in the address");
+    return {};
+}
+
+void WriteRuleChannels(JsonWriter& json, const RuleAnswer& answer) {
+    json.BeginArray();
+    for (const std::string& channel : answer.rule.channels) json.Value(std::string_view(channel));
+    json.EndArray();
+}
+
+void WriteRuleSilence(JsonWriter& json, const RuleAnswer& answer) {
+    const Time until = answer.alerts.rules().silenced_until(answer.rule.name);
+    json.Value(until > ReadClocks().wall ? until : Time{});
+}
+
+void WriteRuleState(JsonWriter& json, const RuleAnswer& answer) {
+    const auto state = answer.alerts.StateOf(answer.rule.name);
+    json.Value(state ? Name(*state) : std::string_view("ok"));
+}
+
+void WriteRuleValue(JsonWriter& json, const RuleAnswer& answer) {
+    const auto value = answer.alerts.values().find(answer.rule.name);
+    value == answer.alerts.values().end() ? json.Null() : json.Value(value->second);
+}
+
+using RuleFields = std::vector<ResourceField<AlertRule, RuleAnswer>>;
+
+// What it watches for.
+void AddRuleCondition(RuleFields& to) {
     using Answer = RuleAnswer;
-    static const AnswerTable<Answer> fields = {
-        {"name", schema::Text(), "",
-         [](JsonWriter& json, const Answer& a) { json.Value(std::string_view(a.rule.name)); }},
-        {"description", schema::Text(), "",
-         [](JsonWriter& json, const Answer& a) {
-             json.Value(std::string_view(a.rule.description));
-         }},
-        {"metric", schema::Text(), "What it watches.",
-         [](JsonWriter& json, const Answer& a) { json.Value(std::string_view(a.rule.metric)); }},
-        {"operator", schema::OneOf({">", ">=", "<", "<=", "==", "!="}), "",
-         [](JsonWriter& json, const Answer& a) { json.Value(Name(a.rule.comparison)); }},
-        {"threshold", schema::Number(), "",
-         [](JsonWriter& json, const Answer& a) { json.Value(a.rule.threshold); }},
-        {"duration", schema::Duration(), "How long it must be so.",
-         [](JsonWriter& json, const Answer& a) {
-             json.Value(std::string_view(FormatDuration(a.rule.duration)));
-         }},
-        {"severity", schema::OneOf({"info", "warning", "critical"}), "",
-         [](JsonWriter& json, const Answer& a) { json.Value(Name(a.rule.severity)); }},
-        {"enabled", schema::Bool(), "",
-         [](JsonWriter& json, const Answer& a) { json.Value(a.rule.enabled); }},
-        {"builtin", schema::Bool(), "Whether the program brought it.",
-         [](JsonWriter& json, const Answer& a) {
-             json.Value(a.rule.origin == RuleOrigin::kBuiltin);
-         }},
-        {"channels", schema::ListOf(schema::Text()), "Empty: every channel.",
-         [](JsonWriter& json, const Answer& a) {
-             json.BeginArray();
-             for (const std::string& channel : a.rule.channels) {
-                 json.Value(std::string_view(channel));
-             }
-             json.EndArray();
-         }},
-        {"silenced_until", schema::OrNull(schema::Time()), "null: it is not.",
-         [](JsonWriter& json, const Answer& a) {
-             const Time until = a.alerts.rules().silenced_until(a.rule.name);
-             json.Value(until > ReadClocks().wall ? until : Time{});
-         }},
-        {"state", schema::OneOf({"ok", "pending", "firing"}), "",
-         [](JsonWriter& json, const Answer& a) {
-             const auto state = a.alerts.StateOf(a.rule.name);
-             json.Value(state ? Name(*state) : std::string_view("ok"));
-         }},
-        {"value", schema::OrNull(schema::Number()), "Read last; null: there is none.",
-         [](JsonWriter& json, const Answer& a) {
-             const auto value = a.alerts.values().find(a.rule.name);
-             value == a.alerts.values().end() ? json.Null() : json.Value(value->second);
-         }},
-    };
-    return fields;
+    using Take = TakenBy<AlertRule>;
+    to.push_back({"metric",
+                  "What it watches; GET /api/v1/alert-metrics lists what can be.",
+                  Take::Text(&AlertRule::metric, 100).Required(),
+                  {schema::Text(), [](JsonWriter& json, const Answer& a) {
+                       json.Value(std::string_view(a.rule.metric));
+                   }}});
+    const std::vector<std::string_view> operators = {">", ">=", "<", "<=", "==", "!="};
+    to.push_back({"operator",
+                  "Between the value and the threshold.",
+                  Take::Choice(&AlertRule::comparison, ParseComparison, operators).Required(),
+                  {schema::OneOf(operators), [](JsonWriter& json, const Answer& a) {
+                       json.Value(Name(a.rule.comparison));
+                   }}});
+    to.push_back({"threshold",
+                  "",
+                  Take::Number(&AlertRule::threshold, {-1e15, 1e15}).Required(),
+                  {schema::Number(),
+                   [](JsonWriter& json, const Answer& a) { json.Value(a.rule.threshold); }}});
+    to.push_back({"duration",
+                  "How long it must be so, up to 7 days; at once unless given.",
+                  Take::Duration(&AlertRule::duration, Duration(0)),
+                  {schema::Duration(), [](JsonWriter& json, const Answer& a) {
+                       json.Value(std::string_view(FormatDuration(a.rule.duration)));
+                   }}});
+}
+
+// What is done about it.
+void AddRuleConsequence(RuleFields& to) {
+    using Answer = RuleAnswer;
+    using Take = TakenBy<AlertRule>;
+    const std::vector<std::string_view> severities = {"info", "warning", "critical"};
+    to.push_back({"severity",
+                  "How bad it is; warning unless given.",
+                  Take::Choice(&AlertRule::severity, ParseSeverity, severities),
+                  {schema::OneOf(severities),
+                   [](JsonWriter& json, const Answer& a) { json.Value(Name(a.rule.severity)); }}});
+    to.push_back(
+        {"enabled",
+         "Whether it is looked at; true unless given.",
+         Take::Truth(&AlertRule::enabled),
+         {schema::Bool(), [](JsonWriter& json, const Answer& a) { json.Value(a.rule.enabled); }}});
+    to.push_back({"channels",
+                  "Who is told, by name. Empty: every channel.",
+                  Take::Texts(&AlertRule::channels, kIdBytesMax, kRuleChannelsMax),
+                  {schema::ListOf(schema::Text()), WriteRuleChannels}});
+}
+
+const ResourceTable<AlertRule, RuleAnswer>& RuleTable() {
+    using Answer = RuleAnswer;
+    using Take = TakenBy<AlertRule>;
+    static const ResourceTable<AlertRule, Answer> table([] {
+        RuleFields fields;
+        fields.push_back({"name",
+                          "As in the address.",
+                          Take::Own(schema::Text(), "the name in the address", CheckNameAgain),
+                          {schema::Text(), [](JsonWriter& json, const Answer& a) {
+                               json.Value(std::string_view(a.rule.name));
+                           }}});
+        fields.push_back({"description",
+                          "Told with its alerts.",
+                          Take::TextOrNone(&AlertRule::description, kRuleDescriptionBytesMax),
+                          {schema::Text(), [](JsonWriter& json, const Answer& a) {
+                               json.Value(std::string_view(a.rule.description));
+                           }}});
+        AddRuleCondition(fields);
+        AddRuleConsequence(fields);
+        fields.push_back({"builtin",
+                          "Whether the program brought it.",
+                          {},
+                          {schema::Bool(), [](JsonWriter& json, const Answer& a) {
+                               json.Value(a.rule.origin == RuleOrigin::kBuiltin);
+                           }}});
+        fields.push_back({"silenced_until",
+                          "null: it is not.",
+                          {},
+                          {schema::OrNull(schema::Time()), WriteRuleSilence}});
+        fields.push_back({"state",
+                          "The worst of its alerts.",
+                          {},
+                          {schema::OneOf({"ok", "pending", "firing"}), WriteRuleState}});
+        fields.push_back({"value",
+                          "Read last; null: there is none.",
+                          {},
+                          {schema::OrNull(schema::Number()), WriteRuleValue}});
+        return fields;
+    }());
+    return table;
 }
 
 void WriteRule(JsonWriter& json, const AlertRule& rule, const Alerts& alerts) {
     json.BeginObject();
-    WriteFields(json, RuleAnswerFields(), {rule, alerts});
+    WriteFields(json, RuleTable().answer(), {rule, alerts});
     json.EndObject();
 }
 
@@ -104,92 +174,11 @@ void GetRule(Call call) {
     WithAlerts(std::move(call), [](Call call, Alerts&) { SendRule(std::move(call)); });
 }
 
-Result<std::vector<std::string>> ReadChannels(const JsonView& value) {
-    std::vector<std::string> channels;
-    if (value.kind() != JsonView::Kind::kArray) {
-        return BadField("channels", "must be a list of names");
-    }
-    std::string scratch;
-    JsonView::Elements elements(value);
-    while (elements.Next()) {
-        const auto name = ReadText(elements.value(), "channels", kIdBytesMax, scratch);
-        if (!name) return std::unexpected(name.error());
-        channels.emplace_back(*name);
-    }
-    return channels;
-}
-
-template <typename Value, typename Parse>
-Result<Value> ReadNamed(const JsonView& value, std::string_view field, Parse parse,
-                        std::string_view help) {
-    std::string scratch;
-    const auto parsed = value.is_string() ? parse(value.AsString(scratch)) : std::optional<Value>();
-    if (!parsed) return BadField(field, help);
-    return *parsed;
-}
-
-template <typename To, typename From>
-Result<void> Take(To& to, Result<From> from) {
-    if (!from) return std::unexpected(from.error());
-    to = To(std::move(*from));
-    return {};
-}
-
-constexpr std::array<std::string_view, 9> kRuleFields = {"metric",   "operator", "threshold",
-                                                         "duration", "severity", "channels",
-                                                         "enabled",  "name",     "description"};
-
-Result<void> SetRuleField(AlertRule& rule, std::string_view field, const JsonView& value) {
-    std::string scratch;
-    if (field == "metric") return Take(rule.metric, ReadText(value, field, 100, scratch));
-    if (field == "operator") {
-        return Take(rule.comparison, ReadNamed<Comparison>(value, field, ParseComparison,
-                                                           "must be one of > >= < <= == !="));
-    }
-    if (field == "threshold") {
-        return Take(rule.threshold, ReadNumber(value, field, {-1e15, 1e15}));
-    }
-    if (field == "duration") return Take(rule.duration, ReadDuration(value, field));
-    if (field == "severity") {
-        return Take(rule.severity, ReadNamed<Severity>(value, field, ParseSeverity,
-                                                       "must be info, warning or critical"));
-    }
-    if (field == "channels") return Take(rule.channels, ReadChannels(value));
-    if (field == "enabled") return Take(rule.enabled, ReadBool(value, field));
-    if (field == "description") {
-        if (value.is_string() && value.AsString(scratch).empty()) {
-            rule.description.clear();
-            return {};
-        }
-        return Take(rule.description, ReadText(value, field, 1000, scratch));
-    }
-    if (field == "name") {
-        const auto name = ReadText(value, field, kIdBytesMax, scratch);
-        if (!name) return std::unexpected(name.error());
-        if (*name != rule.name) return BadField("name", "must be the name in the address");
-        return {};
-    }
-    return UnknownField(field, kRuleFields);
-}
-
 Result<AlertRule> ReadRule(const Call& call) {
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
-    AlertRule rule{.name = std::string(call.request().Parameter("name"))};
-    bool has_threshold = false;
-    bool has_operator = false;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        has_threshold |= members.key() == "threshold";
-        has_operator |= members.key() == "operator";
-        if (auto set = SetRuleField(rule, members.key(), members.value()); !set) {
-            return std::unexpected(set.error());
-        }
-    }
-    if (rule.metric.empty()) return BadField("metric", "is missing");
-    if (!has_operator) return BadField("operator", "is missing");
-    if (!has_threshold) return BadField("threshold", "is missing");
-    if (auto checked = CheckRule(rule); !checked) return std::unexpected(checked.error());
+    auto rule = ReadBody(call, RuleTable().request(),
+                         {.name = std::string(call.request().Parameter("name"))});
+    if (!rule) return rule;
+    if (auto checked = CheckRule(*rule); !checked) return std::unexpected(checked.error());
     return rule;
 }
 
@@ -227,28 +216,34 @@ void SetSilence(Call call, Time until) {
     });
 }
 
+struct SilenceBody {
+    Duration duration{0};
+};
+
+const RequestTable<SilenceBody>& SilenceFields() {
+    static const RequestTable<SilenceBody> fields = {
+        {"duration", "How long nobody is told.",
+         TakenBy<SilenceBody>::Duration(&SilenceBody::duration, Duration(1'000)).Required()}};
+    return fields;
+}
+
 void SilenceRule(Call call) {
-    static constexpr std::array<std::string_view, 1> kNames = {"duration"};
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return call.RefuseRequest(object.error());
-    std::optional<Duration> length;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        if (members.key() != kNames[0]) {
-            return call.RefuseRequest(UnknownField(members.key(), kNames).error());
-        }
-        const auto duration = ReadDuration(members.value(), "duration", Duration(1'000));
-        if (!duration) return call.RefuseRequest(duration.error());
-        length = *duration;
-    }
-    if (!length) return call.RefuseRequest(BadField("duration", "is missing").error());
-    SetSilence(std::move(call), ReadClocks().wall + *length);
+    const auto body = ReadBody(call, SilenceFields());
+    if (!body) return call.RefuseRequest(body.error());
+    SetSilence(std::move(call), ReadClocks().wall + body->duration);
 }
 
 }  // namespace
 
-std::string AlertRuleSchema() {
-    return AnswerSchema(RuleAnswerFields());
+void AddAlertRuleSchemas(SchemaList& to) {
+    to.emplace_back("AlertRulePut", RequestSchema(RuleTable().request()));
+    to.emplace_back("AlertRule", AnswerSchema(RuleTable().answer()));
+    to.emplace_back("AlertRuleList", schema::PageOf("AlertRule"));
+    to.emplace_back("AlertSilence", RequestSchema(SilenceFields()));
+}
+
+std::string AlertRulePage() {
+    return RuleTable().page();
 }
 
 void AddAlertRuleRoutes(std::vector<Route>& routes) {

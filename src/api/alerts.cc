@@ -4,9 +4,11 @@
 #include <array>
 
 #include "api/alerts_call.h"
-#include "api/json_read.h"
+#include "api/call_body.h"
+#include "api/reason_body.h"
+#include "api/request_kinds.h"
 #include "api/resources.h"
-#include "api/services.h"
+#include "api/schemas.h"
 
 namespace takt::internal {
 namespace {
@@ -42,28 +44,23 @@ void ListAlerts(Call call) {
     });
 }
 
-Result<std::string> ReadNote(const Call& call) {
-    static constexpr std::array<std::string_view, 1> kNames = {"note"};
-    if (call.request().body.empty()) return std::string();
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
+struct NoteBody {
     std::string note;
-    std::string scratch;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
-        if (members.value().is_null()) continue;
-        const auto text = ReadText(members.value(), "note", kReasonBytesMax, scratch);
-        if (!text) return std::unexpected(text.error());
-        note = *text;
-    }
-    return note;
+};
+
+const RequestTable<NoteBody>& NoteFields() {
+    static const RequestTable<NoteBody> fields = {
+        {"note", "For others to read.",
+         TakenBy<NoteBody>::Text(&NoteBody::note, kReasonBytesMax).Clears([](NoteBody& body) {
+             body.note.clear();
+         })}};
+    return fields;
 }
 
 void AcknowledgeAlert(Call call) {
-    auto note = ReadNote(call);
-    if (!note) return call.RefuseRequest(note.error());
-    WithAlerts(std::move(call), [note = std::move(*note)](Call call, Alerts& alerts) mutable {
+    auto body = ReadBody(call, NoteFields());
+    if (!body) return call.RefuseRequest(body.error());
+    WithAlerts(std::move(call), [note = std::move(body->note)](Call call, Alerts& alerts) mutable {
         const std::string id(call.request().Parameter("id"));
         Acknowledgement by{call.who().name, ReadClocks().wall, std::move(note)};
         alerts.Acknowledge(id, std::move(by), [call = std::move(call)](auto alert) mutable {
@@ -133,6 +130,10 @@ void TestChannel(Call call) {
 }
 
 }  // namespace
+
+void AddAlertNoteSchema(SchemaList& to) {
+    to.emplace_back("AlertNote", RequestSchema(NoteFields()));
+}
 
 void AddAlertRoutes(std::vector<Route>& routes) {
     const auto add = [&](HttpMethod method, std::string_view path, Permission permission,

@@ -1,13 +1,14 @@
 // Executions: cancel, retry and conclude, one by one or by filter.
 #include <algorithm>
-#include <array>
 #include <atomic>
 
+#include "api/call_body.h"
 #include "api/execution_json.h"
-#include "api/json_read.h"
 #include "api/query.h"
+#include "api/reason_body.h"
+#include "api/request_kinds.h"
 #include "api/resources.h"
-#include "api/services.h"
+#include "api/schemas.h"
 #include "api/task_json.h"
 
 namespace takt::internal {
@@ -26,10 +27,10 @@ Done<Answer> SendExecution(Call call) {
 void CancelOne(Call call) {
     auto id = PathId<ExecutionId>(call);
     if (!id) return;
-    auto reason = ReadReason(call.request().body);
-    if (!reason) return call.RefuseRequest(reason.error());
+    auto body = ReadBody(call, ReasonFields());
+    if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
-    Cancel cancel{.execution = std::move(*id), .reason = std::move(*reason)};
+    Cancel cancel{.execution = std::move(*id), .reason = std::move(body->reason)};
     node.Ask(std::move(cancel), SendExecution(std::move(call)));
 }
 
@@ -43,78 +44,83 @@ void RetryOne(Call call) {
 
 // --- Concluding ---------------------------------------------------------------------------------
 
-Result<Conclude> ReadConclusion(const Call& call) {
-    static constexpr std::array<std::string_view, 3> kNames = {"status", "message", "result"};
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
-    std::optional<Status> status;
+struct ConclusionBody {
+    Status status{};
+    Text message;
+    Text result;
+};
+
+const RequestTable<ConclusionBody>& ConclusionFields() {
+    using Take = TakenBy<ConclusionBody>;
+    const auto read_result = [](ConclusionBody& body, const JsonView& value,
+                                std::string_view) -> Result<void> {
+        if (!value.is_null()) body.result = Text(value.raw());
+        return {};
+    };
+    static const RequestTable<ConclusionBody> fields = {
+        {"status", "How it ended.",
+         Take::Choice(&ConclusionBody::status, ParseStatus, {"success", "failed", "cancelled"})
+             .Required()},
+        {"message", "Shown as its error.", Take::Text(&ConclusionBody::message, kReasonBytesMax)},
+        {"result", "What came of it.", Take::Own(schema::Any(), "any JSON", read_result)}};
+    return fields;
+}
+
+Conclude ConcludeAs(ExecutionId id, ConclusionBody body) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
-    std::string scratch;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        const JsonView value = members.value();
-        if (members.key() == kNames[0]) {
-            if (value.is_string()) status = ParseStatus(value.AsString(scratch));
-            if (!status || !IsTerminal(*status) || *status == Status::kSkipped) {
-                return BadField("status", "must be success, failed or cancelled");
-            }
-        } else if (members.key() == kNames[1]) {
-            const auto text = ReadText(value, "message", kReasonBytesMax, scratch);
-            if (!text) return std::unexpected(text.error());
-            outcome->message = Text(*text);
-        } else if (members.key() == kNames[2]) {
-            if (!value.is_null()) outcome->data = Text(value.raw());
-        } else {
-            return UnknownField(members.key(), kNames);
-        }
-    }
-    if (!status) return BadField("status", "is missing");
-    if (*status == Status::kFailed) outcome->reason = Reason::kHandlerFailed;
-    if (*status == Status::kCancelled) outcome->reason = Reason::kCancelled;
-    return Conclude{.status = *status, .outcome = std::move(outcome)};
+    outcome->message = std::move(body.message);
+    outcome->data = std::move(body.result);
+    if (body.status == Status::kFailed) outcome->reason = Reason::kHandlerFailed;
+    if (body.status == Status::kCancelled) outcome->reason = Reason::kCancelled;
+    return {.execution = std::move(id), .status = body.status, .outcome = std::move(outcome)};
 }
 
 void ConcludeOne(Call call) {
     auto id = PathId<ExecutionId>(call);
     if (!id) return;
-    auto conclude = ReadConclusion(call);
-    if (!conclude) return call.RefuseRequest(conclude.error());
-    conclude->execution = std::move(*id);
+    auto body = ReadBody(call, ConclusionFields());
+    if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
-    node.Ask(std::move(*conclude), SendExecution(std::move(call)));
+    node.Ask(ConcludeAs(std::move(*id), std::move(*body)), SendExecution(std::move(call)));
 }
 
 // --- By filter ----------------------------------------------------------------------------------
 
-Result<ExecutionFilter> ReadFilter(const Call& call) {
-    static constexpr std::array<std::string_view, 9> kNames = {
-        "task_id", "status", "worker_id", "type", "queue", "from", "to", "limit", "cursor"};
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
-    ExecutionFilter filter;
-    std::string scratch;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        const JsonView value = members.value();
-        if (members.key() == "limit") {
-            const auto limit = ReadInteger(value, "limit", {1, kPageMax});
-            if (!limit) return std::unexpected(limit.error());
-            filter.limit = static_cast<std::size_t>(*limit);
-            continue;
-        }
-        if (members.key() == "cursor") {
-            const auto before =
-                ParseSerialCursor(value.is_string() ? value.AsString(scratch) : std::string_view());
-            if (!before) return std::unexpected(before.error());
-            filter.before = *before;
-            continue;
-        }
-        const auto set =
-            SetFilter(filter, members.key(), value.is_string() ? value.AsString(scratch) : "");
-        if (!set) return std::unexpected(set.error());
-        if (!*set) return UnknownField(members.key(), kNames);
-    }
-    return filter;
+const RequestTable<ExecutionFilter>& FilterFields() {
+    using Take = TakenBy<ExecutionFilter>;
+    // The same words as behind the question mark of a list.
+    const auto part = [](std::string schema, std::string words) {
+        return Take::Own(std::move(schema), std::move(words),
+                         [](ExecutionFilter& filter, const JsonView& value,
+                            std::string_view name) -> Result<void> {
+                             std::string scratch;
+                             const auto set = SetFilter(
+                                 filter, name, value.is_string() ? value.AsString(scratch) : "");
+                             if (!set) return std::unexpected(set.error());
+                             return {};
+                         });
+    };
+    const auto read_cursor = [](ExecutionFilter& filter, const JsonView& value,
+                                std::string_view) -> Result<void> {
+        std::string scratch;
+        const auto before =
+            ParseSerialCursor(value.is_string() ? value.AsString(scratch) : std::string_view());
+        if (!before) return std::unexpected(before.error());
+        filter.before = *before;
+        return {};
+    };
+    static const RequestTable<ExecutionFilter> fields = {
+        {"task_id", "Of this task.", part(schema::Text(), "id")},
+        {"status", "In these states, parted by commas.", part(schema::Text(), "states")},
+        {"worker_id", "That this worker had.", part(schema::Text(), "id")},
+        {"type", "Of this type.", part(schema::Text(), "text")},
+        {"queue", "Of this queue.", part(schema::Text(), "text")},
+        {"from", "Made then or later.", part(schema::Time(), "time")},
+        {"to", "Made before.", part(schema::Time(), "time")},
+        {"limit", "How many at most.", Take::Count(&ExecutionFilter::limit, {1, kPageMax})},
+        {"cursor", "next_cursor of the call before: goes on with older ones.",
+         Take::Own(schema::Text(), "text", read_cursor)}};
+    return fields;
 }
 
 // Many changes under way for one call. Each ends by itself: what could not be done is listed.
@@ -189,7 +195,7 @@ Result<void> CheckStatuses(const std::vector<Status>& asked, const std::vector<S
 
 template <typename MakeInput>
 void ChangeByFilter(Call call, SweepRule<MakeInput> rule) {
-    auto filter = ReadFilter(call);
+    auto filter = ReadBody(call, FilterFields());
     if (!filter) return call.RefuseRequest(filter.error());
     if (auto fits = CheckStatuses(filter->statuses, rule.possible); !fits) {
         return call.RefuseRequest(fits.error());
@@ -229,6 +235,19 @@ void CancelMany(Call call) {
 }
 
 }  // namespace
+
+void AddExecutionActionSchemas(SchemaList& to) {
+    to.emplace_back("ExecutionFilter", RequestSchema(FilterFields()));
+    to.emplace_back("Reason", RequestSchema(ReasonFields()));
+    to.emplace_back("Conclusion", RequestSchema(ConclusionFields()));
+    to.emplace_back("SweepAnswer", schema::Object()
+                                       .Add("matched", schema::Integer(0))
+                                       .Add("changed", schema::Integer(0))
+                                       .Add("more", schema::Bool())
+                                       .Add("items", TouchedSchema())
+                                       .Add("next_cursor", schema::OrNull(schema::Text()))
+                                       .Text());
+}
 
 void AddExecutionActionRoutes(std::vector<Route>& routes) {
     const auto add = [&](Route route) {

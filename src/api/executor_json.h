@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/executor_fields.h"
 #include "api/task_json.h"
 #include "base/json.h"
 #include "base/json_view.h"
@@ -37,21 +38,7 @@ Result<Registration> ReadRegistration(const JsonView& object, const Registration
 // executor's instances.
 TaskId ExecutorTaskId(std::string_view executor, std::string_view task_name);
 
-// {"cpu": 0.5, "memory": 0.2, "connections": 3, "draining": false}, each optional.
-Result<WorkerLoad> ReadLoad(std::string_view body);
-
-struct StatusChange {
-    WorkerStatus status{};
-    Text reason;
-};
-// {"status": "online" | "maintenance" | "offline", "reason": "…"}
-Result<StatusChange> ReadStatusChange(std::string_view body);
-
-// The tasks that a registration brought: their names and ids.
-using BroughtTasks = std::vector<std::pair<Text, Text>>;
-
 void WriteExecutor(JsonWriter& json, const WorkerView& worker, const std::optional<PushView>& view,
                    const BroughtTasks& brought = {});
-std::string ExecutorSchema();
 
 }  // namespace takt::internal

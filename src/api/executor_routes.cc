@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/execution_json.h"
 #include "api/executor_json.h"
@@ -165,7 +166,7 @@ Flow<> Register(PushLink& link, Call call) {
 Flow<> Beat(PushLink& link, Call call) {
     auto id = PathId<WorkerId>(call);
     if (!id) co_return;
-    const auto load = ReadLoad(call.request().body);
+    const auto load = ReadBody(call, ExecutorLoadFields());
     if (!load) co_return call.RefuseRequest(load.error());
     const auto beaten = co_await Answered<Result<void>>(
         call, [&](auto done) { link.Beat(*id, *load, std::move(done)); });
@@ -176,7 +177,7 @@ Flow<> Beat(PushLink& link, Call call) {
 Flow<> SetStatus(PushLink& link, Call call) {
     auto id = PathId<WorkerId>(call);
     if (!id) co_return;
-    auto change = ReadStatusChange(call.request().body);
+    auto change = ReadBody(call, ExecutorStatusFields());
     if (!change) co_return call.RefuseRequest(change.error());
     const auto set = co_await Answered<Result<void>>(call, [&](auto done) {
         link.SetStatus(*id, change->status, std::move(change->reason), std::move(done));

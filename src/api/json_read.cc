@@ -1,7 +1,6 @@
 #include "api/json_read.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/json.h"
@@ -44,6 +43,15 @@ bool HasControl(std::string_view text) {
 std::unexpected<Error> BadField(std::string_view field, std::string_view why) {
     return Fail(ErrorCode::kInvalid, std::string(field) + " " + std::string(why),
                 std::string(field));
+}
+
+std::string ListedOr(const std::vector<std::string_view>& names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+        text += names[i];
+    }
+    return text;
 }
 
 Result<std::int64_t> ReadInteger(const JsonView& value, std::string_view field,
@@ -112,6 +120,24 @@ Result<std::string_view> ReadText(const JsonView& value, std::string_view field,
                                " bytes without control or invisible characters");
 }
 
+Result<std::vector<std::string>> ReadTexts(const JsonView& value, std::string_view field,
+                                           const TextsLimits& limits) {
+    if (value.kind() != JsonView::Kind::kArray) return BadField(field, "must be a list of texts");
+    std::vector<std::string> texts;
+    JsonView::Elements elements(value);
+    std::string scratch;
+    while (elements.Next()) {
+        if (texts.size() == limits.count_max) {
+            return BadField(field, "has more than " + std::to_string(limits.count_max) + " texts");
+        }
+        const std::string entry = std::string(field) + "[" + std::to_string(texts.size()) + "]";
+        const auto text = ReadText(elements.value(), entry, limits.bytes_max, scratch);
+        if (!text) return std::unexpected(text.error());
+        texts.emplace_back(*text);
+    }
+    return texts;
+}
+
 Result<Pairs> ReadPairs(const JsonView& value, std::string_view field, const PairLimits& limits) {
     if (value.kind() != JsonView::Kind::kObject) {
         return BadField(field, "must be an object of names and texts");
@@ -164,23 +190,6 @@ Result<JsonView> ReadObject(std::string_view text, std::size_t bytes_max) {
         return Fail(ErrorCode::kInvalid, "the body must be a JSON object");
     }
     return view;
-}
-
-Result<Text> ReadReason(std::string_view body) {
-    static constexpr std::array<std::string_view, 1> kNames = {"reason"};
-    Text reason;
-    if (body.empty()) return reason;
-    const auto object = ReadObject(body, body.size());
-    if (!object) return std::unexpected(object.error());
-    JsonView::Members members(*object);
-    std::string scratch;
-    while (members.Next()) {
-        if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
-        const auto text = ReadText(members.value(), kNames[0], kReasonBytesMax, scratch);
-        if (!text) return std::unexpected(text.error());
-        reason = Text(*text);
-    }
-    return reason;
 }
 
 }  // namespace takt::internal

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json_view.h"
@@ -15,6 +16,9 @@
 namespace takt::internal {
 
 std::unexpected<Error> BadField(std::string_view field, std::string_view why);
+
+// "a, b or c"
+std::string ListedOr(const std::vector<std::string_view>& names);
 
 struct IntegerRange {
     std::int64_t min = 0;
@@ -42,6 +46,14 @@ Result<Time> ReadTime(const JsonView& value, std::string_view field);
 Result<std::string_view> ReadText(const JsonView& value, std::string_view field,
                                   std::size_t bytes_max, std::string& scratch);
 
+// Texts of 1 to `bytes_max` bytes, in their order.
+struct TextsLimits {
+    std::size_t count_max;
+    std::size_t bytes_max;
+};
+Result<std::vector<std::string>> ReadTexts(const JsonView& value, std::string_view field,
+                                           const TextsLimits& limits);
+
 // Names and values; sorted by name.
 struct PairLimits {
     std::size_t count_max;
@@ -57,10 +69,5 @@ std::unexpected<Error> UnknownField(std::string_view unknown,
 
 // A JSON object that `text` spells. kInvalid or kExhausted otherwise.
 Result<JsonView> ReadObject(std::string_view text, std::size_t bytes_max);
-
-constexpr std::size_t kReasonBytesMax = 1000;
-
-// The reason in a body {"reason": "…"}; empty if the body is.
-Result<Text> ReadReason(std::string_view body);
 
 }  // namespace takt::internal

@@ -12,6 +12,14 @@ std::string Any() {
 std::string Text() {
     return R"({"type":"string"})";
 }
+std::string TextTo(std::size_t length_max, std::size_t length_min) {
+    std::string text = R"({"type":"string")";
+    if (length_min > 0) text += ",\"minLength\":" + std::to_string(length_min);
+    return text + ",\"maxLength\":" + std::to_string(length_max) + "}";
+}
+std::string Id() {
+    return R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$"})";
+}
 std::string Time() {
     return R"({"type":"string","format":"date-time"})";
 }
@@ -20,6 +28,13 @@ std::string Duration() {
 }
 std::string Number() {
     return R"({"type":"number"})";
+}
+std::string Number(double min, double max) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("type", "number").Field("minimum", min).Field("maximum", max);
+    json.EndObject();
+    return text;
 }
 std::string Bool() {
     return R"({"type":"boolean"})";
@@ -45,8 +60,10 @@ std::string Map() {
     return R"({"type":"object","additionalProperties":{"type":"string"}})";
 }
 
-std::string ListOf(std::string_view item) {
-    return R"({"type":"array","items":)" + std::string(item) + "}";
+std::string ListOf(std::string_view item, std::optional<std::size_t> count_max) {
+    std::string text = R"({"type":"array",)";
+    if (count_max) text += "\"maxItems\":" + std::to_string(*count_max) + ",";
+    return text + "\"items\":" + std::string(item) + "}";
 }
 
 std::string Reference(std::string_view name) {

@@ -2,6 +2,7 @@
 // schema, a JSON object.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,15 +13,19 @@ namespace takt::internal::schema {
 
 std::string Any();
 std::string Text();
+std::string TextTo(std::size_t length_max, std::size_t length_min = 1);
+std::string Id();        // As callers may choose one.
 std::string Time();      // RFC 3339.
 std::string Duration();  // "90s", as answers have it.
 std::string Number();
+std::string Number(double min, double max);
 std::string Bool();
 // The bounds are part of it where they are given.
 std::string Integer(std::optional<std::int64_t> min = {}, std::optional<std::int64_t> max = {});
 std::string OneOf(const std::vector<std::string_view>& names);
-std::string Map();                                    // Of names and texts.
-std::string ListOf(std::string_view item);            // Of what the schema `item` says.
+std::string Map();  // Of names and texts.
+// Of what the schema `item` says; as long as it likes unless a bound is given.
+std::string ListOf(std::string_view item, std::optional<std::size_t> count_max = {});
 std::string Reference(std::string_view name);         // One of the document's schemas.
 std::string PageOf(std::string_view name);            // {"items": […], "next_cursor": …}
 std::string OrNull(std::string_view schema);          // Or null.

@@ -1,9 +1,10 @@
 // Queues: what waits in them, pause, resume, limits.
-#include <array>
-
-#include "api/answer_table.h"
+#include "api/call_body.h"
 #include "api/call_flow.h"
-#include "api/json_read.h"
+#include "api/rate_limit_json.h"
+#include "api/request_kinds.h"
+#include "api/resource_pages.h"
+#include "api/resource_table.h"
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "api/services.h"
@@ -20,7 +21,7 @@ struct QueueAnswer {
     Time now;
 };
 
-void WriteOldest(JsonWriter& json, const QueueAnswer& answer) {
+void WriteOldestWait(JsonWriter& json, const QueueAnswer& answer) {
     const Time oldest = answer.queue.oldest_ready;
     if (oldest == Time{}) {
         json.Null();
@@ -29,47 +30,101 @@ void WriteOldest(JsonWriter& json, const QueueAnswer& answer) {
     json.Value(static_cast<double>(std::max(answer.now - oldest, Duration(0)).count()) / 1000);
 }
 
-const AnswerTable<QueueAnswer>& QueueFields() {
-    using Answer = QueueAnswer;
-    static const AnswerTable<Answer> fields = {
-        {"name", schema::Text(), "",
-         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.name.view()); }},
-        {"paused", schema::Bool(), "Nothing starts from it.",
-         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.limits.paused); }},
-        {"waiting", schema::Integer(0), "Executions that could start.",
-         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.waiting); }},
-        {"working", schema::Integer(0), "Executions that workers have.",
-         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.working); }},
-        {"finished", schema::Integer(0), "Since this leader began; skipped ones do not count.",
-         [](JsonWriter& json, const Answer& a) { json.Value(a.queue.finished); }},
-        {"finished_per_second", schema::OrNull(schema::Number()),
-         "Over metrics.interval; null if there are too many queues to tell.",
-         [](JsonWriter& json, const Answer& a) {
-             const auto rate = a.meters.throughput(a.queue.name);
-             rate ? json.Value(*rate) : json.Null();
-         }},
-        {"oldest_wait_seconds", schema::OrNull(schema::Number()), "null: nothing waits.",
-         WriteOldest},
-        {"concurrency_max", schema::OrNull(schema::Integer(1)), "null: no limit.",
-         [](JsonWriter& json, const Answer& a) {
-             const std::uint32_t most = a.queue.limits.working_max;
-             most > 0 ? json.Value(most) : json.Null();
-         }},
-        {"rate_limit", schema::OrNull(RateSchema()), "null: no limit.",
-         [](JsonWriter& json, const Answer& a) {
-             if (a.queue.limits.rate.count > 0) {
-                 WriteRate(json, a.queue.limits.rate);
-             } else {
-                 json.Null();
-             }
-         }},
+void WriteFinishedRate(JsonWriter& json, const QueueAnswer& answer) {
+    const auto rate = answer.meters.throughput(answer.queue.name);
+    rate ? json.Value(*rate) : json.Null();
+}
+
+void WriteQueueConcurrency(JsonWriter& json, const QueueAnswer& answer) {
+    const std::uint32_t most = answer.queue.limits.working_max;
+    most > 0 ? json.Value(most) : json.Null();
+}
+
+void WriteQueueRate(JsonWriter& json, const QueueAnswer& answer) {
+    if (answer.queue.limits.rate.count > 0) {
+        WriteRate(json, answer.queue.limits.rate);
+    } else {
+        json.Null();
+    }
+}
+
+// The change of a queue that is being read.
+struct QueueDraft {
+    SetQueue change;
+    RateLimit rate_now;  // The parts of rate_limit that a request leaves out.
+};
+
+Taken<QueueDraft> TakenConcurrency() {
+    const auto place = [](QueueDraft& draft) -> auto& { return draft.change.working_max; };
+    return TakenBy<QueueDraft>::Count(place, {1, kLimitMax}).Clears([](QueueDraft& draft) {
+        draft.change.working_max = 0;
+    });
+}
+
+Taken<QueueDraft> TakenRate() {
+    const auto read = [](QueueDraft& draft, const JsonView& value,
+                         std::string_view name) -> Result<void> {
+        const auto rate = ReadRate(value, name, draft.rate_now);
+        if (!rate) return std::unexpected(rate.error());
+        draft.change.rate = *rate;
+        return {};
     };
-    return fields;
+    return TakenBy<QueueDraft>::Own(RateRequestSchema(), "`count`, `per`", read)
+        .Clears([](QueueDraft& draft) { draft.change.rate = RateLimit{}; });
+}
+
+const ResourceTable<QueueDraft, QueueAnswer>& QueueTable() {
+    using Answer = QueueAnswer;
+    using Take = TakenBy<QueueDraft>;
+    static const ResourceTable<QueueDraft, Answer> table({
+        {"name",
+         "Tasks name it as their queue.",
+         {},
+         {schema::Text(),
+          [](JsonWriter& json, const Answer& a) { json.Value(a.queue.name.view()); }}},
+        {"paused",
+         "Nothing starts from it.",
+         Take::Truth([](QueueDraft& draft) -> auto& { return draft.change.paused; }),
+         {schema::Bool(),
+          [](JsonWriter& json, const Answer& a) { json.Value(a.queue.limits.paused); }}},
+        {"waiting",
+         "Executions that could start.",
+         {},
+         {schema::Integer(0),
+          [](JsonWriter& json, const Answer& a) { json.Value(a.queue.waiting); }}},
+        {"working",
+         "Executions that workers have.",
+         {},
+         {schema::Integer(0),
+          [](JsonWriter& json, const Answer& a) { json.Value(a.queue.working); }}},
+        {"finished",
+         "Since this leader began; skipped ones do not count.",
+         {},
+         {schema::Integer(0),
+          [](JsonWriter& json, const Answer& a) { json.Value(a.queue.finished); }}},
+        {"finished_per_second",
+         "Over metrics.interval; null if there are too many queues to tell.",
+         {},
+         {schema::OrNull(schema::Number()), WriteFinishedRate}},
+        {"oldest_wait_seconds",
+         "null: nothing waits.",
+         {},
+         {schema::OrNull(schema::Number()), WriteOldestWait}},
+        {"concurrency_max",
+         "At most so many executions at once; null: no limit.",
+         TakenConcurrency(),
+         {schema::OrNull(schema::Integer(1)), WriteQueueConcurrency}},
+        {"rate_limit",
+         "At most `count` starts in `per`; null: no limit.",
+         TakenRate(),
+         {schema::OrNull(RateSchema()), WriteQueueRate}},
+    });
+    return table;
 }
 
 void WriteQueue(JsonWriter& json, const QueueAnswer& answer) {
     json.BeginObject();
-    WriteFields(json, QueueFields(), answer);
+    WriteFields(json, QueueTable().answer(), answer);
     json.EndObject();
 }
 
@@ -123,71 +178,16 @@ void ChangeQueue(Call call, SetQueue change) {
     });
 }
 
-// A part of the limit that is left out stays as it is in `rate`.
-Result<RateLimit> ReadRateLimit(const JsonView& value, RateLimit rate) {
-    static constexpr std::array<std::string_view, 2> kNames = {"count", "per"};
-    if (rate.count == 0) rate.per = Duration(1'000);
-    if (value.is_null()) return RateLimit{};
-    if (value.kind() != JsonView::Kind::kObject) {
-        return BadField("rate_limit", "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
-    }
-    JsonView::Members members(value);
-    while (members.Next()) {
-        if (members.key() == kNames[0]) {
-            const auto count = ReadInteger(members.value(), "rate_limit.count", {1, kLimitMax});
-            if (!count) return std::unexpected(count.error());
-            rate.count = static_cast<std::uint32_t>(*count);
-        } else if (members.key() == kNames[1]) {
-            const auto per = ReadDuration(members.value(), "rate_limit.per", Duration(1));
-            if (!per) return std::unexpected(per.error());
-            rate.per = *per;
-        } else {
-            return UnknownField(members.key(), kNames, "rate_limit.");
-        }
-    }
-    if (rate.count == 0) return BadField("rate_limit.count", "is missing");
-    return rate;
-}
-
-// The change that the body asks for: a limit that it leaves out stays, null takes one away.
-Result<SetQueue> ReadLimits(const Call& call, const RateLimit& rate_now) {
-    static constexpr std::array<std::string_view, 3> kNames = {"paused", "concurrency_max",
-                                                               "rate_limit"};
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
-    SetQueue change;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        const JsonView value = members.value();
-        if (members.key() == kNames[0]) {
-            const auto paused = ReadBool(value, kNames[0]);
-            if (!paused) return std::unexpected(paused.error());
-            change.paused = *paused;
-        } else if (members.key() == kNames[1]) {
-            const auto most = value.is_null() ? Result<std::int64_t>(0)
-                                              : ReadInteger(value, kNames[1], {1, kLimitMax});
-            if (!most) return std::unexpected(most.error());
-            change.working_max = static_cast<std::uint32_t>(*most);
-        } else if (members.key() == kNames[2]) {
-            const auto rate = ReadRateLimit(value, rate_now);
-            if (!rate) return std::unexpected(rate.error());
-            change.rate = *rate;
-        } else {
-            return UnknownField(members.key(), kNames);
-        }
-    }
-    return change;
-}
-
 void PutQueue(Call call) {
     auto name = QueueName(call);
     if (!name) return;
     WithEngine(std::move(call), [name = std::move(*name)](Call call, const Engine& engine) {
         const auto queue = engine.FindQueue(name);
-        auto change = ReadLimits(call, queue ? queue->limits.rate : RateLimit{});
-        if (!change) return call.RefuseRequest(change.error());
-        change->queue = std::move(name);
-        ChangeQueue(std::move(call), std::move(*change));
+        auto draft = ReadBody(call, QueueTable().request(),
+                              {.rate_now = queue ? queue->limits.rate : RateLimit{}});
+        if (!draft) return call.RefuseRequest(draft.error());
+        draft->change.queue = std::move(name);
+        ChangeQueue(std::move(call), std::move(draft->change));
     });
 }
 
@@ -198,8 +198,14 @@ void SetPaused(Call call, bool paused) {
 
 }  // namespace
 
-std::string QueueSchema() {
-    return AnswerSchema(QueueFields());
+void AddQueueSchemas(SchemaList& to) {
+    to.emplace_back("Queue", AnswerSchema(QueueTable().answer()));
+    to.emplace_back("QueueList", schema::PageOf("Queue"));
+    to.emplace_back("QueueLimits", RequestSchema(QueueTable().request()));
+}
+
+std::string QueuePage() {
+    return QueueTable().page();
 }
 
 void AddQueueRoutes(std::vector<Route>& routes) {

@@ -1,10 +1,9 @@
 // The scheduler itself: status, strategy, health, version.
-#include <array>
-
+#include "api/call_body.h"
 #include "api/call_flow.h"
-#include "api/json_read.h"
+#include "api/request_kinds.h"
 #include "api/resources.h"
-#include "api/services.h"
+#include "api/schemas.h"
 
 namespace takt::internal {
 namespace {
@@ -105,29 +104,36 @@ std::optional<SetStrategy> StrategyNamed(std::string_view name) {
     return SetStrategy{.strategy = strategy};
 }
 
-// null: the configured one.
-Result<SetStrategy> ReadStrategy(const Call& call) {
-    static constexpr std::array<std::string_view, 1> kNames = {"strategy"};
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
-    JsonView::Members members(*object);
-    std::optional<SetStrategy> set;
+struct StrategyBody {
+    std::vector<std::string> available;  // The names that a refusal lists.
+    SetStrategy set = {};
+};
+
+Result<void> ReadStrategyName(StrategyBody& body, const JsonView& value, std::string_view name) {
     std::string scratch;
-    while (members.Next()) {
-        if (members.key() != kNames[0]) return UnknownField(members.key(), kNames);
-        if (members.value().is_null()) set = SetStrategy{};
-        if (members.value().is_string()) set = StrategyNamed(members.value().AsString(scratch));
+    auto set = value.is_string() ? StrategyNamed(value.AsString(scratch)) : std::nullopt;
+    if (set) {
+        body.set = std::move(*set);
+        return {};
     }
-    if (set) return std::move(*set);
     std::string names;
-    for (const std::string& name : Available(call)) names += name + ", ";
-    return BadField("strategy", "must be one of " + names + "or null for the configured one");
+    for (const std::string& known : body.available) names += known + ", ";
+    return BadField(name, "must be one of " + names + "or null for the configured one");
+}
+
+const RequestTable<StrategyBody>& StrategyFields() {
+    static const RequestTable<StrategyBody> fields = {
+        {"strategy", "null: the configured one.",
+         TakenBy<StrategyBody>::Own(schema::Text(), "name of a strategy", ReadStrategyName)
+             .Clears([](StrategyBody& body) { body.set = {}; })
+             .Required()}};
+    return fields;
 }
 
 void SetOne(Call call) {
-    auto strategy = ReadStrategy(call);
-    if (!strategy) return call.RefuseRequest(strategy.error());
-    AskStrategy(std::move(call), std::move(*strategy));
+    auto body = ReadBody(call, StrategyFields(), {.available = Available(call)});
+    if (!body) return call.RefuseRequest(body.error());
+    AskStrategy(std::move(call), std::move(body->set));
 }
 
 // Forgets what the balancer has learned; the strategy stays.
@@ -178,6 +184,10 @@ void Version(Call call) {
 }
 
 }  // namespace
+
+void AddStrategySchemas(SchemaList& to) {
+    to.emplace_back("StrategyChoice", RequestSchema(StrategyFields()));
+}
 
 void AddSchedulerRoutes(std::vector<Route>& routes) {
     routes.push_back({.method = HttpMethod::kGet,

@@ -1,9 +1,6 @@
 #include "api/schemas.h"
 
-#include <vector>
-
 #include "api/execution_json.h"
-#include "api/executor_json.h"
 #include "api/json_schema.h"
 #include "api/task_field.h"
 #include "api/worker_json.h"
@@ -21,33 +18,17 @@ using schema::OrNull;
 using schema::PageOf;
 using schema::Reference;
 
-using Named = std::vector<std::pair<std::string_view, std::string>>;
-
-// A bulk or a sweep tells of each thing that it touched.
-std::string Touched() {
-    return ListOf(Object()
-                      .Add("id", schema::Text(), false)
-                      .Add("status", Integer())
-                      .Add("problem", Reference("Problem"), false)
-                      .Text());
-}
-
 std::string Counts(const std::vector<std::string_view>& names) {
     Object object;
     for (const std::string_view name : names) object.Add(name, OrNull(Number()));
     return object.Text();
 }
 
-void AddTasks(Named& to) {
+void AddTasks(SchemaList& to) {
     to.emplace_back("Task", TaskAnswerSchema());
     to.emplace_back("TaskRequest", TaskRequestSchema());
     to.emplace_back("TaskChange", TaskChangeSchema());
     to.emplace_back("TaskList", PageOf("Task"));
-    to.emplace_back(
-        "Trigger",
-        R"({"type":"object","properties":{"parameters":{"description":"Instead of its task's."
-},"payload":{"description":"The same as parameters."},"force":{"type":"boolean",
-"description":"Whatever the execution mode says."}},"additionalProperties":false})");
     to.emplace_back("Preview", PreviewSchema());
     to.emplace_back("Fires", Object()
                                  .Add("task_id", schema::Text(), false)
@@ -63,33 +44,13 @@ void AddTasks(Named& to) {
                                       .Add("created", Integer(0))
                                       .Add("existing", Integer(0))
                                       .Add("failed", Integer(0))
-                                      .Add("items", Touched())
+                                      .Add("items", TouchedSchema())
                                       .Text());
 }
 
-void AddExecutions(Named& to) {
+void AddExecutions(SchemaList& to) {
     to.emplace_back("Execution", ExecutionSchema());
     to.emplace_back("ExecutionList", PageOf("Execution"));
-    to.emplace_back("ExecutionFilter",
-                    R"({"type":"object","properties":{"task_id":{"type":"string"},"status":{"type":
-"string"},"worker_id":{"type":"string"},"type":{"type":"string"},"queue":{"type":"string"},
-"from":{"type":"string","format":"date-time"},"to":{"type":"string","format":"date-time"},
-"limit":{"type":"integer","minimum":1,"maximum":1000},"cursor":{"type":"string","description":
-"next_cursor of the call before: goes on with older ones."}},"additionalProperties":false})");
-    to.emplace_back("SweepAnswer", Object()
-                                       .Add("matched", Integer(0))
-                                       .Add("changed", Integer(0))
-                                       .Add("more", Bool())
-                                       .Add("items", Touched())
-                                       .Add("next_cursor", OrNull(schema::Text()))
-                                       .Text());
-    to.emplace_back("Reason",
-                    R"({"type":"object","properties":{"reason":{"type":"string","maxLength":1000}},
-"additionalProperties":false})");
-    to.emplace_back("Conclusion",
-                    R"({"type":"object","required":["status"],"properties":{"status":{"enum":[
-"success","failed","cancelled"]},"message":{"type":"string"},"result":{}},
-"additionalProperties":false})");
     to.emplace_back("LogChunk", Object()
                                     .Add("attempt", Integer(0))
                                     .Add("at", schema::Time())
@@ -113,25 +74,9 @@ void AddExecutions(Named& to) {
             .Text());
 }
 
-void AddFleet(Named& to) {
+void AddFleet(SchemaList& to) {
     to.emplace_back("Worker", WorkerSchema());
     to.emplace_back("WorkerList", PageOf("Worker"));
-    to.emplace_back("Registration",
-                    R"({"type":"object","required":["name","instance_id","base_url"],"properties":{
-"name":{"type":"string"},"instance_id":{"type":"string"},"base_url":{"type":"string","format":"uri"},
-"health_check_url":{"type":"string","format":"uri"},"tasks":{"type":"array","maxItems":1000,"items":
-{"type":"object","required":["task_name"],"properties":{"task_name":{"type":"string"}}}},"capacity":
-{"type":"integer","minimum":1},"weight":{"type":"integer","minimum":1},"labels":{"type":"object"},
-"process_id":{"type":"string"}},"additionalProperties":false})");
-    to.emplace_back("Executor", ExecutorSchema());
-    to.emplace_back("ExecutorList", PageOf("Executor"));
-    to.emplace_back("ExecutorLoad",
-                    R"({"type":"object","properties":{"cpu":{"type":"number","minimum":0,"maximum":
-1},"memory":{"type":"number","minimum":0,"maximum":1},"connections":{"type":"integer"},"draining":{
-"type":"boolean"}},"additionalProperties":false})");
-    to.emplace_back("ExecutorStatus",
-                    R"({"type":"object","required":["status"],"properties":{"status":{"enum":[
-"online","maintenance","offline"]},"reason":{"type":"string"}},"additionalProperties":false})");
     to.emplace_back("Callback",
                     R"({"type":"object","required":["status"],"properties":{"status":{"enum":[
 "success","completed","failed"]},"result":{},"error":{"type":["string","object"]},"retryable":{
@@ -148,15 +93,9 @@ void AddFleet(Named& to) {
                                           .Add("accepted", Bool())
                                           .Add("status", OneOf({"success", "failed"}), false)
                                           .Text());
-    to.emplace_back("Queue", QueueSchema());
-    to.emplace_back("QueueList", PageOf("Queue"));
-    to.emplace_back("QueueLimits",
-                    R"({"type":"object","properties":{"paused":{"type":"boolean"},
-"concurrency_max":{"type":["integer","null"]},"rate_limit":{"type":["object","null"],"properties":{
-"count":{"type":"integer"},"per":{"type":["string","number"]}}}},"additionalProperties":false})");
 }
 
-void AddScheduler(Named& to) {
+void AddSchedulerStatus(SchemaList& to) {
     const std::string node = Object()
                                  .Add("node_id", schema::Text())
                                  .Add("address", schema::Text())
@@ -189,27 +128,9 @@ void AddScheduler(Named& to) {
                         .Add("store", store)
                         .Add("nodes", ListOf(node), false)
                         .Text());
-    to.emplace_back(
-        "Strategy",
-        Object().Add("strategy", schema::Text()).Add("available", ListOf(schema::Text())).Text());
-    to.emplace_back("StrategyChoice",
-                    R"({"type":"object","required":["strategy"],"properties":{"strategy":{"type":[
-"string","null"],"description":"null: the configured one."}},"additionalProperties":false})");
-    to.emplace_back("ComingFire", Object()
-                                      .Add("at", schema::Time())
-                                      .Add("task_id", schema::Text())
-                                      .Add("task_name", schema::Text())
-                                      .Add("type", schema::Text())
-                                      .Add("queue", schema::Text())
-                                      .Add("cron_expression", schema::Text(), false)
-                                      .Add("interval", schema::Duration(), false)
-                                      .Add("interval_after_end", schema::Duration(), false)
-                                      .Add("timezone", schema::Text())
-                                      .Text());
-    to.emplace_back("ComingFireList", PageOf("ComingFire"));
-    to.emplace_back("Health", Object().Add("status", schema::Text()).Text());
-    to.emplace_back("Version",
-                    Object().Add("name", schema::Text()).Add("version", schema::Text()).Text());
+}
+
+void AddMetrics(SchemaList& to) {
     Object metrics;
     for (const std::string_view count :
          {"tasks_total", "tasks_pending", "tasks_scheduled", "tasks_running", "tasks_retrying",
@@ -229,7 +150,29 @@ void AddScheduler(Named& to) {
             .Text());
 }
 
-void AddAlerts(Named& to) {
+void AddScheduler(SchemaList& to) {
+    AddSchedulerStatus(to);
+    to.emplace_back(
+        "Strategy",
+        Object().Add("strategy", schema::Text()).Add("available", ListOf(schema::Text())).Text());
+    to.emplace_back("ComingFire", Object()
+                                      .Add("at", schema::Time())
+                                      .Add("task_id", schema::Text())
+                                      .Add("task_name", schema::Text())
+                                      .Add("type", schema::Text())
+                                      .Add("queue", schema::Text())
+                                      .Add("cron_expression", schema::Text(), false)
+                                      .Add("interval", schema::Duration(), false)
+                                      .Add("interval_after_end", schema::Duration(), false)
+                                      .Add("timezone", schema::Text())
+                                      .Text());
+    to.emplace_back("ComingFireList", PageOf("ComingFire"));
+    to.emplace_back("Health", Object().Add("status", schema::Text()).Text());
+    to.emplace_back("Version",
+                    Object().Add("name", schema::Text()).Add("version", schema::Text()).Text());
+    AddMetrics(to);
+}
+void AddAlerts(SchemaList& to) {
     const std::string operators = OneOf({">", ">=", "<", "<=", "==", "!="});
     const std::string acknowledged = Object()
                                          .Add("by", schema::Text())
@@ -254,21 +197,6 @@ void AddAlerts(Named& to) {
                                  .Add("silenced_until", OrNull(schema::Time()))
                                  .Text());
     to.emplace_back("AlertList", PageOf("Alert"));
-    to.emplace_back("AlertNote",
-                    R"({"type":"object","properties":{"note":{"type":["string","null"],"maxLength":
-1000}},"additionalProperties":false})");
-    to.emplace_back("AlertRulePut",
-                    R"({"type":"object","required":["metric","operator","threshold"],"properties":{
-"name":{"type":"string"},"description":{"type":"string","maxLength":1000},"metric":{"type":"string"},
-"operator":{"enum":[">",">=","<","<=","==","!="]},"threshold":{"type":"number"},"duration":{"type":[
-"string","number"],"default":"0s"},"severity":{"enum":["info","warning","critical"],"default":
-"warning"},"enabled":{"type":"boolean","default":true},"channels":{"type":"array","maxItems":20,
-"items":{"type":"string"},"description":"Empty: every channel."}},"additionalProperties":false})");
-    to.emplace_back("AlertRule", AlertRuleSchema());
-    to.emplace_back("AlertRuleList", PageOf("AlertRule"));
-    to.emplace_back("AlertSilence",
-                    R"({"type":"object","required":["duration"],"properties":{"duration":{"type":[
-"string","number"]}},"additionalProperties":false})");
     to.emplace_back("AlertMetric", Object()
                                        .Add("name", schema::Text())
                                        .Add("unit", schema::Text())
@@ -290,7 +218,7 @@ void AddAlerts(Named& to) {
                     Object().Add("ok", Bool()).Add("error", schema::Text()).Text());
 }
 
-void AddStatistics(Named& to) {
+void AddStatistics(SchemaList& to) {
     Object line;
     line.Add("key", schema::Text()).Add("name", schema::Text());
     for (const std::string_view count :
@@ -318,21 +246,19 @@ void AddStatistics(Named& to) {
         Object().Add("step", schema::Text()).Add("items", ListOf(Reference("SeriesPoint"))).Text());
 }
 
-void AddTokens(Named& to) {
-    to.emplace_back("TokenRequest",
-                    R"({"type":"object","required":["name","role"],"properties":{"name":{"type":
-"string"},"role":{"enum":["viewer","operator","admin","worker","executor"]},"expires_in":{"type":[
-"string","number"]}},"additionalProperties":false})");
-    to.emplace_back("Token", TokenSchema());
-    to.emplace_back("NewToken", NewTokenSchema());
-    to.emplace_back("TokenList", PageOf("Token"));
-}
-
 }  // namespace
 
+std::string TouchedSchema() {
+    return ListOf(Object()
+                      .Add("id", schema::Text(), false)
+                      .Add("status", Integer())
+                      .Add("problem", Reference("Problem"), false)
+                      .Text());
+}
+
 std::span<const std::pair<std::string_view, std::string>> Schemas() {
-    static const Named schemas = [] {
-        Named made;
+    static const SchemaList schemas = [] {
+        SchemaList made;
         made.emplace_back("Problem", Object()
                                          .Add("type", schema::Text())
                                          .Add("title", schema::Text())
@@ -343,12 +269,19 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
                                          .Add("request_id", schema::Text(), false)
                                          .Text());
         AddTasks(made);
+        AddTaskActionSchemas(made);
         AddExecutions(made);
+        AddExecutionActionSchemas(made);
         AddFleet(made);
+        AddExecutorSchemas(made);
+        AddQueueSchemas(made);
         AddScheduler(made);
+        AddStrategySchemas(made);
         AddAlerts(made);
+        AddAlertNoteSchema(made);
+        AddAlertRuleSchemas(made);
         AddStatistics(made);
-        AddTokens(made);
+        AddTokenSchemas(made);
         made.emplace_back("OpenApi", R"({"type":"object"})");
         return made;
     }();

@@ -6,15 +6,25 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace takt::internal {
 
+using SchemaList = std::vector<std::pair<std::string_view, std::string>>;
+
 std::span<const std::pair<std::string_view, std::string>> Schemas();
 
-// From the tables that stand beside the routes.
-std::string AlertRuleSchema();
-std::string NewTokenSchema();
-std::string QueueSchema();
-std::string TokenSchema();
+// Made from the tables that stand beside the routes.
+void AddTaskActionSchemas(SchemaList& to);
+void AddExecutionActionSchemas(SchemaList& to);
+void AddExecutorSchemas(SchemaList& to);
+void AddQueueSchemas(SchemaList& to);
+void AddStrategySchemas(SchemaList& to);
+void AddAlertNoteSchema(SchemaList& to);
+void AddAlertRuleSchemas(SchemaList& to);
+void AddTokenSchemas(SchemaList& to);
+
+// The list in which a bulk or a sweep tells of each thing that it touched.
+std::string TouchedSchema();
 
 }  // namespace takt::internal

@@ -1,12 +1,12 @@
 // Tasks: pause, resume, trigger, and when they fire next.
 #include <algorithm>
-#include <array>
 
+#include "api/call_body.h"
 #include "api/execution_json.h"
-#include "api/json_read.h"
 #include "api/query.h"
+#include "api/request_kinds.h"
 #include "api/resources.h"
-#include "api/services.h"
+#include "api/schemas.h"
 #include "api/submission.h"
 #include "model/fire_plan.h"
 
@@ -26,46 +26,45 @@ void PauseOrResume(Call call, bool paused) {
     });
 }
 
-// {"parameters": …, "force": true}; an empty body is allowed.
-Result<Trigger> ReadTrigger(const Call& call) {
-    static constexpr std::array<std::string_view, 3> kNames = {"parameters", "payload", "force"};
-    Trigger trigger;
-    const std::string& body = call.request().body;
-    if (body.empty()) return trigger;
-    const auto object = ReadObject(body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
-    const std::size_t payload_max = call.services().config.task_limits.payload_bytes_max;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        if (members.key() == kNames[0] || members.key() == kNames[1]) {
-            if (!trigger.payload.empty()) {
-                return BadField("payload", "and parameters are the same; give one of them");
-            }
-            if (members.value().raw().size() > payload_max) {
-                return Fail(ErrorCode::kExhausted,
-                            "parameters have more than " + std::to_string(payload_max) + " bytes",
-                            std::string(members.key()));
-            }
-            if (!members.value().is_null()) trigger.payload = Text(members.value().raw());
-        } else if (members.key() == kNames[2]) {
-            const auto force = ReadBool(members.value(), kNames[2]);
-            if (!force) return std::unexpected(force.error());
-            trigger.force = *force;
-        } else {
-            return UnknownField(members.key(), kNames);
-        }
+struct TriggerBody {
+    std::size_t payload_bytes_max;
+    Trigger trigger = {};
+};
+
+Result<void> ReadTriggerPayload(TriggerBody& body, const JsonView& value, std::string_view name) {
+    if (!body.trigger.payload.empty()) {
+        return BadField("payload", "and parameters are the same; give one of them");
     }
-    return trigger;
+    if (value.raw().size() > body.payload_bytes_max) {
+        return Fail(
+            ErrorCode::kExhausted,
+            "parameters have more than " + std::to_string(body.payload_bytes_max) + " bytes",
+            std::string(name));
+    }
+    if (!value.is_null()) body.trigger.payload = Text(value.raw());
+    return {};
+}
+
+const RequestTable<TriggerBody>& TriggerFields() {
+    using Take = TakenBy<TriggerBody>;
+    const auto payload = [] { return Take::Own(schema::Any(), "any JSON", ReadTriggerPayload); };
+    static const RequestTable<TriggerBody> fields = {
+        {"parameters", "Instead of its task's.", payload()},
+        {"payload", "The same as parameters.", payload()},
+        {"force", "Whatever the execution mode says.",
+         Take::Truth([](TriggerBody& body) -> bool& { return body.trigger.force; })}};
+    return fields;
 }
 
 void TriggerTask(Call call) {
     auto id = PathId<TaskId>(call);
     if (!id) return;
-    auto trigger = ReadTrigger(call);
-    if (!trigger) return call.RefuseRequest(trigger.error());
-    trigger->task = std::move(*id);
+    const std::size_t payload_max = call.services().config.task_limits.payload_bytes_max;
+    auto body = ReadBody(call, TriggerFields(), {.payload_bytes_max = payload_max});
+    if (!body) return call.RefuseRequest(body.error());
+    body->trigger.task = std::move(*id);
     Node& node = call.services().node;
-    node.Ask(std::move(*trigger), [call = std::move(call)](Result<Answer> answer) mutable {
+    node.Ask(std::move(body->trigger), [call = std::move(call)](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
         std::string body;
         JsonWriter json(body);
@@ -183,6 +182,10 @@ void Preview(Call call) {
 }
 
 }  // namespace
+
+void AddTaskActionSchemas(SchemaList& to) {
+    to.emplace_back("Trigger", RequestSchema(TriggerFields()));
+}
 
 void AddTaskActionRoutes(std::vector<Route>& routes) {
     routes.push_back({.method = HttpMethod::kPost,

@@ -118,8 +118,7 @@ std::string TaskRequestSchema();
 std::string TaskChangeSchema();
 std::string PreviewSchema();
 std::string TaskAnswerSchema();
-
-// The table of docs/api.md.
-std::string TaskFieldsPage();
+// Of a task that an executor brings: the registration says its id and its executor.
+std::string ExecutorTaskSchema();
 
 }  // namespace takt::internal

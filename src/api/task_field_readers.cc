@@ -1,9 +1,10 @@
 #include "api/task_field_readers.h"
 
 #include <algorithm>
-#include <array>
 
 #include "api/json_read.h"
+#include "api/rate_limit_json.h"
+#include "api/retry_policy_json.h"
 #include "api/task_json.h"
 #include "model/cron.h"
 #include "trace/trace_context.h"
@@ -90,78 +91,19 @@ void ForgetMaxRetry(Draft& draft, std::string_view) {
     if (policy == draft.limits->retry_default) draft.options->retry.reset();
 }
 
-// A part that is left out stays as it is, or is the default in a new task; null is the default.
 Result<void> ReadRetryPolicy(Draft& draft, const JsonView& value, std::string_view field) {
-    static constexpr std::array<std::string_view, 5> kNames = {
-        "max_retries", "delay", "backoff_rate", "delay_max", "jitter"};
-    if (value.kind() != JsonView::Kind::kObject) return BadField(field, "must be an object");
     const RetryPolicy& standard = draft.limits->retry_default;
-    RetryPolicy policy = draft.opt().retry.value_or(standard);
-    JsonView::Members members(value);
-    while (members.Next()) {
-        const std::string name = std::string(field) + "." + std::string(members.key());
-        const JsonView given = members.value();
-        const auto keep = [&](auto& place, const auto& otherwise, auto read) -> Result<void> {
-            if (given.is_null()) {
-                place = otherwise;
-                return {};
-            }
-            return Keep(read(), [&](auto found) {
-                place = static_cast<std::remove_reference_t<decltype(place)>>(found);
-            });
-        };
-        const auto duration = [&] { return ReadDuration(given, name); };
-        Result<void> kept;
-        if (members.key() == kNames[0]) {
-            kept = keep(policy.retries_max, standard.retries_max,
-                        [&] { return ReadInteger(given, name, {0, kRetriesMax}); });
-            draft.policy_retries_max = policy.retries_max;
-        } else if (members.key() == kNames[1]) {
-            kept = keep(policy.delay, standard.delay, duration);
-        } else if (members.key() == kNames[2]) {
-            kept = keep(policy.backoff_rate, standard.backoff_rate,
-                        [&] { return ReadNumber(given, name, {1, 100}); });
-        } else if (members.key() == kNames[3]) {
-            kept = keep(policy.delay_max, standard.delay_max, duration);
-        } else if (members.key() == kNames[4]) {
-            kept = keep(policy.jitter, standard.jitter,
-                        [&] { return ReadNumber(given, name, {0, 1}); });
-        } else {
-            return UnknownField(members.key(), kNames, std::string(field) + ".");
-        }
-        if (!kept) return kept;
-    }
-    draft.opt().retry = policy;
+    const auto read = ReadRetryParts(
+        value, field, {.policy = draft.opt().retry.value_or(standard), .standard = &standard});
+    if (!read) return std::unexpected(read.error());
+    if (read->retries_max) draft.policy_retries_max = read->retries_max;
+    draft.opt().retry = read->policy;
     return CheckRetries(draft);
 }
 
-Result<void> ReadRate(Draft& draft, const JsonView& value, std::string_view field) {
-    static constexpr std::array<std::string_view, 2> kNames = {"count", "per"};
-    if (value.kind() != JsonView::Kind::kObject) {
-        return BadField(field, "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
-    }
-    // A part that is left out stays as it is, or is the default in a new task.
-    RateLimit rate = draft.opt().rate;
-    if (rate.count == 0) rate.per = Duration(1'000);
-    JsonView::Members members(value);
-    while (members.Next()) {
-        const std::string name = std::string(field) + "." + std::string(members.key());
-        Result<void> kept;
-        if (members.key() == kNames[0]) {
-            kept =
-                Keep(ReadInteger(members.value(), name, {1, kCountMax}),
-                     [&](std::int64_t count) { rate.count = static_cast<std::uint32_t>(count); });
-        } else if (members.key() == kNames[1]) {
-            kept = Keep(ReadDuration(members.value(), name, kShortest),
-                        [&](Duration per) { rate.per = per; });
-        } else {
-            return UnknownField(members.key(), kNames, std::string(field) + ".");
-        }
-        if (!kept) return kept;
-    }
-    if (rate.count == 0) return BadField(std::string(field) + ".count", "is missing");
-    draft.opt().rate = rate;
-    return {};
+Result<void> ReadTaskRate(Draft& draft, const JsonView& value, std::string_view field) {
+    return Keep(ReadRate(value, field, draft.opt().rate),
+                [&](RateLimit rate) { draft.opt().rate = rate; });
 }
 
 Result<void> ReadExcludedDates(Draft& draft, const JsonView& value, std::string_view field) {

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "api/retry_policy_json.h"
 #include "api/task_field_kinds.h"
 
 namespace takt::internal::task_field {
 
 constexpr std::int64_t kCountMax = 1'000'000;
-constexpr std::int64_t kRetriesMax = 10'000;
 constexpr std::size_t kExcludedDatesMax = 1'000;
 constexpr Duration kShortest{1};
 
@@ -21,7 +21,7 @@ Result<void> ReadPayload(TaskDraft& draft, const JsonView& value, std::string_vi
 Result<void> ReadPriority(TaskDraft& draft, const JsonView& value, std::string_view name);
 Result<void> ReadMaxRetry(TaskDraft& draft, const JsonView& value, std::string_view name);
 Result<void> ReadRetryPolicy(TaskDraft& draft, const JsonView& value, std::string_view name);
-Result<void> ReadRate(TaskDraft& draft, const JsonView& value, std::string_view name);
+Result<void> ReadTaskRate(TaskDraft& draft, const JsonView& value, std::string_view name);
 Result<void> ReadExcludedDates(TaskDraft& draft, const JsonView& value, std::string_view name);
 Result<void> ReadTraceParent(TaskDraft& draft, const JsonView& value, std::string_view name);
 Result<void> ReadTraceState(TaskDraft& draft, const JsonView& value, std::string_view name);

@@ -51,10 +51,6 @@ void WriteTask(JsonWriter& json, const TaskRow& row);
 // A one-off task, which shares its id and its record with its execution.
 void WriteOnceTask(JsonWriter& json, const Execution& execution);
 
-// {"count": 10, "per": "1s"}
-void WriteRate(JsonWriter& json, const RateLimit& rate);
-std::string RateSchema();
-
 // Text that claims to be JSON; written as a JSON string if it is not.
 void WriteJsonText(JsonWriter& json, std::string_view text);
 

@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "api/json_read.h"
 
 namespace takt::internal {
@@ -337,26 +333,6 @@ TEST(TaskJson, OutputThatIsNoJsonBecomesAText) {
     WriteJsonText(json, "");
     json.EndArray();
     EXPECT_EQ(out, R"([{"a":1},"plain \ufffd",null])");
-}
-
-// Who writes a request by hand reads the page; it is made from the table.
-TEST(TaskJson, ThePageListsEveryField) {
-    const std::string path = std::string(TAKT_SOURCE_DIR) + "/docs/api.md";
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    std::string page = text.str();
-    const std::string begin = "<!-- The fields of a task: made from the code. -->\n";
-    const std::string end = "<!-- End. -->\n";
-    const std::size_t from = page.find(begin) + begin.size();
-    const std::size_t to = page.find(end);
-    ASSERT_NE(to, page.npos);
-    if (std::getenv("TAKT_WRITE_PAGES")) {
-        page.replace(from, to - from, TaskFieldsPage());
-        std::ofstream(path) << page;
-        return;
-    }
-    EXPECT_EQ(page.substr(from, to - from), TaskFieldsPage())
-        << "write it anew: TAKT_WRITE_PAGES=1 ./build/api_test --gtest_filter='TaskJson.*'";
 }
 
 }  // namespace

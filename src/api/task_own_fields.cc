@@ -1,5 +1,7 @@
 #include "api/task_own_fields.h"
 
+#include "api/rate_limit_json.h"
+#include "api/retry_policy_json.h"
 #include "api/task_field_readers.h"
 #include "api/task_json.h"
 
@@ -35,8 +37,7 @@ TaskField NameField(Head head, Text Task::* place) {
 TaskField IdField() {
     TaskField field =
         FieldOf({"id", "Chosen by the caller, which makes creation safe to repeat, or generated."},
-                R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$"})",
-                schema::Text(), "1 to 64 of A-Z a-z 0-9 . _ ~ -");
+                schema::Id(), schema::Text(), "1 to 64 of A-Z a-z 0-9 . _ ~ -");
     field.read = ReadId;
     field.clear = Reset(&Task::id);
     field.write = [](JsonWriter& json, std::string_view name, const ShownTask& view) {
@@ -117,35 +118,16 @@ TaskField MaxRetryField() {
 }
 
 TaskField RetryPolicyField() {
-    const std::string duration = schema::OrSeconds({});
     TaskField field =
         FieldOf({"retry_policy",
                  "How failed attempts are repeated. In a PATCH, what is left out of it stays."},
-                schema::Object()
-                    .Add("max_retries", schema::Integer(0, kRetriesMax), false)
-                    .Add("delay", duration, false)
-                    .Add("backoff_rate", R"({"type":"number","minimum":1,"maximum":100})", false)
-                    .Add("delay_max", duration, false)
-                    .Add("jitter", R"({"type":"number","minimum":0,"maximum":1})", false)
-                    .Text(),
-                schema::Object()
-                    .Add("max_retries", schema::Integer(0))
-                    .Add("delay", schema::Duration())
-                    .Add("backoff_rate", schema::Number())
-                    .Add("delay_max", schema::Duration())
-                    .Add("jitter", schema::Number())
-                    .Text(),
+                RetryPolicyRequestSchema(), RetryPolicySchema(),
                 "`max_retries`, `delay`, `backoff_rate`, `delay_max`, `jitter`");
     field.input = Input::kJson;
     field.read = ReadRetryPolicy;
     field.clear = Reset(&TaskOptions::retry);
     field.write = Shown(&TaskOptions::retry, [](JsonWriter& json, const auto& retry) {
-        json.BeginObject().Field("max_retries", retry->retries_max);
-        json.Key("delay");
-        WriteDuration(json, retry->delay);
-        json.Field("backoff_rate", retry->backoff_rate).Key("delay_max");
-        WriteDuration(json, retry->delay_max);
-        json.Field("jitter", retry->jitter).EndObject();
+        WriteRetryPolicy(json, *retry);
     });
     return field;
 }
@@ -179,13 +161,9 @@ TaskField RateField() {
     TaskField field =
         FieldOf({"rate_limit",
                  "At most `count` starts in `per`. In a PATCH, what is left out of it stays."},
-                schema::Object()
-                    .Add("count", schema::Integer(1, kCountMax))
-                    .Add("per", schema::OrSeconds({}), false)
-                    .Text(),
-                RateSchema(), "`count`, `per`");
+                RateRequestSchema(), RateSchema(), "`count`, `per`");
     field.input = Input::kJson;
-    field.read = ReadRate;
+    field.read = ReadTaskRate;
     field.clear = Reset(&TaskOptions::rate);
     field.write = Shown(&TaskOptions::rate, WriteRate);
     return field;

@@ -1,6 +1,7 @@
 // A task in /openapi.json and docs/api.md, from the table of its fields.
 #include "api/execution_json.h"
 #include "api/json_schema.h"
+#include "api/resource_pages.h"
 #include "api/task_field.h"
 #include "api/task_json.h"
 
@@ -84,6 +85,21 @@ std::string TaskAnswerSchema() {
     }
     // A one-off task is answered with how its execution stands.
     return AddFields(object, ExecutionStateFields(), false).Text();
+}
+
+std::string ExecutorTaskSchema() {
+    schema::Object object;
+    for (const TaskField& field : TaskFields()) {
+        const bool given = field.name == "id" || field.name == "executor";
+        if (field.kind == TaskField::Kind::kReadOnly || given) continue;
+        if (field.name == "name") {
+            object.Add("task_name", schema::Described(field.takes, field.about), false);
+            object.Add(field.name, schema::Described(field.takes, SameAs("task_name")), false);
+        } else {
+            AddTaskField(object, field, field.takes, false);
+        }
+    }
+    return object.Text();
 }
 
 std::string TaskFieldsPage() {

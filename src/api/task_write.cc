@@ -21,15 +21,6 @@ void WriteJsonText(JsonWriter& json, std::string_view text) {
     }
 }
 
-void WriteRate(JsonWriter& json, const RateLimit& rate) {
-    json.BeginObject().Field("count", rate.count);
-    json.Field("per", std::string_view(FormatDuration(rate.per))).EndObject();
-}
-
-std::string RateSchema() {
-    return schema::Object().Add("count", schema::Integer(1)).Add("per", schema::Duration()).Text();
-}
-
 void WriteTask(JsonWriter& json, const TaskRow& row) {
     json.BeginObject();
     WriteTaskFields(json, {*row.task, &row.state});

@@ -1,11 +1,12 @@
 // Access tokens: create, list, revoke.
 #include <algorithm>
-#include <array>
 
-#include "api/answer_table.h"
 #include "api/api.h"
+#include "api/call_body.h"
 #include "api/call_flow.h"
-#include "api/json_read.h"
+#include "api/request_kinds.h"
+#include "api/resource_pages.h"
+#include "api/resource_table.h"
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "api/services.h"
@@ -14,65 +15,58 @@ namespace takt::internal {
 namespace {
 
 constexpr std::size_t kTokensMax = 1000;
-
-const AnswerTable<AccessToken>& TokenFields() {
-    using Token = AccessToken;
-    static const AnswerTable<Token> fields = {
-        {"id", schema::Text(), "",
-         [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.id)); }},
-        {"name", schema::Text(), "What people call it.",
-         [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.name)); }},
-        {"role", schema::OneOf({"viewer", "operator", "admin", "worker", "executor"}), "",
-         [](JsonWriter& json, const Token& t) { json.Value(Name(t.role)); }},
-        {"created_at", schema::OrNull(schema::Time()), "",
-         [](JsonWriter& json, const Token& t) { json.Value(t.created_at); }},
-        {"expires_at", schema::OrNull(schema::Time()), "null: never.",
-         [](JsonWriter& json, const Token& t) { json.Value(t.expires_at); }},
-        {"last_used_at", schema::OrNull(schema::Time()), "Told once an hour; null: not yet.",
-         [](JsonWriter& json, const Token& t) { json.Value(t.last_used_at); }},
-    };
-    return fields;
-}
+constexpr std::size_t kTokenNameBytesMax = 100;
 
 struct TokenRequest {
     std::string name;
-    std::optional<AccessRole> role;
-    Time expires_at{};
+    AccessRole role{};
+    Duration expires_in{0};  // 0: never.
 };
 
-Result<TokenRequest> ReadTokenRequest(const Call& call) {
-    static constexpr std::array<std::string_view, 3> kNames = {"name", "role", "expires_in"};
-    const auto object = ReadObject(call.request().body, call.route().body_bytes_max);
-    if (!object) return std::unexpected(object.error());
-    TokenRequest request;
-    std::string scratch;
-    JsonView::Members members(*object);
-    while (members.Next()) {
-        const JsonView value = members.value();
-        if (members.key() == kNames[0]) {
-            const auto name = ReadText(value, "name", 100, scratch);
-            if (!name) return std::unexpected(name.error());
-            request.name = *name;
-        } else if (members.key() == kNames[1]) {
-            if (value.is_string()) request.role = ParseAccessRole(value.AsString(scratch));
-            if (!request.role) {
-                return BadField("role", "must be viewer, operator, admin, worker or executor");
-            }
-        } else if (members.key() == kNames[2]) {
-            const auto duration = ReadDuration(value, "expires_in", Duration(1'000));
-            if (!duration) return std::unexpected(duration.error());
-            request.expires_at = ReadClocks().wall + *duration;
-        } else {
-            return UnknownField(members.key(), kNames);
-        }
-    }
-    if (request.name.empty()) return BadField("name", "is missing");
-    if (!request.role) return BadField("role", "is missing");
-    return request;
+const ResourceTable<TokenRequest, AccessToken>& TokenTable() {
+    using Token = AccessToken;
+    using Take = TakenBy<TokenRequest>;
+    static const std::vector<std::string_view> roles = {"viewer", "operator", "admin", "worker",
+                                                        "executor"};
+    static const ResourceTable<TokenRequest, Token> table({
+        {"id",
+         "Names it where it is revoked.",
+         {},
+         {schema::Text(),
+          [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.id)); }}},
+        {"name",
+         "What people call it.",
+         Take::Text(&TokenRequest::name, kTokenNameBytesMax).Required(),
+         {schema::Text(),
+          [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.name)); }}},
+        {"role",
+         "What it may do.",
+         Take::Choice(&TokenRequest::role, ParseAccessRole, roles).Required(),
+         {schema::OneOf(roles),
+          [](JsonWriter& json, const Token& t) { json.Value(Name(t.role)); }}},
+        {"expires_in", "How long it is good for; for ever unless given.",
+         Take::Duration(&TokenRequest::expires_in, Duration(1'000))},
+        {"created_at",
+         "",
+         {},
+         {schema::OrNull(schema::Time()),
+          [](JsonWriter& json, const Token& t) { json.Value(t.created_at); }}},
+        {"expires_at",
+         "null: never.",
+         {},
+         {schema::OrNull(schema::Time()),
+          [](JsonWriter& json, const Token& t) { json.Value(t.expires_at); }}},
+        {"last_used_at",
+         "Told once an hour; null: not yet.",
+         {},
+         {schema::OrNull(schema::Time()),
+          [](JsonWriter& json, const Token& t) { json.Value(t.last_used_at); }}},
+    });
+    return table;
 }
 
 // Writes a token down, or takes it away, and waits until requests are judged by it.
-Flow<Result<void>> Settle(const Call& call, std::string id, Text value) {
+Flow<Result<void>> StoreToken(const Call& call, std::string id, Text value) {
     const Text key(std::string(kTokenSettingPrefix) + id);
     const auto answer = co_await Asked(call, SetSetting{.key = key, .value = std::move(value)});
     if (!answer) co_return std::unexpected(answer.error());
@@ -97,10 +91,10 @@ Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& reque
     if (access.tokens().size() >= kTokensMax) {
         return Fail(ErrorCode::kExhausted, "there are too many tokens; revoke some");
     }
-    if (access.tokens().empty() && *request.role != AccessRole::kAdmin) {
+    if (access.tokens().empty() && request.role != AccessRole::kAdmin) {
         return BadField("role", "of the first token must be admin");
     }
-    if (*request.role == AccessRole::kAdmin && request.expires_at != Time{} &&
+    if (request.role == AccessRole::kAdmin && request.expires_in > Duration(0) &&
         !HasLastingAdmin(access, {})) {
         return BadField("expires_in",
                         "would lock everybody out when the only administrator expires; make an "
@@ -110,19 +104,21 @@ Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& reque
 }
 
 Flow<> CreateToken(Call call) {
-    auto request = ReadTokenRequest(call);
+    auto request = ReadBody(call, TokenTable().request());
     if (!request) co_return call.RefuseRequest(request.error());
     if (const auto checked = CheckNewToken(call.services().access, *request); !checked) {
         co_return call.RefuseAnswer(checked.error());
     }
-    const NewToken made = MakeToken(*request->role, std::move(request->name), ReadClocks().wall,
-                                    request->expires_at, call.services().random);
-    const auto kept = co_await Settle(call, made.token.id, Text(EncodeToken(made.token)));
+    const Time now = ReadClocks().wall;
+    const Time expires_at = request->expires_in > Duration(0) ? now + request->expires_in : Time{};
+    const NewToken made =
+        MakeToken(request->role, std::move(request->name), now, expires_at, call.services().random);
+    const auto kept = co_await StoreToken(call, made.token.id, Text(EncodeToken(made.token)));
     if (!kept) co_return call.RefuseAnswer(kept.error());
     std::string body;
     JsonWriter json(body);
     json.BeginObject();
-    WriteFields(json, TokenFields(), made.token);
+    WriteFields(json, TokenTable().answer(), made.token);
     json.Field("token", std::string_view(made.text)).EndObject();
     call.Json(201, std::move(body));
 }
@@ -133,7 +129,7 @@ void ListTokens(Call call) {
     json.BeginObject().Key("items").BeginArray();
     for (const auto& [id, token] : call.services().access.tokens()) {
         json.BeginObject();
-        WriteFields(json, TokenFields(), token);
+        WriteFields(json, TokenTable().answer(), token);
         json.EndObject();
     }
     json.EndArray().Key("next_cursor").Null().EndObject();
@@ -171,23 +167,25 @@ Flow<> RevokeToken(Call call) {
     }
     const std::string used = std::string(kTokenSettingPrefix) + id + std::string(kTokenUsedSuffix);
     call.services().node.Tell(SetSetting{.key = Text(used)});
-    const auto revoked = co_await Settle(call, id, Text());
+    const auto revoked = co_await StoreToken(call, id, Text());
     if (!revoked) co_return call.RefuseAnswer(revoked.error());
     call.Send({.status = 204});
 }
 
 }  // namespace
 
-std::string TokenSchema() {
-    return AnswerSchema(TokenFields());
+void AddTokenSchemas(SchemaList& to) {
+    to.emplace_back("TokenRequest", RequestSchema(TokenTable().request()));
+    to.emplace_back("Token", AnswerSchema(TokenTable().answer()));
+    schema::Object made;
+    AddFields(made, TokenTable().answer());
+    made.Add("token", schema::Described(schema::Text(), "The secret; it is shown this once."));
+    to.emplace_back("NewToken", made.Text());
+    to.emplace_back("TokenList", schema::PageOf("Token"));
 }
 
-std::string NewTokenSchema() {
-    schema::Object object;
-    AddFields(object, TokenFields());
-    return object
-        .Add("token", schema::Described(schema::Text(), "The secret; it is shown this once."))
-        .Text();
+std::string TokenPage() {
+    return TokenTable().page();
 }
 
 void AddTokenRoutes(std::vector<Route>& routes) {

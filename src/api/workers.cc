@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/call_body.h"
 #include "api/call_flow.h"
-#include "api/json_read.h"
 #include "api/query.h"
+#include "api/reason_body.h"
 #include "api/resources.h"
 #include "api/services.h"
 #include "api/worker_json.h"
@@ -63,10 +64,10 @@ void GetWorker(Call call) {
 void SetStatus(Call call, WorkerStatus status) {
     auto id = PathId<WorkerId>(call);
     if (!id) return;
-    auto reason = ReadReason(call.request().body);
-    if (!reason) return call.RefuseRequest(reason.error());
+    auto body = ReadBody(call, ReasonFields());
+    if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
-    const SetWorkerStatus set{.worker = *id, .status = status, .reason = std::move(*reason)};
+    const SetWorkerStatus set{.worker = *id, .status = status, .reason = std::move(body->reason)};
     node.Ask(set, [call = std::move(call), id = *id](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
         SendWorker(std::move(call), std::move(id));

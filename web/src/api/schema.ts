@@ -109,11 +109,11 @@ export interface TaskRequest {
     timeout?: string | number;
     max_retry?: number;
     retry_policy?: {
-        max_retries?: number;
-        delay?: string | number;
-        backoff_rate?: number;
-        delay_max?: string | number;
-        jitter?: number;
+        max_retries?: number | null;
+        delay?: string | number | null;
+        backoff_rate?: number | null;
+        delay_max?: string | number | null;
+        jitter?: number | null;
     };
     load_balance_strategy?:
         | 'least_tasks'
@@ -136,7 +136,7 @@ export interface TaskRequest {
     concurrency_key?: string;
     concurrency_max?: number;
     rate_limit?: {
-        count: number;
+        count?: number;
         per?: string | number;
     };
     run_at?: string;
@@ -186,11 +186,11 @@ export interface TaskChange {
     timeout?: string | number | null;
     max_retry?: number | null;
     retry_policy?: {
-        max_retries?: number;
-        delay?: string | number;
-        backoff_rate?: number;
-        delay_max?: string | number;
-        jitter?: number;
+        max_retries?: number | null;
+        delay?: string | number | null;
+        backoff_rate?: number | null;
+        delay_max?: string | number | null;
+        jitter?: number | null;
     } | null;
     load_balance_strategy?:
         | 'least_tasks'
@@ -214,7 +214,7 @@ export interface TaskChange {
     concurrency_key?: string | null;
     concurrency_max?: number | null;
     rate_limit?: {
-        count: number;
+        count?: number;
         per?: string | number;
     } | null;
     run_at?: string | null;
@@ -255,12 +255,6 @@ export interface TaskChange {
 export interface TaskList {
     items: Task[];
     next_cursor: string | null;
-}
-
-export interface Trigger {
-    parameters?: JsonText | null;
-    payload?: JsonText | null;
-    force?: boolean;
 }
 
 export interface Preview {
@@ -304,6 +298,12 @@ export interface BulkAnswer {
         status: number;
         problem?: Problem;
     }[];
+}
+
+export interface Trigger {
+    parameters?: JsonText | null;
+    payload?: JsonText | null;
+    force?: boolean;
 }
 
 export interface Execution {
@@ -356,40 +356,6 @@ export interface ExecutionList {
     next_cursor: string | null;
 }
 
-export interface ExecutionFilter {
-    task_id?: string;
-    status?: string;
-    worker_id?: string;
-    type?: string;
-    queue?: string;
-    from?: string;
-    to?: string;
-    limit?: number;
-    cursor?: string;
-}
-
-export interface SweepAnswer {
-    matched: number;
-    changed: number;
-    more: boolean;
-    items: {
-        id?: string;
-        status: number;
-        problem?: Problem;
-    }[];
-    next_cursor: string | null;
-}
-
-export interface Reason {
-    reason?: string;
-}
-
-export interface Conclusion {
-    status: 'success' | 'failed' | 'cancelled';
-    message?: string;
-    result?: JsonText | null;
-}
-
 export interface LogChunk {
     attempt: number;
     at: string;
@@ -409,6 +375,40 @@ export interface Explanation {
     code: string;
     explanation: string;
     values: Record<string, string | number>;
+}
+
+export interface ExecutionFilter {
+    task_id?: string;
+    status?: string;
+    worker_id?: string;
+    type?: string;
+    queue?: string;
+    from?: string;
+    to?: string;
+    limit?: number;
+    cursor?: string;
+}
+
+export interface Reason {
+    reason?: string;
+}
+
+export interface Conclusion {
+    status: 'success' | 'failed' | 'cancelled';
+    message?: string;
+    result?: JsonText | null;
+}
+
+export interface SweepAnswer {
+    matched: number;
+    changed: number;
+    more: boolean;
+    items: {
+        id?: string;
+        status: number;
+        problem?: Problem;
+    }[];
+    next_cursor: string | null;
 }
 
 export interface Worker {
@@ -443,19 +443,29 @@ export interface WorkerList {
     next_cursor: string | null;
 }
 
+export interface CallbackAnswer {
+    execution_id: string;
+    accepted: boolean;
+    status?: 'success' | 'failed';
+}
+
 export interface Executor {
     id: string;
     instance_id: string;
     name: string;
     base_url: string;
     health_check_url: string;
-    status: 'online' | 'offline' | 'draining' | 'maintenance';
-    status_reason: string;
+    tasks?: {
+        task_id: string;
+        task_name: string;
+    }[];
     types: string[];
     capacity: number;
     weight: number;
-    running: number;
     labels: Record<string, string>;
+    status: 'online' | 'offline' | 'draining' | 'maintenance';
+    status_reason: string;
+    running: number;
     circuit?: 'closed' | 'open' | 'half_open';
     health?: {
         checked: boolean;
@@ -464,10 +474,6 @@ export interface Executor {
     };
     registered_at: string | null;
     seen_at: string | null;
-    tasks?: {
-        task_id: string;
-        task_name: string;
-    }[];
 }
 
 export interface ExecutorList {
@@ -477,13 +483,7 @@ export interface ExecutorList {
 
 export interface ExecutorStatus {
     status: 'online' | 'maintenance' | 'offline';
-    reason?: string;
-}
-
-export interface CallbackAnswer {
-    execution_id: string;
-    accepted: boolean;
-    status?: 'success' | 'failed';
+    reason?: string | null;
 }
 
 export interface Queue {
@@ -549,10 +549,6 @@ export interface Strategy {
     available: string[];
 }
 
-export interface StrategyChoice {
-    strategy: string | null;
-}
-
 export interface ComingFire {
     at: string;
     task_id: string;
@@ -597,6 +593,10 @@ export interface Metrics {
     tasks_ready: number[];
 }
 
+export interface StrategyChoice {
+    strategy: string | null;
+}
+
 export interface Alert {
     id: string;
     rule: string;
@@ -622,47 +622,6 @@ export interface Alert {
 export interface AlertList {
     items: Alert[];
     next_cursor: string | null;
-}
-
-export interface AlertNote {
-    note?: string | null;
-}
-
-export interface AlertRulePut {
-    name?: string;
-    description?: string;
-    metric: string;
-    operator: '>' | '>=' | '<' | '<=' | '==' | '!=';
-    threshold: number;
-    duration?: string | number;
-    severity?: 'info' | 'warning' | 'critical';
-    enabled?: boolean;
-    channels?: string[];
-}
-
-export interface AlertRule {
-    name: string;
-    description: string;
-    metric: string;
-    operator: '>' | '>=' | '<' | '<=' | '==' | '!=';
-    threshold: number;
-    duration: string;
-    severity: 'info' | 'warning' | 'critical';
-    enabled: boolean;
-    builtin: boolean;
-    channels: string[];
-    silenced_until: string | null;
-    state: 'ok' | 'pending' | 'firing';
-    value: number | null;
-}
-
-export interface AlertRuleList {
-    items: AlertRule[];
-    next_cursor: string | null;
-}
-
-export interface AlertSilence {
-    duration: string | number;
 }
 
 export interface AlertMetric {
@@ -697,6 +656,47 @@ export interface AlertChannelList {
 export interface AlertChannelTest {
     ok: boolean;
     error: string;
+}
+
+export interface AlertNote {
+    note?: string | null;
+}
+
+export interface AlertRulePut {
+    name?: string;
+    description?: string;
+    metric: string;
+    operator: '>' | '>=' | '<' | '<=' | '==' | '!=';
+    threshold: number;
+    duration?: string | number;
+    severity?: 'info' | 'warning' | 'critical';
+    enabled?: boolean;
+    channels?: string[];
+}
+
+export interface AlertRule {
+    name: string;
+    description: string;
+    metric: string;
+    operator: '>' | '>=' | '<' | '<=' | '==' | '!=';
+    threshold: number;
+    duration: string;
+    severity: 'info' | 'warning' | 'critical';
+    enabled: boolean;
+    channels: string[];
+    builtin: boolean;
+    silenced_until: string | null;
+    state: 'ok' | 'pending' | 'firing';
+    value: number | null;
+}
+
+export interface AlertRuleList {
+    items: AlertRule[];
+    next_cursor: string | null;
+}
+
+export interface AlertSilence {
+    duration: string | number;
 }
 
 export interface StatisticsLine {

@@ -1,0 +1,54 @@
+#include "api/rate_limit_json.h"
+
+#include "api/request_kinds.h"
+#include "api/resource_table.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr std::int64_t kCountMax = 1'000'000;
+
+const ResourceTable<RateLimit, RateLimit>& RateTable() {
+    using Take = TakenBy<RateLimit>;
+    static const ResourceTable<RateLimit, RateLimit> table({
+        {"count",
+         "At most this many starts …",
+         Take::Count(&RateLimit::count, {1, kCountMax}),
+         {schema::Integer(1), [](JsonWriter& json, const RateLimit& r) { json.Value(r.count); }}},
+        {"per",
+         "… in this time.",
+         Take::Duration(&RateLimit::per, Duration(1)),
+         {schema::Duration(),
+          [](JsonWriter& json, const RateLimit& r) { json.Value(FormatDuration(r.per)); }}},
+    });
+    return table;
+}
+
+}  // namespace
+
+Result<RateLimit> ReadRate(const JsonView& value, std::string_view field, RateLimit now) {
+    if (value.kind() != JsonView::Kind::kObject) {
+        return BadField(field, "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
+    }
+    if (now.count == 0) now.per = Duration(1'000);
+    const std::string prefix = std::string(field) + ".";
+    const auto rate = ReadRequest(RateTable().request(), value, now, prefix);
+    if (rate && rate->count == 0) return BadField(prefix + "count", "is missing");
+    return rate;
+}
+
+void WriteRate(JsonWriter& json, const RateLimit& rate) {
+    json.BeginObject();
+    WriteFields(json, RateTable().answer(), rate);
+    json.EndObject();
+}
+
+std::string RateRequestSchema() {
+    return RequestSchema(RateTable().request());
+}
+
+std::string RateSchema() {
+    return AnswerSchema(RateTable().answer());
+}
+
+}  // namespace takt::internal
