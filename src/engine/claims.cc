@@ -37,25 +37,31 @@ const Claim* Claims::HolderAgainst(const ExecutionId& execution, const Task& tas
     return free ? nullptr : &claim;
 }
 
-Claim& Claims::Note(const Execution& row) {
+Claim& Claims::Note(const Execution& row, Time now) {
     const TaskOptions& options = row.task->opt();
     const bool window = options.unique_for > Duration(0);
     Claim& claim = claims_[options.unique_key];
-    claim = {row.id, window ? row.created_at + options.unique_for : Time{}, true};
+    claim = {row.id, window ? now + options.unique_for : Time{}, true};
     if (window) ends_.emplace(claim.until, options.unique_key);
     return claim;
 }
 
 void Claims::Restore(const Execution& row) {
-    if (Asks(row)) Note(row);
+    if (!Asks(row)) return;
+    const auto stored = claims_.find(row.task->opt().unique_key);
+    if (stored != claims_.end() && stored->second.execution == row.id) {
+        stored->second.live = true;
+    } else {
+        Note(row, row.created_at);
+    }
 }
 
-void Claims::Hold(const Execution& row, Draft& draft) {
+void Claims::Hold(const Execution& row, Time now, Draft& draft) {
     if (!Asks(row)) return;
     const Text& key = row.task->opt().unique_key;
     const auto before = claims_.find(key);
     const Time stored_until = before == claims_.end() ? Time{} : before->second.until;
-    const Claim& claim = Note(row);
+    const Claim& claim = Note(row, now);
     if (claim.until != Time{}) {
         draft.Set(Stored(key, claim));
     } else if (stored_until != Time{}) {

@@ -2,7 +2,8 @@
 //
 // A key is held while its execution is not finished and, with a window, until the window is over,
 // whichever is later. A claim with a window outlives its execution, so it is stored (a setting
-// "unique/KEY") and known to the next leader; one without is made again from the live row.
+// "unique/KEY") and known to the next leader; one without is made again from the live row. All times
+// are those of the trusted clock: one that is ahead for a moment keeps no key for days.
 #pragma once
 
 #include <map>
@@ -36,7 +37,7 @@ class Claims {
     const Claim* HolderAgainst(const ExecutionId& execution, const Task& task, Time now) const;
 
     // The execution holds its task's key from now on. REQUIRES: nobody else does.
-    void Hold(const Execution& row, Draft& draft);
+    void Hold(const Execution& row, Time now, Draft& draft);
     // The execution is finished.
     void Release(const Execution& row);
 
@@ -47,7 +48,7 @@ class Claims {
 
   private:
     static bool Asks(const Execution& row);
-    Claim& Note(const Execution& row);
+    Claim& Note(const Execution& row, Time now);
     static SettingPut Stored(const Text& key, const Claim& claim);
 
     std::map<Text, Claim, std::less<>> claims_;  // By key.

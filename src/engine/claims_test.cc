@@ -41,7 +41,7 @@ class ClaimsTest : public ::testing::Test {
 };
 
 TEST_F(ClaimsTest, AKeyIsHeldWhileItsExecutionLives) {
-    claims.Hold(Keyed("x"), draft);
+    claims.Hold(Keyed("x"), kNow, draft);
     EXPECT_FALSE(Free("y"));
     EXPECT_FALSE(Free("x")) << "not even for another row of its own id";
     claims.Release(Keyed("x"));
@@ -52,7 +52,7 @@ TEST_F(ClaimsTest, AKeyIsHeldWhileItsExecutionLives) {
 }
 
 TEST_F(ClaimsTest, AWindowOutlivesTheExecutionAndTheLeader) {
-    claims.Hold(Keyed("x", 1h), draft);
+    claims.Hold(Keyed("x", 1h), kNow, draft);
     claims.Release(Keyed("x", 1h));
     EXPECT_FALSE(Free("y", kNow + 59min));
     EXPECT_TRUE(Free("x", kNow + 59min)) << "what is run again may have its own key";
@@ -68,7 +68,7 @@ TEST_F(ClaimsTest, AWindowOutlivesTheExecutionAndTheLeader) {
 }
 
 TEST_F(ClaimsTest, AWindowThatIsOverIsForgottenInTheStoreToo) {
-    claims.Hold(Keyed("x", 1h), draft);
+    claims.Hold(Keyed("x", 1h), kNow, draft);
     claims.Release(Keyed("x", 1h));
     claims.ForgetEnded(kNow + 59min, draft);
     EXPECT_EQ(claims.size(), 1u);
@@ -80,7 +80,7 @@ TEST_F(ClaimsTest, AWindowThatIsOverIsForgottenInTheStoreToo) {
 
 // The execution takes longer than its window.
 TEST_F(ClaimsTest, AWindowThatEndsFirstIsForgottenWithTheExecution) {
-    claims.Hold(Keyed("x", 1h), draft);
+    claims.Hold(Keyed("x", 1h), kNow, draft);
     claims.ForgetEnded(kNow + 2h, draft);
     EXPECT_FALSE(Free("y", kNow + 2h));
     claims.Release(Keyed("x", 1h));
@@ -93,7 +93,7 @@ TEST_F(ClaimsTest, AWindowThatEndsFirstIsForgottenWithTheExecution) {
 // Nobody has cleaned up after the window yet when the next one comes, which has none.
 TEST_F(ClaimsTest, AClaimWithoutAWindowLeavesNothingStoredOfTheOneBefore) {
     claims.Restore("order", std::to_string((kNow - 1h).time_since_epoch().count()) + " w");
-    claims.Hold(Keyed("x"), draft);
+    claims.Hold(Keyed("x"), kNow, draft);
     EXPECT_EQ(Stored(), Text());
     claims.Release(Keyed("x"));
 

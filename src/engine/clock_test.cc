@@ -84,7 +84,7 @@ TEST_F(ClockTest, ALeaderWhoseClockIsAheadPurgesNothingThatRetentionKeeps) {
     Restart(1min);
     Until(30min);
     for (const Purge& purge : store.purges) {
-        EXPECT_LE(purge.finished_before, kBegin + 25h - config.retention);
+        EXPECT_LE(purge.finished_before, kBegin + 31min - config.retention);
     }
 }
 
@@ -233,6 +233,78 @@ TEST_F(ClockTest, SerialsDoNotFollowAClockThatIsAheadForAMoment) {
     At(4s, Once({.id = "z"}));
     EXPECT_LE(TimeOf(engine().last_serial()), kBegin + 24h * 30 + 1min);
 }
+
+// What begins while the clock is a month ahead is not put off by a month, whoever leads then.
+class BegunAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {
+  protected:
+    // The clock is right again, on this leader or on the next.
+    void ComeBack(Duration at) {
+        JumpWall(-24h * 30);
+        if (GetParam()) {
+            Restart(at);
+        } else {
+            Until(at);
+        }
+    }
+};
+
+TEST_P(BegunAheadTest, TasksFireFromNowOn) {
+    Until(0s);
+    JumpWall(24h * 30);
+    At(1s, Put({.id = "rate", .every = 10s, .options = Parallel()}));
+    At(1s, Put({.id = "cron", .cron = "*/10 * * * * *", .options = Parallel()}));
+    At(1s, Put({.id = "jitter", .every = 10s, .jitter = 5s, .options = Parallel()}));
+    At(1s, Put({.id = "unfired", .every = 1min, .options = Parallel()}));
+    Until(15s);
+    ComeBack(16s);
+    Until(10min);
+
+    EXPECT_GE(Fired("rate").size(), 59u);
+    EXPECT_GE(Fired("cron").size(), 59u);
+    EXPECT_GE(Fired("jitter").size(), 59u);
+    EXPECT_GE(Fired("unfired").size(), 9u);
+    for (const char* task : {"rate", "cron", "jitter", "unfired"}) {
+        for (const auto& [due, count] : Fired(task)) EXPECT_EQ(count, 1) << task;
+    }
+}
+
+// Nobody led when the clock came back, and the task was paused.
+TEST_P(BegunAheadTest, APausedTaskFiresFromItsResumptionOn) {
+    Until(0s);
+    JumpWall(24h * 30);
+    At(1s, Put({.every = 10s, .options = Parallel()}));
+    Until(15s);
+    At(15s, Pause("report"));
+    ComeBack(16s);
+    At(1min, Resume("report"));
+    Until(10min);
+    EXPECT_GE(Fired().size(), 54u);
+    EXPECT_THAT(Counts(), Each(1));
+}
+
+TEST_P(BegunAheadTest, RetriesDelaysAndKeysLastAsLongAsTheySay) {
+    Until(0s);
+    JumpWall(24h * 30);
+    At(1s, Join({.id = "a", .capacity = 10}));
+    At(1s, Once({.id = "retried", .retry = RetryPolicy{.retries_max = 3, .delay = 4s}}));
+    At(2s, Failure("retried"));
+    At(2s, Once({.id = "delayed", .delay = 4s}));
+    At(2s, Once({.id = "keyed", .unique_key = "order", .unique_for = 5s}));
+    At(2s, Success("keyed"));
+    ComeBack(3s);
+    At(3s, Join({.id = "a", .capacity = 10}));
+    assigns.clear();
+    Until(5s);
+    EXPECT_THAT(assigns, IsEmpty()) << "neither is due yet";
+    Until(8s);
+    EXPECT_THAT(assigns, SizeIs(2));
+    const Submit second = Once({.id = "next", .unique_key = "order", .unique_for = 5s});
+    At(9s, second);
+    EXPECT_TRUE(replies.at(second.request).has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Leaders, BegunAheadTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "TheNextOne" : "TheSame"; });
 
 }  // namespace
 }  // namespace takt::internal

@@ -121,7 +121,10 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     draft_.Open(effects, now,
                 {.changes_max = config_.changes_per_step, .bytes_max = config_.bytes_per_step});
     draft_.FollowForSerials(clock_.trusted());
-    if (clock_.set_back()) PlanAgain();
+    if (clock_.set_back()) {
+        PlanAgain();
+        WaitAgain();
+    }
     std::visit([this](auto& known) { On(known); }, input);
     RunDue();
     draft_.Close();
@@ -174,7 +177,7 @@ void Engine::RunDue() {
     }
     claims_.ForgetEnded(clock_.trusted(), draft_);
     // A clock that is ahead for a moment must not purge what is to be kept for days.
-    retention_.Clean({clock_.trusted(), now_.steady}, draft_);
+    retention_.Clean({clock_.settled(), now_.steady}, draft_);
 }
 
 // Ends what nobody can run, as if it had failed now: so it is seen, and kept for its time.

@@ -197,6 +197,8 @@ class Engine {
     Live* FindCurrent(const AttemptRef& attempt);
     Live& InsertExecution(Execution row, Place place);
     void AwaitTime(Live& live);
+    void AwaitNoLonger(Live& live) const;
+    void WaitAgain();
     std::optional<Time> ExpiryOf(const Execution& row) const;
     bool Expired(const Execution& row) const;
     bool EndIfExpired(Live& live);
@@ -233,6 +235,7 @@ class Engine {
     // engine_fires.cc: when they are due, and what becomes of it
     void PlanFrom(Recurring& recurring, Time after);
     void PlanFromNow(Recurring& recurring);
+    bool PassOverBeforeMade(Recurring& recurring);
     void PlanAgain();
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);

@@ -46,6 +46,7 @@ void Engine::PlaceRestored(Live& live) {
         if (Begun(live.row) && live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
         // By the clock of another leader what was ready already may seem to be yet to come.
         if (!NeedsClock(live.row)) live.row.ready_at = std::min(live.row.ready_at, now_.wall);
+        AwaitNoLonger(live);
         if (live.row.status == Status::kPending && !Expired(live.row)) return AwaitTime(live);
         // What its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
@@ -89,6 +90,34 @@ bool Engine::NeedsClock(const Execution& row) {
     return row.task->run_at != Time{} ? row.ready_at == row.task->run_at
                                       : row.ready_at == row.created_at + row.task->opt().delay &&
                                             row.task->opt().delay > Duration(0);
+}
+
+// Who waits for a while rather than for a moment never waits longer than that, whatever clock it was
+// when it began. Needs no writing: the next leader finds the same.
+void Engine::AwaitNoLonger(Live& live) const {
+    Execution& row = live.row;
+    const TaskOptions& options = row.task->opt();
+    std::optional<Duration> longest;
+    if (row.status == Status::kRetrying) {
+        longest = RetryDelay(RetryOf(*row.task), row.failures);
+    } else if (row.origin == Origin::kFire) {
+        if (options.recurrence) longest = options.recurrence->jitter;
+    } else if (row.task->run_at == Time{}) {
+        longest = options.delay;
+    }
+    if (!longest || clock_.behind()) return;
+    const Time latest = now_.wall + *longest;
+    if (row.ready_at > latest + TrustedClock::kParted) row.ready_at = latest;
+}
+
+// A clock that ran ahead came back: what began to wait by it waits anew.
+void Engine::WaitAgain() {
+    for (Live* live : due_.All()) {
+        if (live->waits != Waits::kNothing) continue;
+        const Time before = live->row.ready_at;
+        AwaitNoLonger(*live);
+        if (live->row.ready_at != before) due_.Set(*live, live->row.ready_at, live->row.serial);
+    }
 }
 
 // REQUIRES: pending or retrying, and in no list.

@@ -64,7 +64,21 @@ void Engine::PlanFromNow(Recurring& recurring) {
         state.passed_from = now_.wall;
         state.passed_to = state.last_at;
     }
+    PassOverBeforeMade(recurring);
     PlanFrom(recurring, now_.wall);
+}
+
+// Whether the task was made by a clock that was ahead. If so, nobody has fired what is due between
+// now and when it was made.
+bool Engine::PassOverBeforeMade(Recurring& recurring) {
+    const Time made = recurring.row.task->created_at;
+    if (made <= now_.wall + TrustedClock::kParted || clock_.behind()) return false;
+    FireState& state = recurring.row.state;
+    if (state.last_at > now_.wall) {
+        state.passed_from = now_.wall;
+        state.passed_to = std::max(state.passed_to, made);
+    }
+    return true;
 }
 
 // A clock that ran ahead came back, here or with another leader: a task whose next due time lies
@@ -75,8 +89,9 @@ void Engine::PlanAgain() {
         const bool due = state.next_at != Time{} && state.next_at <= now_.wall;
         if (state.paused || due) continue;
         const Duration delay = recurring->row.task->opt().recurrence->every_after_end;
-        const bool too_late =
-            delay > Duration(0) ? state.next_at > now_.wall + delay : state.passed_to > now_.wall;
+        const bool too_late = delay > Duration(0)
+                                  ? state.next_at > now_.wall + delay
+                                  : PassOverBeforeMade(*recurring) || state.passed_to > now_.wall;
         if (too_late) fires_.Set(*recurring, now_.wall, recurring->order);
     }
 }

@@ -157,7 +157,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     row.finished_at = {};
     Live& live = InsertExecution(std::move(row), Place::kHistory);
     if (live.row.origin != Origin::kOnce) Link(live, OwnerOf(live.row.task));
-    claims_.Hold(live.row, draft_);
+    claims_.Hold(live.row, clock_.trusted(), draft_);
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");
     AwaitTime(live);

@@ -100,7 +100,7 @@ void Engine::CreateOnce(const Submit& submit) {
     row.ready_at = row.scheduled_at;
     row.task = submit.task;
     Live& live = InsertExecution(std::move(row), Place::kNone);
-    claims_.Hold(live.row, draft_);
+    claims_.Hold(live.row, clock_.trusted(), draft_);
     Write(live, Place::kLive, true);
     ++counters_.submitted;
     Emit(EventType::kTaskSubmitted, live);

@@ -56,6 +56,14 @@ class TimerHeap {
         Down(Up(hole));
     }
 
+    // All of them, in no order.
+    std::vector<T*> All() const {
+        std::vector<T*> all;
+        all.reserve(entries_.size());
+        for (const Entry& entry : entries_) all.push_back(entry.timer);
+        return all;
+    }
+
     // The first `count` in their order, whatever the size of the heap: what comes next is always a
     // child of one that is taken already.
     std::vector<const T*> First(std::size_t count) const {

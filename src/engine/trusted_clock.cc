@@ -14,6 +14,8 @@ constexpr Duration kSetBack{500};
 void TrustedClock::Begin(Instant now, Time recorded) {
     *this = {};
     last_ = believed_ = OffsetOf(now);
+    latest_ = recorded;
+    begun_ = {recorded, now.steady};
     if (recorded != Time{} && now.wall > recorded + kAbsence) {
         believed_ = OffsetOf({recorded + kAbsence, now.steady});
     }
@@ -50,6 +52,10 @@ void TrustedClock::Judge(Instant now) {
     }
     trusted_ = std::min(
         now.wall, Time(std::chrono::floor<Duration>(now.steady.time_since_epoch() + believed_)));
+    latest_ = std::max(latest_, trusted_);
+    const auto age = now.steady - begun_.steady;
+    const bool young = begun_.wall != Time{} && age < kConfirmed;
+    settled_ = young ? begun_.wall + std::chrono::floor<Duration>(age) : trusted_;
 }
 
 std::optional<Duration> TrustedClock::last_jump(Steady now) const {

@@ -5,6 +5,7 @@
 // only after it has stayed there for an hour, one that was set back at once.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -32,6 +33,12 @@ class TrustedClock {
 
     // The trusted time at the last reading; never after its wall time.
     Time trusted() const { return trusted_; }
+    // The same for what cannot be undone at all: in its first hour a term goes by the last record and
+    // the steady clock, since it may have begun in the very moment in which the clock was ahead.
+    Time settled() const { return std::min(trusted_, settled_); }
+    // Whether the clock is behind what was trusted before, by this leader or the last: then it is
+    // this one that is wrong, or that one, and nobody knows which.
+    bool behind() const { return trusted_ + kParted < latest_; }
     // Whether the wall clock went back by a noticeable time with the last reading, or would with
     // this one.
     bool set_back() const { return set_back_; }
@@ -56,6 +63,9 @@ class TrustedClock {
     bool is_ahead_ = false;
     bool set_back_ = false;
     Time trusted_{};
+    Time latest_{};  // That was ever trusted.
+    Time settled_{};
+    Instant begun_{};  // When the term did, by the last record; Time{} if there is none.
     Duration jump_{0};
     Steady jumped_at_{};
 };

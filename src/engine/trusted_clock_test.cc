@@ -70,6 +70,16 @@ TEST_F(TrustedClockTest, ANewLeaderFarBeyondTheLastRecordWaitsForConfirmation) {
     EXPECT_EQ(clock_.trusted(), kBegin + 1h);
 }
 
+// It may have begun in the moment in which its clock was ahead.
+TEST_F(TrustedClockTest, WhatCannotBeUndoneWaitsForTheFirstHourOfATerm) {
+    clock_.Begin(At(0s), kBegin - 20h);
+    EXPECT_EQ(clock_.settled(), kBegin - 20h);
+    clock_.Observe(At(59min));
+    EXPECT_EQ(clock_.settled(), kBegin - 20h + 59min);
+    clock_.Observe(At(1h));
+    EXPECT_EQ(clock_.settled(), kBegin + 1h);
+}
+
 TEST_F(TrustedClockTest, ANewLeaderAfterANightIsBelievedAtOnce) {
     clock_.Begin(At(0s), kBegin - 12h);
     EXPECT_EQ(clock_.trusted(), kBegin);

@@ -84,9 +84,10 @@ Result<void> FirePlan::CheckFires(Time at) const {
 std::optional<Time> FirePlan::AnyDueFrom(Time at) const {
     if (cron_) return cron_->Next(at - Duration(1));
     if (after_end()) return at;
-    if (at <= anchor_) return anchor_;
-    const auto turns = (at - anchor_ - Duration(1)) / every_ + 1;
-    return anchor_ + every_ * turns;
+    // Before the anchor too: a task may have been made by a clock that was ahead.
+    const Duration since = at - anchor_;
+    const Duration over = (since % every_ + every_) % every_;
+    return over == Duration(0) ? at : at + (every_ - over);
 }
 
 std::optional<Time> FirePlan::EndOfExclusion(Time time) const {

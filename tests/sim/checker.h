@@ -67,6 +67,8 @@ class Checker {
 
     void OnChange(const ExecutionChange& change, const Batch& batch, Time wall_latest,
                   const EngineConfig& config);
+    void ForgetPurged(const ExecutionId& id);
+    bool HasWaited(const Execution& row) const;
     void CheckCounts(const Execution& before, const Execution& after, const EngineConfig& config);
     void CheckCapacity();
 
@@ -77,8 +79,9 @@ class Checker {
     std::size_t losses_ = 0;
     Time purged_before_{};  // What had finished by then may be gone.
     std::map<ExecutionId, Execution> rows_;
-    std::vector<RowMove> moves_;     // Of the batch under way.
-    std::map<Key, Token> attempts_;  // Committed.
+    std::map<ExecutionId, Steady> made_;  // When they were.
+    std::vector<RowMove> moves_;          // Of the batch under way.
+    std::map<Key, Token> attempts_;       // Committed.
     std::set<Key> started_;
     std::map<Key, bool> ended_;                        // By its handler; whether it succeeded.
     std::map<std::string, std::uint32_t> capacities_;  // The largest that was ever said.
