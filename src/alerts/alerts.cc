@@ -25,10 +25,10 @@ bool NeverFired(const Alert& alert) {
 
 }  // namespace
 
-Alerts::Alerts(Runtime& runtime, Store& store, Delivery& delivery, AlertsConfig config,
+Alerts::Alerts(Runtime& runtime, PartitionReader rows, Delivery& delivery, AlertsConfig config,
                ReadMetrics read)
     : runtime_(runtime),
-      store_(store),
+      rows_(rows),
       delivery_(delivery),
       config_(std::move(config)),
       read_(std::move(read)),
@@ -77,7 +77,7 @@ Result<void> Alerts::Ready() const {
 // --- A term's beginning -------------------------------------------------------------------------
 
 void Alerts::Load() {
-    store_.ListSettings(Text(kAllPrefix), home_.term().Here([this](auto rows) {
+    rows_.ListSettings(Text(kAllPrefix), home_.term().Here([this](auto rows) {
         if (rows) return OnLoaded(*rows);
         Log(LogLevel::kWarning, "alerts", "cannot read the rules, trying again",
             {{"error", rows.error().detail}});

@@ -33,7 +33,7 @@
 #include "node/node.h"
 #include "node/runtime.h"
 #include "node/sink.h"
-#include "store/store.h"
+#include "store/partition_reader.h"
 
 namespace takt::internal {
 
@@ -50,7 +50,7 @@ class Alerts final : public Sink {
     using ReadMetrics = std::function<void(const Engine&, Instant, AlertReadings&)>;
 
     // The runtime, the store and the delivery must outlive it.
-    Alerts(Runtime& runtime, Store& store, Delivery& delivery, AlertsConfig config,
+    Alerts(Runtime& runtime, PartitionReader rows, Delivery& delivery, AlertsConfig config,
            ReadMetrics read);
     ~Alerts() override;
     void Bind(Node& node) { node_ = &node; }
@@ -103,7 +103,7 @@ class Alerts final : public Sink {
     Alert* FindAlert(std::string_view id);
 
     Runtime& runtime_;
-    Store& store_;
+    const PartitionReader rows_;
     Delivery& delivery_;
     const AlertsConfig config_;
     const ReadMetrics read_;

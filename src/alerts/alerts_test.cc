@@ -60,7 +60,7 @@ class AlertsTest : public ::testing::Test {
     DrivenRuntime runtime;
     DrivenStore store;
     Delivery delivery{runtime, {}, [](const Channel&, const Notice&, auto) {}};
-    Alerts alerts{runtime, store, delivery, OneRule(),
+    Alerts alerts{runtime, PartitionReader(store, kDefaultPartition), delivery, OneRule(),
                   [](const Engine&, Instant, AlertReadings& readings) {
                       readings.push_back({.metric = "tasks_pending", .value = 1});
                   }};

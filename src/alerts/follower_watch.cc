@@ -15,10 +15,10 @@ constexpr std::size_t kPage = 1'000;
 
 }  // namespace
 
-FollowerWatch::FollowerWatch(Runtime& runtime, Store& store, Delivery& delivery,
+FollowerWatch::FollowerWatch(Runtime& runtime, PartitionReader rows, Delivery& delivery,
                              FollowerWatchConfig config)
     : runtime_(runtime),
-      store_(store),
+      rows_(rows),
       delivery_(delivery),
       config_(std::move(config)),
       choice_(config_.node),
@@ -64,15 +64,17 @@ Done<T> FollowerWatch::Next(Then then) {
 }
 
 void FollowerWatch::ReadNodes() {
-    store_.Nodes(Next<std::vector<NodeRow>>(
+    rows_.store().Nodes(Next<std::vector<NodeRow>>(
         [this](std::vector<NodeRow> nodes) { ReadLeader(std::move(nodes)); }));
 }
 
 void FollowerWatch::ReadLeader(std::vector<NodeRow> nodes) {
-    store_.Leader(0, Next<std::optional<LeaderRow>>(
-                         [this, nodes = std::move(nodes)](std::optional<LeaderRow> leader) mutable {
-                             OnNodes({std::move(nodes), std::move(leader)});
-                         }));
+    rows_.store().Leader(
+        rows_.partition(),
+        Next<std::optional<LeaderRow>>(
+            [this, nodes = std::move(nodes)](std::optional<LeaderRow> leader) mutable {
+                OnNodes({std::move(nodes), std::move(leader)});
+            }));
 }
 
 void FollowerWatch::OnNodes(const TellerChoice::Rows& rows) {
@@ -86,22 +88,22 @@ void FollowerWatch::OnNodes(const TellerChoice::Rows& rows) {
 }
 
 void FollowerWatch::ReadSettings(std::shared_ptr<View> view) {
-    store_.ListSettings(Text("alert"), Next<std::vector<SettingPut>>(
-                                           [this, view](std::vector<SettingPut> settings) {
-                                               view->settings = std::move(settings);
-                                               ReadTasks(view);
-                                           }));
+    rows_.ListSettings(Text("alert"), Next<std::vector<SettingPut>>(
+                                          [this, view](std::vector<SettingPut> settings) {
+                                              view->settings = std::move(settings);
+                                              ReadTasks(view);
+                                          }));
 }
 
 void FollowerWatch::ReadTasks(std::shared_ptr<View> view) {
     TaskFilter filter{.limit = kPage};
     if (!view->tasks.empty()) filter.after = view->tasks.back().task->id.text().str();
-    store_.ListTasks(filter, Next<std::vector<TaskRow>>([this, view](std::vector<TaskRow> rows) {
-                         const bool more = rows.size() >= kPage;
-                         std::ranges::move(rows, std::back_inserter(view->tasks));
-                         if (more && view->tasks.size() < kTasksMax) return ReadTasks(view);
-                         Judge(*view);
-                     }));
+    rows_.ListTasks(filter, Next<std::vector<TaskRow>>([this, view](std::vector<TaskRow> rows) {
+                        const bool more = rows.size() >= kPage;
+                        std::ranges::move(rows, std::back_inserter(view->tasks));
+                        if (more && view->tasks.size() < kTasksMax) return ReadTasks(view);
+                        Judge(*view);
+                    }));
 }
 
 void FollowerWatch::Judge(const View& view) {

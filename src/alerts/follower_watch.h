@@ -27,7 +27,7 @@
 #include "node/home.h"
 #include "node/runtime.h"
 #include "node/sink.h"
-#include "store/store.h"
+#include "store/partition_reader.h"
 
 namespace takt::internal {
 
@@ -43,7 +43,8 @@ struct FollowerWatchConfig {
 class FollowerWatch final : public Sink {
   public:
     // All must outlive it.
-    FollowerWatch(Runtime& runtime, Store& store, Delivery& delivery, FollowerWatchConfig config);
+    FollowerWatch(Runtime& runtime, PartitionReader rows, Delivery& delivery,
+                  FollowerWatchConfig config);
     ~FollowerWatch() override;
 
     // Sink. On the node's thread.
@@ -74,7 +75,7 @@ class FollowerWatch final : public Sink {
     Done<T> Next(Then then);
 
     Runtime& runtime_;
-    Store& store_;
+    const PartitionReader rows_;
     Delivery& delivery_;
     const FollowerWatchConfig config_;
     AlertEvaluator evaluator_{config_.interval};

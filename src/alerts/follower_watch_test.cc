@@ -23,14 +23,17 @@ class ShownStore final : public StoreWrapper {
     void Leader(Partition, Done<std::optional<LeaderRow>> done) override { done(leader); }
     void Nodes(Done<std::vector<NodeRow>> done) override { done(nodes); }
     void ListTasks(const TaskFilter&, Done<std::vector<TaskRow>> done) override { done(tasks); }
-    void ListSettings(const Text&, Done<std::vector<SettingPut>> done) override { done(settings); }
+    void ListSettings(Partition, const Text&, Done<std::vector<SettingPut>> done) override {
+        done(settings);
+    }
 };
 
 class FollowersTest : public ::testing::Test {
   protected:
     void Start(const std::string& node) {
-        watches[node] = std::make_unique<FollowerWatch>(runtime, store, delivery,
-                                                        FollowerWatchConfig{.node = NodeId(node)});
+        watches[node] =
+            std::make_unique<FollowerWatch>(runtime, PartitionReader(store, kDefaultPartition),
+                                            delivery, FollowerWatchConfig{.node = NodeId(node)});
     }
     void SetRole(const std::string& node, Role role) { watches.at(node)->OnRole(role); }
     void ShowNodes(std::initializer_list<const char*> names) {

@@ -299,7 +299,8 @@ class FollowerWatchTest : public ::testing::Test {
         Commit(SettingPut{Text(std::string(kSilencePrefix) + std::string(rule)), Text(until)});
     }
     void Start(std::vector<AlertRule> rules = {}) {
-        watch = std::make_unique<FollowerWatch>(runtime, store, delivery,
+        watch = std::make_unique<FollowerWatch>(runtime, PartitionReader(store, kDefaultPartition),
+                                                delivery,
                                                 FollowerWatchConfig{.node = NodeId("node-b"),
                                                                     .interval = 20ms,
                                                                     .grace = 30s,

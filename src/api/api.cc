@@ -88,7 +88,7 @@ std::uint64_t NextLoad(AccessFamily& family) {
 void LoadAccess(const std::shared_ptr<Gate>& gate, std::move_only_function<void()> done) {
     const std::uint64_t load = gate->access.BeginLoad(NextLoad(*gate->family));
     gate->store.ListSettings(
-        Text(kTokenSettingPrefix),
+        kDefaultPartition, Text(kTokenSettingPrefix),
         gate->home.Here([gate, load, done = std::move(done)](auto settings) mutable {
             TellFamily(*gate, load, settings);
             TakeAccess(*gate, load, std::move(settings));

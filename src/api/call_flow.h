@@ -2,7 +2,7 @@
 //
 //     Flow<> GetTask(Call call) {
 //         const auto row = co_await Answered<Result<TaskRow>>(
-//             call, [&](auto done) { call.services().store.FindTask(id, std::move(done)); });
+//             call, [&](auto done) { call.services().rows.FindTask(id, std::move(done)); });
 //         if (!row) co_return call.RefuseAnswer(row.error());
 //         …
 //     }

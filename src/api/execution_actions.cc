@@ -202,10 +202,10 @@ void ChangeByFilter(Call call, SweepRule<MakeInput> rule) {
     }
     if (filter->statuses.empty()) filter->statuses = std::move(rule.standard);
     filter->brief = true;
-    Store& store = call.services().store;
+    const PartitionReader& rows = call.services().rows;
     auto sweep = std::make_shared<Sweep>(std::move(call));
-    store.ListExecutions(*filter, [sweep, make = rule.make,
-                                   limit = filter->limit](Result<std::vector<Execution>> rows) {
+    rows.ListExecutions(*filter, [sweep, make = rule.make,
+                                  limit = filter->limit](Result<std::vector<Execution>> rows) {
         if (!rows) return sweep->call.RefuseAnswer(rows.error());
         for (const Execution& row : *rows) sweep->ids.push_back(row.id);
         if (rows->size() == limit) {

@@ -61,13 +61,13 @@ void GetLog(Call call) {
         after = *parsed;
     }
     if (WantsStream(call.request())) return FollowLog(std::move(call), std::move(*id), after);
-    Store& store = call.services().store;
-    store.ReadLog(*id, after, *limit,
-                  [call = std::move(call), limit = *limit,
-                   text = format == "text"](Result<std::vector<LogChunk>> chunks) mutable {
-                      if (!chunks) return call.RefuseAnswer(chunks.error());
-                      SendLog(call, *chunks, limit, text);
-                  });
+    const PartitionReader& rows = call.services().rows;
+    rows.ReadLog(*id, after, *limit,
+                 [call = std::move(call), limit = *limit,
+                  text = format == "text"](Result<std::vector<LogChunk>> chunks) mutable {
+                     if (!chunks) return call.RefuseAnswer(chunks.error());
+                     SendLog(call, *chunks, limit, text);
+                 });
 }
 
 }  // namespace

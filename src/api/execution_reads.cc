@@ -64,7 +64,7 @@ void ExecutionReads::Read(const std::shared_ptr<Services>& services) {
     std::vector<ExecutionId> ids;
     ids.reserve(wanted.size());
     for (const Wanted& one : wanted) ids.push_back(one.id);
-    services->store.FindExecutions(
+    services->rows.FindExecutions(
         std::move(ids), [services, wanted = std::move(wanted)](auto found) mutable {
             // Written on the reader's thread, sent on the server's: it is woken once for all.
             std::vector<HttpResponse> answers;

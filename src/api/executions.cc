@@ -21,9 +21,9 @@ void ListExecutions(Call call) {
     // pages.
     filter->brief = details == "false";
     const auto detail = filter->brief ? ExecutionDetail::kBrief : ExecutionDetail::kFull;
-    Store& store = call.services().store;
-    store.ListExecutions(*filter, [call = std::move(call), filter = *filter,
-                                   detail](Result<std::vector<Execution>> rows) mutable {
+    const PartitionReader& rows = call.services().rows;
+    rows.ListExecutions(*filter, [call = std::move(call), filter = *filter,
+                                  detail](Result<std::vector<Execution>> rows) mutable {
         if (!rows) return call.RefuseAnswer(rows.error());
         std::string body;
         JsonWriter json(body);

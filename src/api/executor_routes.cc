@@ -220,7 +220,7 @@ Flow<Result<bool>> HoldsToken(const Call& call, ExecutionId id, Token token) {
     if (!live) co_return std::unexpected(live.error());
     if (*live) co_return **live == token;
     const auto found = co_await Answered<FoundExecutions>(
-        call, [&](auto done) { call.services().store.FindExecutions({id}, std::move(done)); });
+        call, [&](auto done) { call.services().rows.FindExecutions({id}, std::move(done)); });
     if (!found) co_return std::unexpected(found.error());
     co_return found->front() && found->front()->token == token;
 }

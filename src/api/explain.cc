@@ -42,9 +42,9 @@ Explanation HowItEnded(const Execution& execution) {
 }
 
 void ExplainFinished(Call call, Explained about) {
-    Store& store = call.services().store;
+    const PartitionReader& rows = call.services().rows;
     std::vector<ExecutionId> ids = {ExecutionId(about.name)};
-    store.FindExecutions(
+    rows.FindExecutions(
         std::move(ids), [call = std::move(call), about = std::move(about)](
                             Result<std::vector<std::optional<Execution>>> found) mutable {
             if (!found) return call.RefuseAnswer(found.error());

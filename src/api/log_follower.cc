@@ -59,7 +59,7 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
     void Look() {
         busy_ = true;
         news_ = false;
-        services_->store.FindExecutions(
+        services_->rows.FindExecutions(
             {id_}, OnThread<std::vector<std::optional<Execution>>>([](LogFollower& self,
                                                                       const auto& found) {
                 self.status_ = found.front() ? found.front()->status : Status::kCancelled;
@@ -68,7 +68,7 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
     }
 
     void Read() {
-        services_->store.ReadLog(
+        services_->rows.ReadLog(
             id_, last_, kChunksPerPage,
             OnThread<std::vector<LogChunk>>(
                 [](LogFollower& self, const auto& chunks) { self.Tell(chunks); }));
@@ -152,8 +152,8 @@ void Stream(Call call, ExecutionId id, Serial after) {
 void FollowLog(Call call, ExecutionId id, Serial after) {
     Services& services = call.services();
     std::vector<ExecutionId> ids = {id};
-    services.store.FindExecutions(std::move(ids), [call = std::move(call), id = std::move(id),
-                                                   after](FoundExecutions found) mutable {
+    services.rows.FindExecutions(std::move(ids), [call = std::move(call), id = std::move(id),
+                                                  after](FoundExecutions found) mutable {
         if (!found) return call.RefuseAnswer(found.error());
         if (!found->front()) return call.RefuseAnswer(NoSuchExecution(id));
         const bool finished = IsTerminal(found->front()->status);

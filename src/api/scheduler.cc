@@ -151,7 +151,8 @@ void Readyz(Call call) {
     Store& store = call.services().store;
     // What the store says names hosts, which are not for strangers.
     const bool known = call.services().access.Knows(call.request(), ReadClocks().wall);
-    store.Leader(0,
+    const Partition partition = call.services().partition;
+    store.Leader(partition,
                  [call = std::move(call), known](Result<std::optional<LeaderRow>> leader) mutable {
                      const NodeStatus status = call.services().node.status();
                      std::string why;

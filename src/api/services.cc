@@ -27,6 +27,7 @@ Services::Services(std::shared_ptr<Gate> of_gate, RealmParts parts)
     : RealmParts(std::move(parts)),
       gate(std::move(of_gate)),
       store(gate->store),
+      rows(gate->store, partition),
       config(gate->config),
       home(gate->home),
       post(gate->post),

@@ -18,7 +18,7 @@
 #include "http/message.h"
 #include "node/home.h"
 #include "node/node.h"
-#include "store/store.h"
+#include "store/partition_reader.h"
 #include "trace/execution_trace.h"
 
 namespace takt::internal {
@@ -163,6 +163,7 @@ struct Services : RealmParts {
 
     const std::shared_ptr<Gate> gate;
     Store& store;
+    const PartitionReader rows;  // What is stored of this namespace.
     const ApiConfig& config;
     const Home& home;
     const std::function<void(std::move_only_function<void()>)>& post;

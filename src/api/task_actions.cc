@@ -110,8 +110,8 @@ void GetFires(Call call) {
     if (!id) return;
     const auto count = QueryCount(call.request(), "count", kFireCount);
     if (!count) return call.RefuseRequest(count.error());
-    Store& store = call.services().store;
-    store.FindTask(*id, [call = std::move(call), count = *count](Result<TaskRow> row) mutable {
+    const PartitionReader& rows = call.services().rows;
+    rows.FindTask(*id, [call = std::move(call), count = *count](Result<TaskRow> row) mutable {
         if (!row) return call.RefuseAnswer(row.error());
         const Recurrence& recurrence = *row->task->opt().recurrence;
         std::vector<Time> fires;

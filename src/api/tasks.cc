@@ -26,9 +26,9 @@ void ListTasks(Call call) {
         if (!after) return call.RefuseRequest(after.error());
         filter.after = std::move(*after);
     }
-    Store& store = call.services().store;
-    store.ListTasks(filter, [call = std::move(call),
-                             limit = filter.limit](Result<std::vector<TaskRow>> rows) mutable {
+    const PartitionReader& rows = call.services().rows;
+    rows.ListTasks(filter, [call = std::move(call),
+                            limit = filter.limit](Result<std::vector<TaskRow>> rows) mutable {
         if (!rows) return call.RefuseAnswer(rows.error());
         std::string body;
         JsonWriter json(body);
@@ -48,13 +48,13 @@ Error NoTaskOfEitherKind(const TaskId& id) {
 Flow<> GetTask(Call call) {
     const auto id = PathId<TaskId>(call);
     if (!id) co_return;
-    Store& store = call.services().store;
+    const PartitionReader& rows = call.services().rows;
     const auto row = co_await Answered<Result<TaskRow>>(
-        call, [&](auto done) { store.FindTask(*id, std::move(done)); });
+        call, [&](auto done) { rows.FindTask(*id, std::move(done)); });
     if (row) co_return SendTask(call, *row, 200);
     if (row.error().code != ErrorCode::kNotFound) co_return call.RefuseAnswer(row.error());
     const auto found = co_await Answered<FoundExecutions>(
-        call, [&](auto done) { store.FindExecutions({ExecutionId(id->text())}, std::move(done)); });
+        call, [&](auto done) { rows.FindExecutions({ExecutionId(id->text())}, std::move(done)); });
     if (!found) co_return call.RefuseAnswer(found.error());
     const std::optional<Execution>& execution = found->front();
     // The execution of a recurring task has an id of its own, which names no task.
@@ -109,7 +109,7 @@ Flow<> PatchTask(Call call) {
     if (!condition) co_return call.RefuseRequest(condition.error());
     for (int tries = kPatchTries;; --tries) {
         const auto row = co_await Answered<Result<TaskRow>>(
-            call, [&](auto done) { call.services().store.FindTask(*id, std::move(done)); });
+            call, [&](auto done) { call.services().rows.FindTask(*id, std::move(done)); });
         if (!row) co_return call.RefuseAnswer(row.error());
         auto put = ReadPatch(call, *row, condition->version);
         if (!put) co_return call.RefuseRequest(put.error());

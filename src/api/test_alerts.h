@@ -121,7 +121,7 @@ inline void AwaitReady(TestScheduler& scheduler) {
 inline void AwaitToldFiring(TestScheduler& scheduler, const std::string& id) {
     for (const Steady end = SteadyClock::now() + 10s; SteadyClock::now() < end;) {
         std::promise<bool> answer;
-        scheduler.store().ListSettings(Text("alert/" + id), [&](auto rows) {
+        scheduler.store().ListSettings(kDefaultPartition, Text("alert/" + id), [&](auto rows) {
             answer.set_value(rows && !rows->empty() &&
                              (*rows)[0].value.view().contains("\"told\":\"firing\""));
         });

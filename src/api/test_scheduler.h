@@ -218,7 +218,7 @@ class TestScheduler {
         : hub_(options.events),
           store_(options.database, [this](auto work) { PostToStore(std::move(work)); }),
           runtime_(node_loop_.io()),
-          statistics_(runtime_, store_, options.statistics),
+          statistics_(runtime_, PartitionReader(store_, kDefaultPartition), options.statistics),
           delivery_(runtime_, std::move(options.channels), std::move(options.tell)),
           alerts_(runtime_, store_, delivery_, options.alerts,
                   [this](const Engine& engine, Instant now, AlertReadings& readings) {

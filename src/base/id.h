@@ -56,8 +56,11 @@ using ExecutionId = Id<struct ExecutionKind>;
 using WorkerId = Id<struct WorkerKind>;
 using NodeId = Id<struct NodeKind>;
 
-// The unit of leadership. One partition, 0, by default.
+// The unit of leadership and of isolation: the number of a namespace.
 using Partition = std::uint8_t;
+// That of the namespace `default`, which is always there and keeps what belongs to the whole
+// cluster: the directory of namespaces, access tokens.
+constexpr Partition kDefaultPartition = 0;
 
 // A time-ordered number, unique in a store, that each execution and event gets when it is made:
 // 41 bits of milliseconds since 2024, 8 bits of partition, 14 bits of counter. Lists are in its

@@ -45,8 +45,9 @@ Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
     auto opened = OpenStore(what.store);
     if (!opened) return std::unexpected(opened.error());
     Store& store = **opened;
-    const auto existing = AskStore<std::vector<SettingPut>>(
-        [&](auto done) { store.ListSettings(Text(kTokenSettingPrefix), std::move(done)); });
+    const auto existing = AskStore<std::vector<SettingPut>>([&](auto done) {
+        store.ListSettings(kDefaultPartition, Text(kTokenSettingPrefix), std::move(done));
+    });
     if (!existing) return std::unexpected(existing.error());
     if (existing->empty() && what.role != AccessRole::kAdmin) {
         return Fail(ErrorCode::kInvalid, "the first token must have --role admin");

@@ -142,7 +142,7 @@ void PushLink::OnVerdict(const internal::Verdict& verdict) {
 
 void PushLink::JudgeStored(CallbackReport report, CallbackDone done) {
     std::vector<ExecutionId> ids = {report.execution};
-    store_.FindExecutions(
+    rows_.FindExecutions(
         std::move(ids), [report = std::move(report), done = std::move(done)](auto found) mutable {
             if (!found) return done({Kind::kUnavailable, found.error().detail});
             if (!found->front()) {

@@ -46,9 +46,9 @@ std::vector<Assign> HandOf(const Engine& engine, const WorkerId& id) {
 
 }  // namespace
 
-PushLink::PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ServicePolicy policy,
-                   HttpSend execute, HttpSend check)
-    : store_(store),
+PushLink::PushLink(Runtime& runtime, PartitionReader rows, PushLinkConfig config,
+                   ServicePolicy policy, HttpSend execute, HttpSend check)
+    : rows_(rows),
       context_(new PushContext{.runtime = runtime,
                                .config = std::move(config),
                                .policy = std::move(policy),
@@ -100,7 +100,7 @@ void PushLink::OnRole(Role role) {
 // death of this one costs no result. `then` is called in the same term, whether they answer or not.
 void PushLink::LearnSchedulers(Action then) {
     if (!context_->config.callback_base.empty()) return then();
-    store_.Nodes(home_.term().Here([this, then = std::move(then)](auto nodes) mutable {
+    rows_.store().Nodes(home_.term().Here([this, then = std::move(then)](auto nodes) mutable {
         if (nodes) {
             std::vector<std::string> bases = {context_->config.address};
             for (const NodeRow& node : *nodes) {
@@ -114,7 +114,7 @@ void PushLink::LearnSchedulers(Action then) {
 }
 
 void PushLink::Restore() {
-    store_.ListSettings(Text(kOfflinePrefix), home_.term().Here([this](auto offline) {
+    rows_.ListSettings(Text(kOfflinePrefix), home_.term().Here([this](auto offline) {
         if (!offline) {
             Log(LogLevel::kWarning, "executors", "cannot read which are offline",
                 {{"error", offline.error().detail}});

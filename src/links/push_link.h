@@ -1,7 +1,7 @@
 // PushLink: the workers that we call. Each is an instance of an HTTP service; the REST API names it
 // an executor.
 //
-//     PushLink link(runtime, store, config, policy, execute, check);
+//     PushLink link(runtime, rows, config, policy, execute, check);
 //     Node node(runtime, store, config, seed, &link);
 //     link.Bind(node);
 //
@@ -25,7 +25,7 @@
 #include "links/service_report.h"
 #include "node/home.h"
 #include "node/sink.h"
-#include "store/store.h"
+#include "store/partition_reader.h"
 
 namespace takt::internal {
 
@@ -61,7 +61,7 @@ struct PushView {
 class PushLink final : public Sink {
   public:
     // The runtime is the node's; both it and the store must outlive the link.
-    PushLink(Runtime& runtime, Store& store, PushLinkConfig config, ServicePolicy policy,
+    PushLink(Runtime& runtime, PartitionReader rows, PushLinkConfig config, ServicePolicy policy,
              HttpSend execute, HttpSend check);
     // REQUIRES: the node is stopped; on its thread, or after that has ended.
     ~PushLink() override;
@@ -121,7 +121,7 @@ class PushLink final : public Sink {
     void JudgeStored(CallbackReport report, CallbackDone done);
     void OnVerdict(const internal::Verdict& verdict);
 
-    Store& store_;
+    const PartitionReader rows_;
     const std::shared_ptr<PushContext> context_;
     const SessionId callbacks_session_;  // Verdicts on callbacks come back under it.
     std::map<Text, std::shared_ptr<PushInstance>> instances_;

@@ -253,7 +253,7 @@ class PushStack {
     }
     Execution Read(const ExecutionId& id) {
         auto found = Await<Result<std::vector<std::optional<Execution>>>>(
-            [&](auto done) { store_.FindExecutions({id}, std::move(done)); });
+            [&](auto done) { store_.FindExecutions(kDefaultPartition, {id}, std::move(done)); });
         return found && found->at(0) ? *found->at(0) : Execution{};
     }
     WorkerStatus StatusOf(const std::string& id) {

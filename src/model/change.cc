@@ -42,8 +42,9 @@ std::size_t SizeOf(const TaskPtr& task) {
 struct Sizer {
     std::size_t operator()(const ExecutionChange& change) const {
         const Execution& row = change.row;
-        std::size_t bytes =
-            row.id.text().size() + SizeOf(row.task) + row.worker.text().size() + row.payload.size();
+        std::size_t bytes = row.id.text().size() + SizeOf(row.task) + row.worker.text().size() +
+                            row.payload.size() + row.parent.text().size() + row.step.size() +
+                            row.progress.size();
         if (row.outcome) {
             bytes += row.outcome->message.size() + row.outcome->data.size();
             for (const PastAttempt& past : row.outcome->past) {
@@ -72,6 +73,10 @@ struct Sizer {
     std::size_t operator()(const LogAppend& change) const {
         return change.row.execution.text().size() + change.row.lines.size();
     }
+    std::size_t operator()(const RecordPut& change) const {
+        return change.key.size() + change.value.size();
+    }
+    std::size_t operator()(const AuditAppend& change) const { return change.row.body.size(); }
     // A store that has to name what it deletes writes the keys of each execution.
     std::size_t operator()(const Purge& change) const { return kPurgedBytes * change.count_max; }
 };

@@ -20,8 +20,9 @@ enum class Place : std::uint8_t { kNone, kLive, kHistory };
 
 // An execution as it is after the change. `before` says where its row was before the batch, so that
 // a store need not look: none → live inserts, live → live updates what an attempt can change (all
-// but serial, id, task, origin, payload, created_at and scheduled_at), live → history moves, none →
-// history inserts a finished one, history → live re-drives. Never → none; see Purge.
+// but serial, id, task, origin, payload, created_at, scheduled_at and its place in a run: parent,
+// step, shard and round), live → history moves, none → history inserts a finished one, history →
+// live re-drives. Never → none; see Purge.
 struct ExecutionChange {
     Place before = Place::kNone;
     Place after = Place::kLive;
@@ -59,16 +60,42 @@ struct LogChunk {
 struct LogAppend {
     LogChunk row;
 };
-// Deletes what retention no longer keeps, oldest first, at most `count_max` executions (with their
-// log chunks) and as many events.
+// A row that only its leader looks at, in memory, after it was loaded. Stored by number: only ever
+// append. The value is opaque to stores; an empty one deletes the row. Keys are unique within their
+// partition and kind.
+enum class RecordKind : std::uint8_t {
+    kLock = 1,  // A lock that somebody holds.
+    kRun = 2,   // What a run of a workflow keeps beside its execution.
+};
+struct RecordPut {
+    RecordKind kind{};
+    Text key;
+    Text value;  // At most kRecordBytesMax.
+};
+constexpr std::size_t kRecordBytesMax = 64u << 10;
+
+// Who did what. The body is opaque to stores.
+struct AuditRow {
+    Serial serial = 0;
+    Time at{};
+    Text body;
+};
+struct AuditAppend {
+    AuditRow row;
+};
+// Deletes what retention no longer keeps, oldest first: at most `count_max` executions (with their
+// log chunks), as many events and as many rows of the audit. Only executions without a parent are in
+// that order. The children of one go first, each counted, and the run itself last, maybe in a later
+// purge; children whose run is live are not looked at.
 struct Purge {
     Time finished_before{};
     Time events_before{};
     std::uint32_t count_max = 1000;
+    Time audit_before{};
 };
 
 using Change = std::variant<ExecutionChange, TaskPut, TaskDelete, WorkerPut, WorkerDelete,
-                            SettingPut, EventAppend, LogAppend, Purge>;
+                            SettingPut, EventAppend, LogAppend, Purge, RecordPut, AuditAppend>;
 
 // A bound on the bytes that a change takes in a commit, near enough for cutting batches.
 std::size_t SizeOf(const Change& change);

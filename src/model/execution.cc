@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 12> kReasons = {
     "none",    "handler_failed", "timeout",  "worker_lost", "cancelled", "expired",
     "skipped", "missed",         "replaced", "undecodable", "rejected",  "paused",
 };
-constexpr std::array<std::string_view, 3> kOrigins = {"once", "fire", "trigger"};
+constexpr std::array<std::string_view, 4> kOrigins = {"once", "fire", "trigger", "step"};
 constexpr std::array<std::string_view, 4> kAttemptEnds = {"failed", "lost", "returned",
                                                           "cancelled"};
 constexpr std::string_view kHex = "0123456789abcdef";

@@ -81,7 +81,7 @@ using OutcomePtr = boost::intrusive_ptr<const Outcome>;
 OutcomePtr MakeOutcome(Reason reason, Text message);
 
 // How an execution came to be.
-enum class Origin : std::uint8_t { kOnce, kFire, kTrigger };
+enum class Origin : std::uint8_t { kOnce, kFire, kTrigger, kStep };
 std::string_view Name(Origin origin);
 
 struct Execution {
@@ -96,7 +96,13 @@ struct Execution {
     std::uint64_t epoch = 0;     // The term of the current attempt's assignment.
     Token token{};               // The current attempt's.
     WorkerId worker;             // Of the current or last attempt.
-    Text payload;  // Overrides the task's payload if not empty (a trigger's parameters).
+    Text payload;        // Overrides the task's payload if not empty (a trigger's parameters).
+    ExecutionId parent;  // The run of a workflow that this is a part of; empty: of none.
+    Text step;           // Which step of it.
+    std::uint32_t shard_index = 0;  // Which part of the step, from 0 …
+    std::uint32_t shard_total = 0;  // … of so many; 0: the step is not divided.
+    std::uint32_t round = 0;        // How often the run had been run again when this was made.
+    Text progress;                  // Of a run: how far its steps are. Opaque to stores.
     Time created_at{};
     Time scheduled_at{};  // When it should run: its run_at or the time of its fire.
     Time ready_at{};      // When it may start next; later than scheduled_at after a failure.

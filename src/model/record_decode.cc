@@ -179,6 +179,7 @@ void TakeState(Taker& take, const record::State& from, Execution& execution) {
     execution.started_at = take.At(from.started_at_ms());
     execution.finished_at = take.At(from.finished_at_ms());
     if (from.has_outcome()) execution.outcome = Take(take, from.outcome());
+    execution.progress = from.progress();
 }
 
 }  // namespace
@@ -213,11 +214,16 @@ Result<Execution> DecodeExecution(std::string_view bytes) {
     // A one-off task and its execution have one id: hold it once in memory too.
     execution.id = from.id() == execution.task->id.view() ? ExecutionId(execution.task->id.text())
                                                           : take.Required<ExecutionId>(from.id());
-    execution.origin = take.OneOf(from.origin(), Origin::kTrigger);
+    execution.origin = take.OneOf(from.origin(), Origin::kStep);
     execution.payload = from.payload();
     execution.created_at = take.At(from.created_at_ms());
     execution.scheduled_at = take.At(from.scheduled_at_ms());
     TakeState(take, from.state(), execution);
+    if (!from.parent().empty()) execution.parent = ExecutionId(from.parent());
+    execution.step = from.step();
+    execution.shard_index = from.shard_index();
+    execution.shard_total = from.shard_total();
+    execution.round = from.round();
     if (!take.within()) return NotA("an execution");
     return execution;
 }

@@ -132,6 +132,7 @@ void PutState(const Execution& execution, record::State& to) {
     to.set_started_at_ms(Ms(execution.started_at));
     to.set_finished_at_ms(Ms(execution.finished_at));
     if (execution.outcome) Put(*execution.outcome, *to.mutable_outcome());
+    Put(execution.progress, *to.mutable_progress());
 }
 
 }  // namespace
@@ -160,6 +161,11 @@ std::string EncodeExecution(const Execution& execution) {
     to.set_created_at_ms(Ms(execution.created_at));
     to.set_scheduled_at_ms(Ms(execution.scheduled_at));
     PutState(execution, *to.mutable_state());
+    Put(execution.parent.view(), *to.mutable_parent());
+    Put(execution.step, *to.mutable_step());
+    to.set_shard_index(execution.shard_index);
+    to.set_shard_total(execution.shard_total);
+    to.set_round(execution.round);
     return scratch.Encode();
 }
 

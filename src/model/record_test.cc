@@ -92,7 +92,7 @@ Execution FullExecution() {
     execution.id = ExecutionId("e-1");
     execution.task = FullTask();
     execution.status = Status::kSkipped;
-    execution.origin = Origin::kTrigger;
+    execution.origin = Origin::kStep;
     execution.attempt = 4;
     execution.failures = 5;
     execution.losses = 6;
@@ -100,6 +100,12 @@ Execution FullExecution() {
     execution.token.fill(0xa5);
     execution.worker = WorkerId("w-1");
     execution.payload = "{\"x\":1}";
+    execution.parent = ExecutionId("e-0");
+    execution.step = "load";
+    execution.shard_index = 127;
+    execution.shard_total = 131;
+    execution.round = 2;
+    execution.progress = kBytes;
     execution.created_at = Time(101ms);
     execution.scheduled_at = Time(103ms);
     execution.ready_at = Time(107ms);
@@ -142,6 +148,12 @@ void ExpectEqual(const Execution& a, const Execution& b) {
     EXPECT_EQ(a.token, b.token);
     EXPECT_EQ(a.worker, b.worker);
     EXPECT_EQ(a.payload, b.payload);
+    EXPECT_EQ(a.parent, b.parent);
+    EXPECT_EQ(a.step, b.step);
+    EXPECT_EQ(a.shard_index, b.shard_index);
+    EXPECT_EQ(a.shard_total, b.shard_total);
+    EXPECT_EQ(a.round, b.round);
+    EXPECT_EQ(a.progress, b.progress);
     EXPECT_EQ(a.created_at, b.created_at);
     EXPECT_EQ(a.scheduled_at, b.scheduled_at);
     EXPECT_EQ(a.ready_at, b.ready_at);
@@ -331,7 +343,7 @@ bool ExecutionRefused(Change change) {
 TEST(RecordTest, UnknownEnumeratorsAreRefused) {
     EXPECT_FALSE(ExecutionRefused([](record::Execution&) {}));
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.mutable_state()->set_status(kStatusCount); }));
-    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(3); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(4); }));
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(256); }));
     EXPECT_TRUE(
         ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(12); }));

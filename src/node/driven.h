@@ -120,11 +120,13 @@ class DrivenStore final : public StoreWrapper {
     void Load(Partition, const std::string&, Done<LoadPage> done) override {
         loads.push_back(std::move(done));
     }
-    void FindExecutions(std::vector<ExecutionId> ids,
+    void FindExecutions(Partition, std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
         finds.emplace_back(std::move(ids), std::move(done));
     }
-    void ListSettings(const Text&, Done<std::vector<SettingPut>> done) override { done({}); }
+    void ListSettings(Partition, const Text&, Done<std::vector<SettingPut>> done) override {
+        done({});
+    }
 };
 
 }  // namespace takt::internal

@@ -198,7 +198,7 @@ void Node::OnElected(const Term& term) {
     config.bytes_per_step = std::min(config.bytes_per_step, limits.bytes_max / kStepShare);
     config.purge_max = static_cast<std::uint32_t>(limits.purge_max);
     loader_ = std::make_unique<Loader>(
-        runtime_, store_, config_.leadership.partition, kLoadTtls * config_.leadership.ttl,
+        runtime_, store_, partition(), kLoadTtls * config_.leadership.ttl,
         std::make_unique<Engine>(config, TermView{term.partition, term.epoch}, seed),
         Loader::Events{.on_loaded = [this](auto engine,
                                            Serial serial) { BeginTerm(std::move(engine), serial); },
@@ -272,7 +272,7 @@ Flow<> Node::LookUp(std::vector<ExecutionId> ids) {
     const Stay term = home_.term();
     for (Duration delay = kLookupRetry;; delay = std::min(delay * 2, kLookupRetryMax)) {
         auto found = co_await term.Wait<Result<std::vector<std::optional<Execution>>>>(
-            [&](auto done) { store_.FindExecutions(ids, std::move(done)); });
+            [&](auto done) { store_.FindExecutions(partition(), ids, std::move(done)); });
         if (!found) {
             co_await term.Sleep(delay);
             continue;

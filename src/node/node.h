@@ -94,6 +94,9 @@ class Node {
     // lead.
     void Look(std::move_only_function<void(const Engine*)> look);
 
+    // The namespace that it leads or follows. From any thread.
+    Partition partition() const { return config_.leadership.partition; }
+
     // From any thread: as of a moment ago.
     NodeStatus status() const;
 

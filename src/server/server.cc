@@ -58,7 +58,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.events = std::make_unique<EventHub>();
     p.meters = std::make_unique<Meters>(
         MetersConfig{.enabled = p.config.metrics.enabled, .interval = p.config.metrics.interval});
-    p.statistics = std::make_unique<Statistics>(p.runtime, *p.store,
+    p.statistics = std::make_unique<Statistics>(p.runtime, p.rows(),
                                                 StatisticsConfig{.keep = p.config.statistics.keep});
     if (auto made = p.MakeAlerts(); !made) return std::unexpected(made.error());
     if (auto bound = p.Listen(); !bound) return std::unexpected(bound.error());

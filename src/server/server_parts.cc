@@ -20,8 +20,10 @@
 namespace takt::internal {
 namespace {
 
-NodeConfig NodeConfigOf(const Config& config, const NodeId& node, const std::string& address) {
-    return {.leadership = {.node = node,
+NodeConfig NodeConfigOf(const Config& config, Partition partition, const NodeId& node,
+                        const std::string& address) {
+    return {.leadership = {.partition = partition,
+                           .node = node,
                            .address = Text(address),
                            .ttl = config.scheduler.leader_ttl,
                            .renew_interval = config.scheduler.leader_renew_interval,
@@ -87,7 +89,7 @@ HttpSend SendBy(HttpClient& client) {
 
 Result<bool> HasTokens(Store& store) {
     const auto settings = AskStore<std::vector<SettingPut>>(
-        [&](auto done) { store.ListSettings("token/", std::move(done)); });
+        [&](auto done) { store.ListSettings(kDefaultPartition, "token/", std::move(done)); });
     if (!settings) return std::unexpected(settings.error());
     return !settings->empty();
 }
@@ -193,14 +195,14 @@ Result<void> Server::Parts::MakeAlerts() {
         }
     }
     alerts = std::make_unique<Alerts>(
-        runtime, *store, *delivery,
+        runtime, rows(), *delivery,
         AlertsConfig{
             .enabled = config.alerts.enabled, .interval = config.alerts.interval, .rules = rules},
         [meters = meters.get()](const Engine& engine, Instant now, AlertReadings& readings) {
             meters->Read(engine, now, readings);
         });
     follower_watch = std::make_unique<FollowerWatch>(
-        runtime, *store, *delivery,
+        runtime, rows(), *delivery,
         FollowerWatchConfig{.enabled = config.alerts.enabled,
                             .node = id,
                             .grace = 3 * config.scheduler.leader_ttl,
@@ -249,7 +251,7 @@ Result<void> Server::Parts::MakeLinks() {
                                   .tracing = TracePolicyOf(config)});
     auto policy = ServicePolicy::Make(config.executors.allow, loopback());
     if (!policy) return std::unexpected(policy.error());
-    push = std::make_unique<PushLink>(runtime, *store, PushLinkConfigOf(config, address),
+    push = std::make_unique<PushLink>(runtime, rows(), PushLinkConfigOf(config, address),
                                       std::move(*policy), SendBy(*executors), SendBy(*health));
     if (!config.tracing.enabled) return {};
     auto started = SpanExporter::Start({.endpoint = config.tracing.endpoint,
@@ -270,7 +272,7 @@ void Server::Parts::MakeNode(Sink* watcher) {
                                                    follower_watch.get(), watcher, spans.get()}) {
         if (sink) fan.Add(*sink);
     }
-    node = std::make_unique<Node>(runtime, *store, NodeConfigOf(config, id, address),
+    node = std::make_unique<Node>(runtime, *store, NodeConfigOf(config, partition, id, address),
                                   NewRandomSeed(), &fan);
     stream->Bind(*node);
     push->Bind(*node);

@@ -34,6 +34,7 @@ struct Server::Parts {
     std::string url;
     std::string address;
     std::string store_name;
+    Partition partition = kDefaultPartition;  // The namespace that this server's node serves.
     // In the order of their needs: each uses only what stands above it. What the node's loop holds at
     // the end may hold replies of the doors' loops.
     std::deque<boost::asio::io_context> door_loops;
@@ -61,6 +62,9 @@ struct Server::Parts {
     std::unique_ptr<HttpServer> http;
     std::thread thread;
     bool stopped = false;
+
+    // What the parts of the node's namespace read. REQUIRES: the store is open.
+    PartitionReader rows() const { return {*store, partition}; }
 
     // Each needs those before it. kInvalid for a configuration that cannot work.
     Result<void> OpenTheStore();

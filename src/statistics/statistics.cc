@@ -24,8 +24,8 @@ std::string PrefixOf(Day first, Day last) {
 
 }  // namespace
 
-Statistics::Statistics(Runtime& runtime, Store& store, StatisticsConfig config)
-    : runtime_(runtime), store_(store), config_(config) {}
+Statistics::Statistics(Runtime& runtime, PartitionReader rows, StatisticsConfig config)
+    : runtime_(runtime), rows_(rows), config_(config) {}
 
 Statistics::~Statistics() {
     runtime_.Cancel(flush_timer_);
@@ -115,8 +115,8 @@ void Statistics::LoadNew() {
 
 void Statistics::LoadDay(Day day, Action then) {
     const Text prefix(std::string(kStatisticsPrefix) + DayText(day) + "/");
-    store_.ListSettings(prefix, [this, &runtime = runtime_, day, term = home_.term(),
-                                 then = std::move(then)](auto rows) mutable {
+    rows_.ListSettings(prefix, [this, &runtime = runtime_, day, term = home_.term(),
+                                then = std::move(then)](auto rows) mutable {
         runtime.Post([this, day, term, then = std::move(then), rows = std::move(rows)]() mutable {
             if (term.holds()) TakeDay(day, rows);
             then();
@@ -177,7 +177,7 @@ void Statistics::Flush(Action done) {
 // Keys of days that retention does not keep are deleted, a bounded number at a time.
 void Statistics::DeleteOld() {
     const Day before = std::chrono::floor<std::chrono::days>(runtime_.Now().wall - config_.keep);
-    store_.ListSettings(Text(kStatisticsPrefix), home_.term().Here([this, before](auto rows) {
+    rows_.ListSettings(Text(kStatisticsPrefix), home_.term().Here([this, before](auto rows) {
         std::vector<Input> deletes;
         if (!rows) return;  // Tomorrow is another day.
         for (const SettingPut& row : *rows) {
@@ -199,8 +199,8 @@ void Statistics::Ask(ReportQuery query, Done<std::vector<ReportLine>> done) {
             auto live = rollup_.Rows();
             const auto day = [](Time time) { return std::chrono::floor<std::chrono::days>(time); };
             const Text prefix(PrefixOf(day(query.from), day(query.to - Duration(1))));
-            store_.ListSettings(prefix, [query = std::move(query), live = std::move(live),
-                                         done = std::move(done)](auto rows) mutable {
+            rows_.ListSettings(prefix, [query = std::move(query), live = std::move(live),
+                                        done = std::move(done)](auto rows) mutable {
                 if (!rows) return done(std::unexpected(rows.error()));
                 StatisticsReport report(std::move(query));
                 Result<void> added;

@@ -20,7 +20,7 @@
 #include "statistics/report.h"
 #include "statistics/rollup.h"
 #include "statistics/series.h"
-#include "store/store.h"
+#include "store/partition_reader.h"
 
 namespace takt::internal {
 
@@ -33,7 +33,7 @@ struct StatisticsConfig {
 class Statistics final : public Sink {
   public:
     // The runtime and the store must outlive it.
-    Statistics(Runtime& runtime, Store& store, StatisticsConfig config);
+    Statistics(Runtime& runtime, PartitionReader rows, StatisticsConfig config);
     ~Statistics() override;
     void Bind(Node& node) { node_ = &node; }
 
@@ -63,7 +63,7 @@ class Statistics final : public Sink {
     void FlushLater();
 
     Runtime& runtime_;
-    Store& store_;
+    const PartitionReader rows_;
     const StatisticsConfig config_;
     Node* node_ = nullptr;
     Rollup rollup_;

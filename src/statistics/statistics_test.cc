@@ -52,7 +52,8 @@ class Leader {
   public:
     explicit Leader(std::shared_ptr<MemoryDatabase> database, const char* name)
         : store_(std::move(database)),
-          statistics(runtime_, store_, {.flush_interval = 1h, .step = 1h, .keep = 48h}),
+          statistics(runtime_, PartitionReader(store_, kDefaultPartition),
+                     {.flush_interval = 1h, .step = 1h, .keep = 48h}),
           worker_(statistics),
           node_(runtime_, store_, {.leadership = {.node = NodeId(Text(name))}}, NewRandomSeed(),
                 &worker_) {

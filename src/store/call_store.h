@@ -6,7 +6,7 @@
 //   template <typename T, typename Work>
 //   void Call(ReaderCall, Work work, Done<T> done);   // done(work(a_reader)), there
 //
-// Commit is left to the backend: each has its own way of gathering what it writes.
+// Commit and DropPartition are left to the backend: each has its own way of gathering what it writes.
 #pragma once
 
 #include <optional>
@@ -49,34 +49,56 @@ class CallStore : public Store {
         Pass(
             LoadCall{}, [partition, cursor](auto& to) { return to.Load(partition, cursor); }, done);
     }
-    void FindExecutions(std::vector<ExecutionId> ids,
+    void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
-        Pass(LoadCall{}, [ids = std::move(ids)](auto& to) { return to.FindExecutions(ids); }, done);
+        Pass(
+            LoadCall{},
+            [partition, ids = std::move(ids)](auto& to) {
+                return to.FindExecutions(partition, ids);
+            },
+            done);
     }
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
         Pass(ReaderCall{}, [filter](auto& to) { return to.ListExecutions(filter); }, done);
     }
-    void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        Pass(ReaderCall{}, [id](auto& to) { return to.FindTask(id); }, done);
+    void FindTask(Partition partition, const TaskId& id, Done<TaskRow> done) override {
+        Pass(ReaderCall{}, [partition, id](auto& to) { return to.FindTask(partition, id); }, done);
     }
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
         Pass(ReaderCall{}, [filter](auto& to) { return to.ListTasks(filter); }, done);
     }
-    void ListWorkers(Done<std::vector<Worker>> done) override {
-        Pass(ReaderCall{}, [](auto& to) { return to.ListWorkers(); }, done);
+    void ListWorkers(Partition partition, Done<std::vector<Worker>> done) override {
+        Pass(ReaderCall{}, [partition](auto& to) { return to.ListWorkers(partition); }, done);
     }
-    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
-        Pass(ReaderCall{}, [key_prefix](auto& to) { return to.ListSettings(key_prefix); }, done);
+    void ListSettings(Partition partition, const Text& key_prefix,
+                      Done<std::vector<SettingPut>> done) override {
+        Pass(
+            ReaderCall{},
+            [partition, key_prefix](auto& to) { return to.ListSettings(partition, key_prefix); },
+            done);
     }
-    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+    void ReadLog(Partition partition, const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override {
         Pass(
             ReaderCall{},
-            [execution, after, limit](auto& to) { return to.ReadLog(execution, after, limit); },
+            [partition, execution, after, limit](auto& to) {
+                return to.ReadLog(partition, execution, after, limit);
+            },
             done);
     }
-    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
-        Pass(ReaderCall{}, [after, limit](auto& to) { return to.ReadEvents(after, limit); }, done);
+    void ReadEvents(Partition partition, Serial after, std::size_t limit,
+                    Done<std::vector<Event>> done) override {
+        Pass(
+            ReaderCall{},
+            [partition, after, limit](auto& to) { return to.ReadEvents(partition, after, limit); },
+            done);
+    }
+    void ReadAudit(Partition partition, Serial before, std::size_t limit,
+                   Done<std::vector<AuditRow>> done) override {
+        Pass(
+            ReaderCall{},
+            [partition, before, limit](auto& to) { return to.ReadAudit(partition, before, limit); },
+            done);
     }
 
   private:

@@ -14,12 +14,13 @@ namespace takt::internal {
 inline std::size_t ListBytes(const Execution& row) {
     const std::size_t outcome =
         row.outcome ? row.outcome->data.size() + row.outcome->message.size() : 0;
-    return row.payload.size() + row.task->payload.size() + outcome;
+    return row.payload.size() + row.task->payload.size() + row.progress.size() + outcome;
 }
 
 // The row as a brief list has it; see ExecutionFilter::brief.
 inline Execution Brief(Execution row) {
     row.payload = {};
+    row.progress = {};
     if (!row.task->payload.empty()) {
         NewTaskPtr task(new Task(*row.task));
         task->payload = {};

@@ -7,11 +7,13 @@
 
 namespace takt::internal {
 
-// Whether a row passes the filter, its cursor included.
+// Whether a row of the filter's partition passes the filter, its cursor included.
 inline bool Matches(const ExecutionFilter& filter, const Execution& row) {
     const bool status = filter.statuses.empty() ||
                         std::ranges::find(filter.statuses, row.status) != filter.statuses.end();
-    return status && (!filter.task || row.task->id == *filter.task) &&
+    const bool place =
+        filter.parent ? row.parent == *filter.parent : filter.children || row.parent.empty();
+    return status && place && (!filter.task || row.task->id == *filter.task) &&
            (!filter.worker || row.worker == *filter.worker) &&
            (!filter.type || row.task->type == *filter.type) &&
            (!filter.queue || row.task->queue == *filter.queue) &&

@@ -1,7 +1,8 @@
 // Store: the narrow waist between the scheduler and the database that keeps its state.
 //
-// A store keeps typed rows and knows no scheduling rule. It has one writer per partition, the
-// leader, and any number of readers. Contract, checked for every backend by store/conformance:
+// It keeps typed rows and knows no scheduling rule. A partition has one writer, its leader, and any
+// number of readers. Partitions see nothing of each other: each read is of one, and equal ids and
+// keys in two are different rows. Contract, checked for every backend by store/conformance:
 //
 //   Atomic   A batch is applied whole or not at all.
 //   Fenced   Once Acquire has returned a term, no batch of an older term is ever applied.
@@ -86,13 +87,14 @@ struct StoreLimits {
     std::size_t purge_max = 1000;  // Executions that one Purge may delete.
 };
 
-// One page of what a new leader needs, in this order: settings, workers and tasks first, then live
-// executions by rising serial. Pass `next` back to go on; empty at the end. A page is some
-// megabytes, however large its rows are.
+// One page of what a new leader needs, in this order: settings, workers and tasks first, then
+// records by kind and key, then live executions by rising serial. Pass `next` back to go on; empty
+// at the end. A page is some megabytes, however large its rows are.
 struct LoadPage {
     std::vector<SettingPut> settings;
     std::vector<Worker> workers;
     std::vector<TaskRow> tasks;
+    std::vector<RecordPut> records;
     std::vector<Execution> executions;
     Serial last_serial = 0;
     std::string next;
@@ -106,6 +108,9 @@ constexpr std::size_t kBriefMessageBytes = 4u << 10;
 
 // Filters combine with AND; an empty one does not filter. Newest first.
 struct ExecutionFilter {
+    Partition partition = kDefaultPartition;
+    std::optional<ExecutionId> parent;  // Only its children.
+    bool children = false;              // Without `parent`: also rows that have one.
     std::optional<TaskId> task;
     std::vector<Status> statuses;  // Any of them.
     std::optional<WorkerId> worker;
@@ -116,12 +121,13 @@ struct ExecutionFilter {
     Serial before = 0;        // Cursor: only serials below; 0 is from the newest.
     std::size_t limit = 100;  // 1 to 1000.
     // Rows without what may be large, which the store then does not even read: payload, the task's
-    // payload, the outcome of a success; of another outcome there is reason, code and message (its
-    // first kBriefMessageBytes), no data and no past attempts.
+    // payload, progress, the outcome of a success; of another outcome there is reason, code and
+    // message (its first kBriefMessageBytes), no data and no past attempts.
     bool brief = false;
 };
 
 struct TaskFilter {
+    Partition partition = kDefaultPartition;
     Text name_contains;
     std::string after;  // Cursor: only ids above.
     std::size_t limit = 100;
@@ -171,30 +177,42 @@ class Store {
     // After kUnavailable or kUnknown the caller repeats the very same batch before any later one.
     virtual void Commit(BatchPtr batch, Done<void> done) = 0;
 
+    // Deletes all that is stored of a partition but its term: epochs and serials go on from there
+    // if it is used again. May be repeated, and must be after an error: what was deleted is gone.
+    // REQUIRES: nobody leads it or will soon; it is not the default partition.
+    virtual void DropPartition(Partition partition, Done<void> done) = 0;
+
     // --- Reading: any node ----------------------------------------------------------------------
+    // A partition that nobody has led yet has nothing in it.
 
     virtual void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) = 0;
 
     // In the order of `ids`; nothing where there is no such execution, live or finished.
-    virtual void FindExecutions(std::vector<ExecutionId> ids,
+    virtual void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                                 Done<std::vector<std::optional<Execution>>> done) = 0;
     // At most filter.limit rows, fewer if they are large; MoreMayFollow (list_page.h) tells.
     virtual void ListExecutions(const ExecutionFilter& filter,
                                 Done<std::vector<Execution>> done) = 0;
 
     // Recurring tasks. kNotFound if there is none.
-    virtual void FindTask(const TaskId& id, Done<TaskRow> done) = 0;
+    virtual void FindTask(Partition partition, const TaskId& id, Done<TaskRow> done) = 0;
     // In the order of their ids.
     virtual void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) = 0;
 
-    virtual void ListWorkers(Done<std::vector<Worker>> done) = 0;
-    virtual void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) = 0;
+    virtual void ListWorkers(Partition partition, Done<std::vector<Worker>> done) = 0;
+    virtual void ListSettings(Partition partition, const Text& key_prefix,
+                              Done<std::vector<SettingPut>> done) = 0;
 
     // Chunks with an index above `after`, in order, at most `limit`.
-    virtual void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
-                         Done<std::vector<LogChunk>> done) = 0;
+    virtual void ReadLog(Partition partition, const ExecutionId& execution, Serial after,
+                         std::size_t limit, Done<std::vector<LogChunk>> done) = 0;
     // Events with a serial above `after`, in order, at most `limit`.
-    virtual void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) = 0;
+    virtual void ReadEvents(Partition partition, Serial after, std::size_t limit,
+                            Done<std::vector<Event>> done) = 0;
+    // Rows of the audit with a serial below `before` (0: from the newest), newest first, at most
+    // `limit`.
+    virtual void ReadAudit(Partition partition, Serial before, std::size_t limit,
+                           Done<std::vector<AuditRow>> done) = 0;
 };
 
 }  // namespace takt::internal

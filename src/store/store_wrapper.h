@@ -43,34 +43,43 @@ class StoreWrapper : public Store {
     void Commit(BatchPtr batch, Done<void> done) override {
         if (Store* to = inner()) to->Commit(std::move(batch), std::move(done));
     }
+    void DropPartition(Partition partition, Done<void> done) override {
+        if (Store* to = inner()) to->DropPartition(partition, std::move(done));
+    }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
         if (Store* to = inner()) to->Load(partition, cursor, std::move(done));
     }
-    void FindExecutions(std::vector<ExecutionId> ids,
+    void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
-        if (Store* to = inner()) to->FindExecutions(std::move(ids), std::move(done));
+        if (Store* to = inner()) to->FindExecutions(partition, std::move(ids), std::move(done));
     }
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
         if (Store* to = inner()) to->ListExecutions(filter, std::move(done));
     }
-    void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        if (Store* to = inner()) to->FindTask(id, std::move(done));
+    void FindTask(Partition partition, const TaskId& id, Done<TaskRow> done) override {
+        if (Store* to = inner()) to->FindTask(partition, id, std::move(done));
     }
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
         if (Store* to = inner()) to->ListTasks(filter, std::move(done));
     }
-    void ListWorkers(Done<std::vector<Worker>> done) override {
-        if (Store* to = inner()) to->ListWorkers(std::move(done));
+    void ListWorkers(Partition partition, Done<std::vector<Worker>> done) override {
+        if (Store* to = inner()) to->ListWorkers(partition, std::move(done));
     }
-    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
-        if (Store* to = inner()) to->ListSettings(key_prefix, std::move(done));
+    void ListSettings(Partition partition, const Text& key_prefix,
+                      Done<std::vector<SettingPut>> done) override {
+        if (Store* to = inner()) to->ListSettings(partition, key_prefix, std::move(done));
     }
-    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+    void ReadLog(Partition partition, const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override {
-        if (Store* to = inner()) to->ReadLog(execution, after, limit, std::move(done));
+        if (Store* to = inner()) to->ReadLog(partition, execution, after, limit, std::move(done));
     }
-    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
-        if (Store* to = inner()) to->ReadEvents(after, limit, std::move(done));
+    void ReadEvents(Partition partition, Serial after, std::size_t limit,
+                    Done<std::vector<Event>> done) override {
+        if (Store* to = inner()) to->ReadEvents(partition, after, limit, std::move(done));
+    }
+    void ReadAudit(Partition partition, Serial before, std::size_t limit,
+                   Done<std::vector<AuditRow>> done) override {
+        if (Store* to = inner()) to->ReadAudit(partition, before, limit, std::move(done));
     }
 
   protected:

@@ -269,7 +269,7 @@ bool Checker::AllFinished() const {
 
 void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
     for (const ExecutionId& id : submitted_) {
-        const auto found = database.FindExecutions({id});
+        const auto found = database.FindExecutions(kDefaultPartition, {id});
         const Execution& row = rows_.at(id);
         const bool purged = IsTerminal(row.status) && row.finished_at < purged_before_;
         if (!found || (!found->front() && !purged)) {

@@ -89,6 +89,11 @@ void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
         std::move(done), true);
 }
 
+void SimStore::DropPartition(Partition partition, Done<void> done) {
+    Send<void>([&rows = database_.rows, partition] { return rows.DropPartition(partition); },
+               std::move(done), true);
+}
+
 void SimStore::Commit(BatchPtr batch, Done<void> done) {
     if (batch->changes.size() > database_.limits.changes_max) {
         database_.checker.Fail("a batch of " + std::to_string(batch->changes.size()) +

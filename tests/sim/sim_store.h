@@ -61,6 +61,7 @@ class SimStore final : public CallStore<SimStore> {
     std::string Describe() const override { return "simulated"; }
     void Acquire(const Candidate& candidate, Done<Term> done) override;
     void Commit(BatchPtr batch, Done<void> done) override;
+    void DropPartition(Partition partition, Done<void> done) override;
 
     template <typename Part, typename T, typename Work>
     void Call(Part, Work work, Done<T> done) {

@@ -247,7 +247,7 @@ class Stack {
     }
     Execution Read(const ExecutionId& id) {
         std::promise<Execution> found;
-        store_.FindExecutions({id}, [&](auto rows) {
+        store_.FindExecutions(kDefaultPartition, {id}, [&](auto rows) {
             found.set_value(rows && rows->at(0) ? *rows->at(0) : Execution{});
         });
         return found.get_future().get();

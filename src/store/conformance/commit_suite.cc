@@ -173,12 +173,14 @@ TEST_P(StoreConformance, WhatWasCommittedSurvivesACrash) {
     ASSERT_EQ(all.settings.size(), 1u);
     EXPECT_EQ(all.settings[0].value.view(), "sticky");
     EXPECT_EQ(all.last_serial, make_.last_serial());
-    const auto events = Await<std::vector<Event>>(
-        [&](Done<std::vector<Event>> d) { store().ReadEvents(0, 10, std::move(d)); });
+    const auto events = Await<std::vector<Event>>([&](Done<std::vector<Event>> d) {
+        store().ReadEvents(kDefaultPartition, 0, 10, std::move(d));
+    });
     ASSERT_TRUE(events && events->size() == 1);
     EXPECT_EQ(Show(events->at(0)), Show(event));
-    const auto log = Await<std::vector<LogChunk>>(
-        [&](Done<std::vector<LogChunk>> d) { store().ReadLog(done.id, 0, 10, std::move(d)); });
+    const auto log = Await<std::vector<LogChunk>>([&](Done<std::vector<LogChunk>> d) {
+        store().ReadLog(kDefaultPartition, done.id, 0, 10, std::move(d));
+    });
     ASSERT_TRUE(log && log->size() == 1);
     EXPECT_EQ(Show(log->at(0)), Show(chunk));
 }

@@ -102,6 +102,7 @@ TEST_P(StoreConformance, FindAnswersInTheOrderOfTheIds) {
 
     const auto found = Await<Rows>([&](Done<Rows> d) {
         store().FindExecutions(
+            kDefaultPartition,
             {ExecutionId("absent"), done.id, live.id, ExecutionId("LIVE"), done.id}, std::move(d));
     });
 
@@ -112,7 +113,8 @@ TEST_P(StoreConformance, FindAnswersInTheOrderOfTheIds) {
     EXPECT_EQ(Show(*found->at(2)), Show(live));
     EXPECT_FALSE(found->at(3)) << "ids are told apart by case";
     EXPECT_TRUE(found->at(4));
-    const auto none = Await<Rows>([&](Done<Rows> d) { store().FindExecutions({}, std::move(d)); });
+    const auto none = Await<Rows>(
+        [&](Done<Rows> d) { store().FindExecutions(kDefaultPartition, {}, std::move(d)); });
     ASSERT_TRUE(none);
     EXPECT_TRUE(none->empty());
 }

@@ -21,8 +21,9 @@ const std::string kHostile = std::string("'; DROP TABLE live; --\" ` \\ ", 28) +
 // A recurring task is created, fires, is changed and deleted.
 TEST_P(StoreConformance, TasksAreKeptUntilTheyAreDeleted) {
     const auto find = [&](std::string_view id) {
-        return Await<TaskRow>(
-            [&](Done<TaskRow> d) { store().FindTask(TaskId(Text(id)), std::move(d)); });
+        return Await<TaskRow>([&](Done<TaskRow> d) {
+            store().FindTask(kDefaultPartition, TaskId(Text(id)), std::move(d));
+        });
     };
     TaskRow row = make_.Recurring("t-1");
     Put({TaskPut{row}});
@@ -75,8 +76,8 @@ TEST_P(StoreConformance, TasksAreListedByIdAndFoundByPartOfTheirName) {
 // Workers come and go; the next leader knows whom to expect.
 TEST_P(StoreConformance, WorkersAreKeptUntilTheyAreDeleted) {
     const auto list = [&] {
-        const auto rows =
-            Await<Many<Worker>>([&](Done<Many<Worker>> d) { store().ListWorkers(std::move(d)); });
+        const auto rows = Await<Many<Worker>>(
+            [&](Done<Many<Worker>> d) { store().ListWorkers(kDefaultPartition, std::move(d)); });
         EXPECT_TRUE(rows) << rows.error().detail;
         return *rows;
     };
@@ -98,8 +99,9 @@ TEST_P(StoreConformance, WorkersAreKeptUntilTheyAreDeleted) {
 // The strategy is changed, queues are paused, and some of it is taken back.
 TEST_P(StoreConformance, SettingsArePutListedByPrefixAndDeletedByAnEmptyValue) {
     const auto list = [&](const Text& prefix) {
-        const auto rows = Await<Many<SettingPut>>(
-            [&](Done<Many<SettingPut>> d) { store().ListSettings(prefix, std::move(d)); });
+        const auto rows = Await<Many<SettingPut>>([&](Done<Many<SettingPut>> d) {
+            store().ListSettings(kDefaultPartition, prefix, std::move(d));
+        });
         EXPECT_TRUE(rows) << rows.error().detail;
         Ids texts;
         for (const SettingPut& row : *rows) texts.push_back(row.key.str() + "=" + row.value.str());
@@ -125,8 +127,9 @@ TEST_P(StoreConformance, SettingsArePutListedByPrefixAndDeletedByAnEmptyValue) {
 TEST_P(StoreConformance, LogChunksAreReadInOrderAfterAnIndex) {
     const ExecutionId id("e-1");
     const auto read = [&](const ExecutionId& of, Serial after, std::size_t limit) {
-        const auto rows = Await<Many<LogChunk>>(
-            [&](Done<Many<LogChunk>> d) { store().ReadLog(of, after, limit, std::move(d)); });
+        const auto rows = Await<Many<LogChunk>>([&](Done<Many<LogChunk>> d) {
+            store().ReadLog(kDefaultPartition, of, after, limit, std::move(d));
+        });
         EXPECT_TRUE(rows) << rows.error().detail;
         Ids texts;
         for (const LogChunk& row : *rows) texts.push_back(Show(row));
@@ -156,8 +159,9 @@ TEST_P(StoreConformance, LogChunksAreReadInOrderAfterAnIndex) {
 // A browser reconnects to the stream of events and names the last one it has seen.
 TEST_P(StoreConformance, EventsAreReadInOrderAfterASerial) {
     const auto read = [&](Serial after, std::size_t limit) {
-        const auto rows = Await<Many<Event>>(
-            [&](Done<Many<Event>> d) { store().ReadEvents(after, limit, std::move(d)); });
+        const auto rows = Await<Many<Event>>([&](Done<Many<Event>> d) {
+            store().ReadEvents(kDefaultPartition, after, limit, std::move(d));
+        });
         EXPECT_TRUE(rows) << rows.error().detail;
         Ids texts;
         for (const Event& row : *rows) texts.push_back(Show(row));
@@ -198,13 +202,15 @@ TEST_P(StoreConformance, PurgeDeletesTheOldestAndNoMoreThanItMay) {
     Put(std::move(changes));
     const auto log = [&](int i) {
         const ExecutionId id(Text("e-" + std::to_string(i)));
-        return Await<Many<LogChunk>>(
-                   [&](Done<Many<LogChunk>> d) { store().ReadLog(id, 0, 10, std::move(d)); })
+        return Await<Many<LogChunk>>([&](Done<Many<LogChunk>> d) {
+                   store().ReadLog(kDefaultPartition, id, 0, 10, std::move(d));
+               })
             ->size();
     };
     const auto events = [&] {
-        return Await<Many<Event>>(
-                   [&](Done<Many<Event>> d) { store().ReadEvents(0, 100, std::move(d)); })
+        return Await<Many<Event>>([&](Done<Many<Event>> d) {
+                   store().ReadEvents(kDefaultPartition, 0, 100, std::move(d));
+               })
             ->size();
     };
 
@@ -254,8 +260,9 @@ TEST_P(StoreConformance, HostileTextsComeBackAsTheyWere) {
     ASSERT_EQ(LoadAll().settings.size(), 1u);
     EXPECT_EQ(LoadAll().settings[0].key.view(), kHostile);
     EXPECT_EQ(LoadAll().settings[0].value.view(), kHostile);
-    const auto log = Await<Many<LogChunk>>(
-        [&](Done<Many<LogChunk>> d) { store().ReadLog(row.id, 0, 10, std::move(d)); });
+    const auto log = Await<Many<LogChunk>>([&](Done<Many<LogChunk>> d) {
+        store().ReadLog(kDefaultPartition, row.id, 0, 10, std::move(d));
+    });
     ASSERT_EQ(log->size(), 1u);
     EXPECT_EQ(Show(log->at(0)), Show(chunk));
 

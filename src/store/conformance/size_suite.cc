@@ -36,8 +36,9 @@ OutcomePtr LargeResult(std::size_t size) {
 // task stands and the run itself, in one batch, and both hold the payload.
 TEST_P(StoreConformance, ATaskAndItsFireOfAMegabyteEachAreOneBatch) {
     const auto found = [&] {
-        return Await<TaskRow>(
-            [&](Done<TaskRow> d) { store().FindTask(TaskId("t-1"), std::move(d)); });
+        return Await<TaskRow>([&](Done<TaskRow> d) {
+            store().FindTask(kDefaultPartition, TaskId("t-1"), std::move(d));
+        });
     };
     const auto fire = [&](std::string_view id, const TaskRow& row) {
         Execution run = make_.Fire("t-1", id);

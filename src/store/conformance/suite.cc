@@ -94,8 +94,8 @@ void StoreConformance::Insert(const Execution& row) {
 
 std::optional<Execution> StoreConformance::Find(const ExecutionId& id) {
     using Rows = std::vector<std::optional<Execution>>;
-    const auto found =
-        Await<Rows>([&](Done<Rows> done) { store_->FindExecutions({id}, std::move(done)); });
+    const auto found = Await<Rows>(
+        [&](Done<Rows> done) { store_->FindExecutions(kDefaultPartition, {id}, std::move(done)); });
     EXPECT_TRUE(found) << found.error().detail;
     if (!found) return std::nullopt;
     EXPECT_EQ(found->size(), 1u);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "model/record.h"
+#include "store/refusals.h"
 #include "store/sql/execution_row.h"
 
 namespace takt::internal::embedded {
@@ -201,6 +202,14 @@ Result<void> Applier::Apply(Partition partition, const Purge& change) {
     delete_events_.Int(change.count_max);
     delete_events_.Run();
     return {};
+}
+
+Result<void> Applier::Apply(Partition, const RecordPut&) {
+    return HasNoSuchRows();
+}
+
+Result<void> Applier::Apply(Partition, const AuditAppend&) {
+    return HasNoSuchRows();
 }
 
 }  // namespace takt::internal::embedded

@@ -32,6 +32,8 @@ class Applier {
     Result<void> Apply(Partition partition, const EventAppend& change);
     Result<void> Apply(Partition partition, const LogAppend& change);
     Result<void> Apply(Partition partition, const Purge& change);
+    Result<void> Apply(Partition partition, const RecordPut& change);
+    Result<void> Apply(Partition partition, const AuditAppend& change);
 
     Connection& connection_;
     bool in_purge_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/list_page.h"
+#include "store/refusals.h"
 #include "store/sql/execution_query.h"
 #include "store/sql/execution_row.h"
 #include "store/sql/record_row.h"
@@ -138,7 +139,7 @@ void Reader::LoadExecutions(Partition partition, Serial after, LoadPage& page) {
 }
 
 Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
-    const std::vector<ExecutionId>& ids) {
+    Partition, const std::vector<ExecutionId>& ids) {
     const Snapshot snapshot(connection_);
     sql::ExecutionReader reader;
     std::vector<std::optional<Execution>> found;
@@ -182,7 +183,7 @@ Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& fil
     return page.TakeRows();
 }
 
-Result<TaskRow> Reader::FindTask(const TaskId& id) {
+Result<TaskRow> Reader::FindTask(Partition, const TaskId& id) {
     find_task_.Text(id.view());
     const Rows rows(find_task_);
     if (!find_task_.Step()) return NoSuchTask(id);
@@ -203,7 +204,7 @@ Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
     return found;
 }
 
-Result<std::vector<Worker>> Reader::ListWorkers() {
+Result<std::vector<Worker>> Reader::ListWorkers(Partition) {
     const Rows rows(list_workers_);
     std::vector<Worker> found;
     while (list_workers_.Step()) {
@@ -214,7 +215,7 @@ Result<std::vector<Worker>> Reader::ListWorkers() {
     return found;
 }
 
-Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
+Result<std::vector<SettingPut>> Reader::ListSettings(Partition, const Text& key_prefix) {
     list_settings_.Text(key_prefix);
     if (auto end = sql::EndOfPrefix(key_prefix)) {
         list_settings_.Text(list_settings_.Keep(std::move(*end)));
@@ -232,7 +233,7 @@ Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
     return found;
 }
 
-Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Serial after,
+Result<std::vector<LogChunk>> Reader::ReadLog(Partition, const ExecutionId& execution, Serial after,
                                               std::size_t limit) {
     read_log_.Text(execution.view());
     read_log_.Int(static_cast<std::int64_t>(after));
@@ -248,7 +249,7 @@ Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Seri
     return found;
 }
 
-Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
+Result<std::vector<Event>> Reader::ReadEvents(Partition, Serial after, std::size_t limit) {
     read_events_.Int(static_cast<std::int64_t>(after));
     read_events_.Int(static_cast<std::int64_t>(limit));
     const Rows rows(read_events_);
@@ -258,6 +259,10 @@ Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
         found.push_back(sql::ReadEvent(static_cast<Serial>(row.Int(0)), row.Bytes(1)));
     }
     return found;
+}
+
+Result<std::vector<AuditRow>> Reader::ReadAudit(Partition, Serial, std::size_t) {
+    return HasNoSuchRows();
 }
 
 }  // namespace takt::internal::embedded

@@ -24,15 +24,16 @@ class Reader {
     // All throw SqliteError.
     Result<LoadPage> Load(Partition partition, const std::string& cursor);
     Result<std::vector<std::optional<Execution>>> FindExecutions(
-        const std::vector<ExecutionId>& ids);
+        Partition partition, const std::vector<ExecutionId>& ids);
     Result<std::vector<Execution>> ListExecutions(const ExecutionFilter& filter);
-    Result<TaskRow> FindTask(const TaskId& id);
+    Result<TaskRow> FindTask(Partition partition, const TaskId& id);
     Result<std::vector<TaskRow>> ListTasks(const TaskFilter& filter);
-    Result<std::vector<Worker>> ListWorkers();
-    Result<std::vector<SettingPut>> ListSettings(const Text& key_prefix);
-    Result<std::vector<LogChunk>> ReadLog(const ExecutionId& execution, Serial after,
-                                          std::size_t limit);
-    Result<std::vector<Event>> ReadEvents(Serial after, std::size_t limit);
+    Result<std::vector<Worker>> ListWorkers(Partition partition);
+    Result<std::vector<SettingPut>> ListSettings(Partition partition, const Text& key_prefix);
+    Result<std::vector<LogChunk>> ReadLog(Partition partition, const ExecutionId& execution,
+                                          Serial after, std::size_t limit);
+    Result<std::vector<Event>> ReadEvents(Partition partition, Serial after, std::size_t limit);
+    Result<std::vector<AuditRow>> ReadAudit(Partition partition, Serial before, std::size_t limit);
 
   private:
     class Snapshot;

@@ -10,6 +10,7 @@
 #include "store/embedded/reader.h"
 #include "store/embedded/writer.h"
 #include "store/operation_queue.h"
+#include "store/refusals.h"
 
 namespace takt::internal {
 namespace embedded {
@@ -60,6 +61,11 @@ class EmbeddedStore final : public CallStore<EmbeddedStore> {
 
     void Commit(BatchPtr batch, Done<void> done) override {
         writer_->Commit(std::move(batch), std::move(done));
+    }
+
+    void DropPartition(Partition, Done<void> done) override {
+        writer_->Run(MakeOperation<Writer, void>(
+            [](Writer&) -> Result<void> { return HasNoSuchRows(); }, std::move(done)));
     }
 
     // A term begins and ends on the writer's thread, in order with the commits.

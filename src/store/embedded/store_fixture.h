@@ -38,7 +38,9 @@ class EmbeddedStoreTest : public testing::Test {
     }
     std::size_t Settings() {
         using Rows = std::vector<SettingPut>;
-        return Await<Rows>([&](Done<Rows> done) { store_->ListSettings("", std::move(done)); })
+        return Await<Rows>([&](Done<Rows> done) {
+                   store_->ListSettings(kDefaultPartition, "", std::move(done));
+               })
             ->size();
     }
 

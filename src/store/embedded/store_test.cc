@@ -99,7 +99,8 @@ TEST_F(EmbeddedStoreTest, AListThatTakesTooLongIsEnded) {
     EXPECT_THAT(list.error().detail, HasSubstr("narrow"));
     using Found = std::vector<std::optional<Execution>>;
     const auto found = Await<Found>([&](Done<Found> done) {
-        store_->FindExecutions(std::vector(4000, ExecutionId("e-7")), std::move(done));
+        store_->FindExecutions(kDefaultPartition, std::vector(4000, ExecutionId("e-7")),
+                               std::move(done));
     });
     EXPECT_TRUE(found) << "what the leader asks for has its time";
 }
@@ -229,15 +230,17 @@ TEST_F(EmbeddedStoreTest, ATaskThatCannotBeReadIsSetAsideAndTold) {
         Await<Tasks>([&](Done<Tasks> done) { store_->ListTasks({}, std::move(done)); });
     ASSERT_TRUE(list);
     EXPECT_EQ(list->size(), 1u);
-    const auto bad = Await<TaskRow>(
-        [&](Done<TaskRow> done) { store_->FindTask(TaskId("bad"), std::move(done)); });
+    const auto bad = Await<TaskRow>([&](Done<TaskRow> done) {
+        store_->FindTask(kDefaultPartition, TaskId("bad"), std::move(done));
+    });
     ASSERT_FALSE(bad);
     EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(bad.error().detail, HasSubstr("task bad cannot be read"));
     // It is put again, and all is well.
     ASSERT_TRUE(Commit(2, {TaskPut{make.Recurring("bad")}}));
-    EXPECT_TRUE(Await<TaskRow>(
-        [&](Done<TaskRow> done) { store_->FindTask(TaskId("bad"), std::move(done)); }));
+    EXPECT_TRUE(Await<TaskRow>([&](Done<TaskRow> done) {
+        store_->FindTask(kDefaultPartition, TaskId("bad"), std::move(done));
+    }));
 }
 
 // An operator looks inside with SQLite's own tool while Takt works.

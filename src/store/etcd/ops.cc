@@ -86,6 +86,8 @@ class ChangeWriter {
         ops_.Put(keys_.Log(chunk.execution.view(), chunk.index), EncodeLogChunk(chunk));
     }
     void operator()(const Purge&) {}
+    void operator()(const RecordPut&) {}
+    void operator()(const AuditAppend&) {}
 
     void Finish() {
         if (!finished_.empty()) {

@@ -5,6 +5,7 @@
 #include "store/etcd/reader_executions.h"
 #include "store/etcd/reader_load.h"
 #include "store/etcd/reader_rows.h"
+#include "store/refusals.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -41,7 +42,7 @@ Async<Result<LoadPage>> Reader::Load(Partition partition, std::string cursor) {
 }
 
 Async<Result<std::vector<std::optional<Execution>>>> Reader::FindExecutions(
-    std::vector<ExecutionId> ids) {
+    Partition, std::vector<ExecutionId> ids) {
     using Rows = std::vector<std::optional<Execution>>;
     return Repeat<Rows>([this, ids = std::move(ids)]() -> Async<Result<Rows>> {
         ExecutionReader reader(client_, keys_);
@@ -57,7 +58,7 @@ Async<Result<std::vector<Execution>>> Reader::ListExecutions(ExecutionFilter fil
     });
 }
 
-Async<Result<TaskRow>> Reader::FindTask(TaskId id) {
+Async<Result<TaskRow>> Reader::FindTask(Partition, TaskId id) {
     return ReadRows<TaskRow>([id](RowReader& reader) { return reader.FindTask(id); });
 }
 
@@ -66,25 +67,29 @@ Async<Result<std::vector<TaskRow>>> Reader::ListTasks(TaskFilter filter) {
         [filter](RowReader& reader) { return reader.ListTasks(filter); });
 }
 
-Async<Result<std::vector<Worker>>> Reader::ListWorkers() {
+Async<Result<std::vector<Worker>>> Reader::ListWorkers(Partition) {
     return ReadRows<std::vector<Worker>>([](RowReader& reader) { return reader.ListWorkers(); });
 }
 
-Async<Result<std::vector<SettingPut>>> Reader::ListSettings(Text key_prefix) {
+Async<Result<std::vector<SettingPut>>> Reader::ListSettings(Partition, Text key_prefix) {
     return ReadRows<std::vector<SettingPut>>(
         [key_prefix](RowReader& reader) { return reader.ListSettings(key_prefix); });
 }
 
-Async<Result<std::vector<LogChunk>>> Reader::ReadLog(ExecutionId execution, Serial after,
+Async<Result<std::vector<LogChunk>>> Reader::ReadLog(Partition, ExecutionId execution, Serial after,
                                                      std::size_t limit) {
     return ReadRows<std::vector<LogChunk>>([execution, after, limit](RowReader& reader) {
         return reader.ReadLog(execution, after, limit);
     });
 }
 
-Async<Result<std::vector<Event>>> Reader::ReadEvents(Serial after, std::size_t limit) {
+Async<Result<std::vector<Event>>> Reader::ReadEvents(Partition, Serial after, std::size_t limit) {
     return ReadRows<std::vector<Event>>(
         [after, limit](RowReader& reader) { return reader.ReadEvents(after, limit); });
+}
+
+Async<Result<std::vector<AuditRow>>> Reader::ReadAudit(Partition, Serial, std::size_t) {
+    co_return HasNoSuchRows();
 }
 
 }  // namespace takt::internal::etcd

@@ -24,15 +24,18 @@ class Reader {
     // As the store's own of the same names.
     Async<Result<LoadPage>> Load(Partition partition, std::string cursor);
     Async<Result<std::vector<std::optional<Execution>>>> FindExecutions(
-        std::vector<ExecutionId> ids);
+        Partition partition, std::vector<ExecutionId> ids);
     Async<Result<std::vector<Execution>>> ListExecutions(ExecutionFilter filter);
-    Async<Result<TaskRow>> FindTask(TaskId id);
+    Async<Result<TaskRow>> FindTask(Partition partition, TaskId id);
     Async<Result<std::vector<TaskRow>>> ListTasks(TaskFilter filter);
-    Async<Result<std::vector<Worker>>> ListWorkers();
-    Async<Result<std::vector<SettingPut>>> ListSettings(Text key_prefix);
-    Async<Result<std::vector<LogChunk>>> ReadLog(ExecutionId execution, Serial after,
+    Async<Result<std::vector<Worker>>> ListWorkers(Partition partition);
+    Async<Result<std::vector<SettingPut>>> ListSettings(Partition partition, Text key_prefix);
+    Async<Result<std::vector<LogChunk>>> ReadLog(Partition partition, ExecutionId execution,
+                                                 Serial after, std::size_t limit);
+    Async<Result<std::vector<Event>>> ReadEvents(Partition partition, Serial after,
                                                  std::size_t limit);
-    Async<Result<std::vector<Event>>> ReadEvents(Serial after, std::size_t limit);
+    Async<Result<std::vector<AuditRow>>> ReadAudit(Partition partition, Serial before,
+                                                   std::size_t limit);
 
   private:
     template <typename T>

@@ -130,8 +130,8 @@ TEST_F(EtcdSizeTest, ARepeatedChangeOfAPayloadLeavesNoTaskWithoutOne) {
     }
     ASSERT_TRUE(Commit(term_, 3, {TaskPut{row_with(kPayloadApartMin, 3)}}));
 
-    const auto found =
-        Await<TaskRow>([&](Done<TaskRow> d) { store_->FindTask(TaskId("t-1"), std::move(d)); });
+    const auto found = Await<TaskRow>(
+        [&](Done<TaskRow> d) { store_->FindTask(kDefaultPartition, TaskId("t-1"), std::move(d)); });
     ASSERT_TRUE(found) << found.error().detail;
     EXPECT_EQ(found->task->payload.size(), kPayloadApartMin);
     EXPECT_EQ(KeysUnder("0/task_payloads/"), 1u);

@@ -16,6 +16,7 @@
 #include "store/etcd/schema.h"
 #include "store/etcd/writer.h"
 #include "store/operation_queue.h"
+#include "store/refusals.h"
 
 namespace takt::internal {
 namespace etcd {
@@ -35,6 +36,9 @@ class EtcdStore final : public CallStore<EtcdStore> {
     std::string Describe() const override;
 
     void Commit(BatchPtr batch, Done<void> done) override;
+    void DropPartition(Partition, Done<void> done) override {
+        Begin<void>([]() -> Async<Result<void>> { co_return HasNoSuchRows(); }, std::move(done));
+    }
 
     template <typename Part, typename T, typename Do>
     void Call(Part, Do work, Done<T> done) {
@@ -131,6 +135,7 @@ void EtcdStore::Commit(BatchPtr batch, Done<void> done) {
     queue_.Push([this, batch = std::move(batch), done = std::move(done)](
                     EtcdStore*, const Error* refusal) mutable {
         if (refusal) return done(std::unexpected(*refusal));
+        if (auto served = CheckHasSuchRows(*batch); !served) return done(std::move(served));
         writer(batch->term.partition).Commit(std::move(batch), std::move(done));
     });
 }

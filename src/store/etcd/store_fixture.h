@@ -60,8 +60,9 @@ class EtcdTest : public testing::Test {
         return done;
     }
     Result<std::vector<SettingPut>> Settings() {
-        return Await<std::vector<SettingPut>>(
-            [&](Done<std::vector<SettingPut>> d) { store_->ListSettings("", std::move(d)); });
+        return Await<std::vector<SettingPut>>([&](Done<std::vector<SettingPut>> d) {
+            store_->ListSettings(kDefaultPartition, "", std::move(d));
+        });
     }
     Result<std::vector<Execution>> List(const ExecutionFilter& filter) {
         return Await<std::vector<Execution>>(

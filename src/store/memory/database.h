@@ -10,10 +10,10 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "store/memory/partition_rows.h"
 #include "store/store.h"
 
 namespace takt::internal {
@@ -37,21 +37,22 @@ class MemoryDatabase {
 
     Result<void> Commit(const Batch& batch);
 
+    Result<void> DropPartition(Partition partition);
+
     Result<LoadPage> Load(Partition partition, const std::string& cursor);
     Result<std::vector<std::optional<Execution>>> FindExecutions(
-        const std::vector<ExecutionId>& ids);
+        Partition partition, const std::vector<ExecutionId>& ids);
     Result<std::vector<Execution>> ListExecutions(const ExecutionFilter& filter);
-    Result<TaskRow> FindTask(const TaskId& id);
+    Result<TaskRow> FindTask(Partition partition, const TaskId& id);
     Result<std::vector<TaskRow>> ListTasks(const TaskFilter& filter);
-    Result<std::vector<Worker>> ListWorkers();
-    Result<std::vector<SettingPut>> ListSettings(const Text& key_prefix);
-    Result<std::vector<LogChunk>> ReadLog(const ExecutionId& execution, Serial after,
-                                          std::size_t limit);
-    Result<std::vector<Event>> ReadEvents(Serial after, std::size_t limit);
+    Result<std::vector<Worker>> ListWorkers(Partition partition);
+    Result<std::vector<SettingPut>> ListSettings(Partition partition, const Text& key_prefix);
+    Result<std::vector<LogChunk>> ReadLog(Partition partition, const ExecutionId& execution,
+                                          Serial after, std::size_t limit);
+    Result<std::vector<Event>> ReadEvents(Partition partition, Serial after, std::size_t limit);
+    Result<std::vector<AuditRow>> ReadAudit(Partition partition, Serial before, std::size_t limit);
 
   private:
-    using Rows = std::map<Serial, Execution>;
-
     struct Leadership {
         LeaderRow leader;
         std::uint64_t nonce = 0;  // 0 when nobody leads.
@@ -60,38 +61,14 @@ class MemoryDatabase {
         Steady expires{};
     };
 
-    // Rows that belong to one partition and its leader alone.
-    struct PartitionRows {
-        Partition partition = 0;
+    struct PartitionState {
         Leadership leadership;
-        Rows live;
-        std::map<TaskId, TaskRow> tasks;
-        std::map<WorkerId, Worker> workers;
-        std::map<Text, Text> settings;
+        PartitionRows rows;
     };
-
-    Result<void> Check(const PartitionRows& rows, const Batch& batch) const;
-    Result<void> CheckPlace(const PartitionRows& rows, const ExecutionChange& change) const;
-    void Apply(PartitionRows& rows, const ExecutionChange& change);
-    void Apply(PartitionRows& rows, const TaskPut& change);
-    void Apply(PartitionRows& rows, const TaskDelete& change);
-    void Apply(PartitionRows& rows, const WorkerPut& change);
-    void Apply(PartitionRows& rows, const WorkerDelete& change);
-    void Apply(PartitionRows& rows, const SettingPut& change);
-    void Apply(PartitionRows& rows, const EventAppend& change);
-    void Apply(PartitionRows& rows, const LogAppend& change);
-    void Apply(PartitionRows& rows, const Purge& change);
-    void PurgeExecutions(Partition partition, const Purge& change);
-    const Execution* Find(const ExecutionId& id) const;
 
     const Options options_;
     std::mutex mutex_;
-    std::map<Partition, PartitionRows> partitions_;
-    Rows history_;
-    Time oldest_ = Time::max();  // Nothing in history_ has finished before.
-    std::unordered_map<Text, Serial, TextHash, TextEqual> serials_;  // By execution id.
-    std::map<std::pair<ExecutionId, Serial>, LogChunk> logs_;
-    std::map<Serial, Event> events_;
+    std::map<Partition, PartitionState> partitions_;
     std::map<NodeId, std::pair<NodeRow, Steady>> nodes_;
     std::uint64_t terms_ = 0;
 };

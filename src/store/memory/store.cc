@@ -27,4 +27,11 @@ void MemoryStore::Commit(BatchPtr batch, Done<void> done) {
     Call(TermCall{}, work, std::move(done));
 }
 
+void MemoryStore::DropPartition(Partition partition, Done<void> done) {
+    const auto work = [partition](MemoryDatabase& database) {
+        return database.DropPartition(partition);
+    };
+    Call(TermCall{}, work, std::move(done));
+}
+
 }  // namespace takt::internal

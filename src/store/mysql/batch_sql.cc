@@ -298,6 +298,8 @@ class Composer {
         });
     }
 
+    void operator()(const RecordPut&) {}
+    void operator()(const AuditAppend&) {}
     void operator()(const Purge& change) { purges_.push_back(&change); }
 
     void Finish() {

@@ -93,8 +93,8 @@ TEST_F(BatchSqlTest, ALargeBatchIsCutIntoPacketsThatApplyItWhole) {
     using Rows = std::vector<std::optional<Execution>>;
     std::vector<ExecutionId> ids;
     for (const Execution& row : rows) ids.push_back(row.id);
-    const auto found =
-        Await<Rows>([&](Done<Rows> done) { store->FindExecutions(ids, std::move(done)); });
+    const auto found = Await<Rows>(
+        [&](Done<Rows> done) { store->FindExecutions(kDefaultPartition, ids, std::move(done)); });
     ASSERT_TRUE(found) << found.error().detail;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         ASSERT_TRUE(found->at(i));

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "store/list_page.h"
 #include "store/mysql/values.h"
+#include "store/refusals.h"
 #include "store/sql/execution_query.h"
 #include "store/sql/execution_row.h"
 #include "store/sql/record_row.h"
@@ -88,7 +89,7 @@ Rows Reader::QueryOne(const std::string& query) {
 }
 
 Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
-    const std::vector<ExecutionId>& ids) {
+    Partition, const std::vector<ExecutionId>& ids) {
     std::vector<std::string> queries;
     std::string list;
     const auto flush = [&] {
@@ -192,7 +193,7 @@ void Reader::ReadGroup(Connection& connection, const std::vector<Serial>& group,
     }
 }
 
-Result<TaskRow> Reader::FindTask(const TaskId& id) {
+Result<TaskRow> Reader::FindTask(Partition, const TaskId& id) {
     Rows row = QueryOne(fmt::format("SELECT record FROM {}tasks WHERE id = {}", options_.prefix,
                                     TextLiteral(id.view())));
     if (!row.Next()) return NoSuchTask(id);
@@ -212,7 +213,7 @@ Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
     return found;
 }
 
-Result<std::vector<Worker>> Reader::ListWorkers() {
+Result<std::vector<Worker>> Reader::ListWorkers(Partition) {
     Rows rows = QueryOne(
         fmt::format("SELECT id, record FROM {}workers ORDER BY id, partition_id", options_.prefix));
     std::vector<Worker> found;
@@ -223,7 +224,7 @@ Result<std::vector<Worker>> Reader::ListWorkers() {
     return found;
 }
 
-Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
+Result<std::vector<SettingPut>> Reader::ListSettings(Partition, const Text& key_prefix) {
     // By partition, so that the primary key serves: most settings are statistics of past days.
     std::string partitions;
     Rows terms = QueryOne(fmt::format("SELECT partition_id FROM {}terms", options_.prefix));
@@ -250,7 +251,7 @@ Result<std::vector<SettingPut>> Reader::ListSettings(const Text& key_prefix) {
     return found;
 }
 
-Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Serial after,
+Result<std::vector<LogChunk>> Reader::ReadLog(Partition, const ExecutionId& execution, Serial after,
                                               std::size_t limit) {
     Rows rows = QueryOne(
         fmt::format("SELECT chunk, attempt, at_ms, content FROM {}logs WHERE execution = {} AND "
@@ -264,7 +265,7 @@ Result<std::vector<LogChunk>> Reader::ReadLog(const ExecutionId& execution, Seri
     return found;
 }
 
-Result<std::vector<Event>> Reader::ReadEvents(Serial after, std::size_t limit) {
+Result<std::vector<Event>> Reader::ReadEvents(Partition, Serial after, std::size_t limit) {
     Rows rows = QueryOne(fmt::format(
         "SELECT serial, record FROM {}events WHERE serial > {} ORDER BY serial LIMIT {}",
         options_.prefix, after, limit));
@@ -293,6 +294,10 @@ Result<std::vector<NodeRow>> Reader::Nodes() {
                          Time(Duration(row.Int(3)))});
     }
     return nodes;
+}
+
+Result<std::vector<AuditRow>> Reader::ReadAudit(Partition, Serial, std::size_t) {
+    return HasNoSuchRows();
 }
 
 }  // namespace takt::internal::mysql

@@ -14,6 +14,7 @@
 #include "store/mysql/schema.h"
 #include "store/mysql/writer.h"
 #include "store/operation_queue.h"
+#include "store/refusals.h"
 
 namespace takt::internal {
 namespace mysql {
@@ -65,8 +66,17 @@ class MysqlStore final : public CallStore<MysqlStore> {
 
     void Commit(BatchPtr batch, Done<void> done) override {
         Run<void>(
-            commits_, [batch = std::move(batch)](Writer& writer) { return writer.Commit(*batch); },
+            commits_,
+            [batch = std::move(batch)](Writer& writer) {
+                if (auto served = CheckHasSuchRows(*batch); !served) return served;
+                return writer.Commit(*batch);
+            },
             std::move(done));
+    }
+
+    void DropPartition(Partition, Done<void> done) override {
+        Run<void>(
+            commits_, [](Writer&) -> Result<void> { return HasNoSuchRows(); }, std::move(done));
     }
 
     // A renewal waits for nothing but other calls about leases; whoever only asks uses a reader.

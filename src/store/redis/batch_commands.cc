@@ -63,6 +63,8 @@ class BatchWriter {
             hash_puts_["settings"].Arg(change.key.view()).Arg(change.value.view());
         }
     }
+    void operator()(const RecordPut&) {}
+    void operator()(const AuditAppend&) {}
     void operator()(const EventAppend& change) { events_.push_back(&change.row); }
     void operator()(const LogAppend& change) { chunks_.push_back(&change.row); }
     void operator()(const Purge& change) {

@@ -237,7 +237,8 @@ TEST_F(RedisClusterTest, PartitionsOnDifferentNodesAreOneStore) {
     EXPECT_EQ(ids, expected);
     using Found = std::vector<std::optional<Execution>>;
     const auto found = Await<Found>([&](Done<Found> done) {
-        reader->FindExecutions({ExecutionId("e-3"), ExecutionId("none")}, std::move(done));
+        reader->FindExecutions(kDefaultPartition, {ExecutionId("e-3"), ExecutionId("none")},
+                               std::move(done));
     });
     ASSERT_TRUE(found) << found.error().detail;
     EXPECT_TRUE(found->at(0) && !found->at(1));

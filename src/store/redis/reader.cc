@@ -35,7 +35,7 @@ std::vector<Row> Merged(std::vector<std::vector<Row>> parts, Order order) {
 
 }  // namespace
 
-void Reader::FindExecutions(std::vector<ExecutionId> ids,
+void Reader::FindExecutions(Partition, std::vector<ExecutionId> ids,
                             Done<std::vector<std::optional<Execution>>> done) {
     using Rows = std::vector<std::optional<Execution>>;
     if (ids.empty()) {
@@ -75,7 +75,7 @@ void Reader::FindExecutions(std::vector<ExecutionId> ids,
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void Reader::FindTask(const TaskId& id, Done<TaskRow> done) {
+void Reader::FindTask(Partition, const TaskId& id, Done<TaskRow> done) {
     using Part = std::string;  // The record, or empty.
     ReadPart<Part> read = [this, id](const PartitionKeys& keys, Done<Part> part) {
         ReadOne<Part>(
@@ -98,7 +98,7 @@ void Reader::FindTask(const TaskId& id, Done<TaskRow> done) {
                        });
 }
 
-void Reader::ListWorkers(Done<std::vector<Worker>> done) {
+void Reader::ListWorkers(Partition, Done<std::vector<Worker>> done) {
     using Rows = std::vector<Worker>;
     ReadPart<Rows> read = [this](const PartitionKeys& keys, Done<Rows> part) {
         ReadOne<Rows>(client_, keys.slot, Resp("HGETALL", keys.Of("workers")), ReadWorkers,
@@ -110,7 +110,7 @@ void Reader::ListWorkers(Done<std::vector<Worker>> done) {
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void Reader::ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) {
+void Reader::ListSettings(Partition, const Text& key_prefix, Done<std::vector<SettingPut>> done) {
     using Rows = std::vector<SettingPut>;
     ReadPart<Rows> read = [this, key_prefix](const PartitionKeys& keys, Done<Rows> part) {
         Call call{.slot = keys.slot, .script = &kSettings};
@@ -127,7 +127,7 @@ void Reader::ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> 
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void Reader::ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+void Reader::ReadLog(Partition, const ExecutionId& execution, Serial after, std::size_t limit,
                      Done<std::vector<LogChunk>> done) {
     using Rows = std::vector<LogChunk>;
     if (after == UINT64_MAX) {
@@ -160,7 +160,7 @@ void Reader::ReadLog(const ExecutionId& execution, Serial after, std::size_t lim
     Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
 }
 
-void Reader::ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) {
+void Reader::ReadEvents(Partition, Serial after, std::size_t limit, Done<std::vector<Event>> done) {
     using Rows = std::vector<Event>;
     if (after == UINT64_MAX) {
         return client_.Post([done = std::move(done)]() mutable { done(Rows()); });

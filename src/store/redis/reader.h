@@ -20,16 +20,18 @@ class Reader {
 
     // As the store's own of the same names.
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done);
-    void FindExecutions(std::vector<ExecutionId> ids,
+    void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done);
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done);
-    void FindTask(const TaskId& id, Done<TaskRow> done);
+    void FindTask(Partition partition, const TaskId& id, Done<TaskRow> done);
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done);
-    void ListWorkers(Done<std::vector<Worker>> done);
-    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done);
-    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+    void ListWorkers(Partition partition, Done<std::vector<Worker>> done);
+    void ListSettings(Partition partition, const Text& key_prefix,
+                      Done<std::vector<SettingPut>> done);
+    void ReadLog(Partition partition, const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done);
-    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done);
+    void ReadEvents(Partition partition, Serial after, std::size_t limit,
+                    Done<std::vector<Event>> done);
 
   private:
     struct Listing;

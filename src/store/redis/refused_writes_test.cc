@@ -36,14 +36,16 @@ TEST_P(RedisRefusedWrites, EveryReadIsAnswered) {
     const auto tasks = Await<std::vector<TaskRow>>(
         [&](Done<std::vector<TaskRow>> done) { store->ListTasks({}, std::move(done)); });
     const auto settings = Await<std::vector<SettingPut>>([&](Done<std::vector<SettingPut>> done) {
-        store->ListSettings(Text("alert"), std::move(done));
+        store->ListSettings(kDefaultPartition, Text("alert"), std::move(done));
     });
-    const auto workers = Await<std::vector<Worker>>(
-        [&](Done<std::vector<Worker>> done) { store->ListWorkers(std::move(done)); });
-    const auto events = Await<std::vector<Event>>(
-        [&](Done<std::vector<Event>> done) { store->ReadEvents(0, 10, std::move(done)); });
+    const auto workers = Await<std::vector<Worker>>([&](Done<std::vector<Worker>> done) {
+        store->ListWorkers(kDefaultPartition, std::move(done));
+    });
+    const auto events = Await<std::vector<Event>>([&](Done<std::vector<Event>> done) {
+        store->ReadEvents(kDefaultPartition, 0, 10, std::move(done));
+    });
     const auto log = Await<std::vector<LogChunk>>([&](Done<std::vector<LogChunk>> done) {
-        store->ReadLog(ExecutionId("e-1"), 0, 10, std::move(done));
+        store->ReadLog(kDefaultPartition, ExecutionId("e-1"), 0, 10, std::move(done));
     });
 
     ASSERT_TRUE(nodes) << nodes.error().detail;

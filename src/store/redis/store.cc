@@ -11,6 +11,7 @@
 #include "store/redis/reader.h"
 #include "store/redis/schema.h"
 #include "store/redis/writer.h"
+#include "store/refusals.h"
 
 namespace takt::internal {
 namespace redis {
@@ -70,39 +71,53 @@ class RedisStore final : public Store {
     }
     void Nodes(Done<std::vector<NodeRow>> done) override { leases_.Nodes(std::move(done)); }
     void Commit(BatchPtr batch, Done<void> done) override {
+        if (const Result<void> served = CheckHasSuchRows(*batch); !served) {
+            return Refuse(std::move(done));
+        }
         writer_.Commit(std::move(batch), std::move(done));
     }
+    void DropPartition(Partition, Done<void> done) override { Refuse(std::move(done)); }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
         reader_.Load(partition, cursor, std::move(done));
     }
-    void FindExecutions(std::vector<ExecutionId> ids,
+    void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                         Done<std::vector<std::optional<Execution>>> done) override {
-        reader_.FindExecutions(std::move(ids), std::move(done));
+        reader_.FindExecutions(partition, std::move(ids), std::move(done));
     }
     void ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) override {
         reader_.ListExecutions(filter, std::move(done));
     }
-    void FindTask(const TaskId& id, Done<TaskRow> done) override {
-        reader_.FindTask(id, std::move(done));
+    void FindTask(Partition partition, const TaskId& id, Done<TaskRow> done) override {
+        reader_.FindTask(partition, id, std::move(done));
     }
     void ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) override {
         reader_.ListTasks(filter, std::move(done));
     }
-    void ListWorkers(Done<std::vector<Worker>> done) override {
-        reader_.ListWorkers(std::move(done));
+    void ListWorkers(Partition partition, Done<std::vector<Worker>> done) override {
+        reader_.ListWorkers(partition, std::move(done));
     }
-    void ListSettings(const Text& key_prefix, Done<std::vector<SettingPut>> done) override {
-        reader_.ListSettings(key_prefix, std::move(done));
+    void ListSettings(Partition partition, const Text& key_prefix,
+                      Done<std::vector<SettingPut>> done) override {
+        reader_.ListSettings(partition, key_prefix, std::move(done));
     }
-    void ReadLog(const ExecutionId& execution, Serial after, std::size_t limit,
+    void ReadLog(Partition partition, const ExecutionId& execution, Serial after, std::size_t limit,
                  Done<std::vector<LogChunk>> done) override {
-        reader_.ReadLog(execution, after, limit, std::move(done));
+        reader_.ReadLog(partition, execution, after, limit, std::move(done));
     }
-    void ReadEvents(Serial after, std::size_t limit, Done<std::vector<Event>> done) override {
-        reader_.ReadEvents(after, limit, std::move(done));
+    void ReadEvents(Partition partition, Serial after, std::size_t limit,
+                    Done<std::vector<Event>> done) override {
+        reader_.ReadEvents(partition, after, limit, std::move(done));
+    }
+    void ReadAudit(Partition, Serial, std::size_t, Done<std::vector<AuditRow>> done) override {
+        Refuse(std::move(done));
     }
 
   private:
+    template <typename T>
+    void Refuse(Done<T> done) {
+        client_->Post([done = std::move(done)]() mutable { done(HasNoSuchRows()); });
+    }
+
     const Schema schema_;
     Keyring keys_;
     ServerCheck check_;

@@ -261,8 +261,9 @@ TEST(RedisStoreEvents, AnEventThatComesOutOfOrderIsNotLost) {
     ASSERT_TRUE(Commit(*store, *term, 1, {EventAppend{late}}));
     ASSERT_TRUE(Commit(*store, *term, 2, {EventAppend{early}}));
 
-    const auto events = Await<std::vector<Event>>(
-        [&](Done<std::vector<Event>> done) { store->ReadEvents(0, 10, std::move(done)); });
+    const auto events = Await<std::vector<Event>>([&](Done<std::vector<Event>> done) {
+        store->ReadEvents(kDefaultPartition, 0, 10, std::move(done));
+    });
 
     ASSERT_TRUE(events && events->size() == 2);
     EXPECT_EQ(events->at(0).type, EventType::kTaskFailed);
