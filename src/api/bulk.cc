@@ -136,6 +136,7 @@ void AddBulkRoutes(std::vector<Route>& routes) {
                       .handler = CreateMany,
                       .tag = "tasks",
                       .summary = "Create up to 10,000 tasks; each gets an answer of its own",
+                      .headers = {kIdempotencyKey},
                       .takes = "Bulk",
                       .takes_lines = true,
                       .gives = "BulkAnswer",

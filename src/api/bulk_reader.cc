@@ -36,7 +36,8 @@ BulkReader::BulkReader(Services& services, const HttpRequest& request,
       lines_(IsLines(request)),
       now_(ReadClocks().wall),
       traceparent_(request.headers.Find("traceparent").value_or("")),
-      tracestate_(request.headers.Find("tracestate").value_or("")) {}
+      tracestate_(request.headers.Find("tracestate").value_or("")),
+      key_(KeyOf(request)) {}
 
 BulkReader::~BulkReader() {
     held_->bytes -= bytes_;
@@ -212,7 +213,10 @@ void BulkReader::Read(std::string_view text) {
         item.problem = std::make_unique<Problem>(ProblemOfRequest(request.error()));
         return;
     }
+    auto named = IdOfKey(key_, std::to_string(items_.size()));
+    if (!named) return Stop(std::move(named.error()));
     item.task = std::move(request->task);
+    if (item.task->id.empty()) item.task->id = TaskId(std::move(*named));
     item.enabled = request->enabled;
     CarryTrace({.parent = traceparent_, .state = tracestate_}, *item.task);
 }

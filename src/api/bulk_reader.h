@@ -71,6 +71,7 @@ class BulkReader {
     const Time now_;
     const std::string traceparent_;
     const std::string tracestate_;
+    const std::optional<std::string> key_;  // Idempotency-Key
     std::size_t bytes_ = 0;
     State state_ = State::kStart;
     bool wrapped_ = false;  // In {"tasks": …}.

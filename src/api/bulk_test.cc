@@ -138,5 +138,17 @@ TEST(Bulk, RecurringTasksMayBeMadePaused) {
     EXPECT_FALSE(scheduler.Get("/api/v1/tasks/off").json.at("enabled").as_bool());
 }
 
+TEST(Bulk, ARepetitionWithTheSameKeyCreatesNothingNew) {
+    TestScheduler scheduler;
+    const HttpHeaderList key = {{"Idempotency-Key", "import 7"}};
+    const std::string body = R"([{"name": "a"}, {"name": "a"}, {"id": "mine", "name": "a"}])";
+    const Answered first = scheduler.Post("/api/v1/tasks/bulk", body, key);
+    const Answered again = scheduler.Post("/api/v1/tasks/bulk", body, key);
+    EXPECT_EQ(first.json.at("created").to_number<int>(), 3);
+    EXPECT_EQ(again.json.at("created").to_number<int>(), 0);
+    EXPECT_EQ(first.json.at("items").at(0).at("id"), again.json.at("items").at(0).at("id"));
+    EXPECT_NE(first.json.at("items").at(0).at("id"), first.json.at("items").at(1).at("id"));
+}
+
 }  // namespace
 }  // namespace takt::internal

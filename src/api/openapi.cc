@@ -45,11 +45,13 @@ void WriteParameters(JsonWriter& json, const Route& route) {
         json.Field("in", "path").Field("required", true);
         json.Key("schema").Raw(R"({"type":"string"})").EndObject();
     }
-    for (const RouteQuery& query : route.query) {
-        json.BeginObject().Field("name", query.name).Field("in", "query");
-        json.Field("description", query.about);
+    const auto write = [&](const RouteQuery& parameter, std::string_view in) {
+        json.BeginObject().Field("name", parameter.name).Field("in", in);
+        json.Field("description", parameter.about);
         json.Key("schema").Raw(R"({"type":"string"})").EndObject();
-    }
+    };
+    for (const RouteQuery& query : route.query) write(query, "query");
+    for (const RouteQuery& header : route.headers) write(header, "header");
     json.EndArray();
 }
 

@@ -26,10 +26,17 @@ enum class Where : std::uint8_t {
     kLeader,   // Changes and live views: other nodes pass the call on.
 };
 
+// A parameter of the query, or a header.
 struct RouteQuery {
     std::string_view name;
     std::string_view about;
 };
+
+// The header of a creation that may be repeated.
+constexpr RouteQuery kIdempotencyKey = {
+    "Idempotency-Key",
+    "1 to 255 bytes of the caller's choice, in place of ids: the same request with the same key is "
+    "done once, and answered again."};
 
 struct Route {
     HttpMethod method{};
@@ -41,6 +48,7 @@ struct Route {
     std::string_view tag;
     std::string_view summary;
     std::vector<RouteQuery> query = {};
+    std::vector<RouteQuery> headers = {};
     std::string_view takes = {};  // The schema of the body; empty: none.
     bool body_optional = false;
     bool takes_lines = false;     // NDJSON too.

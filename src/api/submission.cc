@@ -36,15 +36,15 @@ Result<TaskRequest> ReadTaskBody(Call& call, const ReadTaskOptions& options) {
     return request;
 }
 
-Result<void> NameByKey(const Call& call, Task& task) {
-    const auto key = call.request().headers.Find("Idempotency-Key");
-    if (!key || !task.id.empty()) return {};
+Result<Text> IdOfKey(std::optional<std::string_view> key, std::string_view place) {
+    if (!key) return Text();
     if (key->empty() || key->size() > kIdempotencyKeyBytesMax) {
-        return BadField("Idempotency-Key", "must have 1 to 255 bytes");
+        return BadField(std::string(kIdempotencyKey.name), "must have 1 to 255 bytes");
     }
-    const Sha256 hash = Sha256Of(*key);
-    task.id = TaskId(Text("k" + HexText({reinterpret_cast<const char*>(hash.data()), 16})));
-    return {};
+    // No key can have the line break.
+    const Sha256 hash =
+        Sha256Of(place.empty() ? std::string(*key) : std::string(*key) + "\n" + std::string(place));
+    return Text("k" + HexText({reinterpret_cast<const char*>(hash.data()), 16}));
 }
 
 Result<IfMatch> ReadIfMatch(const HttpRequest& request) {

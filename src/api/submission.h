@@ -19,9 +19,12 @@ struct CallerTrace {
 };
 void CarryTrace(const CallerTrace& trace, Task& task);
 
-// Gives a task without an id the one that the Idempotency-Key stands for, if there is one. kInvalid
-// for a key that cannot be one.
-Result<void> NameByKey(const Call& call, Task& task);
+// The id that an Idempotency-Key stands for; empty if there is none. kInvalid for a key that cannot
+// be one. `place` tells apart what one request creates.
+Result<Text> IdOfKey(std::optional<std::string_view> key, std::string_view place = {});
+inline std::optional<std::string_view> KeyOf(const HttpRequest& request) {
+    return request.headers.Find(kIdempotencyKey.name);
+}
 
 // The condition of an If-Match header: the version that the task must have; 0 is any.
 struct IfMatch {

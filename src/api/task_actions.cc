@@ -49,6 +49,10 @@ const RequestTable<TriggerBody>& TriggerFields() {
     using Take = TakenBy<TriggerBody>;
     const auto payload = [] { return Take::Own(schema::Any(), "any JSON", ReadTriggerPayload); };
     static const RequestTable<TriggerBody> fields = {
+        {"id",
+         "The execution's; one is made unless given. A request that is repeated with it is done "
+         "once.",
+         Take::Id([](TriggerBody& body) -> ExecutionId& { return body.trigger.execution; })},
         {"parameters", "Instead of its task's.", payload()},
         {"payload", "The same as parameters.", payload()},
         {"force", "Whatever the execution mode says.",
@@ -62,6 +66,9 @@ void TriggerTask(Call call) {
     const std::size_t payload_max = call.services().config.task_limits.payload_bytes_max;
     auto body = ReadBody(call, TriggerFields(), {.payload_bytes_max = payload_max});
     if (!body) return call.RefuseRequest(body.error());
+    auto named = IdOfKey(KeyOf(call.request()));
+    if (!named) return call.RefuseRequest(named.error());
+    if (body->trigger.execution.empty()) body->trigger.execution = ExecutionId(std::move(*named));
     body->trigger.task = std::move(*id);
     Node& node = call.services().node;
     node.Ask(std::move(body->trigger), [call = std::move(call)](Result<Answer> answer) mutable {
@@ -69,7 +76,7 @@ void TriggerTask(Call call) {
         std::string body;
         JsonWriter json(body);
         WriteExecution(json, {answer->execution});
-        call.Json(201, std::move(body));
+        call.Json(answer->created ? 201 : 200, std::move(body));
     });
 }
 
@@ -211,10 +218,12 @@ void AddTaskActionRoutes(std::vector<Route>& routes) {
                       .handler = TriggerTask,
                       .tag = "tasks",
                       .summary = "Run a recurring task now, with other parameters if given",
+                      .headers = {kIdempotencyKey},
                       .takes = "Trigger",
                       .body_optional = true,
                       .gives = "Execution",
-                      .success = 201});
+                      .success = 201,
+                      .also = 200});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/tasks/{id}/fires",
                       .permission = Permission::kViewer,

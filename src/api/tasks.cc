@@ -68,9 +68,9 @@ Flow<> GetTask(Call call) {
 void CreateTask(Call call) {
     auto request = ReadTaskBody(call, {.now = ReadClocks().wall});
     if (!request) return call.RefuseRequest(request.error());
-    if (auto named = NameByKey(call, *request->task); !named) {
-        return call.RefuseRequest(named.error());
-    }
+    auto id = IdOfKey(KeyOf(call.request()));
+    if (!id) return call.RefuseRequest(id.error());
+    if (request->task->id.empty()) request->task->id = TaskId(std::move(*id));
     Create(std::move(call), std::move(*request), {.create_only = true});
 }
 
@@ -158,6 +158,7 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .handler = CreateTask,
                       .tag = "tasks",
                       .summary = "Create a task: one-off, delayed or recurring",
+                      .headers = {kIdempotencyKey},
                       .takes = "TaskRequest",
                       .gives = "Task",
                       .success = 201,

@@ -91,6 +91,25 @@ TEST(Tasks, SameRequestTwiceMakesOneTask) {
     EXPECT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "x"})", key).status, 409);
 }
 
+// Its answer was lost; nobody wants the report twice.
+TEST(Tasks, ATriggerThatIsRepeatedRunsOnce) {
+    TestScheduler scheduler;
+    scheduler.Put("/api/v1/tasks/report", R"({"name": "n", "interval": "1h"})");
+    const HttpHeaderList key = {{"Idempotency-Key", "monday"}};
+    const std::string path = "/api/v1/tasks/report/trigger";
+    const Answered first = scheduler.Post(path, R"({"parameters": 1})", key);
+    const Answered again = scheduler.Post(path, R"({"parameters": 1})", key);
+    EXPECT_EQ(first.status, 201);
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(first.Text("id"), again.Text("id"));
+    EXPECT_EQ(scheduler.Post(path, R"({"parameters": 2})", key).status, 409);
+
+    EXPECT_EQ(scheduler.Post(path, R"({"id": "mine"})").Text("id"), "mine");
+    EXPECT_EQ(scheduler.Post(path, R"({"id": "mine"})").status, 200);
+    EXPECT_EQ(scheduler.Post(path, R"({"id": "no good"})").status, 400);
+    EXPECT_EQ(scheduler.Post(path, "", {{"Idempotency-Key", std::string(256, 'x')}}).status, 400);
+}
+
 // Somebody paused a task and puts it back to what it is by default.
 TEST(Tasks, NullOfEnabledResumes) {
     TestScheduler scheduler;

@@ -273,6 +273,21 @@ TEST_F(AttemptTest, AnAttemptThatWasNotSentYetDoesNotTimeOut) {
     EXPECT_EQ(Row(id).outcome->reason, Reason::kTimeout);
 }
 
+// A service is called by a link that has only so many calls open at once: what waits there has not
+// been sent. Its link says when it is.
+TEST_F(AttemptTest, WhatWaitsForACallToAServiceDoesNotTimeOut) {
+    At(0s, Join({.id = "a", .link = LinkKind::kPush}));
+    At(1s, Once({.id = "x", .timeout = 1s, .retry = Retry(0, 0s)}));
+    Until(1min);
+    EXPECT_EQ(StatusOf("x"), Status::kScheduled);
+    At(1min, Begun("x"));
+    Until(1min + 1s + config.timeout_grace - 1ms);
+    EXPECT_EQ(StatusOf("x"), Status::kRunning);
+    Until(1min + 1s + config.timeout_grace);
+
+    EXPECT_EQ(Row("x").outcome->reason, Reason::kTimeout);
+}
+
 // Sent late, but before its time would have been over by the moment of its decision.
 TEST_F(AttemptTest, ATimeoutCountsFromWhenTheAttemptWasSent) {
     At(0s, Join({.id = "a"}));
@@ -307,6 +322,7 @@ TEST_F(AttemptTest, AReportAfterTheTimeoutIsStaleAndFreesTheRoom) {
 TEST_F(AttemptTest, ATimeoutAtAPushWorkerFreesItsRoomAtOnce) {
     At(0s, Join({.id = "a", .link = LinkKind::kPush}));
     At(0s, Once({.id = "x", .timeout = 60s, .retry = Retry(0, 0s)}));
+    At(0s, Begun("x"));
     At(1s, Once({.id = "next"}));
     Until(65s);
 

@@ -72,6 +72,7 @@ struct TermView {
 struct FireRequest {
     Time due{};
     Origin origin = Origin::kFire;
+    ExecutionId execution = {};  // Empty: one is made.
     Text payload;
     bool force = false;
 };
@@ -144,7 +145,8 @@ class Engine {
         AttemptRef attempt;
     };
     // A question about an id that the engine does not hold, until the store has been asked.
-    using Question = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, Report, Claimed>;
+    using Question =
+        std::variant<Submit, Cancel, Redrive, Conclude, PutTask, Trigger, Report, Claimed>;
 
     void On(Submit& submit);
     void On(Cancel& cancel);
@@ -180,6 +182,7 @@ class Engine {
     void AnswerTo(const Redrive& redrive, const std::optional<Execution>& found);
     void AnswerTo(const Conclude& conclude, const std::optional<Execution>& found);
     void AnswerTo(const PutTask& put, const std::optional<Execution>& found);
+    void AnswerTo(Trigger& trigger, const std::optional<Execution>& found);
     void AnswerTo(const Report& report, const std::optional<Execution>& found);
     void AnswerTo(const Claimed& claimed, const std::optional<Execution>& found);
     void JudgeRepeated(Report& report);
@@ -226,6 +229,7 @@ class Engine {
     // engine_tasks.cc: recurring tasks
     void MakeOrChange(const PutTask& put);
     void EmitChange(const Task& task, std::string_view what);
+    void RunNow(Trigger& trigger);
     Recurring& Adopt(TaskRow row);
     void Mark(FireState& state, bool paused);
     void SetPaused(Recurring& recurring, bool paused);

@@ -85,6 +85,19 @@ void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& foun
                       "id"));
 }
 
+void Engine::AnswerTo(Trigger& trigger, const std::optional<Execution>& found) {
+    if (!found) return RunNow(trigger);
+    if (found->origin == Origin::kTrigger && found->task->id == trigger.task &&
+        found->payload == trigger.payload) {
+        return draft_.Reply(trigger.request, Answer{.execution = *found});
+    }
+    draft_.Reply(trigger.request,
+                 Fail(ErrorCode::kConflict,
+                      "an execution with the id '" + trigger.execution.text().str() +
+                          "' exists already and is no such run; choose another id",
+                      "id"));
+}
+
 void Engine::AnswerTo(const Cancel& cancel, const std::optional<Execution>& found) {
     RefuseFinished(cancel.request, cancel.execution, found);
 }

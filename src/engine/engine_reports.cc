@@ -15,8 +15,11 @@ constexpr Duration kReleasedLate{500};
 }  // namespace
 
 void Engine::OnOverdue(Live& live) {
-    // Decided, but not sent: its commit is still under way. Its time has not begun.
-    if (live.row.status == Status::kScheduled && live.mark.generation > released_generation_) {
+    // Decided, but not sent: its commit is still under way, or its service has as many calls open as
+    // it may. Its time has not begun.
+    const bool unsent =
+        live.mark.generation > released_generation_ || live.slot->row.link == LinkKind::kPush;
+    if (live.row.status == Status::kScheduled && unsent) {
         return overdue_.Set(live, now_.steady + kUnsentLook, live.row.serial);
     }
     StopAtWorker(live, Reason::kTimeout);

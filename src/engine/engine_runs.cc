@@ -10,10 +10,15 @@ namespace takt::internal {
 Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     const TaskPtr task = recurring.row.task;
     const TaskOptions& options = task->opt();
-    auto [serial, id] = FreshId();
     Execution row;
-    row.serial = serial;
-    row.id = ExecutionId(std::move(id));
+    if (request.execution.empty()) {
+        auto [serial, id] = FreshId();
+        row.serial = serial;
+        row.id = ExecutionId(std::move(id));
+    } else {
+        row.serial = draft_.NextSerial();
+        row.id = request.execution;
+    }
     row.task = task;
     row.origin = request.origin;
     row.payload = request.payload;

@@ -190,10 +190,21 @@ void Engine::SetPaused(Recurring& recurring, bool paused) {
 }
 
 void Engine::On(Trigger& trigger) {
+    if (trigger.execution.empty()) return RunNow(trigger);
+    if (const Live* live = FindLive(trigger.execution)) return AnswerTo(trigger, live->row);
+    if (IsOwnToCome(trigger.execution.view())) {
+        return draft_.Reply(trigger.request, TakenForOwn());
+    }
+    const ExecutionId id = trigger.execution;
+    AskStore(id, std::move(trigger));
+}
+
+void Engine::RunNow(Trigger& trigger) {
     const auto found = tasks_.find(trigger.task.text());
     if (found == tasks_.end()) return draft_.Reply(trigger.request, NoSuchTask(trigger.task));
     Execution row = Fire(*found->second, {.due = now_.wall,
                                           .origin = Origin::kTrigger,
+                                          .execution = std::move(trigger.execution),
                                           .payload = std::move(trigger.payload),
                                           .force = trigger.force});
     if (found->second->row.task->opt().recurrence->every_after_end > Duration(0)) {

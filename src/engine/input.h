@@ -95,6 +95,8 @@ struct Trigger {
     TaskId task;
     Text payload;  // Instead of the task's, if not empty.
     bool force = false;
+    ExecutionId execution =
+        {};  // The run's; empty: one is made. If there is one, it is the answer.
 };
 
 // What an operator says of a queue.

@@ -116,5 +116,26 @@ TEST_F(RecurringTest, ARetryOfAFireHasOnlyWhatIsLeftOfItsTime) {
     EXPECT_EQ(Row(RunOf("report", 0)).outcome->reason, Reason::kExpired);
 }
 
+// A caller whose answer was lost asks again: the next leader, and when the run is long over.
+TEST_F(RecurringTest, ATriggerWithAnIdRunsOnce) {
+    const auto ask = [&](const char* payload = "") {
+        Trigger trigger = TriggerOf("report", payload);
+        trigger.execution = ExecutionId("mine");
+        return trigger;
+    };
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Put({.every = 24h}));
+    At(1s, ask());
+    At(2s, ask());
+    At(3s, Success("mine"));
+    Restart(4s);
+    At(5s, ask());
+
+    EXPECT_THAT(RunsOf("report"), ::testing::SizeIs(1));
+    EXPECT_EQ(LastReply()->status, Status::kSuccess);
+    At(6s, ask("other"));
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -248,6 +248,21 @@ TEST(PushLink, CallsToOneInstanceAreBounded) {
     EXPECT_EQ(executor.orders(), 4u);
 }
 
+// Who waits for a free call does not spend its own time.
+TEST(PushLink, ATimeoutCountsFromTheCall) {
+    FakeExecutor executor;
+    executor.Hang();
+    PushStack stack({.concurrency_max = 1});
+    ASSERT_TRUE(stack.Register(executor, "executor-1", 10));
+    const ExecutionId hangs = stack.Submit(0, Duration(400));
+    executor.AwaitOrder(1);
+    const ExecutionId waits = stack.Submit(0, Duration(400));
+    executor.AnswerWith(200, R"({"status":"success"})");
+
+    EXPECT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskFailed, hangs));
+    EXPECT_TRUE(stack.watcher.AwaitEvent(EventType::kTaskCompleted, waits));
+}
+
 // Five failures in a row: nothing more is sent until a probe works.
 TEST(PushLink, AFailingInstanceIsTakenOutOfRotationAndTriedAgain) {
     FakeExecutor executor;

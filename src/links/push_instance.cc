@@ -49,7 +49,7 @@ void PushInstance::Restore(std::vector<Assign> hand) {
         const Token token = assign.execution.token;
         Attempt attempt{
             .assign = std::move(assign), .reminder = taken, .known = context_->tokens->Add(token)};
-        attempt.deadline = (started == Time{} ? now : started) + attempt.assign.timeout;
+        if (started != Time{}) attempt.deadline = started + attempt.assign.timeout;
         queue_.push_back(attempt.ref());
         const Text id = attempt.assign.execution.id.text();
         attempts_.insert_or_assign(id, std::move(attempt));
@@ -162,7 +162,6 @@ void PushInstance::OnAssign(const Assign& assign) {
     // Decided before the engine knew that this instance wants nothing: others may have room.
     if (WantsNothing()) return Open();
     Attempt attempt{.assign = assign, .known = context_->tokens->Add(assign.execution.token)};
-    attempt.deadline = context_->runtime.Now().wall + assign.timeout;
     queue_.push_back(attempt.ref());
     attempts_.insert_or_assign(assign.execution.id.text(), std::move(attempt));
     Pump();
@@ -220,7 +219,10 @@ HttpCall PushInstance::Guarded(HttpCall call) const {
 void PushInstance::SendOrder(Attempt& attempt) {
     attempt.phase = Phase::kCalling;
     ++calls_;
-    const Duration left = attempt.deadline - context_->runtime.Now().wall;
+    const Time now = context_->runtime.Now().wall;
+    // It may have waited for a free call for as long as it may take.
+    if (attempt.deadline == Time{}) attempt.deadline = now + attempt.assign.timeout;
+    const Duration left = attempt.deadline - now;
     const PushTerms terms{.callback_bases = context_->callback_bases,
                           .deadline = attempt.deadline,
                           .timeout = std::clamp(left, Duration(1), context_->config.timeout),

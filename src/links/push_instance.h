@@ -116,7 +116,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     };
     struct Attempt {
         Assign assign;
-        Time deadline{};
+        Time deadline{};  // Time{} until it is sent for the first time.
         Phase phase = Phase::kQueued;
         // It was taken under an earlier leader, and is sent again only to say where its callback
         // is to go by now: that it ends by the answer is possible, but a refusal means nothing.
