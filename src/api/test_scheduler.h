@@ -220,7 +220,7 @@ class TestScheduler {
           runtime_(node_loop_.io()),
           statistics_(runtime_, PartitionReader(store_, kDefaultPartition), options.statistics),
           delivery_(runtime_, std::move(options.channels), std::move(options.tell)),
-          alerts_(runtime_, store_, delivery_, options.alerts,
+          alerts_(runtime_, PartitionReader(store_, kDefaultPartition), delivery_, options.alerts,
                   [this](const Engine& engine, Instant now, AlertReadings& readings) {
                       meters_.Read(engine, now, readings);
                   }),
