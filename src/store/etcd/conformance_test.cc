@@ -27,8 +27,9 @@ class EtcdTestDatabase final : public Database {
         return Open();
     }
     Result<void> Spoil(const Execution& row) override {
-        const Result<std::string> put = server_->Ctl(
-            {"put", etcd::Keys("/takt").Live(row.serial, row.id.view()), "not a record"});
+        const std::string key = etcd::Keys("/takt").Live(kDefaultPartition, etcd::Kin::kOwn,
+                                                         {row.serial, row.id.view()});
+        const Result<std::string> put = server_->Ctl({"put", key, "not a record"});
         if (!put) return std::unexpected(put.error());
         return {};
     }

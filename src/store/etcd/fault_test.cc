@@ -1,6 +1,7 @@
 // What happens to the store when etcd, its operators or the network between fail it.
 #include <chrono>
 
+#include "store/etcd/schema.h"
 #include "store/etcd/snapshot.h"
 #include "store/etcd/store_fixture.h"
 
@@ -102,10 +103,10 @@ TEST_F(EtcdFaultTest, DataOfANewerLayoutIsNotLed) {
     ASSERT_TRUE(Acquire());
     const Result<std::string> stamp = server_->Ctl({"get", "--print-value-only", "/takt/layout"});
     ASSERT_TRUE(stamp) << stamp.error().detail;
-    EXPECT_TRUE(stamp->starts_with("1")) << *stamp;
+    EXPECT_EQ(*stamp, std::to_string(kLayout) + "\n");
     ASSERT_TRUE(Acquire()) << "what is stamped is led on";
 
-    ASSERT_TRUE(server_->Ctl({"put", "/takt/layout", "2"}));
+    ASSERT_TRUE(server_->Ctl({"put", "/takt/layout", std::to_string(kLayout + 1)}));
     const Result<Term> term = Acquire();
 
     ASSERT_FALSE(term);

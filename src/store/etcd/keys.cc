@@ -3,6 +3,8 @@
 #include <charconv>
 #include <limits>
 
+#include "base/number.h"
+
 namespace takt::internal::etcd {
 namespace {
 
@@ -10,6 +12,10 @@ constexpr std::size_t kHexDigits = 16;
 
 std::string Newest(Serial serial) {
     return Hex(std::numeric_limits<Serial>::max() - serial);
+}
+
+std::string Show(ExecutionKey key) {
+    return Newest(key.serial) + "/" + std::string(key.id);
 }
 
 // A serial s comes before t in the order of keys if s > t, so the range is turned around.
@@ -35,6 +41,22 @@ std::optional<std::uint64_t> ParseHex(std::string_view text) {
     return number;
 }
 
+// A child's serial is followed by its mark: its rows are under other keys.
+constexpr char kChildMark = 'c';
+
+std::string EncodeIdValue(IdValue value) {
+    std::string text = Hex(value.serial);
+    if (value.kin == Kin::kChild) text += kChildMark;
+    return text;
+}
+
+std::optional<IdValue> ParseIdValue(std::string_view text) {
+    const bool child = text.ends_with(kChildMark) && text.size() == kHexDigits + 1;
+    const auto serial = ParseHex(child ? text.substr(0, kHexDigits) : text);
+    if (!serial) return std::nullopt;
+    return IdValue{*serial, child ? Kin::kChild : Kin::kOwn};
+}
+
 std::optional<Serial> ParseSerialText(std::string_view text) {
     static constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
     if (text.size() != 13) return std::nullopt;
@@ -48,10 +70,6 @@ std::optional<Serial> ParseSerialText(std::string_view text) {
     return serial;
 }
 
-Partition PartitionOf(Serial serial) {
-    return static_cast<Partition>(serial >> 14);
-}
-
 KeyRange WithPrefix(std::string prefix) {
     std::string end = prefix;
     while (!end.empty() && end.back() == '\xFF') end.pop_back();
@@ -61,6 +79,16 @@ KeyRange WithPrefix(std::string prefix) {
         end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
     }
     return {std::move(prefix), std::move(end)};
+}
+
+std::optional<Serial> ParseNewest(std::string_view text) {
+    const auto newest = ParseHex(text);
+    if (!newest) return std::nullopt;
+    return std::numeric_limits<Serial>::max() - *newest;
+}
+
+std::string Keys::ByKin(Partition p, Kin kin, std::string_view rest) const {
+    return In(p, kin == Kin::kChild ? "children/" : "") + std::string(rest);
 }
 
 std::string Keys::In(Partition p, std::string_view rest) const {
@@ -76,32 +104,53 @@ std::string Keys::PartitionMark(Partition p) const {
     return prefix_ + "/partitions/" + std::to_string(p);
 }
 
-std::string Keys::Log(std::string_view execution, Serial index) const {
-    return Logs(execution).begin + Hex(index);
+std::string Keys::Id(Partition p, std::string_view id) const {
+    return (p == kDefaultPartition ? prefix_ + "/ids/" : In(p, "ids/")) + std::string(id);
 }
 
-KeyRange Keys::Logs(std::string_view execution) const {
-    return WithPrefix(prefix_ + "/logs/" + std::string(execution) + "/");
+std::string Keys::Log(Partition p, std::string_view execution, Serial index) const {
+    return Logs(p, execution).begin + Hex(index);
 }
 
-std::string Keys::Live(Serial serial, std::string_view id) const {
-    return In(PartitionOf(serial), "live/") + Newest(serial) + "/" + std::string(id);
+KeyRange Keys::Logs(Partition p, std::string_view execution) const {
+    return WithPrefix((p == kDefaultPartition ? prefix_ + "/logs/" : In(p, "logs/")) +
+                      std::string(execution) + "/");
 }
 
-std::string Keys::History(Serial serial, std::string_view id) const {
-    return In(PartitionOf(serial), "history/") + Newest(serial) + "/" + std::string(id);
+std::string Keys::Live(Partition p, Kin kin, ExecutionKey key) const {
+    return ByKin(p, kin, "live/") + Show(key);
 }
 
-std::string Keys::Payload(Serial serial, std::string_view id) const {
-    return In(PartitionOf(serial), "payloads/") + Newest(serial) + "/" + std::string(id);
+std::string Keys::History(Partition p, Kin kin, ExecutionKey key) const {
+    return ByKin(p, kin, "history/") + Show(key);
 }
 
-KeyRange Keys::LiveRange(Partition p, Serial from, Serial below) const {
-    return SerialRange(In(p, "live/"), from, below);
+std::string Keys::Payload(Partition p, ExecutionKey key) const {
+    return In(p, "payloads/") + Show(key);
 }
 
-KeyRange Keys::HistoryRange(Partition p, Serial from, Serial below) const {
-    return SerialRange(In(p, "history/"), from, below);
+KeyRange Keys::LiveRange(Partition p, Kin kin, Serial from, Serial below) const {
+    return SerialRange(ByKin(p, kin, "live/"), from, below);
+}
+
+KeyRange Keys::HistoryRange(Partition p, Kin kin, Serial from, Serial below) const {
+    return SerialRange(ByKin(p, kin, "history/"), from, below);
+}
+
+std::string Keys::Child(Partition p, std::string_view run, ExecutionKey key) const {
+    return Run(p, run).begin + "children/" + Show(key);
+}
+
+KeyRange Keys::ChildRange(Partition p, std::string_view run, Serial from, Serial below) const {
+    return SerialRange(Run(p, run).begin + "children/", from, below);
+}
+
+std::string Keys::RunPack(Partition p, std::string_view run, PackName name) const {
+    return Run(p, run).begin + "packs/" + PackText(name);
+}
+
+KeyRange Keys::Run(Partition p, std::string_view run) const {
+    return WithPrefix(In(p, "runs/") + std::string(run) + "/");
 }
 
 std::string Keys::Pack(Partition p, PackName name) const {
@@ -130,6 +179,36 @@ std::string Keys::Setting(Partition p, std::string_view key) const {
     return In(p, "settings/") + std::string(key);
 }
 
+std::string Keys::Record(Partition p, RecordKind kind, std::string_view key) const {
+    // Three digits, so that the order of the keys is that of the kinds.
+    const std::string digits = std::to_string(1000 + static_cast<int>(kind));
+    return In(p, "records/") + digits.substr(1) + "/" + std::string(key);
+}
+
+std::optional<std::pair<RecordKind, std::string_view>> Keys::ParseRecord(std::string_view rest) {
+    const auto kind = ParseNumber<std::uint8_t>(rest.substr(0, 3));
+    if (!kind || rest.size() < 4 || rest[3] != '/') return std::nullopt;
+    return std::pair(static_cast<RecordKind>(*kind), rest.substr(4));
+}
+
+std::string Keys::Audit(Partition p, Serial serial) const {
+    return In(p, "audit/") + Newest(serial);
+}
+
+KeyRange Keys::AuditRange(Partition p, Serial from, Serial below) const {
+    return SerialRange(In(p, "audit/"), from, below);
+}
+
+std::vector<KeyRange> Keys::Rows(Partition p) const {
+    std::vector<KeyRange> ranges;
+    for (const std::string_view name :
+         {"live/", "history/", "children/", "runs/", "packs/", "payloads/", "task_payloads/",
+          "tasks/", "workers/", "settings/", "records/", "events/", "audit/", "logs/", "ids/"}) {
+        ranges.push_back(WithPrefix(In(p, name)));
+    }
+    return ranges;
+}
+
 std::string_view LastPart(std::string_view key) {
     const std::size_t slash = key.rfind('/');
     return slash == std::string_view::npos ? key : key.substr(slash + 1);
@@ -138,9 +217,10 @@ std::string_view LastPart(std::string_view key) {
 std::optional<ExecutionKey> ParseExecutionKey(std::string_view key) {
     const std::string_view id = LastPart(key);
     if (key.size() < id.size() + 1 + kHexDigits) return std::nullopt;
-    const auto newest = ParseHex(key.substr(key.size() - id.size() - 1 - kHexDigits, kHexDigits));
-    if (!newest || id.empty()) return std::nullopt;
-    return ExecutionKey{std::numeric_limits<Serial>::max() - *newest, id};
+    const auto serial =
+        ParseNewest(key.substr(key.size() - id.size() - 1 - kHexDigits, kHexDigits));
+    if (!serial || id.empty()) return std::nullopt;
+    return ExecutionKey{*serial, id};
 }
 
 std::string PackText(PackName name) {

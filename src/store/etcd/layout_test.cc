@@ -76,7 +76,7 @@ TEST_F(EtcdLayoutTest, TheNextVersionRaisesItWhenTheLastOldOneIsGone) {
     const Result<Term> led = AcquireNewer();
     ASSERT_TRUE(led) << led.error().detail;
     EXPECT_EQ(next_.runs, 1);
-    EXPECT_EQ(Layout(), "2\n");
+    EXPECT_EQ(Layout(), std::to_string(kLayout + 1) + "\n");
     Resign(*newer_, *led);
     const Result<Term> late = Acquire("node-a");
     ASSERT_FALSE(late);
@@ -90,14 +90,90 @@ TEST_F(EtcdLayoutTest, ARaiseThatWasCutOffIsDoneAgain) {
     Resign(*store_, *term);
     next_.failures = 1;
     ASSERT_FALSE(AcquireNewer());
-    EXPECT_EQ(Layout(), "1>2\n");
+    EXPECT_EQ(Layout(), RaisingText(kLayout, kLayout + 1) + "\n");
     EXPECT_FALSE(Acquire("node-a")) << "an older one does not lead over half of it";
 
     const Result<Term> led = AcquireNewer();
 
     ASSERT_TRUE(led) << led.error().detail;
     EXPECT_EQ(next_.runs, 2);
-    EXPECT_EQ(Layout(), "2\n");
+    EXPECT_EQ(Layout(), std::to_string(kLayout + 1) + "\n");
+}
+
+// The bytes that two digits each stand for.
+std::string Bytes(std::string_view hex) {
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+        bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+    }
+    return bytes;
+}
+
+// What a scheduler wrote before there were namespaces and runs: a task that waits, one that was
+// deleted and a recurring one. They are in the namespace `default`, where they stand.
+TEST_F(EtcdTest, DataOfTheLayoutBeforeIsTheDefaultPartition) {
+    StartServer();
+    const std::vector<std::pair<std::string, std::string>> stored = {
+        {"/takt/layout", "1"},
+        {"/takt/partitions/0", ""},
+        {"/takt/0/epoch", "0000000000000007"},
+        {"/takt/0/sequence", "0000000000000007 0000000000000006"},
+        {"/takt/0/last_serial", "0547af39d7400000"},
+        {"/takt/ids/ended", "0547af39c5c00000"},
+        {"/takt/ids/waits", "0547af39c1c00000"},
+        {"/takt/0/history/fab850c63a3fffff/ended",
+         Bytes("0801100320062d3bbf301a35c59d1c813deb34bb1945de5b3b93")},
+        {"/takt/0/live/fab850c63e3fffff/waits",
+         Bytes(
+             "088080808e9ce7eba305120577616974731a480a057761697473120577616974731a067265706f727422"
+             "0764656661756c742a077b2261223a317d300538015087b6bb889e345887b6bb889e34620c9001649801"
+             "64b00180b899293087b6bb889e343887eed4b19e3442074087eed4b19e34")},
+        {"/takt/0/packs/0000000000000001-0000000000000003",
+         Bytes(
+             "0a8c0108808080ae9ce7eba3051205656e6465641a3f0a05656e6465641205656e6465641a067265706f"
+             "7274220764656661756c74300538015097b6bb889e345897b6bb889e34620c900164980164b00180dbbd"
+             "273097b6bb889e34389791f9af9e34422a0806409791f9af9e3450a7b6bb889e345a1808041a14697473"
+             "207461736b207761732064656c65746564")},
+        {"/takt/0/tasks/nightly",
+         Bytes(
+             "0a4a0a076e696768746c7912076e696768746c791a067265706f7274220764656661756c743005380150"
+             "ddb6bb889e3458ddb6bb889e3462137a0b0a09302033202a202a202a90016498016412071080afb0929e"
+             "34")}};
+    for (const auto& [key, value] : stored) ASSERT_TRUE(server_->Ctl({"put", key, "--", value}));
+    OpenStore();
+
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term) << term.error().detail;
+    EXPECT_EQ(term->epoch, 8u);
+    EXPECT_EQ(*server_->Ctl({"get", "--print-value-only", "/takt/layout"}),
+              std::to_string(kLayout) + "\n");
+    const auto page =
+        Await<LoadPage>([&](Done<LoadPage> done) { store_->Load(0, {}, std::move(done)); });
+    ASSERT_TRUE(page) << page.error().detail;
+    EXPECT_EQ(page->last_serial, 0x0547af39d7400000u);
+    ASSERT_EQ(page->tasks.size(), 1u);
+    EXPECT_EQ(page->tasks[0].task->name.view(), "nightly");
+    ASSERT_EQ(page->executions.size(), 1u);
+    Execution waiting = page->executions[0];
+    EXPECT_EQ(waiting.id.view(), "waits");
+    EXPECT_EQ(waiting.task->payload.view(), "{\"a\":1}");
+    using Found = std::vector<std::optional<Execution>>;
+    const auto found = Await<Found>([&](Done<Found> done) {
+        store_->FindExecutions(kDefaultPartition, {ExecutionId("ended")}, std::move(done));
+    });
+    ASSERT_TRUE(found && found->front());
+    EXPECT_EQ(found->front()->outcome->message.view(), "its task was deleted");
+
+    // And all goes on: one ends, the retention takes the other.
+    const Time ended = found->front()->finished_at;
+    waiting = conformance::Finished(std::move(waiting));
+    waiting.finished_at = ended + Duration(2);
+    ASSERT_TRUE(Commit(*term, 1, {ExecutionChange{Place::kLive, Place::kHistory, waiting}}));
+    ASSERT_TRUE(Commit(*term, 2, {Purge{.finished_before = ended + Duration(1)}}));
+    const auto left = List({});
+    ASSERT_TRUE(left && left->size() == 1);
+    EXPECT_EQ(left->at(0).id.view(), "waits");
+    EXPECT_EQ(*server_->Ctl({"get", "--prefix", "--keys-only", "/takt/ids/ended"}), "");
 }
 
 }  // namespace

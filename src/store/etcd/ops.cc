@@ -1,6 +1,7 @@
 #include "store/etcd/ops.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "model/record.h"
@@ -26,25 +27,20 @@ class ChangeWriter {
 
     void operator()(const ExecutionChange& change) {
         const Execution& row = change.row;
-        const std::string_view id = row.id.view();
-        if (change.before == Place::kNone && id != SerialText(row.serial)) {
-            ops_.Put(keys_.Id(id), Hex(row.serial));
-        }
-        if (change.before == Place::kNone && KeepsPayloadApart(row)) {
-            ops_.PutAhead(keys_.Payload(row.serial, id), EncodePayload(row));
-            if (!row.payload.empty()) {
-                ops_.PutAhead(keys_.Override(row.serial, id), row.payload.str());
-            }
-        }
+        const ExecutionKey key = KeyOf(row);
+        const Kin kin = KinOf(row);
+        if (change.before == Place::kNone) PutLasting(row);
         if (change.after == Place::kLive) {
-            if (change.before == Place::kHistory) ops_.Delete(keys_.History(row.serial, id));
-            ops_.Put(keys_.Live(row.serial, id), EncodeRow(row));
+            if (change.before == Place::kHistory) ops_.Delete(keys_.History(partition_, kin, key));
+            ops_.Put(keys_.Live(partition_, kin, key), EncodeRow(row));
             return;
         }
-        if (change.before == Place::kLive) ops_.Delete(keys_.Live(row.serial, id));
-        ops_.Put(keys_.History(row.serial, id),
-                 EncodePointer(row, pack_, static_cast<std::uint32_t>(finished_.size())));
-        finished_.push_back(EncodeRow(row));
+        if (change.before == Place::kLive) ops_.Delete(keys_.Live(partition_, kin, key));
+        // Children are packed by their runs, which they outlive by no purge.
+        std::vector<std::string>& finished = finished_[row.parent.text().str()];
+        ops_.Put(keys_.History(partition_, kin, key),
+                 EncodePointer(row, pack_, static_cast<std::uint32_t>(finished.size())));
+        finished.push_back(EncodeRow(row));
     }
     void operator()(const TaskPut& change) {
         const Task& task = *change.row.task;
@@ -83,15 +79,21 @@ class ChangeWriter {
     }
     void operator()(const LogAppend& change) {
         const LogChunk& chunk = change.row;
-        ops_.Put(keys_.Log(chunk.execution.view(), chunk.index), EncodeLogChunk(chunk));
+        ops_.Put(keys_.Log(partition_, chunk.execution.view(), chunk.index), EncodeLogChunk(chunk));
+    }
+    void operator()(const RecordPut& change) {
+        std::string key = keys_.Record(partition_, change.kind, change.key);
+        if (change.value.empty()) return ops_.Delete(std::move(key));
+        ops_.Put(std::move(key), change.value.str());
+    }
+    void operator()(const AuditAppend& change) {
+        ops_.Put(keys_.Audit(partition_, change.row.serial), EncodeAudit(change.row));
     }
     void operator()(const Purge&) {}
-    void operator()(const RecordPut&) {}
-    void operator()(const AuditAppend&) {}
 
     void Finish() {
-        if (!finished_.empty()) {
-            ops_.PutAhead(keys_.Pack(partition_, pack_), EncodePack(finished_));
+        for (const auto& [run, rows] : finished_) {
+            ops_.PutAhead(PackKey(keys_, partition_, pack_, run), EncodePack(rows));
         }
         if (!events_.empty()) {
             ops_.Put(keys_.Events(partition_, last_event_), EncodePack(events_));
@@ -99,6 +101,20 @@ class ChangeWriter {
     }
 
   private:
+    // What stays as it is from the first commit of an execution to its purge.
+    void PutLasting(const Execution& row) {
+        const ExecutionKey key = KeyOf(row);
+        if (key.id != SerialText(row.serial)) {
+            ops_.Put(keys_.Id(partition_, key.id), EncodeIdValue({row.serial, KinOf(row)}));
+        }
+        if (!row.parent.empty()) {
+            ops_.Put(keys_.Child(partition_, row.parent.view(), key), ChildMark(row));
+        }
+        if (!KeepsPayloadApart(row)) return;
+        ops_.PutAhead(keys_.Payload(partition_, key), EncodePayload(row));
+        if (row.payload.empty()) return;
+        ops_.PutAhead(keys_.Override(partition_, key), row.payload.str());
+    }
     void DeletePayload(const TaskId& task, const TaskPayload& stored) {
         if (!stored.at) return;
         ops_.Delete(keys_.TaskPayload(partition_, task.view(), *stored.at));
@@ -110,7 +126,7 @@ class ChangeWriter {
     const PackName pack_;
     TaskPayloads& payloads_;
     Ops& ops_;
-    std::vector<std::string> finished_;
+    std::map<std::string, std::vector<std::string>> finished_;  // By the run, '' for none.
     std::vector<std::string> events_;
     Serial last_event_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "etcd_record.pb.h"
 #include "model/record.h"
+#include "store/etcd/payload.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t kPackBytesMax = 64u << 20;
 constexpr std::size_t kCompressMin = 512;
 // The fastest ordinary level: a pack of 60 KB takes a tenth of a millisecond.
 constexpr int kCompressLevel = 1;
+constexpr std::string_view kApartMark = "p";
 
 std::uint32_t Hash(std::string_view text) {
     std::uint32_t hash = 2166136261u;
@@ -69,6 +71,26 @@ Result<std::vector<std::string>> DecodePack(std::string_view bytes) {
                                     std::make_move_iterator(pack.mutable_rows()->end()));
 }
 
+Kin KinOf(const Execution& row) {
+    return row.parent.empty() ? Kin::kOwn : Kin::kChild;
+}
+
+ExecutionKey KeyOf(const Execution& row) {
+    return {row.serial, row.id.view()};
+}
+
+std::string PackKey(const Keys& keys, Partition partition, PackName pack, std::string_view run) {
+    return run.empty() ? keys.Pack(partition, pack) : keys.RunPack(partition, run, pack);
+}
+
+std::string ChildMark(const Execution& row) {
+    return KeepsPayloadApart(row) ? std::string(kApartMark) : std::string();
+}
+
+bool HasPayloadApart(std::string_view child_mark) {
+    return child_mark == kApartMark;
+}
+
 std::string EncodePointer(const Execution& row, PackName pack, std::uint32_t index) {
     record::Pointer pointer;
     pointer.set_epoch(pack.epoch);
@@ -79,6 +101,7 @@ std::string EncodePointer(const Execution& row, PackName pack, std::uint32_t ind
     pointer.set_worker_hash(Hash(row.worker.view()));
     pointer.set_type_hash(Hash(row.task->type.view()));
     pointer.set_queue_hash(Hash(row.task->queue.view()));
+    pointer.set_run(row.parent.text().str());
     return pointer.SerializeAsString();
 }
 
@@ -89,6 +112,7 @@ Result<Pointer> DecodePointer(std::string_view bytes) {
         return Fail(ErrorCode::kInvalid, "the stored bytes are not a pointer to a finished row");
     }
     return Pointer{{pointer.epoch(), pointer.sequence()},
+                   pointer.run(),
                    pointer.index(),
                    static_cast<Status>(pointer.status()),
                    pointer.task_hash(),
@@ -104,6 +128,21 @@ bool MayMatch(const ExecutionFilter& filter, const Pointer& pointer) {
            (!filter.worker || Hash(filter.worker->view()) == pointer.worker_hash) &&
            (!filter.type || Hash(filter.type->view()) == pointer.type_hash) &&
            (!filter.queue || Hash(filter.queue->view()) == pointer.queue_hash);
+}
+
+std::string EncodeAudit(const AuditRow& row) {
+    record::Audit to;
+    to.set_at_ms(row.at.time_since_epoch().count());
+    to.set_body(row.body.str());
+    return to.SerializeAsString();
+}
+
+Result<AuditRow> DecodeAudit(Serial serial, std::string_view bytes) {
+    record::Audit from;
+    if (!from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+        return Fail(ErrorCode::kInvalid, "the stored bytes are not a row of the audit");
+    }
+    return AuditRow{serial, Time(Duration(from.at_ms())), from.body()};
 }
 
 std::string EncodeLogChunk(const LogChunk& chunk) {

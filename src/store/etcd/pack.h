@@ -17,8 +17,14 @@ namespace takt::internal::etcd {
 std::string EncodePack(const std::vector<std::string>& rows);
 Result<std::vector<std::string>> DecodePack(std::string_view bytes);
 
+Kin KinOf(const Execution& row);
+ExecutionKey KeyOf(const Execution& row);
+// The pack of a commit, or that of the children of a run that it finished.
+std::string PackKey(const Keys& keys, Partition partition, PackName pack, std::string_view run);
+
 struct Pointer {
     PackName pack;
+    std::string run;  // Whose packs it is in: of a child its run, else empty.
     std::uint32_t index = 0;
     Status status{};
     std::uint32_t task_hash = 0;
@@ -32,6 +38,14 @@ Result<Pointer> DecodePointer(std::string_view bytes);
 
 // False only if the row that it points to cannot match.
 bool MayMatch(const ExecutionFilter& filter, const Pointer& pointer);
+
+// The value under the key that says that an execution is part of a run: whether it has a payload
+// that is kept apart, which its purge deletes too.
+std::string ChildMark(const Execution& row);
+bool HasPayloadApart(std::string_view child_mark);
+
+std::string EncodeAudit(const AuditRow& row);
+Result<AuditRow> DecodeAudit(Serial serial, std::string_view bytes);
 
 std::string EncodeLogChunk(const LogChunk& chunk);
 Result<LogChunk> DecodeLogChunk(const ExecutionId& execution, Serial index, std::string_view bytes);

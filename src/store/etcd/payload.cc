@@ -42,14 +42,15 @@ bool LacksPayload(std::string_view bytes) {
     return bytes.ends_with(kApart);
 }
 
-Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys,
+Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys, Partition partition,
                                     std::vector<Execution*> rows) {
     for (std::size_t begin = 0; begin < rows.size(); begin += kPayloadsAtOnce) {
         const std::size_t end = std::min(rows.size(), begin + kPayloadsAtOnce);
         std::vector<std::string> names;
         for (std::size_t i = begin; i < end; ++i) {
-            names.push_back(keys.Payload(rows[i]->serial, rows[i]->id.view()));
-            names.push_back(keys.Override(rows[i]->serial, rows[i]->id.view()));
+            const ExecutionKey key{rows[i]->serial, rows[i]->id.view()};
+            names.push_back(keys.Payload(partition, key));
+            names.push_back(keys.Override(partition, key));
         }
         const auto values = co_await snapshot.Get(std::move(names));
         if (!values) co_return std::unexpected(values.error());

@@ -26,7 +26,7 @@ std::string EncodePayload(const Execution& row);
 bool LacksPayload(std::string_view bytes);
 
 // Puts the payloads of `rows` back. One that is missing stays empty.
-Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys,
+Async<Result<void>> RestorePayloads(Snapshot& snapshot, const Keys& keys, Partition partition,
                                     std::vector<Execution*> rows);
 
 }  // namespace takt::internal::etcd

@@ -22,7 +22,10 @@ constexpr int kPagesMax = 32;
 // A victim takes five writes at most, and its pack one more; their keys are a prefix, two numbers
 // and an id each.
 constexpr std::size_t kVictimOps = 6;
-constexpr std::size_t kVictimBytes = kVictimOps * 256;
+// Executions of one read that asks two things of each; below etcd's 128 operations.
+constexpr std::size_t kFamiliesAtOnce = 60;
+constexpr std::size_t kKeyBytes = 256;
+constexpr std::size_t kVictimBytes = kVictimOps * kKeyBytes;
 
 }  // namespace
 
@@ -31,6 +34,7 @@ Purger::Purger(Client& client, const Keys& keys, const Batch& batch, Room room)
     for (const Change& change : batch.changes) {
         if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
             touched_.insert(execution->row.id.text().str());
+            touched_.insert(execution->row.parent.text().str());
         } else if (const auto* log = std::get_if<LogAppend>(&change)) {
             touched_.insert(log->row.execution.text().str());
         }
@@ -38,8 +42,8 @@ Purger::Purger(Client& client, const Keys& keys, const Batch& batch, Room room)
 }
 
 bool Purger::full(std::size_t bytes) const {
-    return ops_.size() + kVictimOps > room_.ops ||
-           ops_.bytes() + kVictimBytes + bytes > room_.bytes;
+    return ops_.size() + deferred_ + kVictimOps > room_.ops ||
+           ops_.bytes() + deferred_ * kKeyBytes + kVictimBytes + bytes > room_.bytes;
 }
 
 Async<Result<Ops>> Purger::Plan() {
@@ -55,6 +59,10 @@ Async<Result<Ops>> Purger::Plan() {
         }
         if (SerialAt(purge->events_before) > 0) {
             const Result<void> planned = co_await PlanEvents(*purge);
+            if (!planned) co_return std::unexpected(planned.error());
+        }
+        if (SerialAt(purge->audit_before) > 0) {
+            const Result<void> planned = co_await PlanAudit(*purge);
             if (!planned) co_return std::unexpected(planned.error());
         }
         break;  // A batch holds at most one.
@@ -110,9 +118,10 @@ Async<Result<void>> Purger::PlanExecutions(Purge purge) {
             if (!name) continue;
             auto residents = co_await Residents(*name, std::move(*pack.mutable_value()));
             if (!residents) co_return std::unexpected(residents.error());
-            const bool more =
-                DeleteOld(pack.key(), std::move(*residents), purge.finished_before, room);
-            if (!more || room == 0 || full()) co_return {};
+            const Result<bool> more =
+                co_await DeleteOld(pack.key(), std::move(*residents), purge.finished_before, room);
+            if (!more) co_return std::unexpected(more.error());
+            if (!*more || room == 0 || full()) co_return {};
         }
         if (packs->kvs.empty()) break;
         rest.begin = packs->kvs.back().key() + '\0';
@@ -134,28 +143,59 @@ Async<Result<std::vector<Purger::Resident>>> Purger::Residents(PackName pack, st
         residents.push_back(
             {readable ? std::move(*row) : Execution{}, readable, LacksPayload(bytes), false});
     }
-    for (std::size_t begin = 0; begin < residents.size(); begin += kGetsMax) {
-        const std::size_t end = std::min(residents.size(), begin + kGetsMax);
-        pb::TxnRequest gets;
-        for (std::size_t i = begin; i < end; ++i) {
-            const Execution& row = residents[i].row;
-            *gets.add_success() = GetOp(keys_.History(row.serial, row.id.view()), revision_);
-        }
-        const Result<pb::TxnResponse> found = co_await client_.Txn(std::move(gets), Effect::kRead);
-        if (!found) co_return std::unexpected(found.error());
-        for (std::size_t i = begin; i < end; ++i) {
-            const auto& kvs = found->responses(static_cast<int>(i - begin)).response_range().kvs();
-            if (kvs.empty()) continue;
-            const Result<Pointer> pointer = DecodePointer(kvs[0].value());
-            residents[i].lives = pointer && pointer->pack == pack && pointer->index == i;
-        }
+    std::vector<ExecutionKey> keys;
+    for (const Resident& resident : residents) keys.push_back(KeyOf(resident.row));
+    const auto families = co_await ReadFamilies(Kin::kOwn, std::move(keys));
+    if (!families) co_return std::unexpected(families.error());
+    for (std::size_t i = 0; i < residents.size(); ++i) {
+        const Family& family = (*families)[i];
+        if (!family.pointer) continue;
+        const Result<Pointer> pointer = DecodePointer(*family.pointer);
+        residents[i].lives = pointer && pointer->pack == pack && pointer->index == i;
+        residents[i].has_children = family.has_children;
     }
     co_return residents;
 }
 
-bool Purger::DeleteOld(const std::string& pack_key, std::vector<Resident> residents, Time before,
-                       std::size_t& room) {
-    if (residents.empty()) return true;
+Async<Result<std::vector<Purger::Family>>> Purger::ReadFamilies(Kin kin,
+                                                                std::vector<ExecutionKey> keys) {
+    std::vector<Family> families;
+    for (std::size_t begin = 0; begin < keys.size(); begin += kFamiliesAtOnce) {
+        const std::size_t end = std::min(keys.size(), begin + kFamiliesAtOnce);
+        pb::TxnRequest gets;
+        for (std::size_t i = begin; i < end; ++i) {
+            *gets.add_success() = GetOp(keys_.History(partition_, kin, keys[i]), revision_);
+            pb::RequestOp& children = *gets.add_success();
+            children = RangeOp(keys_.Run(partition_, keys[i].id), 1, revision_);
+            children.mutable_request_range()->set_keys_only(true);
+        }
+        const Result<pb::TxnResponse> found = co_await client_.Txn(std::move(gets), Effect::kRead);
+        if (!found) co_return std::unexpected(found.error());
+        for (std::size_t i = 0; i < end - begin; ++i) {
+            const int at = static_cast<int>(2 * i);
+            const auto& pointer = found->responses(at).response_range().kvs();
+            const auto& children = found->responses(at + 1).response_range().kvs();
+            families.push_back({pointer.empty() ? std::nullopt : std::optional(pointer[0].value()),
+                                !children.empty()});
+        }
+    }
+    co_return families;
+}
+
+void Purger::Delete(const Victim& victim) {
+    const std::string_view id = victim.key.id;
+    ops_.Delete(keys_.History(partition_, victim.kin, victim.key));
+    if (id != SerialText(victim.key.serial)) ops_.Delete(keys_.Id(partition_, id));
+    if (victim.payload_apart) {
+        ops_.Delete(keys_.Payload(partition_, victim.key));
+        ops_.Delete(keys_.Override(partition_, victim.key));
+    }
+    ops_.DeleteRange(keys_.Logs(partition_, id));
+}
+
+Async<Result<bool>> Purger::DeleteOld(std::string pack_key, std::vector<Resident> residents,
+                                      Time before, std::size_t& room) {
+    if (residents.empty()) co_return true;
     // Nobody knows how old a row is that cannot be read; it keeps its pack.
     auto kept = static_cast<std::size_t>(std::ranges::count(residents, false, &Resident::readable));
     std::erase_if(residents, [](const Resident& resident) { return !resident.lives; });
@@ -165,24 +205,23 @@ bool Purger::DeleteOld(const std::string& pack_key, std::vector<Resident> reside
     bool more = true;
     for (const Resident& resident : residents) {
         const Execution& row = resident.row;
-        const std::string_view id = row.id.view();
         // Packs are in the order in which they finished: behind one that is too new all are.
         if (row.finished_at >= before) more = false;
-        if (row.finished_at >= before || room == 0 || full() || touched_.contains(id)) {
+        bool goes = row.finished_at < before && !touched_.contains(row.id.view());
+        if (goes && resident.has_children) {
+            const Result<bool> gone = co_await DeleteChildren(row.id.text().str(), room);
+            if (!gone) co_return std::unexpected(gone.error());
+            goes = *gone;
+        }
+        if (!goes || room == 0 || full()) {
             ++kept;
             continue;
         }
         --room;
-        ops_.Delete(keys_.History(row.serial, id));
-        if (id != SerialText(row.serial)) ops_.Delete(keys_.Id(id));
-        if (resident.payload_apart) {
-            ops_.Delete(keys_.Payload(row.serial, id));
-            ops_.Delete(keys_.Override(row.serial, id));
-        }
-        ops_.DeleteRange(keys_.Logs(id));
+        Delete({Kin::kOwn, KeyOf(row), resident.payload_apart});
     }
     if (kept == 0) ops_.Delete(pack_key);
-    return more;
+    co_return more;
 }
 
 Async<Result<void>> Purger::PlanEvents(Purge purge) {

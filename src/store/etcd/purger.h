@@ -1,4 +1,7 @@
 // Purger: finds out what a Purge deletes. The only change that depends on what is stored.
+//
+// Packs are in the order in which executions finished, so the oldest are found in the first ones.
+// Children of runs are in packs of their runs, which nobody looks at before the run itself is old.
 #pragma once
 
 #include <functional>
@@ -35,6 +38,20 @@ class Purger {
         bool readable = false;
         bool payload_apart = false;
         bool lives = false;
+        bool has_children = false;
+    };
+    // What is known of a part of a run by its key.
+    struct Child {
+        Serial serial = 0;
+        std::string id;
+        bool payload_apart = false;
+        bool finished = false;
+        bool has_children = false;
+    };
+    struct Victim {
+        Kin kin{};
+        ExecutionKey key;
+        bool payload_apart = false;
     };
 
     Async<Result<bool>> IsNext();
@@ -45,18 +62,35 @@ class Purger {
                                    std::function<std::string(std::string_view)> end);
     Async<Result<void>> PlanExecutions(Purge purge);
     Async<Result<void>> PlanEvents(Purge purge);
+    Async<Result<void>> PlanAudit(Purge purge);
+    // The highest serial below which there are `room` rows of the audit at most.
+    Async<Result<Serial>> AuditEnd(Serial bound, std::size_t room);
+    Async<Result<std::size_t>> CountAudit(Serial below);
     Async<Result<std::vector<Resident>>> Residents(PackName pack, std::string value);
     // Takes at most `room` of them; true if the pack behind it may hold more to delete.
-    bool DeleteOld(const std::string& pack_key, std::vector<Resident> residents, Time before,
-                   std::size_t& room);
+    Async<Result<bool>> DeleteOld(std::string pack_key, std::vector<Resident> residents,
+                                  Time before, std::size_t& room);
+    // Takes at most `room` of a run's children, and of theirs before them; true if none is left.
+    Async<Result<bool>> DeleteChildren(std::string run, std::size_t& room);
+    // Some of them, newest first, below a serial; 0 for the newest.
+    Async<Result<std::vector<Child>>> ReadChildren(std::string run, Serial below);
+    // For each execution: the value of its pointer, and whether anything is part of it.
+    struct Family {
+        std::optional<std::string> pointer;
+        bool has_children = false;
+    };
+    Async<Result<std::vector<Family>>> ReadFamilies(Kin kin, std::vector<ExecutionKey> keys);
+    void Delete(const Victim& victim);
 
     Client& client_;
     const Keys& keys_;
     const Batch& batch_;
     const Partition partition_;
     const Room room_;
-    std::set<std::string, std::less<>> touched_;  // Executions that the batch itself changes.
+    // Executions that the batch itself changes, or whose children it does.
+    std::set<std::string, std::less<>> touched_;
     std::int64_t revision_ = 0;
+    std::size_t deferred_ = 0;  // Writes that will be added to ops_ for sure.
     Ops ops_;
 };
 

@@ -5,7 +5,6 @@
 #include "store/etcd/reader_executions.h"
 #include "store/etcd/reader_load.h"
 #include "store/etcd/reader_rows.h"
-#include "store/refusals.h"
 
 namespace takt::internal::etcd {
 namespace {
@@ -27,9 +26,10 @@ Async<Result<T>> Reader::Repeat(Read<T> read) {
 }
 
 template <typename T>
-Async<Result<T>> Reader::ReadRows(std::function<Async<Result<T>>(RowReader&)> read) {
-    return Repeat<T>([this, read = std::move(read)]() -> Async<Result<T>> {
-        RowReader reader(client_, keys_);
+Async<Result<T>> Reader::ReadRows(Partition partition,
+                                  std::function<Async<Result<T>>(RowReader&)> read) {
+    return Repeat<T>([this, partition, read = std::move(read)]() -> Async<Result<T>> {
+        RowReader reader(client_, keys_, partition);
         co_return co_await read(reader);
     });
 }
@@ -42,10 +42,10 @@ Async<Result<LoadPage>> Reader::Load(Partition partition, std::string cursor) {
 }
 
 Async<Result<std::vector<std::optional<Execution>>>> Reader::FindExecutions(
-    Partition, std::vector<ExecutionId> ids) {
+    Partition partition, std::vector<ExecutionId> ids) {
     using Rows = std::vector<std::optional<Execution>>;
-    return Repeat<Rows>([this, ids = std::move(ids)]() -> Async<Result<Rows>> {
-        ExecutionReader reader(client_, keys_);
+    return Repeat<Rows>([this, partition, ids = std::move(ids)]() -> Async<Result<Rows>> {
+        ExecutionReader reader(client_, keys_, partition);
         co_return co_await reader.Find(ids);
     });
 }
@@ -53,43 +53,47 @@ Async<Result<std::vector<std::optional<Execution>>>> Reader::FindExecutions(
 Async<Result<std::vector<Execution>>> Reader::ListExecutions(ExecutionFilter filter) {
     using Rows = std::vector<Execution>;
     return Repeat<Rows>([this, filter = std::move(filter)]() -> Async<Result<Rows>> {
-        ExecutionReader reader(client_, keys_);
+        ExecutionReader reader(client_, keys_, filter.partition);
         co_return co_await reader.List(filter);
     });
 }
 
-Async<Result<TaskRow>> Reader::FindTask(Partition, TaskId id) {
-    return ReadRows<TaskRow>([id](RowReader& reader) { return reader.FindTask(id); });
+Async<Result<TaskRow>> Reader::FindTask(Partition partition, TaskId id) {
+    return ReadRows<TaskRow>(partition, [id](RowReader& reader) { return reader.FindTask(id); });
 }
 
 Async<Result<std::vector<TaskRow>>> Reader::ListTasks(TaskFilter filter) {
     return ReadRows<std::vector<TaskRow>>(
-        [filter](RowReader& reader) { return reader.ListTasks(filter); });
+        filter.partition, [filter](RowReader& reader) { return reader.ListTasks(filter); });
 }
 
-Async<Result<std::vector<Worker>>> Reader::ListWorkers(Partition) {
-    return ReadRows<std::vector<Worker>>([](RowReader& reader) { return reader.ListWorkers(); });
+Async<Result<std::vector<Worker>>> Reader::ListWorkers(Partition partition) {
+    return ReadRows<std::vector<Worker>>(partition,
+                                         [](RowReader& reader) { return reader.ListWorkers(); });
 }
 
-Async<Result<std::vector<SettingPut>>> Reader::ListSettings(Partition, Text key_prefix) {
+Async<Result<std::vector<SettingPut>>> Reader::ListSettings(Partition partition, Text key_prefix) {
     return ReadRows<std::vector<SettingPut>>(
-        [key_prefix](RowReader& reader) { return reader.ListSettings(key_prefix); });
+        partition, [key_prefix](RowReader& reader) { return reader.ListSettings(key_prefix); });
 }
 
-Async<Result<std::vector<LogChunk>>> Reader::ReadLog(Partition, ExecutionId execution, Serial after,
-                                                     std::size_t limit) {
-    return ReadRows<std::vector<LogChunk>>([execution, after, limit](RowReader& reader) {
+Async<Result<std::vector<LogChunk>>> Reader::ReadLog(Partition partition, ExecutionId execution,
+                                                     Serial after, std::size_t limit) {
+    return ReadRows<std::vector<LogChunk>>(partition, [execution, after, limit](RowReader& reader) {
         return reader.ReadLog(execution, after, limit);
     });
 }
 
-Async<Result<std::vector<Event>>> Reader::ReadEvents(Partition, Serial after, std::size_t limit) {
+Async<Result<std::vector<Event>>> Reader::ReadEvents(Partition partition, Serial after,
+                                                     std::size_t limit) {
     return ReadRows<std::vector<Event>>(
-        [after, limit](RowReader& reader) { return reader.ReadEvents(after, limit); });
+        partition, [after, limit](RowReader& reader) { return reader.ReadEvents(after, limit); });
 }
 
-Async<Result<std::vector<AuditRow>>> Reader::ReadAudit(Partition, Serial, std::size_t) {
-    co_return HasNoSuchRows();
+Async<Result<std::vector<AuditRow>>> Reader::ReadAudit(Partition partition, Serial before,
+                                                       std::size_t limit) {
+    return ReadRows<std::vector<AuditRow>>(
+        partition, [before, limit](RowReader& reader) { return reader.ReadAudit(before, limit); });
 }
 
 }  // namespace takt::internal::etcd

@@ -43,7 +43,8 @@ class Reader {
     template <typename T>
     static Async<Result<T>> Repeat(Read<T> read);
     template <typename T>
-    Async<Result<T>> ReadRows(std::function<Async<Result<T>>(RowReader&)> read);
+    Async<Result<T>> ReadRows(Partition partition,
+                              std::function<Async<Result<T>>(RowReader&)> read);
 
     Client& client_;
     const Keys& keys_;

@@ -49,27 +49,37 @@ Async<Result<std::vector<std::optional<Execution>>>> ExecutionReader::Find(
     std::vector<std::optional<Execution>> found(ids.size());
     if (ids.empty()) co_return found;
     std::vector<std::string> id_keys;
-    for (const ExecutionId& id : ids) id_keys.push_back(keys_.Id(id.view()));
+    for (const ExecutionId& id : ids) id_keys.push_back(keys_.Id(partition_, id.view()));
     const auto chosen = co_await snapshot_.Get(std::move(id_keys));
     if (!chosen) co_return std::unexpected(chosen.error());
 
-    std::vector<std::size_t> places;  // In `ids`, of each pair of keys.
-    std::vector<std::string> row_keys;
+    std::vector<std::size_t> places;  // In `ids`, of each spot.
+    std::vector<Spot> spots;
+    std::vector<bool> generated;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        const std::optional<Serial> serial =
-            (*chosen)[i] ? ParseHex((*chosen)[i]->value()) : ParseSerialText(ids[i].view());
-        if (!serial) continue;
+        const std::optional<Serial> spelled = ParseSerialText(ids[i].view());
+        const auto value = (*chosen)[i] ? ParseIdValue((*chosen)[i]->value()) : std::nullopt;
+        if (!value && !spelled) continue;
         places.push_back(i);
-        row_keys.push_back(keys_.Live(*serial, ids[i].view()));
-        row_keys.push_back(keys_.History(*serial, ids[i].view()));
+        generated.push_back(!value);
+        spots.push_back({value ? value->kin : Kin::kOwn, value ? value->serial : *spelled,
+                         ids[i].text().str()});
     }
-    const auto rows = co_await snapshot_.Get(std::move(row_keys));
-    if (!rows) co_return std::unexpected(rows.error());
-    std::vector<Candidate> candidates(places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const auto& live = (*rows)[2 * i];
-        const auto& history = (*rows)[2 * i + 1];
-        if (live || history) candidates[i] = FromKey(live.has_value(), live ? *live : *history);
+    Result<std::vector<Candidate>> read = co_await ReadSpots(spots);
+    if (!read) co_return std::unexpected(read.error());
+    std::vector<Candidate> candidates = std::move(*read);
+    // A generated id does not say whether its execution is part of a run; most are not.
+    std::vector<std::size_t> again;
+    std::vector<Spot> child_spots;
+    for (std::size_t i = 0; i < spots.size(); ++i) {
+        if (candidates[i].row || candidates[i].pointer || !generated[i]) continue;
+        again.push_back(i);
+        child_spots.push_back({Kin::kChild, spots[i].serial, spots[i].id});
+    }
+    Result<std::vector<Candidate>> children = co_await ReadSpots(std::move(child_spots));
+    if (!children) co_return std::unexpected(children.error());
+    for (std::size_t i = 0; i < again.size(); ++i) {
+        candidates[again[i]] = std::move((*children)[i]);
     }
     const Result<void> resolved = co_await Resolve(candidates);
     if (!resolved) co_return std::unexpected(resolved.error());
@@ -79,6 +89,24 @@ Async<Result<std::vector<std::optional<Execution>>>> ExecutionReader::Find(
         found[places[i]] = std::move(candidates[i].row);
     }
     co_return found;
+}
+
+Async<Result<std::vector<ExecutionReader::Candidate>>> ExecutionReader::ReadSpots(
+    std::vector<Spot> spots) {
+    std::vector<std::string> names;
+    for (const Spot& spot : spots) {
+        names.push_back(keys_.Live(partition_, spot.kin, {spot.serial, spot.id}));
+        names.push_back(keys_.History(partition_, spot.kin, {spot.serial, spot.id}));
+    }
+    const auto rows = co_await snapshot_.Get(std::move(names));
+    if (!rows) co_return std::unexpected(rows.error());
+    std::vector<Candidate> candidates(spots.size());
+    for (std::size_t i = 0; i < spots.size(); ++i) {
+        const auto& live = (*rows)[2 * i];
+        const auto& history = (*rows)[2 * i + 1];
+        if (live || history) candidates[i] = FromKey(live.has_value(), live ? *live : *history);
+    }
+    co_return candidates;
 }
 
 Async<Result<void>> ExecutionReader::ReadPacks(std::vector<std::string> packs) {
@@ -107,7 +135,7 @@ Async<Result<void>> ExecutionReader::Resolve(std::vector<Candidate>& candidates)
         for (; end < candidates.size() && missing.size() < kPacksKept; ++end) {
             const Candidate& candidate = candidates[end];
             if (candidate.row || !candidate.pointer) continue;
-            std::string key = keys_.Pack(PartitionOf(candidate.serial), candidate.pointer->pack);
+            std::string key = PackOf(candidate);
             if (packs_.contains(key) || std::ranges::find(missing, key) != missing.end()) continue;
             missing.push_back(std::move(key));
         }
@@ -123,8 +151,7 @@ Async<Result<void>> ExecutionReader::Resolve(std::vector<Candidate>& candidates)
 
 void ExecutionReader::TakeFromPack(Candidate& candidate) const {
     const ExecutionKey key{candidate.serial, candidate.id};
-    const PackRows& rows =
-        packs_.at(keys_.Pack(PartitionOf(candidate.serial), candidate.pointer->pack));
+    const PackRows& rows = packs_.at(PackOf(candidate));
     if (!rows) {
         candidate.row = ShowUndecodable(key, rows.error());
     } else if (candidate.pointer->index >= rows->size()) {
@@ -142,42 +169,59 @@ Async<Result<void>> ExecutionReader::Complete(std::vector<Candidate>& candidates
     for (Candidate& candidate : candidates) {
         if (candidate.row && candidate.lacks_payload) rows.push_back(&*candidate.row);
     }
-    return RestorePayloads(snapshot_, keys_, std::move(rows));
+    return RestorePayloads(snapshot_, keys_, partition_, std::move(rows));
+}
+
+void ExecutionReader::AddSources(const ExecutionFilter& filter, const Source& like,
+                                 std::vector<Source>& sources) {
+    const auto add = [&](SourceKind kind, Kin kin) {
+        sources.push_back(like);
+        sources.back().kind = kind;
+        sources.back().kin = kin;
+    };
+    if (filter.parent) return add(SourceKind::kChildren, Kin::kChild);
+    for (const Kin kin : {Kin::kOwn, Kin::kChild}) {
+        if (kin == Kin::kChild && !filter.children) continue;
+        if (WantsPlace(filter, true)) add(SourceKind::kLive, kin);
+        if (WantsPlace(filter, false)) add(SourceKind::kHistory, kin);
+    }
 }
 
 Async<Result<std::vector<ExecutionReader::Source>>> ExecutionReader::Open(
     const ExecutionFilter& filter) {
-    const Result<std::vector<Partition>> partitions = co_await snapshot_.Partitions(keys_);
-    if (!partitions) co_return std::unexpected(partitions.error());
     const Serial from = filter.created_from == Time{} ? 0 : SerialAt(filter.created_from);
     Serial below = filter.created_to == Time{} ? 0 : SerialAt(filter.created_to);
     const bool none = filter.created_to != Time{} && below == 0;  // Before serials began.
     if (filter.before != 0) below = below == 0 ? filter.before : std::min(below, filter.before);
     std::vector<Source> sources;
     if (none || (below != 0 && from >= below)) co_return sources;
-    std::vector<std::string> serial_keys;
-    for (const Partition p : *partitions) serial_keys.push_back(keys_.LastSerial(p));
-    const auto serials = co_await snapshot_.Get(std::move(serial_keys));
+    const auto serials = co_await snapshot_.Get({keys_.LastSerial(partition_)});
     if (!serials) co_return std::unexpected(serials.error());
-    for (std::size_t i = 0; i < partitions->size(); ++i) {
-        const auto& last = (*serials)[i];
-        Source source{.partition = (*partitions)[i], .from = from, .below = below};
-        source.top = (last ? ParseHex(last->value()).value_or(0) : 0) + 1;
-        for (const bool live : {true, false}) {
-            source.live = live;
-            if (WantsPlace(filter, live)) sources.push_back(source);
-        }
-    }
+    const auto& last = serials->front();
+    Source source{.from = from, .below = below};
+    source.top = (last ? ParseHex(last->value()).value_or(0) : 0) + 1;
+    AddSources(filter, source, sources);
     co_return sources;
 }
 
-Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, std::size_t rows_max) {
+KeyRange ExecutionReader::RangeOf(const Source& source, const ExecutionFilter& filter,
+                                  Serial lower) const {
+    switch (source.kind) {
+        case SourceKind::kLive:
+            return keys_.LiveRange(partition_, source.kin, lower, source.below);
+        case SourceKind::kHistory:
+            return keys_.HistoryRange(partition_, source.kin, lower, source.below);
+        case SourceKind::kChildren:
+            break;
+    }
+    return keys_.ChildRange(partition_, filter.parent->view(), lower, source.below);
+}
+
+Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, const ExecutionFilter& filter,
+                                                std::size_t rows_max) {
     const Serial top = source.below == 0 ? source.top : source.below;
     const Serial lower = std::max(source.from, top - std::min(top, source.window));
-    Result<Rows> rows = co_await snapshot_.Range(
-        source.live ? keys_.LiveRange(source.partition, lower, source.below)
-                    : keys_.HistoryRange(source.partition, lower, source.below),
-        rows_max);
+    Result<Rows> rows = co_await snapshot_.Range(RangeOf(source, filter, lower), rows_max);
     if (!rows) co_return rows;
     const auto last = rows->more ? ParseExecutionKey(rows->kvs.back().key()) : std::nullopt;
     source.below = last ? last->serial : lower;
@@ -189,16 +233,35 @@ Async<Result<Rows>> ExecutionReader::ReadWindow(Source& source, std::size_t rows
     co_return rows;
 }
 
+Async<Result<std::vector<ExecutionReader::Candidate>>> ExecutionReader::ReadPage(
+    const Source& source, Rows rows) {
+    if (source.kind == SourceKind::kChildren) {
+        std::vector<Spot> spots;
+        for (const pb::KeyValue& kv : rows.kvs) {
+            const auto key = ParseExecutionKey(kv.key());
+            if (key) spots.push_back({Kin::kChild, key->serial, std::string(key->id)});
+        }
+        co_return co_await ReadSpots(std::move(spots));
+    }
+    std::vector<Candidate> candidates;
+    for (const pb::KeyValue& kv : rows.kvs) {
+        candidates.push_back(FromKey(source.kind == SourceKind::kLive, kv));
+    }
+    co_return candidates;
+}
+
 Async<Result<void>> ExecutionReader::Fill(Source& source, const ExecutionFilter& filter) {
     // Ends: each turn comes closer to the oldest serial, in steps that grow while they find
     // nothing.
     while (source.page.empty() && !source.ended) {
-        const std::size_t rows_max =
-            source.live ? std::min(filter.limit, kLivePageRows) : kPointerPageRows;
-        const Result<Rows> rows = co_await ReadWindow(source, rows_max);
+        const std::size_t rows_max = source.kind == SourceKind::kHistory
+                                         ? kPointerPageRows
+                                         : std::min(filter.limit, kLivePageRows);
+        Result<Rows> rows = co_await ReadWindow(source, filter, rows_max);
         if (!rows) co_return std::unexpected(rows.error());
-        for (const pb::KeyValue& kv : rows->kvs) {
-            Candidate candidate = FromKey(source.live, kv);
+        auto candidates = co_await ReadPage(source, std::move(*rows));
+        if (!candidates) co_return std::unexpected(candidates.error());
+        for (Candidate& candidate : *candidates) {
             if (!candidate.row && !candidate.pointer) continue;  // Not a key of ours.
             const bool wanted = candidate.row ? Matches(filter, *candidate.row)
                                               : MayMatch(filter, *candidate.pointer);

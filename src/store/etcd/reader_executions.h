@@ -1,4 +1,5 @@
-// ExecutionReader: executions by id and by filter, live and finished together, as of one moment.
+// ExecutionReader: executions of a partition by id and by filter, live and finished together, as of
+// one moment.
 #pragma once
 
 #include <map>
@@ -15,7 +16,8 @@ namespace takt::internal::etcd {
 // Good for one read.
 class ExecutionReader {
   public:
-    ExecutionReader(Client& client, const Keys& keys) : keys_(keys), snapshot_(client) {}
+    ExecutionReader(Client& client, const Keys& keys, Partition partition)
+        : keys_(keys), partition_(partition), snapshot_(client) {}
 
     Async<Result<std::vector<std::optional<Execution>>>> Find(std::vector<ExecutionId> ids);
     Async<Result<std::vector<Execution>>> List(ExecutionFilter filter);
@@ -32,12 +34,24 @@ class ExecutionReader {
         std::optional<Pointer> pointer;
         bool lacks_payload = false;
     };
-    // The live keys or the pointers of one partition, newest first, a page at a time. A page comes
-    // out of a window of serials, which widens while little is found: etcd walks the whole index of
-    // a range for every read of it, whatever the limit.
+    // Where an execution may be.
+    struct Spot {
+        Kin kin{};
+        Serial serial = 0;
+        std::string id;
+    };
+    // Where rows of a list come from.
+    enum class SourceKind : std::uint8_t {
+        kLive,
+        kHistory,   // Pointers.
+        kChildren,  // What is said to be part of a run.
+    };
+    // The keys of one kind, newest first, a page at a time. A page comes out of a window of serials,
+    // which widens while little is found: etcd walks the whole index of a range for every read of
+    // it, whatever the limit.
     struct Source {
-        bool live = false;
-        Partition partition = 0;
+        SourceKind kind{};
+        Kin kin{};
         Serial from = 0;
         Serial below = 0;  // 0: open.
         Serial top = 0;    // What the window is measured from while `below` is open.
@@ -47,8 +61,16 @@ class ExecutionReader {
     };
 
     Async<Result<std::vector<Source>>> Open(const ExecutionFilter& filter);
+    static void AddSources(const ExecutionFilter& filter, const Source& like,
+                           std::vector<Source>& sources);
     Async<Result<void>> Fill(Source& source, const ExecutionFilter& filter);
-    Async<Result<Rows>> ReadWindow(Source& source, std::size_t rows_max);
+    Async<Result<Rows>> ReadWindow(Source& source, const ExecutionFilter& filter,
+                                   std::size_t rows_max);
+    KeyRange RangeOf(const Source& source, const ExecutionFilter& filter, Serial lower) const;
+    // The candidates of a page's keys that the filter may want.
+    Async<Result<std::vector<Candidate>>> ReadPage(const Source& source, Rows rows);
+    // One for each: what is there, live or finished; one with neither row nor pointer if nothing is.
+    Async<Result<std::vector<Candidate>>> ReadSpots(std::vector<Spot> spots);
     // The newest candidate of all sources that the filter may want.
     Async<Result<std::optional<Candidate>>> Next(std::vector<Source>& sources,
                                                  const ExecutionFilter& filter);
@@ -58,11 +80,15 @@ class ExecutionReader {
     // Puts payloads that are kept apart back into the rows.
     Async<Result<void>> Complete(std::vector<Candidate>& candidates);
     Async<Result<void>> ReadPacks(std::vector<std::string> packs);
+    std::string PackOf(const Candidate& candidate) const {
+        return PackKey(keys_, partition_, candidate.pointer->pack, candidate.pointer->run);
+    }
     static Candidate FromKey(bool live, const pb::KeyValue& kv);
 
     using PackRows = Result<std::vector<std::string>>;
 
     const Keys& keys_;
+    const Partition partition_;
     Snapshot snapshot_;
     std::map<std::string, PackRows> packs_;  // Read so far, by key.
 };

@@ -1,6 +1,8 @@
 #include "store/etcd/reader_load.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 #include "store/etcd/pack.h"
 #include "store/etcd/payload.h"
@@ -12,6 +14,8 @@ namespace {
 
 // Rows that are completed at once, with up to two payloads of a megabyte each.
 constexpr std::size_t kLoadPortionRows = 32;
+// Records of one read, of 64 KiB each at most.
+constexpr std::size_t kRecordPortionRows = 100;
 
 }  // namespace
 
@@ -40,14 +44,20 @@ Async<Result<LoadPage>> Loader::Load(std::string cursor) {
         if (!added) co_return std::unexpected(added.error());
         co_return page;
     }
-    if (!cursor.empty() && !cursor.starts_with('t')) {
+    if (!cursor.empty() && !cursor.starts_with('t') && !cursor.starts_with('r')) {
         co_return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
     }
     if (cursor.empty()) {
         const Result<void> added = co_await AddBeginning(page);
         if (!added) co_return std::unexpected(added.error());
     }
-    const Result<bool> all = co_await AddTasks(cursor.empty() ? "" : cursor.substr(1), page);
+    const std::string after = cursor.empty() ? "" : cursor.substr(1);
+    if (!cursor.starts_with('r')) {
+        const Result<bool> all = co_await AddTasks(after, page);
+        if (!all) co_return std::unexpected(all.error());
+        if (!*all) co_return page;
+    }
+    const Result<bool> all = co_await AddRecords(cursor.starts_with('r') ? after : "", page);
     if (!all) co_return std::unexpected(all.error());
     if (*all) {
         const Result<void> added = co_await AddExecutions({}, page);
@@ -87,6 +97,31 @@ Async<Result<bool>> Loader::AddTasks(std::string after, LoadPage& page) {
     co_return !rows->more;
 }
 
+Async<Result<bool>> Loader::AddRecords(std::string after, LoadPage& page) {
+    const KeyRange all = keys_.Records(partition_);
+    KeyRange rest = all;
+    if (!after.empty()) rest.begin += after + '\0';
+    // Ends: each turn but the last brings rows, of a state that does not change.
+    for (std::size_t bytes = 0; bytes < kListBytes && page.records.size() < page_rows_;) {
+        const std::size_t room = page_rows_ - page.records.size();
+        const Result<Rows> rows =
+            co_await snapshot_.Range(rest, std::min(room, kRecordPortionRows));
+        if (!rows) co_return std::unexpected(rows.error());
+        for (const pb::KeyValue& kv : rows->kvs) {
+            const auto name =
+                Keys::ParseRecord(std::string_view(kv.key()).substr(all.begin.size()));
+            if (!name) continue;  // Not a key of ours.
+            page.records.push_back({name->first, Text(name->second), kv.value()});
+            bytes += kv.value().size();
+        }
+        if (!rows->more) co_return true;
+        after = rows->kvs.back().key().substr(all.begin.size());
+        rest.begin = all.begin + after + '\0';
+    }
+    page.next = "r" + after;
+    co_return false;
+}
+
 Async<Result<std::optional<Serial>>> Loader::AddRows(const Rows& rows, LoadPage& page) {
     // Turned around: the oldest first.
     for (auto kv = rows.kvs.rbegin(); kv != rows.kvs.rend();) {
@@ -101,7 +136,7 @@ Async<Result<std::optional<Serial>>> Loader::AddRows(const Rows& rows, LoadPage&
         std::vector<Execution*> lacking;
         for (const std::size_t i : incomplete) lacking.push_back(&page.executions[i]);
         const Result<void> restored =
-            co_await RestorePayloads(snapshot_, keys_, std::move(lacking));
+            co_await RestorePayloads(snapshot_, keys_, partition_, std::move(lacking));
         if (!restored) co_return std::unexpected(restored.error());
         for (std::size_t i = begin; i < page.executions.size(); ++i) {
             bytes_ += ListBytes(page.executions[i]);
@@ -112,6 +147,24 @@ Async<Result<std::optional<Serial>>> Loader::AddRows(const Rows& rows, LoadPage&
         }
     }
     co_return std::nullopt;
+}
+
+Async<Result<Rows>> Loader::ReadWindow(Serial from, Serial below, std::size_t rows_max) {
+    Result<Rows> own =
+        co_await snapshot_.Range(keys_.LiveRange(partition_, Kin::kOwn, from, below), rows_max);
+    if (!own || own->more) co_return own;
+    Result<Rows> children =
+        co_await snapshot_.Range(keys_.LiveRange(partition_, Kin::kChild, from, below), rows_max);
+    if (!children || own->kvs.empty()) co_return children;
+    if (children->kvs.empty()) co_return own;
+    std::ranges::move(children->kvs, std::back_inserter(own->kvs));
+    // By what follows the prefixes, which is newest first.
+    std::ranges::sort(own->kvs, {}, [](const pb::KeyValue& kv) {
+        const auto key = ParseExecutionKey(kv.key());
+        return std::numeric_limits<Serial>::max() - (key ? key->serial : 0);
+    });
+    own->more = children->more || own->kvs.size() > rows_max;
+    co_return own;
 }
 
 Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
@@ -125,8 +178,7 @@ Async<Result<void>> Loader::AddExecutions(Window window, LoadPage& page) {
         }
         const bool open = window.from > last || last - window.from < window.width;
         const Serial below = open ? 0 : window.from + window.width;
-        const Result<Rows> rows =
-            co_await snapshot_.Range(keys_.LiveRange(partition_, window.from, below), room);
+        const Result<Rows> rows = co_await ReadWindow(window.from, below, room);
         if (!rows) co_return std::unexpected(rows.error());
         if (rows->more) {
             // These are the newest of the window, and the oldest come first.

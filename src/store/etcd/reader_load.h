@@ -30,7 +30,11 @@ class Loader {
     Async<Result<void>> AddBeginning(LoadPage& page);
     // False if there are more tasks than fit.
     Async<Result<bool>> AddTasks(std::string after, LoadPage& page);
+    // Likewise, of records. `after` is what follows the begin of their keys.
+    Async<Result<bool>> AddRecords(std::string after, LoadPage& page);
     Async<Result<void>> AddExecutions(Window window, LoadPage& page);
+    // The live rows of the window, newest first, those of runs' children among them.
+    Async<Result<Rows>> ReadWindow(Serial from, Serial below, std::size_t rows_max);
     // Adds rows until the page has bytes enough. The serial of the first that is left, if one is.
     Async<Result<std::optional<Serial>>> AddRows(const Rows& rows, LoadPage& page);
     static std::string CursorOf(const Window& window);

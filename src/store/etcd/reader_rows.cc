@@ -1,7 +1,6 @@
 #include "store/etcd/reader_rows.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/log.h"
 #include "model/record.h"
@@ -64,33 +63,25 @@ Worker DecodeWorkerOrShow(const pb::KeyValue& kv) {
 }
 
 Async<Result<TaskRow>> RowReader::FindTask(TaskId id) {
-    const auto partitions = co_await snapshot_.Partitions(keys_);
-    if (!partitions) co_return std::unexpected(partitions.error());
-    std::vector<std::string> keys;
-    for (const Partition p : *partitions) keys.push_back(keys_.Task(p, id.view()));
-    const auto found = co_await snapshot_.Get(std::move(keys));
+    const auto found = co_await snapshot_.Get({keys_.Task(partition_, id.view())});
     if (!found) co_return std::unexpected(found.error());
-    for (std::size_t i = 0; i < found->size(); ++i) {
-        const auto& kv = (*found)[i];
-        if (!kv) continue;
-        Result<StoredTask> stored = DecodeTask(*kv);
-        if (!stored) co_return std::unexpected(std::move(stored.error()));
-        std::vector<StoredTask> one;
-        one.push_back(std::move(*stored));
-        Result<std::vector<TaskRow>> row =
-            co_await CompleteTasks(snapshot_, keys_, (*partitions)[i], std::move(one));
-        if (!row) co_return std::unexpected(std::move(row.error()));
-        if (!row->empty()) co_return std::move(row->front());
-        co_return Fail(ErrorCode::kInvalid,
-                       "the payload of task " + id.text().str() + " is missing in the store");
-    }
-    co_return NoSuchTask(id);
+    if (!found->front()) co_return NoSuchTask(id);
+    Result<StoredTask> stored = DecodeTask(*found->front());
+    if (!stored) co_return std::unexpected(std::move(stored.error()));
+    std::vector<StoredTask> one;
+    one.push_back(std::move(*stored));
+    Result<std::vector<TaskRow>> row =
+        co_await CompleteTasks(snapshot_, keys_, partition_, std::move(one));
+    if (!row) co_return std::unexpected(std::move(row.error()));
+    if (!row->empty()) co_return std::move(row->front());
+    co_return Fail(ErrorCode::kInvalid,
+                   "the payload of task " + id.text().str() + " is missing in the store");
 }
 
-Async<Result<std::vector<TaskRow>>> RowReader::TasksOf(Partition p, TaskFilter filter) {
+Async<Result<std::vector<TaskRow>>> RowReader::ListTasks(TaskFilter filter) {
     std::vector<StoredTask> list;
-    KeyRange rest = keys_.Tasks(p);
-    if (!filter.after.empty()) rest.begin = keys_.Task(p, filter.after) + '\0';
+    KeyRange rest = keys_.Tasks(partition_);
+    if (!filter.after.empty()) rest.begin = keys_.Task(partition_, filter.after) + '\0';
     // Ends: each turn but the last brings rows, of a state that does not change.
     for (bool more = true; more && list.size() < filter.limit;) {
         const Result<Rows> rows = co_await snapshot_.Range(rest, kTaskPageRows);
@@ -106,56 +97,24 @@ Async<Result<std::vector<TaskRow>>> RowReader::TasksOf(Partition p, TaskFilter f
         more = rows->more;
         if (!rows->kvs.empty()) rest.begin = rows->kvs.back().key() + '\0';
     }
-    co_return co_await CompleteTasks(snapshot_, keys_, p, std::move(list));
-}
-
-Async<Result<std::vector<TaskRow>>> RowReader::ListTasks(TaskFilter filter) {
-    const auto partitions = co_await snapshot_.Partitions(keys_);
-    if (!partitions) co_return std::unexpected(partitions.error());
-    std::map<TaskId, TaskRow> found;
-    for (const Partition p : *partitions) {
-        Result<std::vector<TaskRow>> rows = co_await TasksOf(p, filter);
-        if (!rows) co_return std::unexpected(rows.error());
-        for (TaskRow& row : *rows) found.emplace(row.task->id, std::move(row));
-    }
-    std::vector<TaskRow> list;
-    for (auto& [id, row] : found) {
-        if (list.size() == filter.limit) break;
-        list.push_back(std::move(row));
-    }
-    co_return list;
+    co_return co_await CompleteTasks(snapshot_, keys_, partition_, std::move(list));
 }
 
 Async<Result<std::vector<Worker>>> RowReader::ListWorkers() {
-    const auto partitions = co_await snapshot_.Partitions(keys_);
-    if (!partitions) co_return std::unexpected(partitions.error());
-    std::map<WorkerId, Worker> found;
-    for (const Partition p : *partitions) {
-        const Result<Rows> rows = co_await snapshot_.Range(keys_.Workers(p), kAllRows);
-        if (!rows) co_return std::unexpected(rows.error());
-        for (const pb::KeyValue& kv : rows->kvs) {
-            Worker worker = DecodeWorkerOrShow(kv);
-            found.emplace(worker.id, std::move(worker));
-        }
-    }
+    const Result<Rows> rows = co_await snapshot_.Range(keys_.Workers(partition_), kAllRows);
+    if (!rows) co_return std::unexpected(rows.error());
     std::vector<Worker> list;
-    for (auto& [id, worker] : found) list.push_back(std::move(worker));
+    for (const pb::KeyValue& kv : rows->kvs) list.push_back(DecodeWorkerOrShow(kv));
     co_return list;
 }
 
 Async<Result<std::vector<SettingPut>>> RowReader::ListSettings(Text key_prefix) {
-    const auto partitions = co_await snapshot_.Partitions(keys_);
-    if (!partitions) co_return std::unexpected(partitions.error());
-    std::map<Text, Text> found;
-    for (const Partition p : *partitions) {
-        const Result<Rows> rows =
-            co_await snapshot_.Range(WithPrefix(keys_.Setting(p, key_prefix.view())), kAllRows);
-        if (!rows) co_return std::unexpected(rows.error());
-        const std::size_t skip = keys_.Setting(p, "").size();
-        for (const pb::KeyValue& kv : rows->kvs) found.emplace(kv.key().substr(skip), kv.value());
-    }
+    const Result<Rows> rows = co_await snapshot_.Range(
+        WithPrefix(keys_.Setting(partition_, key_prefix.view())), kAllRows);
+    if (!rows) co_return std::unexpected(rows.error());
+    const std::size_t skip = keys_.Setting(partition_, "").size();
     std::vector<SettingPut> list;
-    for (const auto& [key, value] : found) list.push_back({key, value});
+    for (const pb::KeyValue& kv : rows->kvs) list.push_back({kv.key().substr(skip), kv.value()});
     co_return list;
 }
 
@@ -163,8 +122,8 @@ Async<Result<std::vector<LogChunk>>> RowReader::ReadLog(ExecutionId execution, S
                                                         std::size_t limit) {
     std::vector<LogChunk> list;
     if (after == UINT64_MAX) co_return list;
-    KeyRange range = keys_.Logs(execution.view());
-    range.begin = keys_.Log(execution.view(), after + 1);
+    KeyRange range = keys_.Logs(partition_, execution.view());
+    range.begin = keys_.Log(partition_, execution.view(), after + 1);
     const Result<Rows> rows = co_await snapshot_.Range(std::move(range), limit);
     if (!rows) co_return std::unexpected(rows.error());
     for (const pb::KeyValue& kv : rows->kvs) {
@@ -179,10 +138,10 @@ Async<Result<std::vector<LogChunk>>> RowReader::ReadLog(ExecutionId execution, S
     co_return list;
 }
 
-Async<Result<std::vector<Event>>> RowReader::EventsOf(Partition p, Serial after,
-                                                      std::size_t limit) {
+Async<Result<std::vector<Event>>> RowReader::ReadEvents(Serial after, std::size_t limit) {
     std::vector<Event> list;
-    KeyRange rest = keys_.EventsAfter(p, after);
+    if (after == UINT64_MAX) co_return list;
+    KeyRange rest = keys_.EventsAfter(partition_, after);
     // Ends: each turn but the last brings packs, of a state that does not change.
     for (bool more = true; more && list.size() < limit;) {
         const Result<Rows> packs = co_await snapshot_.Range(rest, kEventPacks);
@@ -191,21 +150,27 @@ Async<Result<std::vector<Event>>> RowReader::EventsOf(Partition p, Serial after,
         more = packs->more;
         if (!packs->kvs.empty()) rest.begin = packs->kvs.back().key() + '\0';
     }
+    std::ranges::sort(list, {}, &Event::serial);
+    if (list.size() > limit) list.resize(limit);
     co_return list;
 }
 
-Async<Result<std::vector<Event>>> RowReader::ReadEvents(Serial after, std::size_t limit) {
-    std::vector<Event> list;
-    if (after == UINT64_MAX) co_return list;
-    const auto partitions = co_await snapshot_.Partitions(keys_);
-    if (!partitions) co_return std::unexpected(partitions.error());
-    for (const Partition p : *partitions) {
-        Result<std::vector<Event>> events = co_await EventsOf(p, after, limit);
-        if (!events) co_return std::unexpected(events.error());
-        std::ranges::move(*events, std::back_inserter(list));
+Async<Result<std::vector<AuditRow>>> RowReader::ReadAudit(Serial before, std::size_t limit) {
+    const KeyRange range = keys_.AuditRange(partition_, 0, before);
+    const Result<Rows> rows = co_await snapshot_.Range(range, limit);
+    if (!rows) co_return std::unexpected(rows.error());
+    std::vector<AuditRow> list;
+    for (const pb::KeyValue& kv : rows->kvs) {
+        const std::optional<Serial> serial = ParseNewest(LastPart(kv.key()));
+        if (!serial) continue;  // Not a key of ours.
+        Result<AuditRow> row = DecodeAudit(*serial, kv.value());
+        if (row) {
+            list.push_back(std::move(*row));
+        } else {
+            Log(LogLevel::kError, "store", "a stored row of the audit cannot be read",
+                {{"key", kv.key()}, {"error", row.error().detail}});
+        }
     }
-    std::ranges::sort(list, {}, &Event::serial);
-    if (list.size() > limit) list.resize(limit);
     co_return list;
 }
 

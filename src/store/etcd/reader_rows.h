@@ -1,4 +1,4 @@
-// RowReader: tasks, workers, settings, logs and events, as of one moment.
+// RowReader: tasks, workers, settings, logs, events and the audit of a partition, as of one moment.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ namespace takt::internal::etcd {
 // Good for one read.
 class RowReader {
   public:
-    RowReader(Client& client, const Keys& keys) : keys_(keys), snapshot_(client) {}
+    RowReader(Client& client, const Keys& keys, Partition partition)
+        : keys_(keys), partition_(partition), snapshot_(client) {}
 
     Async<Result<TaskRow>> FindTask(TaskId id);
     Async<Result<std::vector<TaskRow>>> ListTasks(TaskFilter filter);
@@ -23,12 +24,11 @@ class RowReader {
     Async<Result<std::vector<LogChunk>>> ReadLog(ExecutionId execution, Serial after,
                                                  std::size_t limit);
     Async<Result<std::vector<Event>>> ReadEvents(Serial after, std::size_t limit);
+    Async<Result<std::vector<AuditRow>>> ReadAudit(Serial before, std::size_t limit);
 
   private:
-    Async<Result<std::vector<TaskRow>>> TasksOf(Partition p, TaskFilter filter);
-    Async<Result<std::vector<Event>>> EventsOf(Partition p, Serial after, std::size_t limit);
-
     const Keys& keys_;
+    const Partition partition_;
     Snapshot snapshot_;
 };
 

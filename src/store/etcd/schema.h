@@ -1,5 +1,9 @@
 // Schema: the layout of what is kept under the keys (keys.h), and how data of earlier layouts
 // becomes data of this one. store/layout.h has the rules.
+//
+// Layout 2 has what layout 1 did not know (children of runs, records, the audit, partitions beside 0)
+// under keys of their own, so that nothing moves: data of layout 1 is partition 0 without them. An
+// older version would not purge or load them, which is why the number is another.
 #pragma once
 
 #include <functional>
@@ -14,7 +18,7 @@
 
 namespace takt::internal::etcd {
 
-constexpr unsigned kLayout = 1;
+constexpr unsigned kLayout = 2;
 // Schedulers from before there was a second layout to raise to do not announce theirs.
 constexpr unsigned kLayoutUnsaid = 1;
 
@@ -25,9 +29,12 @@ struct LayoutStep {
     std::function<Async<Result<void>>(Client& client, const Keys& keys, Term term)> run;
 };
 
+// From the layouts before to kLayout.
+std::vector<LayoutStep> StepsToKnown();
+
 struct Schema {
     unsigned known = kLayout;
-    std::vector<LayoutStep> steps;  // By rising number, up to `known`.
+    std::vector<LayoutStep> steps = StepsToKnown();  // By rising number, up to `known`.
 
     LayoutRange range() const {
         return {.oldest = known - static_cast<unsigned>(steps.size()), .known = known};

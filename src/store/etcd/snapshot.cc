@@ -1,7 +1,6 @@
 #include "store/etcd/snapshot.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "store/etcd/limits.h"
 
@@ -25,14 +24,6 @@ Result<void> Snapshot::CheckTime() const {
 }
 
 Async<Result<Rows>> Snapshot::Range(KeyRange range, std::size_t rows_max) {
-    return Read(std::move(range), rows_max, false);
-}
-
-Async<Result<Rows>> Snapshot::Names(KeyRange range) {
-    return Read(std::move(range), kAllRows, true);
-}
-
-Async<Result<Rows>> Snapshot::Read(KeyRange range, std::size_t rows_max, bool keys_only) {
     Rows rows;
     std::size_t page = kFirstPageRows;
     // Ends: each turn but the last brings rows, of a state that does not change.
@@ -44,7 +35,6 @@ Async<Result<Rows>> Snapshot::Read(KeyRange range, std::size_t rows_max, bool ke
         request.set_range_end(range.end);
         request.set_limit(static_cast<std::int64_t>(page));
         request.set_revision(revision_);
-        request.set_keys_only(keys_only);
         Result<pb::RangeResponse> found = co_await client_.Range(std::move(request));
         if (!found) co_return std::unexpected(std::move(found.error()));
         if (revision_ == 0) revision_ = found->header().revision();
@@ -78,23 +68,6 @@ Async<Result<std::vector<std::optional<pb::KeyValue>>>> Snapshot::Get(
         }
     }
     co_return values;
-}
-
-Async<Result<std::vector<Partition>>> Snapshot::Partitions(const Keys& keys) {
-    const Result<Rows> marks = co_await Names(keys.PartitionMarks());
-    if (!marks) co_return std::unexpected(marks.error());
-    std::vector<Partition> partitions;
-    for (const pb::KeyValue& mark : marks->kvs) {
-        const std::string_view text = LastPart(mark.key());
-        Partition partition = 0;
-        const auto [end, error] =
-            std::from_chars(text.data(), text.data() + text.size(), partition);
-        if (error == std::errc() && end == text.data() + text.size()) {
-            partitions.push_back(partition);
-        }
-    }
-    std::ranges::sort(partitions);
-    co_return partitions;
 }
 
 }  // namespace takt::internal::etcd

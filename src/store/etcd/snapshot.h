@@ -34,17 +34,10 @@ class Snapshot {
 
     // The first `rows_max` of the range.
     Async<Result<Rows>> Range(KeyRange range, std::size_t rows_max);
-    // Without values.
-    Async<Result<Rows>> Names(KeyRange range);
     // One for each key, in their order.
     Async<Result<std::vector<std::optional<pb::KeyValue>>>> Get(std::vector<std::string> keys);
 
-    // Which partitions there are, in order.
-    Async<Result<std::vector<Partition>>> Partitions(const Keys& keys);
-
   private:
-    Async<Result<Rows>> Read(KeyRange range, std::size_t rows_max, bool keys_only);
-
     Result<void> CheckTime() const;
 
     Client& client_;

@@ -10,6 +10,7 @@
 #include "store/call_store.h"
 #include "store/etcd/client.h"
 #include "store/etcd/compactor.h"
+#include "store/etcd/dropper.h"
 #include "store/etcd/leases.h"
 #include "store/etcd/limits.h"
 #include "store/etcd/reader.h"
@@ -36,9 +37,7 @@ class EtcdStore final : public CallStore<EtcdStore> {
     std::string Describe() const override;
 
     void Commit(BatchPtr batch, Done<void> done) override;
-    void DropPartition(Partition, Done<void> done) override {
-        Begin<void>([]() -> Async<Result<void>> { co_return HasNoSuchRows(); }, std::move(done));
-    }
+    void DropPartition(Partition partition, Done<void> done) override;
 
     template <typename Part, typename T, typename Do>
     void Call(Part, Do work, Done<T> done) {
@@ -135,9 +134,18 @@ void EtcdStore::Commit(BatchPtr batch, Done<void> done) {
     queue_.Push([this, batch = std::move(batch), done = std::move(done)](
                     EtcdStore*, const Error* refusal) mutable {
         if (refusal) return done(std::unexpected(*refusal));
-        if (auto served = CheckHasSuchRows(*batch); !served) return done(std::move(served));
         writer(batch->term.partition).Commit(std::move(batch), std::move(done));
     });
+}
+
+void EtcdStore::DropPartition(Partition partition, Done<void> done) {
+    Begin<void>(
+        [this, partition]() -> Async<Result<void>> {
+            if (partition == kDefaultPartition) co_return DefaultIsKept();
+            Dropper dropper(commits_, keys_, partition);
+            co_return co_await dropper.Drop();
+        },
+        std::move(done));
 }
 
 Writer& EtcdStore::writer(Partition partition) {

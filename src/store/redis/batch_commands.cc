@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,17 +26,21 @@ class BatchWriter {
         const bool live_after = change.after == Place::kLive;
         row_keys_.Arg(live_before ? keys_.State(row.id.view()) : keys_.Execution(row.id.view()));
         row_texts_.Arg(live_before ? StateText(row) : ExecutionText(row));
-        if (change.before == Place::kHistory) first_.Own("redrive", row.id.view(), member);
-        if (change.before == Place::kNone && row.task->id.view() != row.id.view()) {
-            Add(keys_.Task(row.task->id.view()), "0", member);
+        const Kin kin = row.parent.empty() ? Kin::kOwn : Kin::kChild;
+        if (change.before == Place::kHistory) {
+            first_.Own("redrive", row.id.view(), member, KinText(kin));
         }
-        if (live_after && !live_before) Add(keys_.Of("live"), "0", member);
-        if (live_before && !live_after) Remove(keys_.Of("live"), member);
+        if (change.before == Place::kNone) IndexNew(row, kin, member);
+        if (live_after && !live_before) Add(keys_.Live(kin), "0", member);
+        if (live_before && !live_after) Remove(keys_.Live(kin), member);
         if (live_after) return;
-        Add(keys_.History(row.status), "0", member);
-        Add(keys_.Of("finished"), std::to_string(row.finished_at.time_since_epoch().count()),
-            member);
-        if (!row.worker.empty()) Add(keys_.Worker(row.worker.view()), "0", member);
+        Add(keys_.History(kin, row.status), "0", member);
+        // Only executions without a parent are in the order of retention.
+        if (kin == Kin::kOwn) {
+            Add(keys_.Of("finished"), std::to_string(row.finished_at.time_since_epoch().count()),
+                member);
+        }
+        if (!row.worker.empty()) Add(keys_.Worker(kin, row.worker.view()), "0", member);
     }
     void operator()(const TaskPut& change) {
         const std::string_view id = change.row.task->id.view();
@@ -63,14 +68,27 @@ class BatchWriter {
             hash_puts_["settings"].Arg(change.key.view()).Arg(change.value.view());
         }
     }
-    void operator()(const RecordPut&) {}
-    void operator()(const AuditAppend&) {}
+    void operator()(const RecordPut& change) {
+        const std::string id = RecordId(change.kind, change.key);
+        if (change.value.empty()) {
+            hash_deletes_["records"].Arg(id);
+            Remove(keys_.Of("record_ids"), id);
+        } else {
+            hash_puts_["records"].Arg(id).Arg(change.value.view());
+            Add(keys_.Of("record_ids"), "0", id);
+        }
+    }
+    void operator()(const AuditAppend& change) {
+        Add(keys_.Of("audit"), "0", AuditText(change.row));
+    }
     void operator()(const EventAppend& change) { events_.push_back(&change.row); }
     void operator()(const LogAppend& change) { chunks_.push_back(&change.row); }
     void operator()(const Purge& change) {
         const Serial end = SerialAt(change.events_before);
+        const Serial audit_end = SerialAt(change.audit_before);
         first_.Own("purge", change.finished_before.time_since_epoch().count(),
                    end == 0 ? std::string() : StreamId(end - 1),
+                   audit_end == 0 ? std::string() : "(" + SerialDigits(audit_end),
                    std::min(change.count_max, kPurgeMax));
     }
 
@@ -95,6 +113,7 @@ class BatchWriter {
         for (const auto& [name, fields] : hash_deletes_) {
             rest.Command("HDEL", keys_.Of(name), fields);
         }
+        for (const std::string_view run : runs_) hash_puts_["runs"].Arg(run).Arg("");
         for (const auto& [name, fields] : hash_puts_) rest.Command("HSET", keys_.Of(name), fields);
         if (online_.count() > 0) rest.Command("SADD", keys_.Of("workers:online"), online_);
         if (offline_.count() > 0) rest.Command("SREM", keys_.Of("workers:online"), offline_);
@@ -122,6 +141,15 @@ class BatchWriter {
         }
     };
 
+    // In the indexes that it stands in as long as it is stored.
+    void IndexNew(const Execution& row, Kin kin, std::string_view member) {
+        if (row.task->id.view() != row.id.view()) {
+            Add(keys_.Task(kin, row.task->id.view()), "0", member);
+        }
+        if (kin == Kin::kOwn) return;
+        Add(keys_.Children(row.parent.view()), "0", member);
+        runs_.insert(row.parent.view());
+    }
     void Add(std::string key, std::string_view score, std::string_view member) {
         adds_[std::move(key)].Arg(score).Arg(member);
     }
@@ -163,6 +191,7 @@ class BatchWriter {
     RespWriter row_keys_, row_texts_;
     std::map<std::string, RespWriter, std::less<>> adds_, removes_;  // By key of the sorted set.
     std::map<std::string_view, RespWriter> hash_puts_, hash_deletes_;
+    std::set<std::string_view> runs_;  // That get children.
     RespWriter online_, offline_;
     std::vector<const Event*> events_;
     std::vector<const LogChunk*> chunks_;

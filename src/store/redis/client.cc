@@ -162,10 +162,12 @@ void Client::SendTo(const Endpoint& endpoint, AttemptPtr attempt) {
         .Send({.parts = std::move(parts),
                .replies = replies,
                .deadline = attempt->deadline,
-               .done = [this, attempt, endpoint](std::expected<Replies, Failure> answer) {
-                   if (!answer) return OnFailure(attempt, answer.error());
-                   OnAnswer(attempt, endpoint, std::move(*answer));
-               }});
+               .done =
+                   [this, attempt, endpoint](std::expected<Replies, Failure> answer) {
+                       if (!answer) return OnFailure(attempt, answer.error());
+                       OnAnswer(attempt, endpoint, std::move(*answer));
+                   },
+               .party = attempt->call.slot});
 }
 
 void Client::OnFailure(AttemptPtr attempt, const Failure& failure) {
@@ -260,7 +262,8 @@ Connection& Client::ConnectionTo(const Endpoint& endpoint, Lane lane) {
                                  .database = options_.database,
                                  .primary_only = options_.deployment == Deployment::kSentinel,
                                  .connect_timeout = options_.connect_timeout,
-                                 .tls = tls_.get()});
+                                 .tls = tls_.get(),
+                                 .by_turns = lane == Lane::kCommit});
     }
     return *connection;
 }

@@ -51,6 +51,8 @@ Connection::~Connection() = default;
 
 void Connection::Send(Request request) {
     Watch(request.deadline);
+    for (const Bytes& part : request.parts) request.bytes += part->size();
+    if (setup_.by_turns) turns_.Note(request.party, std::chrono::steady_clock::now());
     pending_.push_back(std::move(request));
     if (state_ == State::kIdle) Begin();
     if (state_ == State::kReady) Write();
@@ -68,6 +70,7 @@ void Connection::Close() {
 void Connection::FinishClosing() {
     if (!closing_ || (state_ == State::kReady && !in_flight_.empty())) return;
     in_flight_.clear();
+    turns_.EndAll();
     Reset();
     state_ = State::kIdle;
     connect_timer_.cancel();
@@ -143,7 +146,7 @@ void Connection::Greet() {
     }
     greeting_ = true;
     in_flight_.push_back(
-        {replies, {}, Deadline::max(), [this](auto answer) { Greeted(std::move(answer)); }});
+        {replies, {}, Deadline::max(), [this](auto answer) { Greeted(std::move(answer)); }, false});
     writing_ = std::make_shared<const std::vector<Bytes>>(
         1, std::make_shared<const std::string>(std::move(text)));
     const auto written = [this, held = writing_](error_code error, std::size_t) {
@@ -194,6 +197,7 @@ void Connection::BreakOff(Failure::Kind kind, const std::string& detail) {
     Reset();
     state_ = State::kIdle;
     auto in_flight = std::exchange(in_flight_, {});
+    turns_.EndAll();
     // A request that waits behind a connection that broke still has its own attempt to come.
     auto pending = was_ready ? std::deque<Request>() : std::exchange(pending_, {});
     if (!was_ready) Pause();
@@ -236,17 +240,10 @@ void Connection::Pause() {
 
 void Connection::Write() {
     if (writing_ || pending_.empty() || state_ != State::kReady) return;
+    std::vector<Bytes> parts = TakeToWrite();
+    if (parts.empty()) return;  // They wait for their turns.
     std::vector<asio::const_buffer> buffers;
-    std::vector<Bytes> parts;
-    for (Request& request : pending_) {
-        for (Bytes& part : request.parts) {
-            if (part->empty()) continue;
-            buffers.push_back(asio::buffer(*part));
-            parts.push_back(std::move(part));
-        }
-        in_flight_.push_back({request.replies, {}, request.deadline, std::move(request.done)});
-    }
-    pending_.clear();
+    for (const Bytes& part : parts) buffers.push_back(asio::buffer(*part));
     writing_ = std::make_shared<const std::vector<Bytes>>(std::move(parts));
     const auto written = [this, held = writing_](error_code error, std::size_t) {
         writing_.reset();
@@ -258,6 +255,24 @@ void Connection::Write() {
     } else {
         asio::async_write(socket_, buffers, Guard(written));
     }
+}
+
+std::vector<Bytes> Connection::TakeToWrite() {
+    std::vector<Bytes> parts;
+    const Deadline now = std::chrono::steady_clock::now();
+    while (!pending_.empty()) {
+        const auto next =
+            setup_.by_turns ? turns_.Next(pending_, now) : std::optional<std::size_t>(0);
+        if (!next) break;
+        Request request = std::move(pending_[*next]);
+        pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(*next));
+        for (Bytes& part : request.parts) {
+            if (!part->empty()) parts.push_back(std::move(part));
+        }
+        turns_.Begin(request.party, request.bytes);
+        in_flight_.push_back({request.replies, {}, request.deadline, std::move(request.done)});
+    }
+    return parts;
 }
 
 void Connection::Read() {
@@ -297,7 +312,9 @@ bool Connection::Deliver(Reply reply) {
     if (--first.replies_left > 0) return true;
     InFlight complete = std::move(first);
     in_flight_.pop_front();
+    if (complete.has_turn) turns_.EndOldest();
     complete.done(std::move(complete.replies));
+    Write();  // Somebody may have waited for this turn.
     FinishClosing();
     return true;
 }

@@ -21,6 +21,7 @@
 
 #include "store/redis/options.h"
 #include "store/redis/resp.h"
+#include "store/redis/turns.h"
 #include "tls/client_context.h"
 
 namespace takt::internal::redis {
@@ -46,6 +47,8 @@ struct Request {
     std::size_t replies = 1;
     Deadline deadline;
     std::move_only_function<void(std::expected<Replies, Failure>)> done;
+    Turns::Party party = 0;  // Whose it is, where parties take turns.
+    std::size_t bytes = 0;   // Of its parts; Send counts them.
 };
 
 struct ConnectionSetup {
@@ -55,6 +58,7 @@ struct ConnectionSetup {
     bool primary_only = false;  // A replica is no good: the connection fails.
     Duration connect_timeout{2'000};
     TlsClientContext* tls = nullptr;  // Null is plain TCP.
+    bool by_turns = false;            // Parties take turns (turns.h); else all goes at once.
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -84,6 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         Replies replies;
         Deadline deadline;
         std::move_only_function<void(std::expected<Replies, Failure>)> done;
+        bool has_turn = true;  // All but the greeting.
     };
 
     // Each callback of an earlier connection finds a higher generation and does nothing.
@@ -101,6 +106,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void Pause();
 
     void Write();
+    // Takes the requests out of pending_ that may be written now, and notes them as in flight.
+    std::vector<Bytes> TakeToWrite();
     void Read();
     void Received(std::size_t size);
     bool Deliver(Reply reply);
@@ -124,6 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     std::deque<Request> pending_;
     std::deque<InFlight> in_flight_;
+    Turns turns_;
     // What is being written. Also held by the write itself, which over TLS goes on for a while
     // after Reset has forgotten it here.
     std::shared_ptr<const std::vector<Bytes>> writing_;

@@ -27,6 +27,13 @@ std::string SerialDigits(Serial serial);
 constexpr std::size_t kSerialDigits = 19;
 std::string MemberOf(Serial serial, std::string_view id);
 
+// Whether an execution stands for itself or is part of a run.
+enum class Kin : std::uint8_t { kOwn, kChild };
+// What the keys of its indexes begin with, behind the partition's.
+constexpr std::string_view KinText(Kin kin) {
+    return kin == Kin::kChild ? "child:" : "";
+}
+
 struct PartitionKeys {
     PartitionKeys(std::string_view installation, Partition partition);
 
@@ -34,15 +41,30 @@ struct PartitionKeys {
     std::string Execution(std::string_view id) const { return prefix + "x:" + std::string(id); }
     std::string State(std::string_view id) const { return prefix + "s:" + std::string(id); }
     std::string Log(std::string_view id) const { return prefix + "log:" + std::string(id); }
-    std::string Task(std::string_view id) const { return prefix + "task:" + std::string(id); }
-    std::string Worker(std::string_view id) const { return prefix + "worker:" + std::string(id); }
-    std::string History(Status status) const {
-        return prefix + "history:" + std::string(Name(status));
+    // Executions that are part of a run stand in indexes of their own, so that neither lists of the
+    // others nor the retention walk over them. `kin` says of which.
+    std::string Live(Kin kin) const { return Of(kin, "live"); }
+    std::string History(Kin kin, Status status) const {
+        return Of(kin, "history:") + std::string(Name(status));
+    }
+    std::string Task(Kin kin, std::string_view id) const {
+        return Of(kin, "task:") + std::string(id);
+    }
+    std::string Worker(Kin kin, std::string_view id) const {
+        return Of(kin, "worker:") + std::string(id);
+    }
+    std::string Children(std::string_view run) const {
+        return prefix + "children:" + std::string(run);
     }
 
     const Partition partition;
     const std::string prefix;
     const HashSlot slot;
+
+  private:
+    std::string Of(Kin kin, std::string_view name) const {
+        return prefix + std::string(KinText(kin)) + std::string(name);
+    }
 };
 
 struct GlobalKeys {
@@ -56,16 +78,12 @@ struct GlobalKeys {
 class Keyring {
   public:
     explicit Keyring(std::string installation)
-        : global(installation), installation_(std::move(installation)) {
-        Of(0);
-    }
+        : global(installation), installation_(std::move(installation)) {}
 
-    // Remembers the partition, so that reads of all partitions look there too.
+    // Entries stay where they are.
     const PartitionKeys& Of(Partition partition) {
         return partitions_.try_emplace(partition, installation_, partition).first->second;
     }
-    // Those seen so far. Entries stay where they are.
-    const std::map<Partition, PartitionKeys>& known() const { return partitions_; }
 
     const GlobalKeys global;
 

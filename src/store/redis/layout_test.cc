@@ -7,6 +7,8 @@
 namespace takt::internal::redis {
 namespace {
 
+const std::string kNextText = std::to_string(kLayout + 1);
+
 // A next layout that calls the hash of settings by another name.
 const Script kRename(R"(
 local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
@@ -24,7 +26,7 @@ struct NextLayout {
                                 Done<void> done) {
             ++runs;
             Call call{.lane = Lane::kLease, .slot = keys.slot, .script = &kRename};
-            call.keys.Arg(keys.Of("fence")).Arg(keys.Of("settings")).Arg(keys.Of("settings3"));
+            call.keys.Arg(keys.Of("fence")).Arg(keys.Of("settings")).Arg(keys.Of("settings_next"));
             call.args.Arg(term.epoch).Arg(term.nonce);
             client.Send(std::move(call),
                         [this, done = std::move(done)](Result<Replies> replies) mutable {
@@ -79,8 +81,8 @@ TEST_F(RedisLayout, TheNextVersionRaisesItWhenTheLastOldOneIsGone) {
     const auto led = Acquire(*fresh, "node-b");
     ASSERT_TRUE(led) << led.error().detail;
     EXPECT_EQ(next.runs, 1);
-    EXPECT_EQ(*server->Cli({"HGET", "{takt:0}:settings3", "a"}), "1\n");
-    EXPECT_EQ(Fence(), "3\n");
+    EXPECT_EQ(*server->Cli({"HGET", "{takt:0}:settings_next", "a"}), "1\n");
+    EXPECT_EQ(Fence(), kNextText + "\n");
     EXPECT_TRUE(Commit(*fresh, *led, 1, {}));
 
     ASSERT_TRUE(Await<void>([&](Done<void> done) { fresh->Resign(*led, std::move(done)); }));
@@ -105,22 +107,22 @@ TEST_F(RedisLayout, ARaiseThatWasCutOffIsDoneAgain) {
     next.failures = 1;
     const auto fresh = OpenNext();
     ASSERT_FALSE(Acquire(*fresh, "node-b"));
-    EXPECT_EQ(Fence(), "2>3\n");
+    EXPECT_EQ(Fence(), RaisingText(kLayout, kLayout + 1) + "\n");
 
     const auto led = Acquire(*fresh, "node-b");
 
     ASSERT_TRUE(led) << led.error().detail;
     EXPECT_EQ(next.runs, 2);
-    EXPECT_EQ(Fence(), "3\n");
-    EXPECT_EQ(*server->Cli({"HGET", "{takt:0}:settings3", "a"}), "1\n");
+    EXPECT_EQ(Fence(), kNextText + "\n");
+    EXPECT_EQ(*server->Cli({"HGET", "{takt:0}:settings_next", "a"}), "1\n");
 }
 
 // An upgrade was taken back. What the newer version wrote must not be led, nor written over.
 TEST_F(RedisLayout, DataOfANewerLayoutIsRefused) {
     const auto running = OpenStoreAt(server->url());
     ASSERT_TRUE(Acquire(*running, "node-a"));
-    EXPECT_TRUE(server->CliUntil({"HGET", "{takt}:meta", "layout"}, "2"));
-    ASSERT_TRUE(server->CliUntil({"HSET", "{takt}:meta", "layout", "3"}, "0"));
+    EXPECT_TRUE(server->CliUntil({"HGET", "{takt}:meta", "layout"}, std::to_string(kLayout)));
+    ASSERT_TRUE(server->CliUntil({"HSET", "{takt}:meta", "layout", kNextText}, "0"));
 
     const auto opened = TryStoreAt(server->url());
     const auto led = Acquire(*running, "node-a");
@@ -143,6 +145,78 @@ TEST_F(RedisLayout, DataOfALayoutWithoutAWayIsRefused) {
     EXPECT_NE(opened.error().detail.find("older"), std::string::npos) << opened.error().detail;
 }
 
+// What a scheduler wrote before there were namespaces and runs: a task that waits, one that was
+// deleted and a recurring one. They are in the namespace `default`, where they stand.
+TEST_F(RedisLayout, DataOfTheLayoutBeforeIsTheDefaultPartition) {
+    const std::string waits = "0380465346328395776:waits", ended = "0380465346382921728:ended";
+    const std::vector<std::vector<std::string>> commands = {
+        {"HSET", "{takt}:meta", "layout", "2"},
+        {"SADD", "{takt}:partitions", "0"},
+        {"HSET", "{takt:0}:fence", "epoch", "7", "nonce", "", "sequence", "5", "node", "node-old",
+         "address", "http://x", "layout", "2", "last_serial", "0380465346546499584"},
+        {"SET", "{takt:0}:x:waits",
+         "pending 380465346328395776 6 7 0 "
+         "\nreportdefault\b\x80\x80\x80\xca\xf7\xe6\xeb\xa3\x05\x12"
+         "\x05waits\x1aH\n\x05waits\x12\x05waits\x1a\x06report\"\adefault*\a{\"a\":1}0\x05"
+         "8\x01P\xe5\xa3\xbb\x88\x9e\x34X\xe5\xa3\xbb\x88\x9e\x34"
+         "b\x0c\x90\x01\x64\x98\x01\x64\xb0\x01\x80\xb8\x99)0\xe5\xa3\xbb\x88\x9e\x34"
+         "8\xe5\xdb\xd4\xb1\x9e\x34"
+         "B\a@\xe5\xdb\xd4\xb1\x9e\x34"},
+        {"SET", "{takt:0}:x:ended",
+         "pending 380465346382921728 6 7 0 "
+         "\nreportdefault\b\x80\x80\x80\xe4\xf7\xe6\xeb\xa3\x05\x12"
+         "\x05\x65nded\x1a?\n\x05\x65nded\x12\x05\x65nded\x1a\x06report\"\adefault0\x05"
+         "8\x01P\xf2\xa3\xbb\x88\x9e\x34X\xf2\xa3\xbb\x88\x9e\x34"
+         "b\x0c\x90\x01\x64\x98\x01\x64\xb0\x01\x80\xdb\xbd'0\xf2\xa3\xbb\x88\x9e\x34"
+         "8\xf2\xfe\xf8\xaf\x9e\x34"
+         "B\a@\xf2\xfe\xf8\xaf\x9e\x34"},
+        {"SET", "{takt:0}:s:ended",
+         "cancelled 0 0 0 0 - 1794860007282 0 1794777207296 \n\b\x04\x1a\x14its task was deleted"},
+        {"ZADD", "{takt:0}:live", "0", waits},
+        {"ZADD", "{takt:0}:history:cancelled", "0", ended},
+        {"ZADD", "{takt:0}:finished", "1794777207296", ended},
+        {"ZADD", "{takt:0}:task_ids", "0", "nightly"},
+        {"HSET", "{takt:0}:tasks", "nightly",
+         "\nJ\n\anightly\x12\anightly\x1a\x06report\"\adefault0\x05"
+         "8\x01P\x99\xa4\xbb\x88\x9e\x34X\x99\xa4\xbb\x88\x9e\x34"
+         "b\x13z\x0b\n\t0 3 * * *\x90\x01\x64\x98\x01\x64\x12\a\x10\x80\xaf\xb0\x92\x9e\x34"}};
+    for (const auto& command : commands) ASSERT_TRUE(server->Cli(command));
+    const auto store = OpenStoreAt(server->url());
+    ASSERT_TRUE(store);
+
+    const auto term = Acquire(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    EXPECT_EQ(term->epoch, 8u);
+    EXPECT_EQ(Fence(), std::to_string(kLayout) + "\n");
+    const auto page =
+        Await<LoadPage>([&](Done<LoadPage> done) { store->Load(0, {}, std::move(done)); });
+    ASSERT_TRUE(page) << page.error().detail;
+    EXPECT_EQ(page->last_serial, 380465346546499584u);
+    ASSERT_EQ(page->tasks.size(), 1u);
+    EXPECT_EQ(page->tasks[0].task->name.view(), "nightly");
+    ASSERT_EQ(page->executions.size(), 1u);
+    Execution waiting = page->executions[0];
+    EXPECT_EQ(waiting.id.view(), "waits");
+    EXPECT_EQ(waiting.task->payload.view(), "{\"a\":1}");
+    EXPECT_TRUE(waiting.parent.empty());
+    const auto rows = List(*store);
+    ASSERT_TRUE(rows && rows->size() == 2);
+    EXPECT_EQ(rows->at(0).status, Status::kCancelled);
+    EXPECT_EQ(rows->at(0).outcome->message.view(), "its task was deleted");
+
+    // And all goes on: one ends, the retention takes the other.
+    waiting = conformance::Finished(std::move(waiting));
+    waiting.finished_at = Time(Duration(1794777209000));
+    ASSERT_TRUE(
+        Commit(*store, *term, 1, {ExecutionChange{Place::kLive, Place::kHistory, waiting}}));
+    ASSERT_TRUE(
+        Commit(*store, *term, 2, {Purge{.finished_before = Time(Duration(1794777208000))}}));
+    const auto left = List(*store);
+    ASSERT_TRUE(left && left->size() == 1);
+    EXPECT_EQ(left->at(0).id.view(), "waits");
+    EXPECT_EQ(*server->Cli({"EXISTS", "{takt:0}:x:ended", "{takt:0}:s:ended"}), "0\n");
+}
+
 // Data of a version that did not note the layout in the fence, only for the installation.
 TEST_F(RedisLayout, AFenceThatDoesNotSayIsOfTheInstallationsLayout) {
     ASSERT_TRUE(server->Cli({"HSET", "{takt}:meta", "layout", "2"}));
@@ -154,7 +228,7 @@ TEST_F(RedisLayout, AFenceThatDoesNotSayIsOfTheInstallationsLayout) {
 
     ASSERT_TRUE(term) << term.error().detail;
     EXPECT_EQ(term->epoch, 8u);
-    EXPECT_EQ(Fence(), "2\n");
+    EXPECT_EQ(Fence(), std::to_string(kLayout) + "\n") << "raised from 2";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reader: what is stored, for any node. Reads over all partitions, also those that other nodes have
-// begun. Its calls may come from any thread; answers come from the client's.
+// Reader: what is stored of one partition, for any node. Its calls may come from any thread; answers
+// come from the client's.
 #pragma once
 
 #include <functional>
@@ -32,22 +32,22 @@ class Reader {
                  Done<std::vector<LogChunk>> done);
     void ReadEvents(Partition partition, Serial after, std::size_t limit,
                     Done<std::vector<Event>> done);
+    void ReadAudit(Partition partition, Serial before, std::size_t limit,
+                   Done<std::vector<AuditRow>> done);
 
   private:
     struct Listing;
     struct TaskListing;
     struct Loading;
-    // One partition's part of a read.
-    template <typename Part>
-    using ReadPart = std::function<void(const PartitionKeys&, Done<Part>)>;
 
-    // Reads all partitions: the list of them is read along (gather.h).
-    template <typename Part, typename Whole>
-    void Gather(ReadPart<Part> read, std::function<Whole(std::vector<Part>)> merge,
-                Done<Whole> done);
+    // Asks a partition: `make` makes the call with its keys, `take` the answer of the first reply.
+    template <typename T>
+    void Ask(Partition partition, std::function<Call(const PartitionKeys&)> make,
+             std::function<Result<T>(ReplyView)> take, Done<T> done);
     void ListMore(std::shared_ptr<Listing> listing);
     void ListTasksMore(std::shared_ptr<TaskListing> listing);
     void LoadTasks(std::shared_ptr<Loading> loading, const std::string& from);
+    void LoadRecords(std::shared_ptr<Loading> loading, const std::string& from);
     void LoadExecutions(std::shared_ptr<Loading> loading, const std::string& from,
                         std::size_t rows_max);
 

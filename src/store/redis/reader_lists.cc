@@ -8,7 +8,7 @@
 #include "model/record.h"
 #include "store/list_page.h"
 #include "store/matches.h"
-#include "store/redis/gather.h"
+#include "store/redis/reader.h"
 #include "store/redis/rows.h"
 #include "store/redis/scripts.h"
 
@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kPageMembers = 1000;
 // Of several sets the members must be sorted together, which costs Lua more than looking at them.
 constexpr std::size_t kPageMembersOfEach = 250;
+constexpr std::size_t kPageMembersOfAll = 1250;
 
 bool AnyStatus(const ExecutionFilter& filter, bool terminal) {
     return filter.statuses.empty() || std::ranges::any_of(filter.statuses, [&](Status status) {
@@ -28,29 +29,40 @@ bool AnyStatus(const ExecutionFilter& filter, bool terminal) {
            });
 }
 
-// The sorted sets that together hold every row that can match, each row once.
-std::vector<std::string> SourcesOf(const PartitionKeys& keys, const ExecutionFilter& filter) {
-    if (filter.task) return {keys.Task(filter.task->view())};
-    std::vector<std::string> sources;
-    if (AnyStatus(filter, false)) sources.push_back(keys.Of("live"));
-    if (!AnyStatus(filter, true)) return sources;
-    if (filter.worker) {
-        sources.push_back(keys.Worker(filter.worker->view()));
-        return sources;
-    }
+void AddSources(const PartitionKeys& keys, const ExecutionFilter& filter, Kin kin,
+                std::vector<std::string>& sources) {
+    if (filter.task) return sources.push_back(keys.Task(kin, filter.task->view()));
+    if (AnyStatus(filter, false)) sources.push_back(keys.Live(kin));
+    if (!AnyStatus(filter, true)) return;
+    if (filter.worker) return sources.push_back(keys.Worker(kin, filter.worker->view()));
     for (int i = 0; i < kStatusCount; ++i) {
         const auto status = static_cast<Status>(i);
         if (!IsTerminal(status)) continue;
         const bool wanted = filter.statuses.empty() ||
                             std::ranges::find(filter.statuses, status) != filter.statuses.end();
-        if (wanted) sources.push_back(keys.History(status));
+        if (wanted) sources.push_back(keys.History(kin, status));
     }
+}
+
+// The sorted sets that together hold every row that can match, each row once.
+std::vector<std::string> SourcesOf(const PartitionKeys& keys, const ExecutionFilter& filter) {
+    if (filter.parent) return {keys.Children(filter.parent->view())};
+    std::vector<std::string> sources;
+    AddSources(keys, filter, Kin::kOwn, sources);
+    if (filter.children) AddSources(keys, filter, Kin::kChild, sources);
     return sources;
+}
+
+// Of each source, in one page.
+std::size_t MembersToLookAt(std::size_t sources) {
+    if (sources == 1) return kPageMembers;
+    return std::min(kPageMembersOfEach, kPageMembersOfAll / sources);
 }
 
 // Whether the sources alone do not tell: '|failed|success|', or nothing to check.
 std::string StatusesToCheck(const ExecutionFilter& filter) {
-    const bool by_set = !filter.task && !filter.worker && !AnyStatus(filter, false);
+    const bool by_set =
+        !filter.parent && !filter.task && !filter.worker && !AnyStatus(filter, false);
     if (filter.statuses.empty() || by_set) return {};
     std::string text = "|";
     for (const Status status : filter.statuses) text += std::string(Name(status)) + "|";
@@ -100,12 +112,12 @@ struct Reader::Listing {
 };
 
 void Reader::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Execution>> done) {
-    using Rows = std::vector<Execution>;
-    ReadPart<Rows> read = [this, filter](const PartitionKeys& keys, Done<Rows> part) {
+    client_.Post([this, filter, done = std::move(done)]() mutable {
+        const PartitionKeys& keys = keys_.Of(filter.partition);
         auto listing = std::make_shared<Listing>(
-            Listing{keys, filter, std::move(part), DeadlineOf(client_), SourcesOf(keys, filter),
+            Listing{keys, filter, std::move(done), DeadlineOf(client_), SourcesOf(keys, filter),
                     UpperBound(filter), ListPage(filter)});
-        if (!filter.task) return ListMore(std::move(listing));
+        if (!filter.task || filter.parent) return ListMore(std::move(listing));
         // A one-off task is in no set of its own: its execution has its id.
         Call call{.slot = keys.slot};
         const std::string_view id = filter.task->view();
@@ -119,14 +131,7 @@ void Reader::ListExecutions(const ExecutionFilter& filter, Done<std::vector<Exec
             }
             ListMore(listing);
         });
-    };
-    std::function<Rows(std::vector<Rows>)> merge = [filter](std::vector<Rows> parts) {
-        Rows all;
-        for (Rows& part : parts) std::ranges::move(part, std::back_inserter(all));
-        std::ranges::sort(all, std::greater<>(), &Execution::serial);
-        return MakeListPage(filter, std::move(all));
-    };
-    Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
+    });
 }
 
 void Reader::ListMore(std::shared_ptr<Listing> listing) {
@@ -138,23 +143,28 @@ void Reader::ListMore(std::shared_ptr<Listing> listing) {
         return listing->done(TooManyToLookAt());
     }
     const std::string statuses = StatusesToCheck(filter);
-    const bool filtered = !statuses.empty() || filter.worker || filter.type || filter.queue;
+    // Of a run's children, those of one task are found out here: as a rule all are.
+    const bool of_task = filter.parent && filter.task;
+    const bool filtered =
+        !statuses.empty() || filter.worker || filter.type || filter.queue || of_task;
     const std::size_t rows_max = std::min(filter.limit - listing->page.rows().size(), kPageMembers);
     Call call{.slot = listing->keys.slot};
     call.script = &kList;
     for (const std::string& source : listing->sources) call.keys.Arg(source);
     call.args.Arg(listing->keys.prefix).Arg(listing->upper).Arg(LowerBound(filter));
-    const std::size_t looked_at = listing->sources.size() > 1 ? kPageMembersOfEach : kPageMembers;
+    const std::size_t looked_at = MembersToLookAt(listing->sources.size());
     call.args.Arg(filtered ? looked_at : rows_max).Arg(rows_max).Arg(kPageBytes);
     call.args.Arg(statuses);
     call.args.Arg(filter.worker ? "=" + filter.worker->text().str() : std::string());
     call.args.Arg(Exactly(filter.type)).Arg(Exactly(filter.queue)).Arg(filter.brief ? "1" : "");
-    client_.Send(std::move(call), [this, listing](Result<Replies> replies) {
+    client_.Send(std::move(call), [this, listing, of_task](Result<Replies> replies) {
         if (!replies) return listing->done(std::unexpected(replies.error()));
         const ReplyView page = replies->front().view();
         listing->upper = std::string(page[0].text());
         for (std::size_t i = 1; i < page.size() && !listing->page.full(); ++i) {
-            listing->page.Add(ReadMember(page[i]));
+            Execution row = ReadMember(page[i]);
+            if (of_task && row.task->id != *listing->filter.task) continue;
+            listing->page.Add(std::move(row));
         }
         ListMore(listing);
     });
@@ -170,20 +180,11 @@ struct Reader::TaskListing {
 };
 
 void Reader::ListTasks(const TaskFilter& filter, Done<std::vector<TaskRow>> done) {
-    using Rows = std::vector<TaskRow>;
-    ReadPart<Rows> read = [this, filter](const PartitionKeys& keys, Done<Rows> part) {
+    client_.Post([this, filter, done = std::move(done)]() mutable {
         const std::string lower = filter.after.empty() ? "-" : "(" + filter.after;
-        ListTasksMore(std::make_shared<TaskListing>(
-            TaskListing{keys, filter, std::move(part), DeadlineOf(client_), lower, {}}));
-    };
-    std::function<Rows(std::vector<Rows>)> merge = [limit = filter.limit](std::vector<Rows> parts) {
-        Rows all;
-        for (Rows& part : parts) std::ranges::move(part, std::back_inserter(all));
-        std::ranges::sort(all, {}, [](const TaskRow& row) { return row.task->id.view(); });
-        if (all.size() > limit) all.resize(limit);
-        return all;
-    };
-    Gather<Rows, Rows>(std::move(read), std::move(merge), std::move(done));
+        ListTasksMore(std::make_shared<TaskListing>(TaskListing{
+            keys_.Of(filter.partition), filter, std::move(done), DeadlineOf(client_), lower, {}}));
+    });
 }
 
 void Reader::ListTasksMore(std::shared_ptr<TaskListing> listing) {
@@ -194,7 +195,7 @@ void Reader::ListTasksMore(std::shared_ptr<TaskListing> listing) {
         return listing->done(TooManyToLookAt());
     }
     Call call{.slot = listing->keys.slot};
-    call.script = &kTasks;
+    call.script = &kHashPage;
     call.keys.Arg(listing->keys.Of("task_ids")).Arg(listing->keys.Of("tasks"));
     call.args.Arg(listing->lower).Arg(kPageMembers).Arg(kPageBytes);
     client_.Send(std::move(call), [this, listing](Result<Replies> replies) {

@@ -15,18 +15,19 @@ constexpr std::size_t kPageRows = 1000;
 
 }  // namespace
 
-// Cursors are where the next page begins: "t[id" among the tasks, "x[member" among the executions.
+// Cursors are where the next page begins: "t[id" among the tasks, "r[id" among the records,
+// "x[member" among the executions.
 struct Reader::Loading {
-    const PartitionKeys keys;
+    const PartitionKeys& keys;
     Done<LoadPage> done;
     LoadPage page;
 };
 
 void Reader::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
     client_.Post([this, partition, cursor, done = std::move(done)]() mutable {
-        auto loading = std::make_shared<Loading>(
-            Loading{PartitionKeys(client_.options().prefix, partition), std::move(done), {}});
+        auto loading = std::make_shared<Loading>(Loading{keys_.Of(partition), std::move(done), {}});
         if (cursor.starts_with("t[")) return LoadTasks(std::move(loading), cursor.substr(1));
+        if (cursor.starts_with("r[")) return LoadRecords(std::move(loading), cursor.substr(1));
         if (cursor.starts_with("x[")) {
             return LoadExecutions(std::move(loading), cursor.substr(1), kPageRows);
         }
@@ -48,7 +49,7 @@ void Reader::Load(Partition partition, const std::string& cursor, Done<LoadPage>
 
 void Reader::LoadTasks(std::shared_ptr<Loading> loading, const std::string& from) {
     Call call{.slot = loading->keys.slot};
-    call.script = &kTasks;
+    call.script = &kHashPage;
     call.keys.Arg(loading->keys.Of("task_ids")).Arg(loading->keys.Of("tasks"));
     call.args.Arg(from).Arg(kPageRows).Arg(kPageBytes);
     client_.Send(std::move(call), [this, loading](Result<Replies> replies) {
@@ -56,7 +57,23 @@ void Reader::LoadTasks(std::shared_ptr<Loading> loading, const std::string& from
         const ReplyView page = replies->front().view();
         loading->page.tasks = ReadTasks(page);
         const std::string next(page[0].text());
-        if (!next.empty()) loading->page.next = "t" + next;
+        if (next.empty()) return LoadRecords(loading, "-");
+        loading->page.next = "t" + next;
+        LoadExecutions(loading, "-", 0);  // For the last serial.
+    });
+}
+
+void Reader::LoadRecords(std::shared_ptr<Loading> loading, const std::string& from) {
+    Call call{.slot = loading->keys.slot};
+    call.script = &kHashPage;
+    call.keys.Arg(loading->keys.Of("record_ids")).Arg(loading->keys.Of("records"));
+    call.args.Arg(from).Arg(kPageRows).Arg(kPageBytes);
+    client_.Send(std::move(call), [this, loading](Result<Replies> replies) {
+        if (!replies) return loading->done(std::unexpected(replies.error()));
+        const ReplyView page = replies->front().view();
+        loading->page.records = ReadRecords(page);
+        const std::string next(page[0].text());
+        if (!next.empty()) loading->page.next = "r" + next;
         // Also for a page without executions: it brings the last serial.
         LoadExecutions(loading, "-", next.empty() ? kPageRows : 0);
     });
@@ -66,7 +83,8 @@ void Reader::LoadExecutions(std::shared_ptr<Loading> loading, const std::string&
                             std::size_t rows_max) {
     Call call{.slot = loading->keys.slot};
     call.script = &kLoad;
-    call.keys.Arg(loading->keys.Of("fence")).Arg(loading->keys.Of("live"));
+    call.keys.Arg(loading->keys.Of("fence"));
+    call.keys.Arg(loading->keys.Live(Kin::kOwn)).Arg(loading->keys.Live(Kin::kChild));
     call.args.Arg(from).Arg(rows_max).Arg(kPageBytes).Arg(loading->keys.prefix);
     client_.Send(std::move(call), [loading](Result<Replies> replies) {
         if (!replies) return loading->done(std::unexpected(replies.error()));

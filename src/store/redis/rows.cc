@@ -25,8 +25,10 @@ std::string_view CutWord(std::string_view& text) {
     return word;
 }
 
+constexpr std::size_t kKindDigits = 3;
 constexpr int kSerialLowBits = 22;  // Of a serial, below its milliseconds.
 constexpr std::string_view kNoToken = "-";
+constexpr char kProgressMark = 'p';  // Before the number of its bytes; only runs have any.
 
 // What scripts look at: a line with the length of each text, and the texts. And what is known of a
 // row whose record cannot be read.
@@ -100,8 +102,17 @@ void TakeState(Taker& take, std::string_view state, Execution& row) {
     row.ready_at = take.At("state, ready", CutWord(words));
     row.started_at = take.At("state, started", CutWord(words));
     row.finished_at = take.At("state, finished", CutWord(words));
+    std::string_view rest = state.substr(line + 1);
+    row.progress = {};
+    if (words.starts_with(kProgressMark) && words.contains(' ')) {
+        const auto size =
+            take.Value<std::size_t>("state, the progress", CutWord(words).substr(1), 0);
+        if (!take.Expect(size <= rest.size(), "state, the progress")) return;
+        row.progress = Text(rest.substr(0, size));
+        rest.remove_prefix(size);
+    }
     if (!words.empty()) row.worker = WorkerId(Text(words));
-    if (auto outcome = DecodeOutcome(state.substr(line + 1))) {
+    if (auto outcome = DecodeOutcome(rest)) {
         row.outcome = std::move(*outcome);
     } else {
         take.Note(outcome.error());
@@ -134,10 +145,14 @@ Execution Undecodable(std::string_view id, Serial serial, const std::optional<He
 }  // namespace
 
 std::string StateText(const Execution& row) {
+    const std::string progress = row.progress.empty()
+                                     ? std::string()
+                                     : fmt::format("{}{} ", kProgressMark, row.progress.size());
     std::string text = fmt::format(
-        "{} {} {} {} {} {} {} {} {} {}\n", Name(row.status), row.attempt, row.failures, row.losses,
-        row.epoch, row.token == Token{} ? std::string(kNoToken) : TokenText(row.token),
-        Ms(row.ready_at), Ms(row.started_at), Ms(row.finished_at), row.worker.view());
+        "{} {} {} {} {} {} {} {} {} {}{}\n", Name(row.status), row.attempt, row.failures,
+        row.losses, row.epoch, row.token == Token{} ? std::string(kNoToken) : TokenText(row.token),
+        Ms(row.ready_at), Ms(row.started_at), Ms(row.finished_at), progress, row.worker.view());
+    text += row.progress.view();
     text += EncodeOutcome(row.outcome);
     return text;
 }
@@ -211,6 +226,43 @@ std::vector<TaskRow> ReadTasks(ReplyView page) {
         }
     }
     return rows;
+}
+
+std::vector<RecordPut> ReadRecords(ReplyView page) {
+    std::vector<RecordPut> rows;
+    for (std::size_t i = 1; i < page.size(); ++i) {
+        const std::string_view id = page[i][0].text();
+        const auto kind = ParseNumber<std::uint8_t>(id.substr(0, kKindDigits));
+        if (kind && id.size() > kKindDigits && id[kKindDigits] == ':') {
+            rows.push_back({static_cast<RecordKind>(*kind), Text(id.substr(kKindDigits + 1)),
+                            Text(page[i][1].text())});
+        } else {
+            Log(LogLevel::kError, "store", "a stored record has a name that is none",
+                {{"record", id}});
+        }
+    }
+    return rows;
+}
+
+std::string RecordId(RecordKind kind, std::string_view key) {
+    return fmt::format("{:03}:{}", static_cast<unsigned>(kind), key);
+}
+
+std::string AuditText(const AuditRow& row) {
+    return fmt::format("{}:{}:{}", SerialDigits(row.serial), Ms(row.at), row.body.view());
+}
+
+Result<AuditRow> ReadAuditText(std::string_view member) {
+    Taker take;
+    AuditRow row;
+    const std::string_view at = member.substr(std::min(member.size(), kSerialDigits + 1));
+    const std::size_t colon = at.find(':');
+    if (colon == std::string_view::npos) return Fail(ErrorCode::kInvalid, "not a row of the audit");
+    row.serial = take.Value<Serial>("serial", member.substr(0, kSerialDigits), 0);
+    row.at = take.At("at", at.substr(0, colon));
+    row.body = Text(at.substr(colon + 1));
+    if (!take.fault().empty()) return Fail(ErrorCode::kInvalid, take.fault());
+    return row;
 }
 
 std::string StreamId(Serial serial) {

@@ -33,8 +33,17 @@ Execution ReadMember(ReplyView row);
 // in the log: a worker writes its own anew when it attaches.
 std::vector<Worker> ReadWorkers(ReplyView hash);
 std::vector<SettingPut> ReadSettings(ReplyView hash);
-// kTasks' answer. Records that cannot be read are left out and named in the log.
+// kHashPage's answers. Tasks that cannot be read are left out and named in the log.
 std::vector<TaskRow> ReadTasks(ReplyView page);
+std::vector<RecordPut> ReadRecords(ReplyView page);
+
+// Under which a record stands in its hash and sorted set: its kind in three digits, ':', its key.
+std::string RecordId(RecordKind kind, std::string_view key);
+
+// A row of the audit as a member of its sorted set: its serial in 19 digits, its time, its body, with
+// ':' between them. And back; kInvalid if `member` is none.
+std::string AuditText(const AuditRow& row);
+Result<AuditRow> ReadAuditText(std::string_view member);
 
 // "123-45", the id under which an event stands in the stream: milliseconds of Unix time and the
 // rest of the serial. And back; kInvalid if `id` is none.

@@ -1,7 +1,10 @@
 // Schema: the layout of what is kept under the keys (keys.h), and how data of earlier layouts
 // becomes data of this one. store/layout.h has the rules.
 //
-// Layout 1 (one hash per execution) was never in a release, so there is no step from it.
+// Layout 1 (one hash per execution) was never in a release, so there is no step from it. Layout 3 has
+// what layout 2 did not know (children of runs, records, the audit) under keys of their own, so that
+// nothing moves: data of layout 2 is a partition without them. An older version would not purge or
+// load them, which is why the number is another.
 #pragma once
 
 #include <functional>
@@ -15,7 +18,7 @@
 
 namespace takt::internal::redis {
 
-constexpr unsigned kLayout = 2;
+constexpr unsigned kLayout = 3;
 // Schedulers from before there was a second layout to raise to do not announce theirs.
 constexpr unsigned kLayoutUnsaid = 2;
 
@@ -28,9 +31,12 @@ struct LayoutStep {
         run;
 };
 
+// From the layouts before to kLayout.
+std::vector<LayoutStep> StepsToKnown();
+
 struct Schema {
     unsigned known = kLayout;
-    std::vector<LayoutStep> steps;  // By rising number, up to `known`.
+    std::vector<LayoutStep> steps = StepsToKnown();  // By rising number, up to `known`.
 
     LayoutRange range() const {
         return {.oldest = known - static_cast<unsigned>(steps.size()), .known = known};

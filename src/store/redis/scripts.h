@@ -19,10 +19,11 @@ extern const Script kRenew;
 extern const Script kResign;
 extern const Script kLeader;
 extern const Script kCommit;
+extern const Script kDrop;
 extern const Script kAnnounce;
 extern const Script kNodes;
 extern const Script kLoad;
-extern const Script kTasks;
+extern const Script kHashPage;
 extern const Script kList;
 extern const Script kSettings;
 extern const Script kProbe;
@@ -49,6 +50,72 @@ local function look(prefix, id)
   end
   if state then row.status, row.worker = string.match(state, '^(%S+)[^\n]* (%S*)\n') end
   return row
+end
+)";
+
+// Lua for scripts that delete rows, behind `call`, `prefix` and kLook: first all of them are looked at,
+// then what is planned is done. In a slot that is moving to another node a key that is not here any
+// more ends the script before the first write, and not in the middle.
+inline constexpr std::string_view kPlan = R"(
+-- Calls with many members or keys, in parts that fit Lua's stack.
+local function many(name, key, members)
+  for i = 1, #members, 1000 do
+    call(name, key, unpack(members, i, math.min(i + 999, #members)))
+  end
+end
+local function many_keys(name, keys)
+  for i = 1, #keys, 1000 do call(name, unpack(keys, i, math.min(i + 999, #keys))) end
+end
+
+local planned = {}
+
+-- Takes rows out of their indexes, later. Of each: `member`, `kin` ('child:' if it is part of a run),
+-- and, where it stands there too, `run` and `set`.
+local function plan_unindex(found)
+  local sets, keys = {}, {}
+  local function put(key, member)
+    if not sets[key] then sets[key] = {}; keys[#keys + 1] = key end
+    table.insert(sets[key], member)
+  end
+  for _, row in ipairs(found) do
+    local base = prefix .. row.kin
+    if row.kin == '' then put(prefix .. 'finished', row.member) end
+    if row.status then put(base .. 'history:' .. row.status, row.member) end
+    if row.worker and row.worker ~= '' then put(base .. 'worker:' .. row.worker, row.member) end
+    if row.task and row.task ~= '' then put(base .. 'task:' .. row.task, row.member) end
+    if row.run then put(prefix .. 'children:' .. row.run, row.member) end
+    if row.set then put(row.set, row.member) end
+  end
+  many_keys('EXISTS', keys)
+  for _, key in ipairs(keys) do
+    planned[#planned + 1] = function() many('ZREM', key, sets[key]) end
+  end
+end
+
+-- Deletes keys, later.
+local function plan_delete(keys)
+  many_keys('EXISTS', keys)
+  planned[#planned + 1] = function() many_keys('DEL', keys) end
+end
+
+-- Deletes executions with their logs, later. `has_children` of those that are known as runs.
+local function plan_delete_rows(found)
+  local keys, runs = {}, {}
+  for _, row in ipairs(found) do
+    local id = string.sub(row.member, 21)
+    for _, kind in ipairs({'x:', 's:', 'log:'}) do keys[#keys + 1] = prefix .. kind .. id end
+    if row.has_children then runs[#runs + 1] = id end
+  end
+  plan_delete(keys)
+  if #runs > 0 then
+    planned[#planned + 1] = function() many('HDEL', prefix .. 'runs', runs) end
+  end
+end
+
+-- Of each of the ids, whether it is a run that has had children.
+local function known_runs(ids)
+  if #ids == 0 then return {} end
+  return call('HMGET', prefix .. 'runs', unpack(ids))
 end
 )";
 
@@ -106,7 +173,8 @@ local function strip(s, at, last, drop)
 end
 
 local outcome_drop = {[4] = true, [5] = true}
-local execution_drop = {[3] = {[5] = true}, [5] = true, [8] = {[11] = outcome_drop}}
+local execution_drop =
+  {[3] = {[5] = true}, [5] = true, [8] = {[11] = outcome_drop, [12] = true}}
 
 local function cut(text, at, drop)
   if not text or #text < 2048 or not at then return text end
@@ -118,11 +186,14 @@ local function brief(text, state)
   local type, queue, task, at =
     string.match(text or '', '^%S+ %d+ (%d+) (%d+) (%d+) %S*\n()')
   if at then at = at + type + queue + task end
+  -- The progress of a run stands between the first line and the outcome.
+  local head, size, tail, rest = string.match(state or '', '^([^\n]*) p(%d+)( %S*\n)()')
+  if head then state = head .. tail .. string.sub(state, rest + size) end
   return cut(text, at, execution_drop), cut(state, string.match(state or '', '\n()'), outcome_drop)
 end
 )";
 
-// Of rows in one answer to kLoad, kTasks or kList, which hold Redis up for a few milliseconds.
+// Of rows in one answer to kLoad, kHashPage or kList, which hold Redis up for a few milliseconds.
 constexpr std::size_t kPageBytes = 4 << 20;
 
 }  // namespace takt::internal::redis

@@ -21,12 +21,18 @@ end
 return alive
 )");
 
-// KEYS fence, live. ARGV lower bound of members, rows at most, bytes at most, prefix.
+// KEYS fence, then the sorted sets of live members. ARGV lower bound of members, rows at most, bytes
+// at most, prefix.
 // Answers {last serial, lower bound of the next page or '', {member, text, state} …}.
 const Script kLoad(std::string(kLook) + R"(
 local serial = redis.call('HGET', KEYS[1], 'last_serial')
 local page, bytes = {serial or '0', ''}, 0
 local members = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], '+', 'LIMIT', 0, ARGV[2] + 1)
+local children = redis.call('ZRANGEBYLEX', KEYS[3], ARGV[1], '+', 'LIMIT', 0, ARGV[2] + 1)
+if #children > 0 then
+  for _, member in ipairs(children) do members[#members + 1] = member end
+  table.sort(members)
+end
 for i, member in ipairs(members) do
   if i > tonumber(ARGV[2]) or bytes > tonumber(ARGV[3]) then
     page[2] = '[' .. member
@@ -39,9 +45,10 @@ end
 return page
 )");
 
-// KEYS task_ids, tasks. ARGV lower bound of ids, rows at most, bytes at most.
-// Answers {lower bound of the next page or '', {id, record} …}.
-const Script kTasks(R"(
+// KEYS a sorted set of ids and a hash by them: task_ids and tasks, or record_ids and records.
+// ARGV lower bound of ids, rows at most, bytes at most.
+// Answers {lower bound of the next page or '', {id, value} …}.
+const Script kHashPage(R"(
 local page, bytes = {''}, 0
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2] + 1)
 for i, id in ipairs(ids) do

@@ -11,7 +11,6 @@
 #include "store/redis/reader.h"
 #include "store/redis/schema.h"
 #include "store/redis/writer.h"
-#include "store/refusals.h"
 
 namespace takt::internal {
 namespace redis {
@@ -71,12 +70,11 @@ class RedisStore final : public Store {
     }
     void Nodes(Done<std::vector<NodeRow>> done) override { leases_.Nodes(std::move(done)); }
     void Commit(BatchPtr batch, Done<void> done) override {
-        if (const Result<void> served = CheckHasSuchRows(*batch); !served) {
-            return Refuse(std::move(done));
-        }
         writer_.Commit(std::move(batch), std::move(done));
     }
-    void DropPartition(Partition, Done<void> done) override { Refuse(std::move(done)); }
+    void DropPartition(Partition partition, Done<void> done) override {
+        writer_.DropPartition(partition, std::move(done));
+    }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
         reader_.Load(partition, cursor, std::move(done));
     }
@@ -108,16 +106,12 @@ class RedisStore final : public Store {
                     Done<std::vector<Event>> done) override {
         reader_.ReadEvents(partition, after, limit, std::move(done));
     }
-    void ReadAudit(Partition, Serial, std::size_t, Done<std::vector<AuditRow>> done) override {
-        Refuse(std::move(done));
+    void ReadAudit(Partition partition, Serial before, std::size_t limit,
+                   Done<std::vector<AuditRow>> done) override {
+        reader_.ReadAudit(partition, before, limit, std::move(done));
     }
 
   private:
-    template <typename T>
-    void Refuse(Done<T> done) {
-        client_->Post([done = std::move(done)]() mutable { done(HasNoSuchRows()); });
-    }
-
     const Schema schema_;
     Keyring keys_;
     ServerCheck check_;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "store/redis/batch_commands.h"
+#include "store/redis/scripts.h"
+#include "store/refusals.h"
 
 namespace takt::internal::redis {
 
@@ -18,6 +20,31 @@ void Writer::Commit(BatchPtr batch, Done<void> done) {
             done(ReadAnswer(*batch, *replies));
         });
     });
+}
+
+void Writer::DropPartition(Partition partition, Done<void> done) {
+    client_.Post([this, partition, done = std::move(done)]() mutable {
+        if (partition == kDefaultPartition) return done(DefaultIsKept());
+        DropMore(keys_.Of(partition), {}, std::move(done));
+    });
+}
+
+void Writer::DropMore(const PartitionKeys& keys, const std::string& term, Done<void> done) {
+    Call call{.lane = Lane::kCommit, .slot = keys.slot, .script = &kDrop};
+    call.keys.Arg(keys.Of("fence"));
+    call.args.Arg(keys.prefix).Arg(term).Arg(kPurgeMax);
+    client_.Send(
+        std::move(call), [this, &keys, done = std::move(done)](Result<Replies> replies) mutable {
+            if (!replies) return done(std::unexpected(replies.error()));
+            const ReplyView answer = replies->front().view();
+            const std::string_view what = answer[0].text();
+            if (what == "done") return done({});
+            if (what != "more") {
+                return done(
+                    Fail(ErrorCode::kConflict, "the partition is led while it is being dropped"));
+            }
+            DropMore(keys, std::string(answer[1].text()), std::move(done));
+        });
 }
 
 Result<void> Writer::ReadAnswer(const Batch& batch, const Replies& replies) {

@@ -1,10 +1,12 @@
 // Writer: commits, each one call of the commit script. A term that Redis has forgotten writes of,
 // after a failover, is answered with kFenced: its leader knows more than the store, so somebody must
 // load afresh.
+// The connection gives the partitions their turns (turns.h).
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "store/redis/check.h"
 #include "store/redis/client.h"
@@ -20,6 +22,7 @@ class Writer {
 
     // As the store's own. From any thread.
     void Commit(BatchPtr batch, Done<void> done);
+    void DropPartition(Partition partition, Done<void> done);
 
   private:
     // The last batch of a term that Redis said it has.
@@ -28,6 +31,8 @@ class Writer {
         std::uint64_t sequence = 0;
     };
 
+    // Deletes some rows, and goes on until there are none. `term` is what the fence said at first.
+    void DropMore(const PartitionKeys& keys, const std::string& term, Done<void> done);
     Result<void> ReadAnswer(const Batch& batch, const Replies& replies);
 
     Client& client_;

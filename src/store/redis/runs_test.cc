@@ -1,0 +1,240 @@
+// Runs and their children, records, the audit and partitions: what stands under which keys, and what
+// goes with what.
+#include <algorithm>
+#include <set>
+
+#include "store/redis/store_fixture.h"
+
+namespace takt::internal::redis {
+namespace {
+
+class RedisRuns : public testing::Test {
+  protected:
+    void SetUp() override {
+        const auto term = Acquire(*store, "node-a");
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+    }
+    void Put(std::vector<Change> changes) {
+        const Result<void> done = Commit(*store, term_, ++sequence_, std::move(changes));
+        ASSERT_TRUE(done) << done.error().detail;
+    }
+    // A run, finished, and so many children of it, with a line of log each.
+    Execution PutRun(const std::string& id, int children, const ExecutionId& parent = {}) {
+        Execution run = make.Fire("flow", id);
+        run.parent = parent;
+        run = conformance::Finished(std::move(run));
+        run.progress = "3/3";
+        std::vector<Change> changes = {ExecutionChange{Place::kNone, Place::kHistory, run}};
+        for (int i = 0; i < children; ++i) {
+            const Execution child = ChildOf(run, id + "." + std::to_string(i));
+            changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, child});
+            changes.push_back(LogAppend{{.execution = child.id, .index = 1, .lines = "done\n"}});
+            if (changes.size() < 900) continue;
+            Put(std::exchange(changes, {}));
+        }
+        Put(std::move(changes));
+        return run;
+    }
+    Execution ChildOf(const Execution& run, const std::string& id) {
+        Execution child = make.Fire("flow", id);
+        child.origin = Origin::kStep;
+        child.parent = run.id;
+        child.step = "load";
+        child.worker = WorkerId("w-1");
+        return conformance::Finished(std::move(child));
+    }
+    void PurgeAll(std::uint32_t count_max = 1000) {
+        Put({Purge{.finished_before = make.now() + Duration(3'600'000), .count_max = count_max}});
+    }
+    std::set<std::string> KeysLike(const std::string& pattern) {
+        std::set<std::string> keys;
+        std::string text = *server->Cli({"KEYS", pattern});
+        for (std::size_t end; (end = text.find('\n')) != std::string::npos;) {
+            if (end > 0) keys.insert(text.substr(0, end));
+            text.erase(0, end + 1);
+        }
+        return keys;
+    }
+    std::vector<std::string> Ids(const ExecutionFilter& filter) {
+        const auto rows = List(*store, filter);
+        EXPECT_TRUE(rows) << rows.error().detail;
+        std::vector<std::string> ids;
+        for (const Execution& row : *rows) ids.push_back(row.id.text().str());
+        return ids;
+    }
+    // Commands that Redis has run, without those that only look at it or wrap others.
+    std::uint64_t Commands() {
+        std::string text = *server->Cli({"INFO", "commandstats"});
+        std::uint64_t sum = 0;
+        for (std::size_t at = 0; (at = text.find("cmdstat_", at)) != std::string::npos;) {
+            const std::string name = text.substr(at + 8, text.find(':', at) - at - 8);
+            at = text.find("calls=", at) + 6;
+            if (name.starts_with("info") || name.starts_with("eval")) continue;
+            if (name.starts_with("script") || name.starts_with("config")) continue;
+            sum += std::stoull(text.substr(at));
+        }
+        return sum;
+    }
+
+    const std::unique_ptr<RedisServer> server = StartServer();
+    const std::unique_ptr<Store> store = OpenStoreAt(server->url());
+    RowMaker make;
+    Term term_;
+    std::uint64_t sequence_ = 0;
+};
+
+// A nightly run of 2,500 parts grows old. It goes in bounded portions, its parts before itself, and
+// nothing of it stays; what is behind it waits for three purges and not for ever.
+TEST_F(RedisRuns, ABigRunIsPurgedInPortionsAndLeavesNothing) {
+    PutRun("r-1", 2500);
+    Put({ExecutionChange{Place::kNone, Place::kHistory,
+                         conformance::Finished(make.OneOff("e-9"))}});
+    for (const std::size_t left : {1500u, 500u}) {
+        PurgeAll();
+        EXPECT_EQ(KeysLike("{takt:0}:log:r-1.*").size(), left);
+        EXPECT_EQ(Ids({}), (std::vector<std::string>{"e-9", "r-1"}));
+        EXPECT_EQ(Ids({.parent = ExecutionId("r-1"), .limit = 1000}).size(),
+                  std::min<std::size_t>(left, 1000));
+    }
+    PurgeAll();
+    EXPECT_EQ(KeysLike("{takt:0}:*"), (std::set<std::string>{"{takt:0}:fence", "{takt:0}:lease"}));
+}
+
+// A step of a run is a run itself.
+TEST_F(RedisRuns, ARunInsideARunGoesWithTheOutermost) {
+    const Execution outer = PutRun("outer", 1);
+    PutRun("inner", 3, outer.id);
+    PurgeAll(2);
+    EXPECT_EQ(Ids({}), std::vector<std::string>{"outer"});
+    EXPECT_EQ(Ids({.children = true}).size(), 4u);
+    PurgeAll(3);
+    EXPECT_EQ(Ids({.children = true}), std::vector<std::string>{"outer"});
+    PurgeAll();
+    EXPECT_EQ(KeysLike("{takt:0}:*"), (std::set<std::string>{"{takt:0}:fence", "{takt:0}:lease"}));
+}
+
+// The parts of a run that is not over are needed by its later steps, however old they are.
+TEST_F(RedisRuns, ChildrenOfALiveRunStay) {
+    const Execution run = make.Fire("flow", "r-1");
+    Put(Insert(run));
+    Put({ExecutionChange{Place::kNone, Place::kHistory, ChildOf(run, "c-1")}});
+    EXPECT_TRUE(KeysLike("{takt:0}:finished").empty());
+    PurgeAll();
+    EXPECT_EQ(Ids({.children = true}), (std::vector<std::string>{"c-1", "r-1"}));
+    EXPECT_EQ(KeysLike("{takt:0}:x:*").size(), 2u);
+}
+
+// An operator runs an old run again in the very moment in which the retention would take it.
+TEST_F(RedisRuns, ARunThatIsRunAgainIsNotPurgedByTheSameBatch) {
+    const Execution run = PutRun("r-1", 2);
+    Put({ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(run)},
+         Purge{.finished_before = make.now() + Duration(3'600'000)}});
+    EXPECT_EQ(Ids({.children = true}), (std::vector<std::string>{"r-1.1", "r-1.0", "r-1"}));
+    EXPECT_EQ(KeysLike("{takt:0}:x:*").size(), 3u);
+    EXPECT_EQ(KeysLike("{takt:0}:log:*").size(), 2u);
+}
+
+// Lists walk over the rows that they show: the parts of runs are in sets of their own.
+TEST_F(RedisRuns, ChildrenAreListedByRunAndNowhereElseUnlessAskedFor) {
+    PutRun("r-1", 3);
+    Execution live = ChildOf(PutRun("r-2", 0), "r-2.live");
+    live.status = Status::kRunning;
+    live.finished_at = {};
+    Put(Insert(live));
+    EXPECT_EQ(Ids({}), (std::vector<std::string>{"r-2", "r-1"}));
+    EXPECT_EQ(Ids({.task = TaskId("flow")}), (std::vector<std::string>{"r-2", "r-1"}));
+    EXPECT_EQ(Ids({.worker = WorkerId("w-1")}), std::vector<std::string>{});
+    EXPECT_EQ(Ids({.children = true, .worker = WorkerId("w-1")}).size(), 4u);
+    EXPECT_EQ(Ids({.children = true, .task = TaskId("flow")}).size(), 6u);
+    EXPECT_EQ(Ids({.parent = ExecutionId("r-1"), .limit = 2}),
+              (std::vector<std::string>{"r-1.2", "r-1.1"}));
+    EXPECT_EQ(Ids({.parent = ExecutionId("r-2"), .statuses = {Status::kRunning}}),
+              std::vector<std::string>{"r-2.live"});
+    EXPECT_EQ(Ids({.parent = ExecutionId("r-1"), .task = TaskId("other")}),
+              std::vector<std::string>{});
+    EXPECT_EQ(*server->Cli({"ZCARD", "{takt:0}:history:success"}), "2\n");
+    EXPECT_EQ(*server->Cli({"ZCARD", "{takt:0}:children:r-1"}), "3\n");
+}
+
+// The progress of a run changes with each of its steps; a list that shows little does not have it.
+TEST_F(RedisRuns, TheProgressOfARunIsPartOfWhatChanges) {
+    Execution run = make.Fire("flow", "r-1");
+    run.progress = "made";
+    Put(Insert(run));
+    EXPECT_EQ(List(*store)->at(0).progress.view(), "made");
+    run = conformance::Running(conformance::Scheduled(std::move(run), "p7"));
+    run.progress = Text(std::string("1/3\n p5 x\0y", 11));
+    run.outcome = MakeOutcome(Reason::kTimeout, "late");
+    Put({ExecutionChange{Place::kLive, Place::kLive, run}});
+    EXPECT_EQ(Show(List(*store)->at(0)), Show(run));
+    const auto brief = List(*store, {.brief = true});
+    ASSERT_TRUE(brief->at(0).outcome);
+    EXPECT_TRUE(brief->at(0).progress.empty());
+    EXPECT_EQ(brief->at(0).worker.view(), "p7");
+    EXPECT_EQ(brief->at(0).outcome->message.view(), "late");
+    run.progress = {};
+    Put({ExecutionChange{Place::kLive, Place::kLive, run}});
+    EXPECT_EQ(Show(List(*store)->at(0)), Show(run));
+}
+
+// A namespace is deleted: nothing of it stays but its term, and others do not notice.
+TEST_F(RedisRuns, ADroppedPartitionLeavesItsTermAlone) {
+    PutRun("r-1", 2);
+    const auto before = KeysLike("{takt:0}:*");
+    const auto term = Acquire(*store, "node-a", 7);
+    ASSERT_TRUE(term);
+    std::vector<Change> changes = {
+        SettingPut{"a", "1"},
+        TaskPut{make.Recurring("t-1")},
+        WorkerPut{make.MakeWorker("w-1")},
+        EventAppend{make.MakeEvent(EventType::kTaskStarted)},
+        RecordPut{RecordKind::kLock, "gpu", "held"},
+        AuditAppend{{.serial = 9, .at = make.now(), .body = "who"}},
+        LogAppend{{.execution = ExecutionId("r-1"), .index = 1, .lines = "x\n"}}};
+    const Execution run = make.Fire("flow", "r-1");
+    changes.push_back(ExecutionChange{Place::kNone, Place::kLive, run});
+    for (int i = 0; i < 1200; ++i) {
+        const Execution child = ChildOf(run, "c-" + std::to_string(i));
+        changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, child});
+        if (changes.size() < 900) continue;
+        ASSERT_TRUE(Commit(*store, *term, 1, std::exchange(changes, {})));
+    }
+    ASSERT_TRUE(Commit(*store, *term, 2, std::move(changes)));
+    ASSERT_TRUE(Await<void>([&](Done<void> done) { store->Resign(*term, std::move(done)); }));
+    const auto drop = [&](Partition partition) {
+        return Await<void>(
+            [&](Done<void> done) { store->DropPartition(partition, std::move(done)); });
+    };
+
+    ASSERT_TRUE(drop(7));
+
+    EXPECT_EQ(KeysLike("{takt:7}:*"), std::set<std::string>{"{takt:7}:fence"});
+    EXPECT_EQ(KeysLike("{takt:0}:*"), before);
+    EXPECT_TRUE(drop(7)) << "again, and nothing is there";
+    const auto next = Acquire(*store, "node-b", 7);
+    ASSERT_TRUE(next) << next.error().detail;
+    EXPECT_GT(next->epoch, term->epoch);
+    EXPECT_EQ(Code(drop(0)), "invalid");
+}
+
+// What a plain execution costs, from its submit to its purge, in commands of Redis. Runs must not
+// make it dearer.
+TEST_F(RedisRuns, APlainExecutionCostsWhatItDidBeforeThereWereRuns) {
+    Execution row = make.OneOff("e-1");
+    const std::uint64_t begin = Commands();
+    Put(Insert(row));
+    row = conformance::Running(conformance::Scheduled(std::move(row), "w-1"));
+    Put({ExecutionChange{Place::kLive, Place::kLive, row}});
+    row = conformance::Finished(std::move(row));
+    Put({ExecutionChange{Place::kLive, Place::kHistory, row}});
+    const std::uint64_t finished = Commands();
+    PurgeAll();
+    const std::uint64_t purged = Commands();
+    EXPECT_EQ(finished - begin, 17u);
+    EXPECT_LE(purged - finished, 12u);
+    EXPECT_EQ(KeysLike("{takt:0}:*"), (std::set<std::string>{"{takt:0}:fence", "{takt:0}:lease"}));
+}
+
+}  // namespace
+}  // namespace takt::internal::redis

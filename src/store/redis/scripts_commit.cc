@@ -1,0 +1,209 @@
+#include "store/redis/scripts.h"
+
+namespace takt::internal::redis {
+
+// KEYS fence, then the key of each command in turn.
+// ARGV epoch, nonce, sequence, last serial, prefix of the keys, then commands: a name, the number
+// of its arguments, its arguments. Names in small letters are ours and have no key, except `event`
+// and `log`, which have the key of their stream, and `rows`, which has one for each argument.
+//   rows texts…                    executions, or what changed of them
+//   redrive id member kin          takes a finished row out of its indexes
+//   purge before events_end audit_end count  what retention no longer keeps
+//   event id values…, log id fields…, publish channel message
+// `redrive` and `purge` come first: they touch keys that only rows name, and look at all of these
+// before anything is written.
+// Answers {what became of it, the sequence that stands, 'full' if Redis has no room for more}.
+const Script kCommit(std::string(kLook) + R"(
+local call, pcall, unpack = redis.call, redis.pcall, unpack
+local fence = call('HMGET', KEYS[1], 'epoch', 'nonce', 'sequence', 'last_serial')
+if fence[1] ~= ARGV[1] or fence[2] ~= ARGV[2] then return {'fenced'} end
+local have, want = tonumber(fence[3]), tonumber(ARGV[3])
+if want > have + 1 then return {'gap', fence[3]} end
+-- Refused by a read-only server, and then nothing was done. A full one refuses it too, but takes a
+-- deletion, and after that whatever the script writes: what was decided is written, and the answer
+-- says that there is no room for more. In a repetition it is the write that a WAIT after it waits
+-- for.
+local full = ''
+local first = pcall('HSET', KEYS[1], 'sequence', fence[3])
+if type(first) == 'table' and first.err then
+  if not string.find(first.err, 'OOM', 1, true) then return first end
+  full = 'full'
+  call('HDEL', KEYS[1], 'open')
+  call('HSET', KEYS[1], 'sequence', fence[3])
+end
+if want <= have then return {'applied', fence[3], full} end
+
+local prefix, k = ARGV[5], 1
+
+)" + std::string(kPlan) +
+                     R"(
+local plan, redriven = {}, {}
+
+function plan.redrive(at)
+  local id = ARGV[at]
+  local row = look(prefix, id)
+  row.member, row.kin = ARGV[at + 1], ARGV[at + 2]
+  redriven[row.member] = true
+  row.task = ''  -- The indexes of its task and of its run have live rows too.
+  plan_unindex({row})
+  plan_delete({prefix .. 's:' .. id})
+end
+
+local live = {pending = true, scheduled = true, running = true, retrying = true}
+
+-- The rows to purge: the oldest that have no parent, at most `count`. The children of a run go before
+-- it, as many as fit, and those may be runs themselves: it stays in its place until they are gone.
+local function to_purge(before, count)
+  local found, left = {}, tonumber(count)
+  local function take(members, kin, run)
+    local ids = {}
+    for i, member in ipairs(members) do ids[i] = string.sub(member, 21) end
+    local runs = known_runs(ids)
+    for i, member in ipairs(members) do
+      if runs[i] and not redriven[member] then
+        take(call('ZRANGE', prefix .. 'children:' .. ids[i], 0, left - 1), 'child:', ids[i])
+      end
+      if left == 0 then return end
+      local row = look(prefix, ids[i])
+      -- A run ends with its last child; one that is live all the same is not retention's.
+      if not redriven[member] and (kin == '' or not live[row.status]) then
+        row.member, row.kin, row.run, row.has_children = member, kin, run, runs[i]
+        found[#found + 1] = row
+        left = left - 1
+      end
+    end
+  end
+  take(call('ZRANGEBYSCORE', prefix .. 'finished', '-inf', '(' .. before, 'LIMIT', 0, count),
+       '')
+  return found
+end
+
+function plan.purge(at)
+  local before, events_end, audit_end, count = unpack(ARGV, at, at + 3)
+  local found = to_purge(before, count)
+  plan_unindex(found)
+  plan_delete_rows(found)
+  if events_end ~= '' then
+    local old = {}
+    for _, entry in ipairs(call('XRANGE', prefix .. 'events', '-', events_end, 'COUNT', count)) do
+      old[#old + 1] = entry[1]
+    end
+    if #old > 0 then
+      planned[#planned + 1] = function() many('XDEL', prefix .. 'events', old) end
+    end
+  end
+  if audit_end == '' then return end
+  local old = call('ZRANGEBYLEX', prefix .. 'audit', '-', audit_end, 'LIMIT', 0, count)
+  if #old > 0 then
+    planned[#planned + 1] = function() many('ZREM', prefix .. 'audit', old) end
+  end
+end
+
+local own = {}
+
+function own.rows(first, last)
+  local pairs = {}
+  for j = first, last do
+    k = k + 1
+    pairs[#pairs + 1] = KEYS[k]
+    pairs[#pairs + 1] = ARGV[j]
+  end
+  call('MSET', unpack(pairs))
+end
+
+-- An id that is not above the last one is refused. Nothing may be lost for that: it goes to the end.
+function own.event(first)
+  k = k + 1
+  local v, id = ARGV, ARGV[first]
+  local how = pcall
+  for _ = 1, 2 do
+    local added = how('XADD', KEYS[k], id, 'type', v[first + 1], 'execution', v[first + 2],
+                      'task', v[first + 3], 'worker', v[first + 4], 'attempt', v[first + 5],
+                      'at', v[first + 6], 'detail', v[first + 7])
+    if type(added) ~= 'table' then return end
+    id, how = '*', call
+  end
+end
+
+function own.log(first, last)
+  k = k + 1
+  local added = pcall('XADD', KEYS[k], unpack(ARGV, first, last))
+  if type(added) == 'table' then call('XADD', KEYS[k], '*', unpack(ARGV, first + 1, last)) end
+end
+
+-- A user without the right to the channel, or nobody who listens, is no reason to fail.
+function own.publish(first) pcall('PUBLISH', ARGV[first], ARGV[first + 1]) end
+
+local i, n = 6, #ARGV
+while i < n and plan[ARGV[i]] do
+  plan[ARGV[i]](i + 2)
+  i = i + 2 + ARGV[i + 1]
+end
+for _, act in ipairs(planned) do act() end
+
+while i < n do
+  local name, last = ARGV[i], i + 1 + ARGV[i + 1]
+  local ours = own[name]
+  if ours then
+    ours(i + 2, last)
+  else
+    k = k + 1
+    call(name, KEYS[k], unpack(ARGV, i + 2, last))
+  end
+  i = last + 1
+end
+
+local last_serial = ARGV[4]
+if fence[4] and fence[4] > last_serial then last_serial = fence[4] end
+call('HSET', KEYS[1], 'sequence', ARGV[3], 'last_serial', last_serial)
+return {'applied', ARGV[3], full}
+)");
+
+// KEYS fence. ARGV prefix of the keys, what the fence said at the first step or '', rows at most.
+// Deletes so many executions of a partition or, when there are none left, all else but the fence.
+// Answers {'more', 'done' or 'led', what the fence says}: 'led' if somebody has led since.
+const Script kDrop(std::string(kLook) + R"(
+local call, unpack = redis.call, unpack
+local fence = call('HMGET', KEYS[1], 'epoch', 'nonce')
+local term = (fence[1] or '') .. ' ' .. (fence[2] or '')
+if ARGV[2] ~= '' and ARGV[2] ~= term then return {'led', term} end
+local prefix, left = ARGV[1], tonumber(ARGV[3])
+)" + std::string(kPlan) +
+                   R"(
+local found, ids = {}, {}
+local statuses = {'success', 'failed', 'cancelled', 'skipped'}
+local function take(kin, name)
+  if left == 0 then return end
+  local set = prefix .. kin .. name
+  for _, member in ipairs(call('ZRANGE', set, 0, left - 1)) do
+    local id = string.sub(member, 21)
+    local row = look(prefix, id)
+    row.member, row.kin, row.set = member, kin, set
+    found[#found + 1], ids[#ids + 1] = row, id
+    left = left - 1
+  end
+end
+for _, kin in ipairs({'', 'child:'}) do
+  take(kin, 'live')
+  for _, status in ipairs(statuses) do take(kin, 'history:' .. status) end
+end
+for i, run in ipairs(known_runs(ids)) do
+  found[i].has_children = run
+  if run then plan_delete({prefix .. 'children:' .. ids[i]}) end
+end
+plan_unindex(found)
+plan_delete_rows(found)
+for _, act in ipairs(planned) do act() end
+if #found > 0 then return {'more', term} end
+
+for _, run in ipairs(call('HKEYS', prefix .. 'runs')) do
+  call('UNLINK', prefix .. 'children:' .. run)
+end
+for _, name in ipairs({'settings', 'workers', 'workers:online', 'tasks', 'task_ids', 'records',
+                       'record_ids', 'events', 'audit', 'finished', 'runs'}) do
+  call('UNLINK', prefix .. name)
+end
+return {'done', term}
+)");
+
+}  // namespace takt::internal::redis
