@@ -2,6 +2,8 @@
 #include "store/etcd/schema.h"
 
 #include "store/etcd/ops.h"
+#include "store/etcd/pack.h"
+#include "store/etcd/payload.h"
 #include "store/etcd/store_fixture.h"
 
 namespace takt::internal::etcd {
@@ -157,12 +159,14 @@ TEST_F(EtcdTest, DataOfTheLayoutBeforeIsTheDefaultPartition) {
     Execution waiting = page->executions[0];
     EXPECT_EQ(waiting.id.view(), "waits");
     EXPECT_EQ(waiting.task->payload.view(), "{\"a\":1}");
+    EXPECT_EQ(EncodeRow(waiting), stored[8].second) << "and not a byte more than it had";
     using Found = std::vector<std::optional<Execution>>;
     const auto found = Await<Found>([&](Done<Found> done) {
         store_->FindExecutions(kDefaultPartition, {ExecutionId("ended")}, std::move(done));
     });
     ASSERT_TRUE(found && found->front());
     EXPECT_EQ(found->front()->outcome->message.view(), "its task was deleted");
+    EXPECT_EQ(EncodePointer(*found->front(), {1, 3}, 0), stored[7].second);
 
     // And all goes on: one ends, the retention takes the other.
     const Time ended = found->front()->finished_at;

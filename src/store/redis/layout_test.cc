@@ -1,6 +1,7 @@
 // Upgrades and downgrades: data of the layout before, of the next one, and the way between.
 #include "store/redis/schema.h"
 
+#include "store/redis/rows.h"
 #include "store/redis/scripts.h"
 #include "store/redis/store_fixture.h"
 
@@ -199,10 +200,12 @@ TEST_F(RedisLayout, DataOfTheLayoutBeforeIsTheDefaultPartition) {
     EXPECT_EQ(waiting.id.view(), "waits");
     EXPECT_EQ(waiting.task->payload.view(), "{\"a\":1}");
     EXPECT_TRUE(waiting.parent.empty());
+    EXPECT_EQ(ExecutionText(waiting), commands[3][2]) << "and not a byte more than it had";
     const auto rows = List(*store);
     ASSERT_TRUE(rows && rows->size() == 2);
     EXPECT_EQ(rows->at(0).status, Status::kCancelled);
     EXPECT_EQ(rows->at(0).outcome->message.view(), "its task was deleted");
+    EXPECT_EQ(StateText(rows->at(0)), commands[5][2]);
 
     // And all goes on: one ends, the retention takes the other.
     waiting = conformance::Finished(std::move(waiting));
