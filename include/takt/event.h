@@ -30,6 +30,9 @@ enum class EventType : std::uint8_t {
     kTaskChanged,   // A recurring task was made, changed, paused or resumed; `detail` says which.
     kTaskDeleted,   // A recurring task.
     kQueueChanged,  // Its limits, or paused or resumed; `detail` is its name.
+    kLockAcquired,  // `detail` is its name.
+    kLockReleased,  // By whoever held it, or with the attempt that did.
+    kLockLost,      // Its lease was over, or an operator took it away.
 };
 
 // "task.completed" and so on.

@@ -26,6 +26,9 @@ struct Sabotage {
     bool forget_keys_on_load = false;
     bool forget_expiry = false;
     bool forget_pace = false;
+    bool reuse_lock_tokens = false;
+    bool keep_released_locks = false;
+    bool skip_lock_waiters = false;
 };
 
 struct EngineConfig {
@@ -45,6 +48,11 @@ struct EngineConfig {
     Text strategy_name;  // For Strategy::kCustom.
     // Strategies of the embedding program, by name; what Strategy::kCustom refers to.
     std::map<std::string, std::function<std::unique_ptr<Balancer>()>> balancers;
+    // How long a leader of the past may still have renewed leases of locks: a new leader counts them
+    // anew, longer by this.
+    Duration leader_ttl{10'000};
+    std::size_t lock_waiters_max = 100'000;  // Beyond, one more is refused.
+    std::size_t lock_holders_max = 1'000'000;
     Duration ageing{0};                 // Waiting this long counts as one priority more; 0 is off.
     Duration misfire_tolerance{5'000};  // A fire this late is not missed yet, whatever the policy.
     std::uint64_t log_bytes_max = 1 << 20;  // Of one execution's output; what is beyond is dropped.

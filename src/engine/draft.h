@@ -45,6 +45,9 @@ class Draft {
     // Whether the step has made as much as it may: what is left is done by the next one.
     bool Tired() const { return effects_->changes.size() >= changes_max_ || bytes_ >= bytes_max_; }
 
+    // Counts work that writes nothing as if it wrote this much: it takes time all the same.
+    void Spend(std::size_t bytes) { bytes_ += bytes; }
+
     // --- Rows: at most one change of each in a batch ---------------------------------------------
 
     // The row under `mark` is now this; replaces what this batch said of it before.
@@ -65,6 +68,7 @@ class Draft {
 
     // A row that this batch changes only once; a setting by its key, an empty value deletes it.
     void Append(ExecutionChange change) { Add(std::move(change)); }
+    void Append(RecordPut record) { Add(std::move(record)); }
     void Set(SettingPut setting);
     // Like Set, but what is written need not survive: it goes along with the next commit.
     void SetLater(SettingPut setting);
@@ -84,6 +88,7 @@ class Draft {
     void Send(Assign assign) { effects_->assigns.push_back(std::move(assign)); }
     void Send(StopAttempt stop) { effects_->stops.push_back(std::move(stop)); }
     void Send(Verdict verdict) { effects_->verdicts.push_back(std::move(verdict)); }
+    void Send(LockVerdict verdict) { effects_->lock_verdicts.push_back(std::move(verdict)); }
     void Send(CloseSession close) { effects_->closes.push_back(std::move(close)); }
     void Send(DrainNotice notice) { effects_->drains.push_back(notice); }
     // Asks the store for an execution; all of a batch are asked at once.
@@ -91,6 +96,8 @@ class Draft {
     // Takes back an assignment that is not sent yet, as its commit is still being gathered. False
     // if it is on its way.
     bool Withdraw(const Execution& row, const ChangeMark& mark);
+
+    void NoteLockWait(Duration waited) { effects_->lock_waits.push_back(waited); }
 
     // How many events were emitted since the batch began: each change of an execution is told.
     std::size_t events_told() const { return effects_->events.size(); }

@@ -4,20 +4,33 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/error.h"
 #include "engine/input.h"
+#include "engine/lock_views.h"
 #include "model/change.h"
 #include "model/event.h"
+#include "model/lock.h"
 
 namespace takt::internal {
+
+// The answer to a question about a lock.
+struct LockAnswer {
+    bool held = false;  // Else it could not be had in time; `holders` are those who have it.
+    Text lock_id;
+    std::uint64_t token = 0;
+    Time expires_at{};  // By the wall clock, for people.
+    std::vector<LockHolderView> holders;
+};
 
 // The answer to a question: the execution or the task it was about, the other one left empty.
 struct Answer {
     Execution execution;
     TaskRow task;
-    bool created = false;  // The question made it, rather than found it.
+    std::shared_ptr<const LockAnswer> lock;  // Null unless it was about a lock.
+    bool created = false;                    // The question made it, rather than found it.
 };
 struct Reply {
     RequestId request = 0;
@@ -28,7 +41,8 @@ struct Reply {
 struct Assign {
     SessionId session = 0;
     Execution execution;
-    Duration timeout{0};  // Of the attempt; 0 is none.
+    Duration timeout{0};                // Of the attempt; 0 is none.
+    std::vector<LockGrant> locks = {};  // That it has, with their tokens.
 };
 
 // Tell a worker to stop an attempt and forget it.
@@ -44,6 +58,16 @@ struct Verdict {
     AttemptRef attempt;
     bool accepted =
         false;  // Else stale: the attempt is not, or no longer, the execution's current.
+};
+
+// The answer to an AskLock.
+struct LockVerdict {
+    SessionId session = 0;
+    AttemptRef attempt;
+    std::uint64_t ask = 0;
+    Text name;
+    std::uint64_t token = 0;  // 0: it was not had, and `why` says why.
+    Text why;
 };
 
 // The session is over: a newer one of the same worker took its place, or its lease ended.
@@ -81,11 +105,13 @@ struct Effects {
     std::vector<Assign> assigns;
     std::vector<StopAttempt> stops;
     std::vector<Verdict> verdicts;
+    std::vector<LockVerdict> lock_verdicts;
     std::vector<CloseSession> closes;
     std::vector<DrainNotice> drains;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
-    std::vector<LogChunk> logs;  // For who follows an execution's output.
+    std::vector<Duration> lock_waits;  // How long those stood in line who were given locks.
+    std::vector<LogChunk> logs;        // For who follows an execution's output.
 
     Change& Rewrite(std::uint32_t index) {
         rewritten.push_back(index);
@@ -95,8 +121,8 @@ struct Effects {
     // Whether there is nothing to carry out, changes aside.
     bool silent() const {
         return replies.empty() && assigns.empty() && stops.empty() && verdicts.empty() &&
-               closes.empty() && drains.empty() && lookups.empty() && events.empty() &&
-               logs.empty();
+               lock_verdicts.empty() && closes.empty() && drains.empty() && lookups.empty() &&
+               events.empty() && logs.empty();
     }
 };
 

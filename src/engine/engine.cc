@@ -36,6 +36,7 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       random_(seed),
       draft_(term.partition, config.events_stored),
       holds_(draft_, config_),
+      locks_(draft_, config_, term.epoch),
       outputs_(config.log_bytes_max),
       retention_(config_),
       chooser_(config_, random_) {}
@@ -77,12 +78,14 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     retention_.Begin(now.steady);
     draft_.Resume(term_.partition, last_serial);
     BeginLimits();
+    locks_.Begin(now);
     // In serial order, which keeps the age order of their lanes; no worker is connected yet. Those
     // at work first: what is still to start must find their places taken.
     const auto working = [](const Live* live) { return IsWorking(live->row.status); };
     for (Live* live : restored_) {
         if (working(live)) PlaceRestored(*live);
     }
+    locks_.EndUnadopted();
     for (Live* live : restored_) {
         if (!working(live) && Begun(live->row)) PlaceRestored(*live);
     }
@@ -118,6 +121,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     const Duration jump = clock_.Observe(now);
     if (jump != Duration(0)) TellClockWasSet(jump);
     holds_.SetTime(now);
+    locks_.SetTime(now);
     draft_.Open(effects, now,
                 {.changes_max = config_.changes_per_step, .bytes_max = config_.bytes_per_step});
     draft_.FollowForSerials(clock_.trusted());
@@ -146,6 +150,7 @@ std::optional<Duration> Engine::NextDeadline(Instant now) const {
     if (!leases_.empty()) next = std::min(next, until(leases_.next_at()));
     if (!fires_.empty()) next = std::min(next, std::max(fires_.next_at() - now.wall, Duration(0)));
     if (const auto wake = holds_.next_at()) next = std::min(next, until(*wake));
+    if (const auto serve = locks_.next_at()) next = std::min(next, until(*serve));
     if (!queue_paces_.empty()) next = std::min(next, until(queue_paces_.next_at()));
     return next;
 }
@@ -165,6 +170,7 @@ void Engine::RunDue() {
     while (!draft_.Tired() && !fires_.empty() && fires_.next_at() <= now_.wall)
         OnFire(*fires_.next());
     OpenHolds();
+    ServeLocks();
     while (!draft_.Tired() && !queue_paces_.empty() && queue_paces_.next_at() <= now_.steady) {
         StartFromQueue(*queue_paces_.next());
     }

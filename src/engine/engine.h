@@ -5,8 +5,8 @@
 // nothing, draws no randomness but from its seed, and depends on no hash order: equal histories
 // give equal effects. Used from one thread.
 //
-// What it decides counts only once the changes are committed; if that commit is refused, the engine
-// is thrown away with everything it decided since.
+// Its decisions count only once the changes are committed; if that commit is refused, the engine is
+// thrown away with everything it decided since.
 #pragma once
 
 #include <array>
@@ -36,6 +36,7 @@
 #include "engine/lanes.h"
 #include "engine/live.h"
 #include "engine/live_table.h"
+#include "engine/locks.h"
 #include "engine/outputs.h"
 #include "engine/recurring.h"
 #include "engine/retention.h"
@@ -83,11 +84,12 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // What the store had, before Begin: settings, workers and tasks first, then executions by
-    // rising serial.
+    // Restoring what the store had, before Begin: settings, workers, tasks and records first, then
+    // executions by rising serial.
     void RestoreSetting(const Text& key, const Text& value);
     void RestoreWorker(Worker worker);
     void RestoreTask(TaskRow task);
+    void RestoreRecord(const RecordPut& record);
     void RestoreExecution(Execution execution);
 
     // All is restored; time starts. Serials handed out will be above `last_serial`.
@@ -126,6 +128,14 @@ class Engine {
     std::optional<Explanation> ExplainTask(const TaskId& id, Instant now) const;
     std::optional<Explanation> ExplainQueue(const Text& name) const;
     std::optional<Explanation> ExplainWorker(const WorkerId& id) const;
+    std::optional<LockView> FindLock(const Text& name) const { return locks_.Find(name); }
+    // In the order of their names, those above `name`, at most so many.
+    std::vector<LockView> LocksAfter(const Text& name, std::size_t count_max) const {
+        return locks_.After(name, count_max);
+    }
+    LockCounts lock_counts() const { return locks_.counts(); }
+    // So much was given out in this term that it must end: another one has fresh numbers.
+    bool worn_out() const { return locks_.worn_out(); }
     // How far a running attempt says it is; null if it said nothing.
     const ProgressView* FindProgress(const ExecutionId& id) const;
     std::size_t live_count() const { return live_.size(); }
@@ -160,6 +170,14 @@ class Engine {
     void On(SetSetting& set);
     void On(PostAlert& alert);
     void On(LookupDone& lookup);
+    void On(AcquireLock& acquire) { locks_.Acquire(acquire); }
+    void On(WithdrawLock& withdraw) { locks_.Withdraw(withdraw); }
+    void On(RenewLock& renew) { locks_.Renew(renew); }
+    void On(ReleaseLock& release) { locks_.Release(release); }
+    void On(FreeLock& free) { locks_.Free(free); }
+    void On(SetLock& set) { locks_.Resize(set); }
+    void On(AskLock& ask);
+    void On(DropLock& drop);
     void On(Attach& attach);
     void On(Heartbeat& heartbeat);
     void On(Detach& detach);
@@ -209,6 +227,7 @@ class Engine {
     static bool NeedsClock(const Execution& row);
     void SetTimeout(Live& live);
     void MakeReady(Live& live);
+    void LeaveList(Live& live);
     void Unqueue(Live& live);
     void GiveTo(Live& live, Slot& slot);
     Slot& TakeFromHand(Live& live);
@@ -267,6 +286,13 @@ class Engine {
     void RestoreQueue(const Text& name, std::string_view value);
     void BeginLimits();
 
+    // engine_locks.cc: what starts when its locks are free
+    bool HasLocks(Live& live);
+    void ServeLocks();
+    void StartWithLocks(Live& live);
+    bool CouldStart(const Live& live);
+    void FailForLocks(Live& live, std::string why);
+
     // engine_workers.cc: one worker
     Slot* SlotOf(SessionId session) const;
     void ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding);
@@ -287,7 +313,8 @@ class Engine {
     void EndLingering(const AttemptRef& attempt, SessionId session);
     void ContinueLater(Slot& slot);
 
-    // explain.cc
+    // explain.cc, explain_locks.cc
+    std::optional<Explanation> ExplainLocks(const Live& live) const;
     std::string PermitHolder(const Task& task) const;
 
     // engine.cc: what comes out
@@ -328,6 +355,8 @@ class Engine {
     std::map<Text, std::unique_ptr<Recurring>, std::less<>> deleted_;  // Those that have runs.
     std::uint64_t tasks_made_ = 0;
     Holds holds_;
+    Locks locks_;
+    bool kept_doubtful_ = false;  // Something is kept for executions that may not start soon.
     std::map<Text, StoredPace, std::less<>> queue_paces_stored_;  // Until Begin.
     Claims claims_;
     Outputs outputs_;

@@ -65,6 +65,7 @@ void Engine::PlaceRestored(Live& live) {
     // It has its turn and its room, as far as it needs them.
     if (live.recurring && !live.forced) holds_.TakeTurnAgain(live, *live.recurring->turns);
     if (!config_.sabotage.forget_limits_on_load) holds_.TakePermitAgain(live);
+    locks_.Adopt(live);
     if (slot.row.status == WorkerStatus::kOffline) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
         live.doubtful = true;
@@ -178,9 +179,11 @@ void Engine::MakeReady(Live& live) {
     const bool open = queue_open && (!limit || holds_.IsOpen(*limit));
     // A lane whose workers have room is empty, unless its queue was closed or a step stopped short.
     if (lane.free > 0 && lane.empty() && open && !draft_.Tired()) {
+        if (!HasLocks(live)) return;
         return GiveTo(live, chooser_.Choose(live.row, lane));
     }
-    limit ? holds_.Add(live, *limit) : lane.Add(live);
+    const bool back = locks_.Keeps(live);
+    limit ? holds_.Add(live, *limit, back) : lane.Add(live, back);
     if (lane.free > 0 && open) {
         return queue_paces_.Set(*lane.queue, now_.steady, lane.queue->number);
     }
@@ -195,10 +198,11 @@ bool Engine::EndIfExpired(Live& live) {
     return true;
 }
 
-// Takes an execution that waits, for its time or for a worker, out of the waiting.
-void Engine::Unqueue(Live& live) {
+// Takes an execution out of the list that it waits in.
+void Engine::LeaveList(Live& live) {
     switch (live.waits) {
         case Waits::kNothing:
+        case Waits::kLock:
             break;
         case Waits::kTurn:
             holds_.LeaveLine(live, *live.recurring->turns);
@@ -210,13 +214,21 @@ void Engine::Unqueue(Live& live) {
             live.lane->Remove(live);
             break;
     }
+}
+
+// Takes an execution that waits, for its time or for a worker, out of the waiting.
+void Engine::Unqueue(Live& live) {
+    LeaveList(live);
+    locks_.Leave(live);
     due_.Remove(live);
     --live.lane->queue->waiting;
 }
 
 void Engine::GiveTo(Live& live, Slot& slot) {
     TAKT_CHECK(slot.can_take);
-    Unqueue(live);
+    LeaveList(live);
+    due_.Remove(live);
+    --live.lane->queue->waiting;
     ++live.lane->queue->working;
     SpendPaceOf(*live.lane->queue);
     holds_.TakePermit(live);
@@ -233,7 +245,7 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     SetTimeout(live);
     ++counters_.assigned;
     Write(live, Place::kLive, true);
-    draft_.Send(Assign{slot.session, row, TimeoutOf(*row.task)});
+    draft_.Send(Assign{slot.session, row, TimeoutOf(*row.task), locks_.Take(live)});
     Emit(EventType::kTaskScheduled, live);
 }
 
@@ -250,6 +262,7 @@ Slot& Engine::TakeFromHand(Live& live) {
     // Others may have waited for this place; they get it when the step has settled all else.
     if (queue.limits.working_max > 0) queue_paces_.Set(queue, now_.steady, queue.number);
     holds_.ReturnPermit(live);
+    locks_.EndAttempt(live);
     RefreshCapacity(slot);
     return slot;
 }
@@ -308,6 +321,7 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
 // The end. REQUIRES: neither waiting nor in a hand. The execution can be read until the step is
 // over.
 void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome) {
+    TAKT_CHECK(!live.has_locks);
     outputs_.EndExecution(live.row, draft_);
     MoveTo(live, status);
     live.row.finished_at = now_.wall;

@@ -62,7 +62,7 @@ void Engine::StartUnderLimit(Hold& limit) {
         if (lane.front(now_.wall, config_.ageing).live != front.live) {
             // An earlier step stopped short: others of the lane come first.
             StartFromQueue(*lane.queue);
-        } else if (!EndIfExpired(*front.live)) {
+        } else if (!EndIfExpired(*front.live) && HasLocks(*front.live)) {
             GiveTo(*front.live, chooser_.Choose(front.live->row, lane));
         }
     }
@@ -85,7 +85,7 @@ void Engine::StartFromQueue(Queue& queue) {
         }
         if (!best) return;
         if (draft_.Tired()) return queue_paces_.Set(queue, now_.steady, queue.number);
-        if (EndIfExpired(*front.live)) continue;
+        if (EndIfExpired(*front.live) || !HasLocks(*front.live)) continue;
         GiveTo(*front.live, chooser_.Choose(front.live->row, *best));
     }
     if (queue.pace.limited() && !queue.pace.Ready(now_.steady)) {
@@ -101,6 +101,7 @@ void Engine::SpendPaceOf(Queue& queue) {
     draft_.Set({KeyOf(kQueuePacePrefix, queue.name), WritePace(queue.pace.Store(now_.wall))});
     // Others may have to wait for the pace, whoever took this one: a timer wakes them.
     if (!queue.pace.Ready(now_.steady)) {
+        kept_doubtful_ = true;
         queue_paces_.Set(queue, queue.pace.ReadyAt(), queue.number);
     }
 }
@@ -123,6 +124,7 @@ void Engine::On(SetQueue& set) {
     }
     draft_.Emit(Event{.type = EventType::kQueueChanged, .detail = set.queue});
     draft_.Reply(set.request, Answer{});
+    kept_doubtful_ = true;
     StartFromQueue(queue);
 }
 

@@ -10,7 +10,9 @@ namespace takt::internal {
 void Engine::RestoreSetting(const Text& key, const Text& value) {
     const std::string_view name = key;
     if (RestoreLimit(name, value)) return;
-    if (name == Chooser::kKey) {
+    if (name.starts_with(Locks::kPrefix)) {
+        locks_.RestoreSize(name.substr(Locks::kPrefix.size()), value);
+    } else if (name == Chooser::kKey) {
         chooser_.Restore(value);
     } else if (name.starts_with(Claims::kPrefix) && !config_.sabotage.forget_keys_on_load) {
         claims_.Restore(name.substr(Claims::kPrefix.size()), value);

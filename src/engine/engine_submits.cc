@@ -77,6 +77,9 @@ void Engine::On(Redrive& redrive) {
 void Engine::CreateOnce(const Submit& submit) {
     Task& task = *submit.task;
     if (!MayClaim(task, ExecutionId(task.id.text()), submit.request)) return;
+    if (std::string why = locks_.WhyNever(task); !why.empty()) {
+        return draft_.Reply(submit.request, Fail(ErrorCode::kInvalid, std::move(why), "locks"));
+    }
     const Queue& queue = lanes_.QueueOf(task.queue);
     if (queue.waiting >= config_.pending_max) {
         return draft_.Reply(submit.request, Fail(ErrorCode::kExhausted,

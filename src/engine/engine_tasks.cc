@@ -87,6 +87,9 @@ void Engine::MakeOrChange(const PutTask& put) {
             exists ? WrongVersion(task.id, found->second->row.task->version) : NoSuchTask(task.id));
     }
     if (!exists && IsOwnToCome(task.id.view())) return draft_.Reply(put.request, TakenForOwn());
+    if (std::string why = locks_.WhyNever(task); !why.empty()) {
+        return draft_.Reply(put.request, Fail(ErrorCode::kInvalid, std::move(why), "locks"));
+    }
     task.updated_at = now_.wall;
     task.created_at = exists ? found->second->row.task->created_at : now_.wall;
     task.version = exists ? found->second->row.task->version + 1 : 1;

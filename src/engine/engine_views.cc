@@ -72,7 +72,9 @@ std::vector<HeldView> Engine::HandOf(const WorkerId& id) const {
     const auto found = workers_.find(id.text());
     if (found == workers_.end()) return hand;
     for (const Live* live = found->second->hand.front(); live; live = live->next) {
-        hand.push_back({.execution = live->row, .timeout = TimeoutOf(*live->row.task)});
+        hand.push_back({.execution = live->row,
+                        .timeout = TimeoutOf(*live->row.task),
+                        .locks = locks_.HeldBy(*live)});
     }
     return hand;
 }

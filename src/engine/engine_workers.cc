@@ -136,6 +136,8 @@ void Engine::ContinueLater(Slot& slot) {
 
 // Gives a worker with room the most urgent of what it may run, until it is full.
 void Engine::FeedWorker(Slot& slot) {
+    // An execution whose lock is free now comes before those in the lanes behind it.
+    ServeLocks();
     while (slot.can_take) {
         Lane* best = nullptr;
         Lane::Front front;
@@ -148,7 +150,7 @@ void Engine::FeedWorker(Slot& slot) {
         }
         if (!best) return;
         if (draft_.Tired()) return ContinueLater(slot);
-        if (EndIfExpired(*front.live)) continue;
+        if (EndIfExpired(*front.live) || !HasLocks(*front.live)) continue;
         GiveTo(*front.live, slot);
     }
 }
@@ -190,8 +192,11 @@ void Engine::LeaveLanes(Slot& slot) {
 
 // Keeps the lanes' count of workers with room in step.
 void Engine::RefreshCapacity(Slot& slot) {
-    const bool can_take = slot.session != 0 && slot.row.status == WorkerStatus::kOnline &&
-                          !slot.load.draining && slot.busy() < slot.row.capacity;
+    const bool works =
+        slot.session != 0 && slot.row.status == WorkerStatus::kOnline && !slot.load.draining;
+    // Locks may be kept in vain for executions of its lanes.
+    kept_doubtful_ = kept_doubtful_ || !works;
+    const bool can_take = works && slot.busy() < slot.row.capacity;
     if (can_take == slot.can_take) return;
     slot.can_take = can_take;
     for (Lane* lane : slot.lanes) lane->free += can_take ? 1 : -1;

@@ -106,6 +106,7 @@ std::string Engine::PermitHolder(const Task& task) const {
 std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) const {
     const Live* live = FindLive(id);
     if (!live) return std::nullopt;
+    if (auto explained = ExplainLocks(*live)) return explained;
     if (auto explained = ExplainStatus(live->row, now.wall)) return explained;
     const Hold* limit = holds_.FindLimit(*live->row.task);
     if (live->waits == Waits::kTurn || (live->waits == Waits::kLimit && limit && !limit->open)) {

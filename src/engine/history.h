@@ -43,6 +43,7 @@ class ModelStore {
     std::map<TaskId, TaskRow> tasks;
     std::map<WorkerId, Worker> workers;
     std::map<Text, Text> settings;
+    std::map<std::pair<RecordKind, Text>, Text> records;
     std::vector<Event> events;
     std::vector<LogChunk> logs;
     std::vector<Purge> purges;
@@ -73,6 +74,7 @@ struct OnceSpec {
     std::string concurrency_key;
     std::uint32_t concurrency_max = 0;
     RateLimit rate;
+    std::vector<LockWant> locks;
 };
 
 // A recurring task as a test wants it. `options` are its own but for the recurrence; times are
@@ -116,13 +118,15 @@ class History : public ::testing::Test {
     std::vector<Assign> assigns;
     std::vector<StopAttempt> stops;
     std::vector<Verdict> verdicts;
+    std::vector<LockVerdict> lock_verdicts;
     std::vector<CloseSession> closes;
     std::vector<DrainNotice> drains;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
     std::vector<LogChunk> logs;
     std::map<RequestId, Result<Execution>> replies;
-    std::map<RequestId, TaskRow> task_replies;  // Of those that were about a task and went well.
+    std::map<RequestId, TaskRow> task_replies;     // Of those that were about a task and went well.
+    std::map<RequestId, LockAnswer> lock_replies;  // Of those about a lock.
 
     ModelStore store;
     bool answer_lookups = true;  // From the model store, right after their release.
@@ -184,6 +188,8 @@ class History : public ::testing::Test {
     // The reply to the last question asked; fails the test if there is none.
     const Result<Execution>& LastReply();
     bool Answered() const { return replies.contains(request_); }
+    RequestId LastRequest() const { return request_; }
+    RequestId NextRequest() { return ++request_; }
     Status StatusOf(const std::string& id);
     const Execution& Row(const std::string& id);  // As stored.
     AttemptRef RefOf(const std::string& id);      // Of the last assignment.

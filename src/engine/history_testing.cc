@@ -7,93 +7,6 @@
 
 namespace takt::internal {
 
-bool CanReach(Status from, Status to) {
-    static const auto kReach = [] {
-        std::array<std::array<bool, kStatusCount>, kStatusCount> reach{};
-        for (const Transition& t : Transitions()) reach[int(t.from)][int(t.to)] = true;
-        for (int via = 0; via < kStatusCount; ++via) {
-            for (int a = 0; a < kStatusCount; ++a) {
-                for (int b = 0; b < kStatusCount; ++b) {
-                    reach[a][b] = reach[a][b] || (reach[a][via] && reach[via][b]);
-                }
-            }
-        }
-        return reach;
-    }();
-    return kReach[int(from)][int(to)];
-}
-
-const ModelStore::Row* ModelStore::Find(const ExecutionId& id) const {
-    const auto found = executions.find(id);
-    return found == executions.end() ? nullptr : &found->second;
-}
-
-void ModelStore::Apply(const std::vector<Change>& changes) {
-    std::set<std::string> rows;
-    const auto once = [&](std::string row) {
-        EXPECT_TRUE(rows.insert(row).second) << "a batch changes twice: " << row;
-    };
-    for (const Change& change : changes) {
-        if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
-            once("execution " + execution->row.id.text().str());
-            Apply(*execution);
-        } else if (const auto* worker = std::get_if<WorkerPut>(&change)) {
-            once("worker " + worker->row.id.text().str());
-            workers[worker->row.id] = worker->row;
-        } else if (const auto* gone = std::get_if<WorkerDelete>(&change)) {
-            once("worker " + gone->id.text().str());
-            workers.erase(gone->id);
-        } else if (const auto* setting = std::get_if<SettingPut>(&change)) {
-            once("setting " + setting->key.str());
-            if (setting->value.empty()) {
-                settings.erase(setting->key);
-            } else {
-                settings[setting->key] = setting->value;
-            }
-        } else if (const auto* put = std::get_if<TaskPut>(&change)) {
-            once("task " + put->row.task->id.text().str());
-            tasks[put->row.task->id] = put->row;
-        } else if (const auto* dropped = std::get_if<TaskDelete>(&change)) {
-            once("task " + dropped->id.text().str());
-            tasks.erase(dropped->id);
-        } else if (const auto* log = std::get_if<LogAppend>(&change)) {
-            EXPECT_TRUE(logs.empty() || logs.back().index < log->row.index);
-            logs.push_back(log->row);
-        } else if (const auto* event = std::get_if<EventAppend>(&change)) {
-            EXPECT_TRUE(events.empty() || events.back().serial < event->row.serial);
-            events.push_back(event->row);
-        } else if (const auto* purge = std::get_if<Purge>(&change)) {
-            once("purge");
-            purges.push_back(*purge);
-        }
-    }
-}
-
-void ModelStore::Apply(const ExecutionChange& change) {
-    const std::string id = change.row.id.text().str();
-    Row& row = executions[change.row.id];
-    EXPECT_EQ(change.before, row.place) << id << " is not where the change says";
-    EXPECT_NE(change.after, Place::kNone) << id;
-    EXPECT_EQ(change.after == Place::kHistory, IsTerminal(change.row.status)) << id;
-    if (row.place == Place::kNone) {
-        EXPECT_TRUE(change.row.status == Status::kPending ||
-                    CanReach(Status::kPending, change.row.status))
-            << id;
-    } else {
-        const Execution& before = row.execution;
-        EXPECT_TRUE(before.status == change.row.status ||
-                    CanReach(before.status, change.row.status))
-            << id << ": " << Name(before.status) << " to " << Name(change.row.status);
-        EXPECT_EQ(before.serial, change.row.serial) << id;
-        EXPECT_EQ(before.created_at, change.row.created_at) << id;
-        EXPECT_LE(before.attempt, change.row.attempt) << id;
-        EXPECT_LE(before.epoch, change.row.epoch) << id;
-        // One attempt has one token; another attempt has another.
-        EXPECT_EQ(before.attempt == change.row.attempt, before.token == change.row.token) << id;
-    }
-    row = {change.after, change.row};
-}
-
 // --- Time ---------------------------------------------------------------------------------------
 
 Instant History::InstantAt(Duration at) const {
@@ -107,6 +20,9 @@ void History::Begin(Duration at) {
     for (const auto& [key, value] : store.settings) engine_->RestoreSetting(key, value);
     for (const auto& [id, worker] : store.workers) engine_->RestoreWorker(worker);
     for (const auto& [id, task] : store.tasks) engine_->RestoreTask(task);
+    for (const auto& [key, value] : store.records) {
+        engine_->RestoreRecord({key.first, key.second, value});
+    }
     std::vector<const Execution*> rows;
     for (const auto& [id, row] : store.executions) {
         if (row.place == Place::kLive) rows.push_back(&row.execution);
@@ -177,6 +93,7 @@ void History::Release(Duration at) {
     append(assigns, done.assigns);
     append(stops, done.stops);
     append(verdicts, done.verdicts);
+    append(lock_verdicts, done.lock_verdicts);
     append(closes, done.closes);
     append(drains, done.drains);
     append(lookups, done.lookups);
@@ -185,6 +102,7 @@ void History::Release(Duration at) {
     for (Reply& reply : done.replies) {
         Result<Execution> answer = Fail(ErrorCode::kCancelled, "");
         if (reply.answer) {
+            if (reply.answer->lock) lock_replies[reply.request] = *reply.answer->lock;
             if (reply.answer->task.task) task_replies[reply.request] = reply.answer->task;
             answer = std::move(reply.answer->execution);
         } else {
@@ -236,6 +154,7 @@ Submit History::Once(OnceSpec spec) {
     options->concurrency_key = spec.concurrency_key;
     options->concurrency_max = spec.concurrency_max;
     options->rate = spec.rate;
+    options->locks = std::move(spec.locks);
     if (*options != TaskOptions{}) task->options = std::move(options);
     return {++request_, std::move(task)};
 }

@@ -140,7 +140,7 @@ Hold& Holds::EnsureLimit(const Live& live) {
     return limit;
 }
 
-void Holds::Add(Live& live, Hold& limit) {
+void Holds::Add(Live& live, Hold& limit, bool back) {
     const std::uint8_t priority = live.row.task->priority;
     auto& line = limit.lines[{live.lane->number, priority}];
     if (!line) {
@@ -148,8 +148,8 @@ void Holds::Add(Live& live, Hold& limit) {
         line->lane = live.lane;
         line->priority = priority;
     }
-    const bool first = line->waiting.empty();
-    line->waiting.PushBack(live);
+    back ? line->waiting.PutBack(live) : line->waiting.PushBack(live);
+    const bool first = line->waiting.front() == &live;
     live.waits = Waits::kLimit;
     if (first && limit.open) line->lane->Show(*line);
     if (!limit.open) SetWake(limit);

@@ -111,8 +111,9 @@ class Holds {
         Refresh(limit);
         return limit.open;
     }
-    // The execution waits for a permit and a worker, and no more.
-    void Add(Live& live, Hold& limit);
+    // The execution waits for a permit and a worker, and no more. `back`: it was here before, and goes
+    // back to its place.
+    void Add(Live& live, Hold& limit, bool back);
     void Remove(Live& live);
     // It is given to a worker; its attempt is over. Nothing if its task names no limit.
     void TakePermit(Live& live);

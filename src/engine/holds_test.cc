@@ -45,7 +45,7 @@ class HoldsTest : public ::testing::Test {
     }
     Live& Waiting(const TaskOptions& options, Lane& in) {
         Live& live = Make(options, in);
-        holds.Add(live, *holds.LimitOf(live));
+        holds.Add(live, *holds.LimitOf(live), false);
         return live;
     }
     // As the engine gives one to a worker.

@@ -134,6 +134,72 @@ struct PostAlert {
     Text detail;  // What the event says.
 };
 
+// --- Locks: see engine/locks.h; replies have Answer::lock -----------------------------------------
+
+// Asks for permits of a lock, for a lease. Replies when it has them, or when `wait` is over without
+// (Answer::lock says which, and who holds it). The same request_id again while it is held gives the
+// same holding with its lease begun anew; while it waits, or soon after it waited in vain, the new
+// question takes the place of the old one. kInvalid if the lock has fewer permits, kConflict if the
+// request_id asked for something else, kExhausted if too many wait or hold.
+struct AcquireLock {
+    RequestId request = 0;
+    Text name;
+    std::uint32_t permits = 1;
+    Duration ttl{0};
+    Duration wait{0};
+    Text owner;
+    Text request_id;  // May be empty.
+};
+
+// The caller has gone: its question waits no longer.
+struct WithdrawLock {
+    Text name;
+    Text request_id;
+};
+
+// Begins the lease anew, or ends it. kConflict if it is no longer held.
+struct RenewLock {
+    RequestId request = 0;
+    Text name;
+    Text lock_id;
+};
+struct ReleaseLock {
+    RequestId request = 0;
+    Text name;
+    Text lock_id;
+};
+
+// An operator takes a lock away from a holder, or from all that have it now. kNotFound if there is
+// none.
+struct FreeLock {
+    RequestId request = 0;
+    Text name;
+    Text lock_id;  // Empty: from all.
+};
+
+// An operator says how many permits a lock has; remembered by the next leader.
+struct SetLock {
+    RequestId request = 0;
+    Text name;
+    std::uint32_t permits = 1;
+};
+
+// The handler of an attempt asks for a lock, or lets it go. Answered by a LockVerdict; the same
+// `ask` again gives the same answer.
+struct AskLock {
+    SessionId session = 0;
+    AttemptRef attempt;
+    std::uint64_t ask = 0;  // The handler's number for it; not 0.
+    Text name;
+    std::uint32_t permits = 1;
+    Duration wait{0};
+};
+struct DropLock {
+    SessionId session = 0;
+    AttemptRef attempt;
+    std::uint64_t ask = 0;
+};
+
 // A worker opened a session. `holding` is every attempt it has in hand: running, or finished with a
 // result that nobody acknowledged. What the engine thinks it has beyond that never arrived.
 struct Attach {
@@ -231,7 +297,8 @@ struct Tick {};
 
 using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask,
                            Trigger, SetQueue, SetSetting, PostAlert, SetStrategy, SetWorkerStatus,
-                           RemoveWorker, Attach, Heartbeat, Detach, Goodbye, Started, Progress,
-                           LogLines, Report, LookupDone, MakeRoom, Tick>;
+                           RemoveWorker, AcquireLock, WithdrawLock, RenewLock, ReleaseLock,
+                           FreeLock, SetLock, AskLock, DropLock, Attach, Heartbeat, Detach, Goodbye,
+                           Started, Progress, LogLines, Report, LookupDone, MakeRoom, Tick>;
 
 }  // namespace takt::internal

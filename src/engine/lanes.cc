@@ -15,9 +15,9 @@ bool Fits(const Lane& lane, const Task& task) {
 
 }  // namespace
 
-void Lane::Add(Live& live) {
+void Lane::Add(Live& live, bool back) {
     const std::size_t priority = live.row.task->priority;
-    waiting[priority].PushBack(live);
+    back ? waiting[priority].PutBack(live) : waiting[priority].PushBack(live);
     live.waits = Waits::kWorker;
     priorities |= 1u << priority;
 }

@@ -93,7 +93,8 @@ struct Lane {
     static Front FrontOf(Live& live, Time now, Duration ageing);
     static bool MoreUrgent(const Front& a, const Front& b);
 
-    void Add(Live& live);
+    // `back`: it was here before, and goes back to its place.
+    void Add(Live& live, bool back = false);
     void Remove(Live& live);
     // The first of the line stands in, or is drawn back. Show again when another one is the first.
     void Show(Line& line);

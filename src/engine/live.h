@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/draft.h"
@@ -23,6 +24,7 @@ enum class Waits : std::uint8_t {
     kTurn,     // In the line of its task's turns.
     kLimit,    // In a line of its named limit: for a permit, a worker, or both.
     kWorker,   // In its lane.
+    kLock,     // In the lines of its locks; see engine/locks.h.
 };
 
 // Waits in the timer heap for its time (pending, retrying: by the wall clock) or for its end
@@ -44,8 +46,9 @@ struct Live : Timer {
     // Needs no turn whatever the mode says. Not stored: after a takeover one that has not
     // begun waits for its turn like the others.
     bool forced = false;
-    bool finished = false;  // Its end is decided; freed at the end of the step.
-    bool doubtful = false;  // In the hand of a worker that may not have it any more.
+    bool finished = false;   // Its end is decided; freed at the end of the step.
+    bool has_locks = false;  // Has, waits for, or is kept something by Locks.
+    bool doubtful = false;   // In the hand of a worker that may not have it any more.
 };
 
 // A list through `next` and `previous`; an execution is in one at a time.
@@ -61,6 +64,24 @@ class LiveList {
         live.next = nullptr;
         (tail_ ? tail_->next : head_) = &live;
         tail_ = &live;
+        live.listed = true;
+        ++size_;
+    }
+
+    // One that was in the list before goes back to its place by age. It is looked for from the
+    // front: whoever comes back was at the front when it left.
+    void PutBack(Live& live) {
+        const auto age = [](const Live& one) {
+            return std::pair(one.row.ready_at, one.row.serial);
+        };
+        Live* after = head_;
+        while (after && age(*after) < age(live)) after = after->next;
+        if (!after) return PushBack(live);
+        TAKT_CHECK(!live.listed);
+        live.next = after;
+        live.previous = after->previous;
+        (after->previous ? after->previous->next : head_) = &live;
+        after->previous = &live;
         live.listed = true;
         ++size_;
     }

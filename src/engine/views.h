@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "engine/input.h"
 #include "model/execution.h"
+#include "model/lock.h"
 #include "model/task.h"
 #include "model/worker.h"
 
@@ -43,6 +44,7 @@ struct WorkerView {
 struct HeldView {
     const Execution& execution;
     Duration timeout{0};  // Of the attempt, as it was sent.
+    std::vector<LockGrant> locks;
 };
 
 // A recurring task and its executions that are not finished, in no order.

@@ -26,6 +26,7 @@ std::size_t SizeOf(const TaskOptions& options) {
                         SizeOf(options.labels) + options.target.size() + options.unique_key.size() +
                         options.trace.size() + options.trace_state.size() +
                         options.concurrency_key.size();
+    for (const LockWant& want : options.locks) bytes += want.name.size() + kItemBytes;
     if (options.recurrence) {
         bytes += options.recurrence->cron.size() + options.recurrence->timezone.size() +
                  SizeOf(options.recurrence->excluded_dates);

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, kEventTypeCount> kTypes = {
     "task.submitted", "task.scheduled", "task.started",   "task.completed", "task.failed",
     "task.retrying",  "task.cancelled", "task.skipped",   "worker.joined",  "worker.left",
     "worker.online",  "worker.offline", "leader.changed", "alert",          "task.changed",
-    "task.deleted",   "queue.changed",
+    "task.deleted",   "queue.changed",  "lock.acquired",  "lock.released",  "lock.lost",
 };
 
 }  // namespace

@@ -29,8 +29,11 @@ enum class EventType : std::uint8_t {
     kTaskChanged,   // A recurring task was made, changed, paused or resumed; `detail` says which.
     kTaskDeleted,   // A recurring task.
     kQueueChanged,  // Its limits, or paused or resumed; `detail` is its name.
+    kLockAcquired,  // `detail` is its name; of an attempt also whose.
+    kLockReleased,  // By whoever held it, or with the attempt that did.
+    kLockLost,      // Its lease was over, or an operator took it away.
 };
-constexpr int kEventTypeCount = 17;
+constexpr int kEventTypeCount = 20;
 
 // "task.completed" and so on.
 std::string_view Name(EventType type);

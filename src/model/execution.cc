@@ -9,9 +9,10 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<std::string_view, 12> kReasons = {
-    "none",    "handler_failed", "timeout",  "worker_lost", "cancelled", "expired",
-    "skipped", "missed",         "replaced", "undecodable", "rejected",  "paused",
+constexpr std::array<std::string_view, 13> kReasons = {
+    "none",     "handler_failed", "timeout",        "worker_lost", "cancelled",
+    "expired",  "skipped",        "missed",         "replaced",    "undecodable",
+    "rejected", "paused",         "lock_too_small",
 };
 constexpr std::array<std::string_view, 4> kOrigins = {"once", "fire", "trigger", "step"};
 constexpr std::array<std::string_view, 4> kAttemptEnds = {"failed", "lost", "returned",

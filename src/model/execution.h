@@ -38,6 +38,7 @@ enum class Reason : std::uint8_t {
     kUndecodable,    // Its stored record could not be read.
     kRejected,       // The worker refused to run it (unknown type, malformed payload).
     kPaused,         // The fire was due while its task was paused.
+    kLockTooSmall,   // It asks for more permits of a lock than the lock has.
 };
 std::string_view Name(Reason reason);
 std::optional<Reason> ParseReason(std::string_view name);

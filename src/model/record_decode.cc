@@ -110,6 +110,11 @@ std::unique_ptr<const TaskOptions> Take(Taker& take, const record::Options& from
     options->start_deadline = take.For(from.start_deadline_ms());
     options->catch_up_after_pause = from.catch_up_after_pause();
     options->delay = take.For(from.delay_ms());
+    for (const record::LockWant& lock : from.locks()) {
+        take.Within(!lock.name().empty() && lock.permits() > 0);
+        options->locks.push_back({.name = lock.name(), .permits = lock.permits()});
+    }
+    take.Within(options->locks.size() <= kLocksPerTaskMax);
     return options;
 }
 
@@ -145,7 +150,7 @@ FireState Take(Taker& take, const record::FireState& from) {
 
 OutcomePtr Take(Taker& take, const record::Outcome& from) {
     boost::intrusive_ptr<Outcome> outcome(new Outcome);
-    outcome->reason = take.OneOf(from.reason(), Reason::kPaused);
+    outcome->reason = take.OneOf(from.reason(), Reason::kLockTooSmall);
     outcome->code = from.code();
     outcome->message = from.message();
     outcome->data = from.data();
@@ -154,7 +159,7 @@ OutcomePtr Take(Taker& take, const record::Outcome& from) {
         PastAttempt& attempt = outcome->past.emplace_back();
         attempt.attempt = past.attempt();
         attempt.end = take.OneOf(past.end(), AttemptEnd::kCancelled);
-        attempt.reason = take.OneOf(past.reason(), Reason::kPaused);
+        attempt.reason = take.OneOf(past.reason(), Reason::kLockTooSmall);
         if (!past.worker().empty()) attempt.worker = WorkerId(past.worker());
         attempt.started_at = take.At(past.started_at_ms());
         attempt.finished_at = take.At(past.finished_at_ms());
@@ -253,7 +258,7 @@ Result<OutcomePtr> DecodeOutcomeHead(std::string_view bytes) {
         if (tag == 0 || field > record::Outcome::kMessageFieldNumber) break;
         if (!from.ReadVarint64(&value)) return NotA("an outcome");
         if (field == record::Outcome::kReasonFieldNumber) {
-            outcome->reason = take.OneOf(static_cast<std::uint32_t>(value), Reason::kPaused);
+            outcome->reason = take.OneOf(static_cast<std::uint32_t>(value), Reason::kLockTooSmall);
         } else if (field == record::Outcome::kCodeFieldNumber) {
             outcome->code = static_cast<std::int32_t>(value);
         } else {
@@ -298,7 +303,7 @@ Result<Event> DecodeEvent(std::string_view bytes) {
     const record::Event& from = *scratch;
     Taker take;
     Event event{.serial = from.serial(),
-                .type = take.OneOf(from.type(), EventType::kQueueChanged),
+                .type = take.OneOf(from.type(), EventType::kLockLost),
                 .at = take.At(from.at_ms()),
                 .task = TaskId(from.task()),
                 .execution = ExecutionId(from.execution()),

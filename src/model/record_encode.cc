@@ -74,6 +74,11 @@ void Put(const TaskOptions& options, record::Options& to) {
     to.set_start_deadline_ms(options.start_deadline.count());
     to.set_catch_up_after_pause(options.catch_up_after_pause);
     to.set_delay_ms(options.delay.count());
+    for (const LockWant& want : options.locks) {
+        record::LockWant& lock = *to.add_locks();
+        Put(want.name, *lock.mutable_name());
+        lock.set_permits(want.permits);
+    }
 }
 
 void Put(const Task& task, record::Task& to) {

@@ -96,6 +96,15 @@ struct RateLimit {
 
 using Pairs = std::vector<std::pair<Text, Text>>;  // Sorted by the first.
 
+// A lock that an execution must have while an attempt of it goes on.
+struct LockWant {
+    Text name;
+    std::uint32_t permits = 1;
+
+    friend bool operator==(const LockWant&, const LockWant&) = default;
+};
+constexpr std::size_t kLocksPerTaskMax = 16;
+
 // What most one-off tasks do without. Kept apart so that a million of them stay small.
 struct TaskOptions {
     std::optional<RetryPolicy> retry;  // Else the scheduler's default.
@@ -113,6 +122,7 @@ struct TaskOptions {
     Text concurrency_key;  // With concurrency_max: executions that share the key share the cap.
     std::uint32_t concurrency_max = 0;
     RateLimit rate;
+    std::vector<LockWant> locks;  // Had all at once by each attempt; at most kLocksPerTaskMax.
 
     // Recurring tasks only.
     std::optional<Recurrence> recurrence;

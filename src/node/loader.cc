@@ -54,6 +54,7 @@ void Loader::Restore(LoadPage& page) {
     }
     for (Worker& worker : page.workers) engine_->RestoreWorker(std::move(worker));
     for (TaskRow& task : page.tasks) engine_->RestoreTask(std::move(task));
+    for (const RecordPut& record : page.records) engine_->RestoreRecord(record);
     for (Execution& execution : page.executions) engine_->RestoreExecution(std::move(execution));
     last_serial_ = std::max(last_serial_, page.last_serial);
 }

@@ -171,6 +171,10 @@ void Node::StepEngine(Input input) {
 void Node::EndTurn() {
     if (engine_) committer_->SendGathered();
     ArmTimer();
+    if (engine_ && engine_->worn_out()) {
+        leadership_.GiveUp(
+            "the numbers of lock tokens of this term are used up; the next has its own");
+    }
 }
 
 void Node::ArmTimer() {
@@ -196,6 +200,7 @@ void Node::OnElected(const Term& term) {
     EngineConfig config = config_.engine;
     const StoreLimits limits = store_.limits();
     config.bytes_per_step = std::min(config.bytes_per_step, limits.bytes_max / kStepShare);
+    config.leader_ttl = config_.leadership.ttl;
     config.purge_max = static_cast<std::uint32_t>(limits.purge_max);
     loader_ = std::make_unique<Loader>(
         runtime_, store_, partition(), kLoadTtls * config_.leadership.ttl,

@@ -1,0 +1,88 @@
+// Executions that declare locks, and handlers that ask for them.
+//
+// An execution stands in the lines of its locks from when a worker would take it. So the lane is
+// asked first: what waits for a worker waits for no lock.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace takt::internal {
+
+void Engine::RestoreRecord(const RecordPut& record) {
+    if (record.kind == RecordKind::kLock) locks_.RestoreHolding(record.key, record.value);
+}
+
+// Whether an execution that a worker would take has its locks; else it leaves its lane and stands in
+// line for them, or fails if it can never have them.
+bool Engine::HasLocks(Live& live) {
+    const Task& task = *live.row.task;
+    if (task.opt().locks.empty() || locks_.Keeps(live)) return true;
+    if (std::string why = locks_.WhyNever(task); !why.empty()) {
+        FailForLocks(live, std::move(why));
+        return false;
+    }
+    LeaveList(live);
+    return locks_.TryKeep(live);
+}
+
+void Engine::FailForLocks(Live& live, std::string why) {
+    Unqueue(live);
+    FinishExecution(live, Status::kFailed, MakeOutcome(Reason::kLockTooSmall, Text(why)));
+}
+
+// Does what time and others bring to locks, as far as one step may go.
+void Engine::ServeLocks() {
+    if (std::exchange(kept_doubtful_, false)) {
+        for (Live* live : locks_.Kept()) {
+            if (!CouldStart(*live)) locks_.Leave(*live);
+        }
+    }
+    while (!draft_.Tired() && locks_.AnyDue()) {
+        if (Live* live = locks_.ServeNext()) StartWithLocks(*live);
+    }
+}
+
+// All its locks are kept for it: it goes back to where it waits for a worker.
+void Engine::StartWithLocks(Live& live) {
+    if (std::string why = locks_.WhyNever(*live.row.task); !why.empty()) {
+        return FailForLocks(live, std::move(why));
+    }
+    MakeReady(live);
+    if (!live.finished && !live.slot && !CouldStart(live)) locks_.Leave(live);
+}
+
+// Whether nothing but room at a worker keeps an execution that waits for one. If its queue or its
+// limit is closed, or nobody serves its lane, others may have what would be kept for it: when it
+// may start it is as old as it was, and first in line again.
+bool Engine::CouldStart(const Live& live) {
+    Queue& queue = *live.lane->queue;
+    if (queue.limits.paused || !queue.pace.Ready(now_.steady)) return false;
+    Hold* limit = holds_.LimitOf(live);
+    if (limit && !holds_.IsOpen(*limit)) return false;
+    return std::ranges::any_of(live.lane->pool, [](const Slot* slot) {
+        return slot->session != 0 && slot->row.status == WorkerStatus::kOnline &&
+               !slot->load.draining;
+    });
+}
+
+void Engine::On(AskLock& ask) {
+    Live* live = FindCurrent(ask.attempt);
+    if (!live) {
+        return draft_.Send(LockVerdict{.session = ask.session,
+                                       .attempt = ask.attempt,
+                                       .ask = ask.ask,
+                                       .name = ask.name,
+                                       .why = "the attempt is over"});
+    }
+    // By its timeout it is over, and its locks with it.
+    ask.wait = std::min(ask.wait, TimeoutOf(*live->row.task));
+    locks_.Ask(ask, *live);
+}
+
+void Engine::On(DropLock& drop) {
+    if (Live* live = FindCurrent(drop.attempt)) locks_.Drop(drop, *live);
+}
+
+}  // namespace takt::internal
