@@ -156,7 +156,7 @@ void ToLeader(Call call, Steady until) {
     if (status.role == Role::kLeader) return route.handler(std::move(call));
     Gate& gate = *services.gate;
     if (CanPassOn(call, status, gate.forward) || !gate.after || SteadyClock::now() >= until) {
-        return PassOn(std::move(call), status, gate.forward);
+        return PassOn(std::move(call), status, route.waits ? gate.stream : gate.forward);
     }
     const std::shared_ptr<Gate> held = services.gate;
     held->after(kLeaderAsked,

@@ -66,13 +66,17 @@ Problem ProblemOfAnswer(const Error& error) {
     return {503, "unavailable", error.detail, error.field, kRetryAfterSeconds};
 }
 
-void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id) {
-    json.BeginObject();
+void WriteProblemFields(JsonWriter& json, const Problem& problem, std::string_view request_id) {
     json.Field("type", std::string_view("/docs#" + std::string(problem.code)));
     json.Field("title", TitleOf(problem.code)).Field("status", problem.status);
     json.Field("code", problem.code).Field("detail", std::string_view(problem.detail));
     if (!problem.field.empty()) json.Field("field", std::string_view(problem.field));
     if (!request_id.empty()) json.Field("request_id", request_id);
+}
+
+void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id) {
+    json.BeginObject();
+    WriteProblemFields(json, problem, request_id);
     json.EndObject();
 }
 

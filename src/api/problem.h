@@ -34,6 +34,8 @@ struct ProblemTitle {
 };
 std::span<const ProblemTitle> ProblemTitles();
 
+// Into an object that is open, so that more can be said.
+void WriteProblemFields(JsonWriter& json, const Problem& problem, std::string_view request_id);
 void WriteProblem(JsonWriter& json, const Problem& problem, std::string_view request_id);
 HttpResponse ProblemResponse(const Problem& problem, std::string_view request_id);
 // The same for what the HTTP server refuses itself: malformed, too large, too slow, too many.

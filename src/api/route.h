@@ -63,6 +63,7 @@ struct Route {
     bool routine = false;
     // Of the cluster as a whole: there is no such address under /api/v1/namespaces/{namespace}.
     bool cluster = false;
+    bool waits = false;  // Answers when its caller says; passed on with more patience than others.
     bool opens_session = false;  // A GET after which much can be done, and so written down as well.
 
     std::size_t body_bytes_max = 0;  // Filled in from ApiConfig.

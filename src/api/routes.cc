@@ -16,6 +16,7 @@ std::vector<Route> ApiRoutes() {
     AddExecutionActionRoutes(routes);
     AddWorkerRoutes(routes);
     AddQueueRoutes(routes);
+    AddLockRoutes(routes);
     AddSchedulerRoutes(routes);
     AddComingFireRoutes(routes);
     AddMetricsRoutes(routes);

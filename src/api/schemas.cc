@@ -267,6 +267,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
                                          .Add("detail", schema::Text())
                                          .Add("field", schema::Text(), false)
                                          .Add("request_id", schema::Text(), false)
+                                         .Add("holders", ListOf(Reference("LockHolder")), false)
                                          .Text());
         AddTasks(made);
         AddTaskActionSchemas(made);
@@ -275,6 +276,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
         AddFleet(made);
         AddExecutorSchemas(made);
         AddQueueSchemas(made);
+        AddLockSchemas(made);
         AddScheduler(made);
         AddStrategySchemas(made);
         AddAlerts(made);

@@ -18,6 +18,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas();
 void AddTaskActionSchemas(SchemaList& to);
 void AddExecutionActionSchemas(SchemaList& to);
 void AddExecutorSchemas(SchemaList& to);
+void AddLockSchemas(SchemaList& to);
 void AddQueueSchemas(SchemaList& to);
 void AddStrategySchemas(SchemaList& to);
 void AddAlertNoteSchema(SchemaList& to);

@@ -53,6 +53,7 @@ void AddCommon(std::vector<TaskField>& to) {
     to.push_back(CountField({"concurrency_max", "At most so many executions at once."},
                             &TaskOptions::concurrency_max, {1, kCountMax}));
     to.push_back(RateField());
+    to.push_back(LocksField());
 }
 
 void AddOnce(std::vector<TaskField>& to) {

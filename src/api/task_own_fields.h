@@ -17,6 +17,7 @@ TaskField MaxRetryField();
 TaskField RetryPolicyField();
 TaskField StrategyField();
 TaskField RateField();
+TaskField LocksField();
 TaskField CronField();
 TaskField TimeZoneField();
 TaskField ExcludedDatesField();

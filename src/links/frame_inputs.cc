@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "model/lock.h"
 #include "wire/zstd.h"
 #include "worker.pb.h"
 
@@ -37,6 +38,8 @@ class Reader {
         if (auto read = ReadEach(frame.started(), "started"); !read) return read;
         if (auto read = ReadEach(frame.progress(), "progress"); !read) return read;
         if (auto read = ReadEach(frame.logs(), "logs"); !read) return read;
+        if (auto read = ReadEach(frame.lock_asks(), "lock_asks"); !read) return read;
+        if (auto read = ReadEach(frame.lock_drops(), "lock_drops"); !read) return read;
         if (auto read = ReadEach(frame.results(), "results"); !read) return read;
         if (frame.has_heartbeat()) Append(frame.heartbeat());
         if (frame.has_bye()) inputs_.emplace_back(Goodbye{session_});
@@ -84,6 +87,27 @@ class Reader {
             lines.append(line).push_back('\n');
         }
         if (!lines.empty()) inputs_.emplace_back(LogLines{session_, std::move(attempt), lines});
+        return {};
+    }
+
+    Checked Append(const worker::v1::LockAsk& ask, AttemptRef attempt) {
+        if (!IsValidLockName(ask.name())) {
+            return Malformed(
+                "lock_asks.name must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ - "
+                "and start with a letter or digit");
+        }
+        if (ask.ask() == 0) return Malformed("lock_asks.ask must not be 0");
+        inputs_.emplace_back(AskLock{.session = session_,
+                                     .attempt = std::move(attempt),
+                                     .ask = ask.ask(),
+                                     .name = ask.name(),
+                                     .permits = std::max(1u, ask.permits()),
+                                     .wait = DurationOf(ask.wait_ms())});
+        return {};
+    }
+
+    Checked Append(const worker::v1::LockDrop& drop, AttemptRef attempt) {
+        inputs_.emplace_back(DropLock{session_, std::move(attempt), drop.ask()});
         return {};
     }
 

@@ -47,8 +47,8 @@ struct FrameInputs {
     std::vector<AttemptRef> foreign;
 };
 
-// Appends what the frame says, in this order: started, progress, logs, results, heartbeat, bye. So
-// a result is the last that is heard of an attempt. On a fault nothing of the frame counts.
+// Appends what the frame says, in this order: started, progress, logs, locks, results, heartbeat,
+// bye. So a result is the last that is heard of an attempt. On a fault nothing of the frame counts.
 std::expected<void, FrameFault> ReadInputs(const worker::v1::WorkerFrame& frame,
                                            const FrameSource& source,
                                            const FrameInputLimits& limits, FrameInputs& to);

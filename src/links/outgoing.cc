@@ -94,6 +94,12 @@ void Outgoing::Add(Frame& frame, const Assign& assign) {
     out.set_scheduled_at_ms(
         static_cast<std::uint64_t>(execution.scheduled_at.time_since_epoch().count()));
     out.set_failures(execution.failures);
+    for (const LockGrant& grant : assign.locks) {
+        worker::v1::LockToken& lock = *out.add_locks();
+        lock.set_name(grant.name.str());
+        lock.set_token(grant.token);
+        lock.set_permits(grant.permits);
+    }
 }
 
 void Outgoing::Add(Frame& frame, const StopAttempt& stop) {
@@ -106,6 +112,15 @@ void Outgoing::Add(Frame& frame, const Verdict& verdict) {
     worker::v1::Ack& out = *frame.message->add_acks();
     Fill(*out.mutable_attempt(), verdict.attempt);
     out.set_accepted(verdict.accepted);
+}
+
+void Outgoing::Add(Frame& frame, const LockVerdict& verdict) {
+    worker::v1::LockVerdict& out = *frame.message->add_lock_verdicts();
+    Fill(*out.mutable_attempt(), verdict.attempt);
+    out.set_ask(verdict.ask);
+    out.set_name(verdict.name.str());
+    out.set_token(verdict.token);
+    out.set_why(verdict.why.str());
 }
 
 void Outgoing::Add(Frame& frame, const DrainNotice& drain) {

@@ -47,6 +47,7 @@ class Outgoing {
     void Add(Frame& frame, const Assign& assign);
     static void Add(Frame& frame, const StopAttempt& stop);
     static void Add(Frame& frame, const Verdict& verdict);
+    static void Add(Frame& frame, const LockVerdict& verdict);
     static void Add(Frame& frame, const DrainNotice& drain);
 
     // Calls `each` for every frame, in the order in which they were made, and forgets them.

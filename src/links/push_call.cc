@@ -23,9 +23,19 @@ void WriteMetadata(JsonWriter& json, const Pairs& metadata) {
     json.EndObject();
 }
 
+void WriteLocks(JsonWriter& json, const std::vector<LockGrant>& locks) {
+    json.Key("locks").BeginArray();
+    for (const LockGrant& lock : locks) {
+        json.BeginObject().Field("name", lock.name.view()).Field("token", lock.token);
+        json.Field("permits", lock.permits).EndObject();
+    }
+    json.EndArray();
+}
+
 }  // namespace
 
-HttpCall MakePushCall(const Worker& worker, const Execution& execution, const PushTerms& terms) {
+HttpCall MakePushCall(const Worker& worker, const Assign& assign, const PushTerms& terms) {
+    const Execution& execution = assign.execution;
     const Task& task = *execution.task;
     const std::string token = TokenText(execution.token);
     HttpCall call{.method = HttpMethod::kPost,
@@ -48,6 +58,7 @@ HttpCall MakePushCall(const Worker& worker, const Execution& execution, const Pu
     json.Field("attempt", execution.attempt);
     WriteInput(json, execution.input());
     WriteMetadata(json, task.opt().metadata);
+    if (!assign.locks.empty()) WriteLocks(json, assign.locks);
     json.Field("scheduled_at", execution.scheduled_at).Field("deadline", terms.deadline);
     json.Field("callback_url", std::string_view(terms.callback_bases.front() + path));
     json.Key("callback_urls").BeginArray();

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "engine/effects.h"
 #include "http/client.h"
-#include "model/execution.h"
 #include "model/worker.h"
 #include "trace/execution_trace.h"
 
@@ -21,6 +21,6 @@ struct PushTerms {
     TracePolicy tracing;
 };
 
-HttpCall MakePushCall(const Worker& worker, const Execution& execution, const PushTerms& terms);
+HttpCall MakePushCall(const Worker& worker, const Assign& assign, const PushTerms& terms);
 
 }  // namespace takt::internal

@@ -228,7 +228,7 @@ void PushInstance::SendOrder(Attempt& attempt) {
                           .timeout = std::clamp(left, Duration(1), context_->config.timeout),
                           .tracing = context_->config.tracing};
     context_->node->Tell(Started{.session = session_, .attempt = attempt.ref()});
-    context_->execute(Guarded(MakePushCall(row_, attempt.assign.execution, terms)),
+    context_->execute(Guarded(MakePushCall(row_, attempt.assign, terms)),
                       [&runtime = context_->runtime, weak = weak_from_this(),
                        ref = attempt.ref()](Result<HttpAnswer> answer) mutable {
                           runtime.Post([weak = std::move(weak), ref = std::move(ref),

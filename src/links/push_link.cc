@@ -39,7 +39,7 @@ Done<Answer> WithoutAnswer(Done<void> done) {
 std::vector<Assign> HandOf(const Engine& engine, const WorkerId& id) {
     std::vector<Assign> hand;
     for (const HeldView& held : engine.HandOf(id)) {
-        hand.push_back({.execution = held.execution, .timeout = held.timeout});
+        hand.push_back({.execution = held.execution, .timeout = held.timeout, .locks = held.locks});
     }
     return hand;
 }

@@ -59,6 +59,12 @@ struct StreamLink::Sender {
         }
     }
 
+    void AddLockVerdicts(const std::vector<LockVerdict>& verdicts) {
+        for (const LockVerdict& verdict : verdicts) {
+            if (Outgoing::Frame* frame = FrameFor(verdict.session)) outgoing.Add(*frame, verdict);
+        }
+    }
+
     void AddDrains(const std::vector<DrainNotice>& drains) {
         for (const DrainNotice& drain : drains) {
             if (Outgoing::Frame* frame = FrameFor(drain.session)) outgoing.Add(*frame, drain);
@@ -114,6 +120,7 @@ void StreamLink::Release(const Effects& effects) {
     sender_->AddAssigns(effects.assigns);
     sender_->AddStops(effects.stops);
     sender_->AddVerdicts(effects.verdicts);
+    sender_->AddLockVerdicts(effects.lock_verdicts);
     sender_->AddDrains(effects.drains);
     sender_->outgoing.DrainFrames(Sender::SendFrame);
     for (const CloseSession& close : effects.closes) {

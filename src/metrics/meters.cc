@@ -79,6 +79,12 @@ void Meters::Release(const Effects& effects) {
             case EventType::kTaskSkipped:
                 ++to.skipped;
                 break;
+            case EventType::kLockAcquired:
+                ++to.locks_acquired;
+                break;
+            case EventType::kLockLost:
+                ++to.locks_lost;
+                break;
             default:
                 break;
         }
@@ -89,6 +95,7 @@ void Meters::Release(const Effects& effects) {
         to.recent_delay.Add(delay, now.steady);
     }
     for (const Verdict& verdict : effects.verdicts) to.stale += !verdict.accepted;
+    for (const Duration waited : effects.lock_waits) to.lock_wait.Observe(SecondsIn(waited));
 }
 
 void Meters::OnRole(Role) {

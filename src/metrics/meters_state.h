@@ -145,9 +145,11 @@ struct Meters::State {
 
     std::mutex mutex;  // Over everything below but `by_class`.
     std::uint64_t submitted = 0, completed = 0, failed = 0, cancelled = 0, retried = 0, skipped = 0,
-                  stale = 0, fired = 0, missed = 0, dispatched = 0, lost = 0;
+                  stale = 0, fired = 0, missed = 0, dispatched = 0, lost = 0, locks_acquired = 0,
+                  locks_lost = 0;
     EngineCounters seen;  // As of the last sample in this term.
     MeterHistogram delay{kDurationBounds};
+    MeterHistogram lock_wait{kDurationBounds};
     MeterHistogram commit{kCommitBounds};
     MeterHistogram changes{kChangesBounds};
     RecentSketch recent_delay;

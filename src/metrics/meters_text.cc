@@ -89,6 +89,8 @@ void AddView(Families& to, const MetricsView& view) {
         to.Gauge("takt_queue_oldest_wait_seconds", queue.oldest_wait_seconds, labels);
     }
     to.Gauge("takt_clock_jump_seconds", view.clock_jump_seconds);
+    to.Gauge("takt_locks_held", double(view.locks_held));
+    to.Gauge("takt_locks_waiting", double(view.locks_waiting));
     to.Gauge("workers_online", double(view.workers_online));
     to.Gauge("workers_draining", double(view.workers_draining));
     to.Gauge("workers_offline", double(view.workers_offline));
@@ -183,6 +185,9 @@ std::string Meters::Text(const MetricsView& view, const NodeStatus& status,
         to.Counter("task_dispatches_total", double(from.dispatched));
         to.Counter("task_dispatches_lost_total", double(from.lost));
         to.Counter("takt_reports_stale_total", double(from.stale));
+        to.Counter("takt_locks_acquired_total", double(from.locks_acquired));
+        to.Counter("takt_locks_lost_total", double(from.locks_lost));
+        to.Histogram("takt_lock_wait_seconds", from.lock_wait);
         to.Histogram("task_scheduling_delay_seconds", from.delay);
         to.Histogram("takt_store_commit_duration_seconds", from.commit);
         to.Histogram("takt_store_commit_changes", from.changes);

@@ -49,6 +49,14 @@ constexpr MetricDescription kTable[] = {
     {"task_dispatch_success_rate", kGauge, "",
      "Of the attempts sent out in the last five minutes, the part not lost with its worker."},
     {"task_throughput", kGauge, "", "Executions completed per second, over metrics.interval."},
+    // Locks.
+    {"takt_locks_held", kGauge, "", "Holdings of locks: what one acquire gave to somebody."},
+    {"takt_locks_waiting", kGauge, "", "Clients, handlers and executions that wait for locks."},
+    {"takt_locks_acquired_total", kCounter, "", "Times that somebody was given a lock."},
+    {"takt_locks_lost_total", kCounter, "",
+     "Times that a lock was lost: its lease was over, or an operator took it away."},
+    {"takt_lock_wait_seconds", kHistogram, "",
+     "How long those stood in line who were given locks."},
     // Workers.
     {"workers_online", kGauge, "", "Workers that are there."},
     {"workers_draining", kGauge, "",

@@ -69,6 +69,9 @@ MetricsView ViewOf(const Engine* engine, Instant now) {
         engine->live_count() + counters.succeeded + counters.failed + counters.cancelled;
     const auto jump = engine->clock().last_jump(now.steady).value_or(Duration(0));
     view.clock_jump_seconds = std::chrono::duration<double>(std::chrono::abs(jump)).count();
+    const LockCounts locks = engine->lock_counts();
+    view.locks_held = locks.held;
+    view.locks_waiting = locks.waiting;
     AddQueues(*engine, now.wall, view);
     for (const WorkerView& worker : engine->Workers()) {
         const bool online = worker.row.status != WorkerStatus::kOffline;

@@ -44,10 +44,12 @@ struct MetricsView {
     std::uint64_t workers_online = 0;
     std::uint64_t workers_draining = 0;  // Of those online: get nothing new.
     std::uint64_t workers_offline = 0;
-    std::uint64_t capacity = 0;     // Of the workers that are online.
-    std::uint64_t busy = 0;         // Of it, in use.
-    double worker_utilization = 0;  // busy / capacity, 0 to 1.
-    double clock_jump_seconds = 0;  // By which the wall clock was set in the last hour.
+    std::uint64_t capacity = 0;       // Of the workers that are online.
+    std::uint64_t busy = 0;           // Of it, in use.
+    double worker_utilization = 0;    // busy / capacity, 0 to 1.
+    std::uint64_t locks_held = 0;     // By clients and attempts.
+    std::uint64_t locks_waiting = 0;  // Who stand in line for locks.
+    double clock_jump_seconds = 0;    // By which the wall clock was set in the last hour.
     std::array<std::uint64_t, kPriorityMax + 1> ready{};  // Could start now, by priority.
     std::vector<QueueNumbers> queues;                     // At most kLabelsMax and "(other)".
     std::vector<WorkerNumbers> workers;  // Online; at most kWorkersShownMax and "(other)".
