@@ -61,6 +61,7 @@ struct Client::Attempt {
     bool load = false;    // Send the script's source, the server does not know it.
     bool asking = false;  // Send ASKING first, the slot is on its way.
     std::optional<Endpoint> target;
+    bool sent = false;  // At least once.
     int redirects = 0;
     int retries = 0;
 
@@ -167,7 +168,8 @@ void Client::SendTo(const Endpoint& endpoint, AttemptPtr attempt) {
                        if (!answer) return OnFailure(attempt, answer.error());
                        OnAnswer(attempt, endpoint, std::move(*answer));
                    },
-               .party = attempt->call.slot});
+               .party = attempt->call.slot,
+               .again = std::exchange(attempt->sent, true)});
 }
 
 void Client::OnFailure(AttemptPtr attempt, const Failure& failure) {

@@ -53,7 +53,10 @@ void Connection::Send(Request request) {
     Watch(request.deadline);
     for (const Bytes& part : request.parts) request.bytes += part->size();
     if (setup_.by_turns) turns_.Note(request.party, std::chrono::steady_clock::now());
-    pending_.push_back(std::move(request));
+    // A commit that is sent again, with its script, must not come behind the one that follows it.
+    const auto place =
+        request.again ? std::ranges::find(pending_, false, &Request::again) : pending_.end();
+    pending_.insert(place, std::move(request));
     if (state_ == State::kIdle) Begin();
     if (state_ == State::kReady) Write();
 }

@@ -48,6 +48,7 @@ struct Request {
     Deadline deadline;
     std::move_only_function<void(std::expected<Replies, Failure>)> done;
     Turns::Party party = 0;  // Whose it is, where parties take turns.
+    bool again = false;      // Sent before and not done: goes before those that were not sent yet.
     std::size_t bytes = 0;   // Of its parts; Send counts them.
 };
 

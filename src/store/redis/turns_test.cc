@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <mutex>
 #include <vector>
+
+#include "store/redis/store_fixture.h"
 
 namespace takt::internal::redis {
 namespace {
@@ -80,7 +84,7 @@ TEST_F(TurnsTest, BytesBesideTheOldestAreBounded) {
     EXPECT_EQ(Write(), Parties{3});
 }
 
-// The other has gone: after a second the connection is one party's again.
+// The other has gone: after a while the connection is one party's again.
 TEST_F(TurnsTest, AloneAgainAfterAWhile) {
     Ask(9);
     Ask(5);
@@ -90,6 +94,40 @@ TEST_F(TurnsTest, AloneAgainAfterAWhile) {
     Ask(5);
     Ask(5);
     EXPECT_EQ(Write(), (Parties{5, 5}));
+}
+
+// A whole store: one namespace has its pipeline full, another commits twice. It is served between
+// the other's batches and not behind them.
+TEST(RedisTurns, ANamespaceThatFloodsIsNotServedFirst) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    ASSERT_TRUE(store);
+    const auto flood = Acquire(*store, "node-a", 1);
+    const auto quiet = Acquire(*store, "node-a", 2);
+    ASSERT_TRUE(flood && quiet);
+    std::mutex mutex;
+    std::string order;
+    std::promise<void> all;
+    const auto commit = [&](const Term& term, std::uint64_t sequence, char name) {
+        const auto batch = std::make_shared<const Batch>(
+            Batch{term, sequence, 0, {SettingPut{"a", Text(std::to_string(sequence))}}});
+        store->Commit(batch, [&, name](Result<void> done) {
+            const std::lock_guard lock(mutex);
+            order += done ? name : '!';
+            if (order.size() == 6) all.set_value();
+        });
+    };
+    server->process().Pause();
+    commit(*flood, 1, 'f');
+    commit(*quiet, 1, 'q');
+    for (std::uint64_t sequence = 2; sequence <= 4; ++sequence) commit(*flood, sequence, 'f');
+    commit(*quiet, 2, 'q');
+    // Answered by the client's thread alone, after it has seen the commits.
+    EXPECT_FALSE(Await<LoadPage>([&](Done<LoadPage> d) { store->Load(1, "?", std::move(d)); }));
+    server->process().Continue();
+
+    ASSERT_EQ(all.get_future().wait_for(conformance::kAnswerMax), std::future_status::ready);
+    EXPECT_EQ(order, "fqfqff");
 }
 
 }  // namespace
