@@ -141,7 +141,8 @@ class PushStack {
           store_(std::move(database)),
           runtime_(io_.loop),
           client_(std::move(*HttpClient::Create(io_.loop, {}))),
-          link_(runtime_, store_, WithBase(std::move(config)), std::move(policy), Send(), Send()),
+          link_(runtime_, {store_, kDefaultPartition}, WithBase(std::move(config)),
+                std::move(policy), Send(), Send()),
           watcher(link_) {
         NodeConfig node;
         node.engine = std::move(engine);
