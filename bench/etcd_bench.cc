@@ -21,6 +21,7 @@
 #include "store/etcd/limits.h"
 #include "store/etcd/ops.h"
 #include "store/etcd/store.h"
+#include "store/lead.h"
 #include "store/testing/server_process.h"
 
 namespace takt::internal {
@@ -139,11 +140,8 @@ struct Cell {
 class StoreBench {
   public:
     explicit StoreBench(Store& store) : store_(store) {
-        std::promise<Result<Term>> answer;
-        store_.Acquire(
-            {.node = NodeId("bench"), .address = "http://bench", .ttl = Duration(600'000)},
-            [&](Result<Term> term) { answer.set_value(std::move(term)); });
-        term_ = Take(answer.get_future().get());
+        term_ = Take(TakeLead(store_, {.node = {.node = NodeId("bench"), .address = "http://bench"},
+                                       .ttl = Duration(600'000)}));
     }
 
     // How long it takes to list what a filter leaves nothing of.

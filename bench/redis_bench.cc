@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "store/lead.h"
 #include "store/redis/batch_commands.h"
 #include "store/redis/store.h"
 #include "store/testing/redis_server.h"
@@ -190,10 +191,8 @@ void Run(double seconds, const std::string& sync, bool events) {
     auto options = redis::ParseRedisUrl((*server)->url());
     auto client = redis::Client::Make(*options);
     if (!store || !client) throw std::runtime_error("cannot open the store");
-    std::promise<Term> promise;
-    (*store)->Acquire({.node = NodeId("bench"), .ttl = Duration(3'600'000)},
-                      [&](Result<Term> term) { promise.set_value(*term); });
-    const Term term = promise.get_future().get();
+    const Term term =
+        *TakeLead(**store, {.node = {.node = NodeId("bench")}, .ttl = Duration(3'600'000)});
     const redis::PartitionKeys keys("takt", 0);
     const redis::PartitionKeys raw_keys("raw", 0);
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench/lifecycles.h"
+#include "store/lead.h"
 #include "store/store.h"
 
 namespace takt::internal {
@@ -38,9 +39,9 @@ class StoreWriter {
   public:
     // For an hour, longer than any benchmark.
     explicit StoreWriter(Store& store)
-        : store_(store), term_(Await<Term>([&](Done<Term> done) {
-              store.Acquire({.node = NodeId("bench"), .ttl = Duration(3'600'000)}, std::move(done));
-          })) {}
+        : store_(store),
+          term_(*TakeLead(store, {.node = {.node = NodeId("bench")}, .ttl = Duration(3'600'000)})) {
+    }
 
     void Insert(std::size_t rows) { Commit(lives_.Ahead(rows)); }
 

@@ -18,7 +18,8 @@ class AlertsTest : public ::testing::Test {
         alerts.Bind(*node);
         node->Start();
         runtime.Run();
-        Answer(store.acquires, Result<Term>(Term{0, 7, 99}));
+        store.GiveTerm(7, 99);
+        runtime.Run();
         Answer(store.loads, Result<LoadPage>(LoadPage{}));
         AnswerCommits();
     }
@@ -34,12 +35,6 @@ class AlertsTest : public ::testing::Test {
                 if (setting) stored[setting->key] = setting->value;
             }
             Answer(store.commits, Result<void>());
-        }
-    }
-    void PassRenewing(Duration time) {
-        for (; time > 0s; time -= 1s) {
-            runtime.Pass(1s);
-            while (!store.renews.empty()) Answer(store.renews, Result<void>());
         }
     }
     static AlertsConfig OneRule() {
@@ -70,14 +65,14 @@ class AlertsTest : public ::testing::Test {
 
 // Somebody acknowledges a pending alert in the moment in which it fires.
 TEST_F(AlertsTest, AnAcknowledgementSurvivesThatTheAlertFiresMeanwhile) {
-    PassRenewing(6s);
+    runtime.Pass(6s);
     AnswerCommits();
     ASSERT_TRUE(Only());
     ASSERT_EQ(Only()->state, AlertState::kPending);
     std::optional<Alert> told;
     alerts.Acknowledge(Only()->id, {.by = "ada"}, [&](Result<Alert> alert) { told = *alert; });
     runtime.Run();
-    PassRenewing(6s);  // The commit is under way, and it fires.
+    runtime.Pass(6s);  // The commit is under way, and it fires.
     ASSERT_EQ(Only()->state, AlertState::kFiring);
     AnswerCommits();
 

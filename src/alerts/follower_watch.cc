@@ -5,6 +5,7 @@
 
 #include "alerts/late_runs.h"
 #include "base/log.h"
+#include "store/lead.h"
 
 namespace takt::internal {
 namespace {
@@ -69,12 +70,10 @@ void FollowerWatch::ReadNodes() {
 }
 
 void FollowerWatch::ReadLeader(std::vector<NodeRow> nodes) {
-    rows_.store().Leader(
-        rows_.partition(),
-        Next<std::optional<LeaderRow>>(
-            [this, nodes = std::move(nodes)](std::optional<LeaderRow> leader) mutable {
-                OnNodes({std::move(nodes), std::move(leader)});
-            }));
+    rows_.store().Leaders(Next<std::vector<LeaderRow>>(
+        [this, nodes = std::move(nodes)](const std::vector<LeaderRow>& rows) mutable {
+            OnNodes({std::move(nodes), LeaderOf(rows, rows_.partition())});
+        }));
 }
 
 void FollowerWatch::OnNodes(const TellerChoice::Rows& rows) {

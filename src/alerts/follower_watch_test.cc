@@ -20,7 +20,9 @@ class ShownStore final : public StoreWrapper {
     std::vector<TaskRow> tasks;
 
     ShownStore() : StoreWrapper(nullptr) {}
-    void Leader(Partition, Done<std::optional<LeaderRow>> done) override { done(leader); }
+    void Leaders(Done<std::vector<LeaderRow>> done) override {
+        done(leader ? std::vector{*leader} : std::vector<LeaderRow>{});
+    }
     void Nodes(Done<std::vector<NodeRow>> done) override { done(nodes); }
     void ListTasks(const TaskFilter&, Done<std::vector<TaskRow>> done) override { done(tasks); }
     void ListSettings(Partition, const Text&, Done<std::vector<SettingPut>> done) override {
@@ -138,7 +140,7 @@ class RefusingStoreTest : public FollowersTest {
   protected:
     void SetUp() override {
         ShowNodes({"node-a", "node-b", "node-c"});
-        store.leader = LeaderRow{.node = NodeId("node-a")};
+        store.leader = LeaderRow{.node = NodeId("node-a"), .epoch = 1, .nonce = 1};
         for (const char* node : {"node-a", "node-b", "node-c"}) Start(node);
         runtime.Run();
         SetRole("node-a", Role::kLeader);
@@ -162,7 +164,7 @@ TEST_F(RefusingStoreTest, OneTells) {
 TEST_F(RefusingStoreTest, WhoToldTellsTheEnd) {
     runtime.Pass(5min);
     ShowNodes({"node-a", "node-b", "node-c"});
-    store.leader = LeaderRow{.node = NodeId("node-c")};
+    store.leader = LeaderRow{.node = NodeId("node-c"), .epoch = 1, .nonce = 1};
     SetRole("node-c", Role::kLeader);
     store.tasks.clear();
     runtime.Pass(3min);
@@ -190,7 +192,7 @@ TEST_F(RefusingStoreTest, NobodyWaitsForTheLastLeader) {
 TEST(TellerChoiceTest, TheLastLeaderTellsIfItIsAlone) {
     TellerChoice choice(NodeId("node-a"));
     const TellerChoice::Rows alone{{{.node = NodeId("node-a")}},
-                                   LeaderRow{.node = NodeId("node-a")}};
+                                   LeaderRow{.node = NodeId("node-a"), .epoch = 1, .nonce = 1}};
     choice.See(alone, Steady(1h));
     EXPECT_TRUE(choice.See({}, Steady(1h) + 1min));
 }

@@ -6,6 +6,7 @@
 #include "alerts/alerts.h"
 #include "alerts/follower_watch.h"
 #include "api/test_alerts.h"
+#include "store/lead.h"
 
 namespace takt::internal {
 namespace {
@@ -280,10 +281,7 @@ TEST(AlertsApi, TheThroughputSaysHowFarItLooksBack) {
 class FollowerWatchTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        std::promise<Term> term;
-        store.Acquire({.node = NodeId("a-stuck-leader"), .ttl = 1h},
-                      [&](auto made) { term.set_value(*made); });
-        term_ = term.get_future().get();
+        term_ = *TakeLead(store, {.node = {.node = NodeId("a-stuck-leader")}, .ttl = 1h});
         Commit(TaskPut{{DailyReport("nightly"), {.next_at = due}}});
     }
     void Commit(Change change) {

@@ -151,29 +151,28 @@ void Readyz(Call call) {
     Store& store = call.services().store;
     // What the store says names hosts, which are not for strangers.
     const bool known = call.services().access.Knows(call.request(), ReadClocks().wall);
-    const Partition partition = call.services().partition;
-    store.Leader(partition,
-                 [call = std::move(call), known](Result<std::optional<LeaderRow>> leader) mutable {
-                     const NodeStatus status = call.services().node.status();
-                     std::string why;
-                     const auto cause = [&](std::string_view what, const std::string& detail) {
-                         return std::string(what) + (known ? ": " + detail : "; its log says why");
-                     };
-                     if (!status.trouble.empty() && (leader || status.role == Role::kLeader)) {
-                         why = cause("the store cannot be written to", status.trouble);
-                     } else if (!leader) {
-                         why = cause("the store cannot be read", leader.error().detail);
-                     } else if (!*leader) {
-                         why = "no scheduler leads";
-                     } else if (status.role == Role::kLoading || status.role == Role::kStopped) {
-                         why = "this scheduler is " + std::string(Name(status.role));
-                     }
-                     if (why.empty()) return call.Json(200, R"({"status":"ready"})");
-                     call.Refuse({.status = 503,
-                                  .code = leader && !*leader ? "no_leader" : "unavailable",
-                                  .detail = std::move(why),
-                                  .retry_after_seconds = 1});
-                 });
+    // Any read will do to see that the store answers; who leads the node knows.
+    store.Nodes([call = std::move(call), known](Result<std::vector<NodeRow>> nodes) mutable {
+        const NodeStatus status = call.services().node.status();
+        std::string why;
+        const auto cause = [&](std::string_view what, const std::string& detail) {
+            return std::string(what) + (known ? ": " + detail : "; its log says why");
+        };
+        if (!status.trouble.empty() && (nodes || status.role == Role::kLeader)) {
+            why = cause("the store cannot be written to", status.trouble);
+        } else if (!nodes) {
+            why = cause("the store cannot be read", nodes.error().detail);
+        } else if (!status.leader) {
+            why = "no scheduler leads";
+        } else if (status.role == Role::kLoading || status.role == Role::kStopped) {
+            why = "this scheduler is " + std::string(Name(status.role));
+        }
+        if (why.empty()) return call.Json(200, R"({"status":"ready"})");
+        call.Refuse({.status = 503,
+                     .code = nodes && !status.leader ? "no_leader" : "unavailable",
+                     .detail = std::move(why),
+                     .retry_after_seconds = 1});
+    });
 }
 
 void Version(Call call) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/random.h"
+#include "store/lead.h"
 #include "store/open.h"
 #include "store/wait.h"
 
@@ -13,11 +14,12 @@ namespace {
 constexpr Duration kTerm{10'000};
 
 Error LedBy(Store& store, Error error) {
-    const auto leader =
-        AskStore<std::optional<LeaderRow>>([&](auto done) { store.Leader(0, std::move(done)); });
-    if (!leader || !*leader) return error;
-    const std::string address = (*leader)->address.str();
-    error.detail = "scheduler " + std::string((*leader)->node.view()) +
+    const auto rows =
+        AskStore<std::vector<LeaderRow>>([&](auto done) { store.Leaders(std::move(done)); });
+    const auto leader = rows ? LeaderOf(*rows, 0) : std::nullopt;
+    if (!leader) return error;
+    const std::string address = leader->address.str();
+    error.detail = "scheduler " + std::string(leader->node.view()) +
                    " leads this store: stop it, or ask it with --server " + address +
                    " instead of --store";
     return error;
@@ -62,16 +64,26 @@ Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
     NewToken made = MakeToken(what.role, what.name, now,
                               what.lifetime > Duration(0) ? now + what.lifetime : Time{}, random);
     const auto node = NodeId::Parse("token-" + made.token.id, "node");
-    const auto term = AskStore<Term>([&](auto done) {
-        store.Acquire({.node = *node, .address = Text("http://127.0.0.1"), .ttl = kTerm},
-                      std::move(done));
-    });
+    // The name is no namespace's: schedulers that see it for a moment leave nothing to it.
+    const NodeRow row{
+        .node = *node, .address = Text("http://127.0.0.1"), .namespaces = {Text("-")}};
+    const auto leave = [&] {
+        return AskStore<void>([&](auto done) { store.Announce(row, {}, std::move(done)); });
+    };
+    Result<Term> term = TakeLead(store, {.node = row, .ttl = kTerm});
+    // What was read may not be what stands; the store has then put it right.
+    if (!term && term.error().code == ErrorCode::kConflict) {
+        term = TakeLead(store, {.node = row, .ttl = kTerm});
+    }
     if (!term) {
+        static_cast<void>(leave());
         if (term.error().code != ErrorCode::kConflict) return std::unexpected(term.error());
         return std::unexpected(LedBy(store, term.error()));
     }
     const auto written = Write(store, *term, made.token);
-    const auto resigned = AskStore<void>([&](auto done) { store.Resign(*term, std::move(done)); });
+    const auto resigned =
+        AskStore<void>([&](auto done) { store.Resign(*term, {}, std::move(done)); });
+    static_cast<void>(leave());
     if (!written) return std::unexpected(written.error());
     // The token is there; that the term ends by its ttl only delays the next scheduler.
     static_cast<void>(resigned);

@@ -78,9 +78,15 @@ class DrivenStore final : public StoreWrapper {
     StoreLimits limits_now{.changes_max = 1000, .bytes_max = 1 << 20, .pipeline_max = 1};
     std::string full;
     std::deque<std::pair<Candidate, Done<Term>>> acquires;
-    std::deque<std::pair<Term, Done<void>>> renews;
-    std::deque<std::pair<Term, Done<void>>> resigns;
-    std::deque<Done<std::optional<LeaderRow>>> leaders;
+    // What the store tells of itself: announcements succeed, and the leaders are `rows`. By hand: the
+    // test answers these too.
+    bool presence_by_hand = false;
+    std::vector<LeaderRow> rows;
+    std::vector<NodeRow> peers;                             // As Nodes gives them.
+    std::deque<std::pair<Duration, Done<void>>> announces;  // With their ttl.
+    std::deque<std::pair<std::pair<Term, NodeId>, Done<void>>> resigns;
+    std::deque<Done<std::vector<LeaderRow>>> leaders;
+    std::deque<Done<std::vector<NodeRow>>> nodes;
     std::deque<std::pair<BatchPtr, Done<void>>> commits;
     std::deque<Done<LoadPage>> loads;
     std::deque<std::pair<std::vector<ExecutionId>, Done<std::vector<std::optional<Execution>>>>>
@@ -99,20 +105,36 @@ class DrivenStore final : public StoreWrapper {
         }
     }
 
+    // Answers the oldest Acquire with a term, which is read from then on.
+    void GiveTerm(std::uint64_t epoch, std::uint64_t nonce) {
+        ASSERT_FALSE(acquires.empty()) << "nobody campaigns";
+        const Candidate candidate = acquires.front().first;
+        std::erase_if(rows,
+                      [&](const LeaderRow& row) { return row.partition == candidate.partition; });
+        rows.push_back({candidate.partition, candidate.node, candidate.address, epoch, nonce});
+        Reply(acquires, Result<Term>(Term{candidate.partition, epoch, nonce}));
+    }
+
     StoreLimits limits() const override { return limits_now; }
     std::string Describe() const override { return "driven"; }
     std::string WhyFull() const override { return full; }
     void Acquire(const Candidate& candidate, Done<Term> done) override {
         acquires.emplace_back(candidate, std::move(done));
     }
-    void Renew(const Term& term, Duration, Done<void> done) override {
-        renews.emplace_back(term, std::move(done));
+    void Announce(const NodeRow&, Duration ttl, Done<void> done) override {
+        if (!presence_by_hand) return done({});
+        announces.emplace_back(ttl, std::move(done));
     }
-    void Resign(const Term& term, Done<void> done) override {
-        resigns.emplace_back(term, std::move(done));
+    void Resign(const Term& term, const NodeId& successor, Done<void> done) override {
+        resigns.emplace_back(std::pair(term, successor), std::move(done));
     }
-    void Leader(Partition, Done<std::optional<LeaderRow>> done) override {
+    void Leaders(Done<std::vector<LeaderRow>> done) override {
+        if (!presence_by_hand) return done(rows);
         leaders.push_back(std::move(done));
+    }
+    void Nodes(Done<std::vector<NodeRow>> done) override {
+        if (!presence_by_hand) return done(peers);
+        nodes.push_back(std::move(done));
     }
     void Commit(BatchPtr batch, Done<void> done) override {
         commits.emplace_back(std::move(batch), std::move(done));

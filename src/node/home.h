@@ -1,7 +1,7 @@
 // Home: the thread that an object lives on. Brings answers back to it, if the object is still there
 // and, where asked for, if the term is still the same.
 //
-//     store_.Renew(term, ttl, home_.term().Here([this](Result<void> result) { … }));
+//     store_.Resign(term, {}, home_.term().Here([this](Result<void> result) { … }));
 //
 // Whatever is given to a store, a client or another thread is made by a Home: what runs elsewhere
 // then touches nothing but the runtime, which outlives everybody. The object has its Home as its

@@ -6,139 +6,42 @@
 #include "base/log.h"
 
 namespace takt::internal {
+namespace {
 
-Leadership::Leadership(Runtime& runtime, Store& store, LeadershipConfig config, Random& random,
-                       Events events)
+// After it gave up a lead a node lets others try for so many reads of who leads.
+constexpr int kReadsAside = 2;
+
+}  // namespace
+
+Leadership::Leadership(Runtime& runtime, Store& store, Presence& presence, Partition partition,
+                       Text name, Events events)
     : runtime_(runtime),
       store_(store),
-      config_(std::move(config)),
-      random_(random),
+      presence_(presence),
+      partition_(partition),
+      name_(std::move(name)),
       events_(std::move(events)),
       home_(runtime) {}
 
 Leadership::~Leadership() {
     runtime_.Cancel(timer_);
     runtime_.Cancel(watch_);
+    if (!stopped_) presence_.Part(partition_);
 }
 
 void Leadership::Start() {
-    Campaign();
+    presence_.Join({.partition = partition_,
+                    .name = name_,
+                    .tell = home_.Here([this](const Standing& now) { OnStanding(now); }),
+                    .trust = trust_});
+}
+
+Steady Leadership::TrustedUntil() const {
+    return std::max(stands_until_, trust_->Until(*term_));
 }
 
 bool Leadership::trusted() const {
-    return term_ && runtime_.Now().steady < trusted_until_;
-}
-
-void Leadership::NoteEpoch(std::uint64_t epoch) {
-    epoch_floor_ = std::max(epoch_floor_, epoch);
-}
-
-void Leadership::Campaign() {
-    const Steady asked = runtime_.Now().steady;
-    const Candidate candidate{.partition = config_.partition,
-                              .node = config_.node,
-                              .address = config_.address,
-                              .ttl = config_.ttl,
-                              .epoch_floor = epoch_floor_};
-    store_.Acquire(candidate, home_.Here([this, asked](const Result<Term>& term) {
-        OnAcquired(asked, term);
-    }));
-}
-
-void Leadership::OnAcquired(Steady asked, const Result<Term>& term) {
-    if (stopped_) {
-        // Elected while stopping: nobody else should wait for the ttl.
-        if (term) store_.Resign(*term, [](const Result<void>&) {});
-        return;
-    }
-    const bool answered = term || term.error().code == ErrorCode::kConflict;
-    NoteTrouble(answered ? std::string() : term.error().detail);
-    if (!term) {
-        AskWhoLeads();
-        return CampaignLater();
-    }
-    if (runtime_.Now().steady >= asked + config_.ttl - config_.margin) {
-        // The answer took so long that the term may be over already.
-        NoteTrouble("the store takes longer to answer than a lease lasts");
-        return CampaignLater();
-    }
-    home_.NextTerm();
-    term_ = *term;
-    trusted_until_ = asked + config_.ttl - config_.margin;
-    leader_ = LeaderRow{config_.node, config_.address, term->epoch};
-    NoteEpoch(term->epoch);
-    ++elections_;
-    WatchTrust();
-    RenewLater(config_.renew_interval);
-    events_.on_elected(*term);
-}
-
-// Said once, however often it is met: it is met twice a second while the store is away.
-void Leadership::NoteTrouble(std::string trouble) {
-    if (trouble == trouble_) return;
-    trouble_ = std::move(trouble);
-    if (trouble_.empty()) {
-        Log(LogLevel::kInfo, "node", "the store can be asked for the lead again", {});
-    } else {
-        Log(LogLevel::kWarning, "node",
-            term_ ? "the lead cannot be renewed" : "the store cannot be asked for the lead",
-            {{"error", trouble_}});
-    }
-    if (events_.on_change) events_.on_change();
-}
-
-void Leadership::CampaignLater() {
-    // Spread, so that followers do not ask in step after a leader died.
-    const auto interval = config_.acquire_interval.count();
-    const auto delay = interval / 2 + std::int64_t(random_.Below(std::uint64_t(interval) + 1));
-    runtime_.Cancel(timer_);
-    timer_ = runtime_.After(Duration(delay), [this] { Campaign(); });
-}
-
-void Leadership::AskWhoLeads() {
-    store_.Leader(config_.partition, home_.Here([this](const auto& leader) {
-        if (term_ || !leader) return;
-        const std::uint64_t before = leader_ ? leader_->epoch : 0;
-        leader_ = *leader;
-        if (leader_) NoteEpoch(leader_->epoch);
-        const bool changed = before != (leader_ ? leader_->epoch : 0);
-        if (changed && events_.on_change) events_.on_change();
-    }));
-}
-
-void Leadership::RenewLater(Duration delay) {
-    runtime_.Cancel(timer_);
-    timer_ = runtime_.After(delay, [this] { Renew(); });
-}
-
-void Leadership::Renew() {
-    const Steady asked = runtime_.Now().steady;
-    store_.Renew(*term_, config_.ttl, home_.term().Here([this, asked](const Result<void>& result) {
-        OnRenewed(asked, result);
-    }));
-}
-
-void Leadership::OnRenewed(Steady asked, const Result<void>& result) {
-    if (!result && result.error().code == ErrorCode::kFenced) {
-        return Depose("another node leads: " + result.error().detail);
-    }
-    NoteTrouble(result ? std::string() : result.error().detail);
-    if (result) {
-        trusted_until_ = std::max(trusted_until_, asked + config_.ttl - config_.margin);
-        WatchTrust();
-    }
-    // Without success the end of trust comes nearer and is not moved; asking again soon may help.
-    RenewLater(result ? config_.renew_interval
-                      : std::max(config_.renew_interval / 10, Duration(1)));
-}
-
-// Wakes up when trust ends, and steps down if nothing has prolonged it.
-void Leadership::WatchTrust() {
-    runtime_.Cancel(watch_);
-    const auto left = std::chrono::ceil<Duration>(trusted_until_ - runtime_.Now().steady);
-    watch_ = runtime_.After(std::max(left, Duration(0)), [this] {
-        if (term_ && !trusted()) Depose(WhyUntrusted());
-    });
+    return term_ && runtime_.Now().steady < TrustedUntil();
 }
 
 std::string Leadership::WhyUntrusted() const {
@@ -146,14 +49,166 @@ std::string Leadership::WhyUntrusted() const {
     return trouble_.empty() ? why : why + ": " + trouble_;
 }
 
+void Leadership::NoteEpoch(std::uint64_t epoch) {
+    epoch_floor_ = std::max(epoch_floor_, epoch);
+    if (!term_ || term_->epoch >= epoch) return;
+    Depose("a later term was seen: this one begins anew above it");
+    Campaign();
+}
+
+// --- Where it stands ----------------------------------------------------------------------------
+
+void Leadership::OnStanding(const Standing& standing) {
+    if (stopped_) return;
+    presence_trouble_ = standing.trouble;
+    NoteTrouble(presence_trouble_.empty() ? acquire_trouble_ : presence_trouble_);
+    if (standing.read_at <= resigned_at_) return;
+    row_ = standing.row;
+    if (row_) epoch_floor_ = std::max(epoch_floor_, row_->epoch);
+    if (term_) return OnOwnRow(standing);
+    FollowLeader(standing);
+    if (standing.campaign) CampaignIn(*standing.campaign);
+}
+
+void Leadership::OnOwnRow(const Standing& standing) {
+    if (row_ && row_->Is(*term_)) {
+        // If the node is not announced at the moment, trust is not prolonged and ends by itself.
+        if (!standing.hand_over.empty() && events_.on_hand_over) {
+            events_.on_hand_over(standing.hand_over);
+        }
+        return;
+    }
+    if (standing.read_at < won_at_) return;
+    Depose(row_ && row_->leads() ? "another node leads: " + row_->node.text().str()
+                                 : "the store does not know this term any more");
+}
+
+void Leadership::FollowLeader(const Standing& standing) {
+    const std::uint64_t before = leader_ ? leader_->epoch : 0;
+    leader_.reset();
+    // A row of its own without a term is of a process before, or of an answer that was lost.
+    const bool own = row_ && row_->node == presence_.config().row.node;
+    if (row_ && row_->leads() && !own) leader_ = row_;
+    const bool changed = before != (leader_ ? leader_->epoch : 0);
+    if (leader_) runtime_.Cancel(std::exchange(timer_, 0));
+    if (changed && events_.on_change) events_.on_change();
+}
+
+// Said once, however often it is met.
+void Leadership::NoteTrouble(std::string trouble) {
+    if (trouble == trouble_) return;
+    trouble_ = std::move(trouble);
+    if (events_.on_change) events_.on_change();
+}
+
+// --- Winning ------------------------------------------------------------------------------------
+
+// What is planned already stays, unless it can be earlier.
+void Leadership::CampaignIn(Duration delay) {
+    if (asking_) return;
+    const Steady now = runtime_.Now().steady;
+    const Steady due = std::max(now + delay, not_before_);
+    if (due <= now) return Campaign();
+    if (timer_ != 0 && due_ <= due) return;
+    runtime_.Cancel(timer_);
+    due_ = due;
+    timer_ = runtime_.After(std::chrono::ceil<Duration>(due - now), [this] { Campaign(); });
+}
+
+void Leadership::Campaign() {
+    runtime_.Cancel(std::exchange(timer_, 0));
+    const Steady until = presence_.announced_until();
+    // A node that is not announced cannot lead; it is told again when it is.
+    if (asking_ || stopped_ || term_ || runtime_.Now().steady >= until) return;
+    asking_ = true;
+    const Candidate candidate{.partition = partition_,
+                              .node = presence_.config().row.node,
+                              .address = presence_.config().row.address,
+                              .epoch_floor = epoch_floor_,
+                              .replaced = row_};
+    store_.Acquire(candidate, home_.Here([this, until](const Result<Term>& term) {
+        asking_ = false;
+        OnAcquired(until, term);
+    }));
+}
+
+void Leadership::OnAcquired(Steady until, const Result<Term>& term) {
+    if (stopped_) {
+        // Elected while stopping: nobody else should wait for its end.
+        if (term) store_.Resign(*term, {}, [](const Result<void>&) {});
+        return;
+    }
+    if (!term) {
+        const bool conflict = term.error().code == ErrorCode::kConflict;
+        const std::string trouble = conflict ? std::string() : term.error().detail;
+        if (!conflict && trouble != acquire_trouble_) {
+            Log(LogLevel::kWarning, "node", "the store does not give the lead",
+                {{"partition", partition_}, {"error", trouble}});
+        }
+        acquire_trouble_ = trouble;
+        NoteTrouble(presence_trouble_.empty() ? acquire_trouble_ : presence_trouble_);
+        if (conflict) presence_.ReadSoon();
+        return;
+    }
+    acquire_trouble_.clear();
+    if (runtime_.Now().steady >= until) {
+        // The answer took so long that the term may be over already. What is read next tells.
+        return NoteTrouble("the store takes longer to answer than a lease lasts");
+    }
+    NoteTrouble(presence_trouble_);
+    Win(*term, until);
+}
+
+void Leadership::Win(const Term& term, Steady until) {
+    home_.NextTerm();
+    term_ = term;
+    stands_until_ = until;
+    won_at_ = runtime_.Now().steady;
+    leader_ = row_ = LeaderRow{partition_, presence_.config().row.node,
+                               presence_.config().row.address, term.epoch, term.nonce};
+    epoch_floor_ = std::max(epoch_floor_, term.epoch);
+    ++elections_;
+    WatchTrust();
+    events_.on_elected(term);
+}
+
+// Wakes up when trust ends, and steps down if nothing has prolonged it.
+void Leadership::WatchTrust() {
+    runtime_.Cancel(watch_);
+    const auto left = std::chrono::ceil<Duration>(TrustedUntil() - runtime_.Now().steady);
+    watch_ = runtime_.After(std::max(left, Duration(0)), [this] {
+        watch_ = 0;
+        if (!term_) return;
+        if (trusted()) return WatchTrust();
+        Depose(WhyUntrusted());
+    });
+}
+
+// --- Ending -------------------------------------------------------------------------------------
+
 void Leadership::Fenced(const std::string& why) {
     if (term_) Depose(why);
 }
 
 void Leadership::GiveUp(const std::string& why) {
     if (!term_) return;
-    // If the store cannot be told, the term ends with its ttl.
-    store_.Resign(*term_, [](const Result<void>&) {});
+    not_before_ = runtime_.Now().steady + kReadsAside * presence_.config().acquire_interval;
+    EndTerm({}, why);
+}
+
+void Leadership::HandOver(const NodeId& to) {
+    if (!term_) return;
+    EndTerm(to, "handed over to " + to.text().str());
+}
+
+// If the store cannot be told, the next read shows a term of this node that it does not hold, and it
+// goes for that.
+void Leadership::EndTerm(const NodeId& successor, const std::string& why) {
+    resigned_at_ = Steady::max();
+    store_.Resign(*term_, successor, home_.Here([this](const Result<void>&) {
+        resigned_at_ = runtime_.Now().steady;
+        presence_.ReadSoon();
+    }));
     Depose(why);
 }
 
@@ -161,20 +216,20 @@ void Leadership::Depose(const std::string& why) {
     home_.NextTerm();
     term_.reset();
     leader_.reset();
-    runtime_.Cancel(watch_);
-    if (!stopped_) CampaignLater();
+    runtime_.Cancel(std::exchange(watch_, 0));
+    if (resigned_at_ != Steady::max()) presence_.ReadSoon();
     events_.on_deposed(why);
 }
 
 void Leadership::Resign(Action done) {
-    stopped_ = true;
-    runtime_.Cancel(timer_);
-    runtime_.Cancel(watch_);
+    if (!std::exchange(stopped_, true)) presence_.Part(partition_);
+    runtime_.Cancel(std::exchange(timer_, 0));
+    runtime_.Cancel(std::exchange(watch_, 0));
     if (!term_) return runtime_.Post(std::move(done));
     home_.NextTerm();
     const Term term = *std::exchange(term_, std::nullopt);
     leader_.reset();
-    store_.Resign(term,
+    store_.Resign(term, {},
                   home_.Here([done = std::move(done)](const Result<void>&) mutable { done(); }));
 }
 

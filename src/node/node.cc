@@ -14,6 +14,9 @@ namespace {
 constexpr Duration kLookupRetry{50};
 constexpr Duration kLookupRetryMax{2'000};
 
+// How often a node tells of itself if nothing happens.
+constexpr Duration kPublish{1'000};
+
 // A leader that cannot load for so many of its ttls lets another one try.
 constexpr int kLoadTtls = 3;
 
@@ -37,23 +40,21 @@ std::string_view Name(Role role) {
     return "unknown";
 }
 
-Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& seed, Sink* sink)
+Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& seed, Sink* sink,
+           Presence* presence)
     : runtime_(runtime),
       store_(store),
       config_(std::move(config)),
       sink_(sink),
       random_(seed),
       started_at_(runtime.Now().wall),
-      leadership_(runtime, store, config_.leadership, random_,
+      own_presence_(presence ? nullptr : MakePresence()),
+      presence_(presence ? *presence : *own_presence_),
+      leadership_(runtime, store, presence_, config_.leadership.partition, config_.leadership.name,
                   {.on_elected = [this](const Term& term) { OnElected(term); },
                    .on_deposed = [this](const std::string& why) { OnDeposed(why); },
-                   .on_change = [this] { Publish(); }}),
-      presence_(runtime, store,
-                {.node = config_.leadership.node,
-                 .address = config_.leadership.address,
-                 .version = config_.version,
-                 .started_at = started_at_},
-                config_.leadership.ttl, [this] { Publish(); }),
+                   .on_change = [this] { Publish(); },
+                   .on_hand_over = [this](const NodeId& to) { BeginHandOver(to); }}),
       inbox_(config_.inbox_max, [this] { home_.Post([this] { DrainInbox(); }); }),
       home_(runtime) {
     Publish();
@@ -62,12 +63,15 @@ Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& 
 Node::~Node() {
     runtime_.Cancel(timer_);
     runtime_.Cancel(stop_timer_);
+    runtime_.Cancel(hand_over_timer_);
+    runtime_.Cancel(publish_timer_);
 }
 
 void Node::Start() {
     home_.Post([this] {
-        presence_.Start();
+        if (own_presence_) own_presence_->Start();
         leadership_.Start();
+        PublishLater();
     });
 }
 
@@ -111,13 +115,16 @@ void Node::TakeInput(Inbox::Item& item) {
     if (!item.done) {
         // A fleet at work never falls silent: a leader that stops would wait for its commits for
         // ever. Workers say it again to the next one.
-        if (engine_ && !stopping_) StepEngine(std::move(item.input));
+        if (engine_ && !stopping_ && heir_.empty()) StepEngine(std::move(item.input));
         return;
     }
     const auto refuse = [&](ErrorCode code, std::string why) {
         item.done(Fail(code, std::move(why)));
     };
     if (stopping_) return refuse(ErrorCode::kUnavailable, "this scheduler is shutting down");
+    if (!heir_.empty()) {
+        return refuse(ErrorCode::kUnavailable, "another scheduler takes over; try again shortly");
+    }
     if (!engine_) {
         return refuse(ErrorCode::kUnavailable,
                       role_ == Role::kLoading ? "this scheduler is taking over; try again shortly"
@@ -179,7 +186,7 @@ void Node::EndTurn() {
 
 void Node::ArmTimer() {
     runtime_.Cancel(std::exchange(timer_, 0));
-    if (!engine_ || stopping_) return;
+    if (!engine_ || stopping_ || !heir_.empty()) return;
     const Duration next = engine_->NextDeadline(runtime_.Now()).value_or(config_.look_again);
     timer_ = runtime_.After(std::min(next, config_.look_again), [this] {
         timer_ = 0;
@@ -203,7 +210,7 @@ void Node::OnElected(const Term& term) {
     config.leader_ttl = config_.leadership.ttl;
     config.purge_max = static_cast<std::uint32_t>(limits.purge_max);
     loader_ = std::make_unique<Loader>(
-        runtime_, store_, partition(), kLoadTtls * config_.leadership.ttl,
+        runtime_, store_, partition(), kLoadTtls * presence_.config().ttl,
         std::make_unique<Engine>(config, TermView{term.partition, term.epoch}, seed),
         Loader::Events{.on_loaded = [this](auto engine,
                                            Serial serial) { BeginTerm(std::move(engine), serial); },
@@ -217,7 +224,7 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
     loader_.reset();
     engine_ = std::move(engine);
     CommitterConfig config = config_.committer;
-    config.give_up_after = config_.leadership.ttl;
+    config.give_up_after = presence_.config().ttl;
     committer_ = std::make_unique<Committer>(
         runtime_, store_, *leadership_.term(), config,
         Committer::Events{.release = [this](const Effects& effects) { Release(effects); },
@@ -244,6 +251,8 @@ void Node::OnDeposed(const std::string& why) {
 // Forgets what the term had decided and answers whoever waits.
 void Node::EndTerm(const std::string& why) {
     home_.NextTerm();
+    heir_ = {};
+    runtime_.Cancel(std::exchange(hand_over_timer_, 0));
     loader_.reset();
     if (committer_) committer_->Close();
     // Kept until the stack is unwound: this may be called from inside either of them.
@@ -270,6 +279,7 @@ void Node::Release(const Effects& effects) {
     for (const Lookup& lookup : effects.lookups) Launch(LookUp(lookup.ids));
     if (sink_) sink_->Release(effects);
     if (stopping_) FinishStop();
+    if (!heir_.empty()) FinishHandOver();
 }
 
 // Ends with the term: what the engine asked for, the next one asks for again.
@@ -302,7 +312,7 @@ void Node::SetRole(Role role) {
 }
 
 void Node::Publish() {
-    NodeStatus status{.node = config_.leadership.node,
+    NodeStatus status{.node = presence_.config().row.node,
                       .role = role_,
                       .epoch = leadership_.term() ? leadership_.term()->epoch : 0,
                       .leader = leadership_.leader(),
@@ -315,6 +325,14 @@ void Node::Publish() {
                       .started_at = started_at_};
     const std::scoped_lock lock(status_mutex_);
     status_ = std::move(status);
+}
+
+// So that status is never much older.
+void Node::PublishLater() {
+    publish_timer_ = runtime_.After(kPublish, [this] {
+        Publish();
+        PublishLater();
+    });
 }
 
 NodeStatus Node::status() const {
@@ -336,7 +354,7 @@ void Node::Stop(Action done) {
     home_.Post([this, done = std::move(done)]() mutable {
         stopping_ = true;
         stopped_ = std::move(done);
-        presence_.Pause();
+        if (own_presence_) own_presence_->Pause();
         stop_timer_ = runtime_.After(config_.stop_deadline, [this] {
             EndTerm("this scheduler was stopped while the store did not answer");
             FinishStop();
@@ -353,7 +371,8 @@ void Node::FinishStop() {
     Action done = std::exchange(stopped_, {});
     EndTerm("this scheduler was stopped");
     SetRole(Role::kStopped);
-    presence_.Leave();
+    runtime_.Cancel(std::exchange(publish_timer_, 0));
+    if (own_presence_) own_presence_->Leave([] {});
     leadership_.Resign(std::move(done));
 }
 

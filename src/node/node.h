@@ -68,7 +68,9 @@ struct NodeStatus {
 class Node {
   public:
     // The runtime and the store must outlive the node, the sink too if there is one.
-    Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& seed, Sink* sink);
+    // Without a `presence` it has one of its own; one that several nodes share outlives them.
+    Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& seed, Sink* sink,
+         Presence* presence = nullptr);
 
     // REQUIRES: stopped, or never started; on the runtime's thread.
     ~Node();
@@ -100,7 +102,8 @@ class Node {
     // From any thread: as of a moment ago.
     NodeStatus status() const;
 
-    // From any thread: a worker has seen this epoch; a later term must be above it.
+    // From any thread: a worker has seen this epoch; a later term must be above it, and one that is
+    // below begins anew.
     void NoteEpoch(std::uint64_t epoch);
 
   private:
@@ -120,7 +123,11 @@ class Node {
     Flow<> LookUp(std::vector<ExecutionId> ids);
     void SetRole(Role role);
     void Publish();
+    void PublishLater();
     void FinishStop();
+    void BeginHandOver(const NodeId& to);
+    void FinishHandOver();
+    std::unique_ptr<Presence> MakePresence();
 
     Runtime& runtime_;
     Store& store_;
@@ -128,8 +135,9 @@ class Node {
     Sink* const sink_;
     Random random_;
     const Time started_at_;
+    const std::unique_ptr<Presence> own_presence_;  // Null if it shares one.
+    Presence& presence_;
     Leadership leadership_;
-    Presence presence_;
     Inbox inbox_;
 
     // All below on the runtime's thread.
@@ -141,8 +149,11 @@ class Node {
     RequestId last_request_ = 0;
     std::uint64_t timer_ = 0;
     std::uint64_t stop_timer_ = 0;
+    std::uint64_t publish_timer_ = 0;
     Action stopped_;
     bool stopping_ = false;
+    NodeId heir_;  // To whom the lead is being handed over; empty: to nobody.
+    std::uint64_t hand_over_timer_ = 0;
 
     mutable std::mutex status_mutex_;
     NodeStatus status_;

@@ -22,9 +22,20 @@ class NodeTest : public ::testing::Test {
     void Lead() {
         node->Start();
         runtime.Run();
-        Answer(store.acquires, Result<Term>(Term{0, 7, 99}));
+        GiveTerm(7, 99);
         Answer(store.loads, Result<LoadPage>(LoadPage{}));
         ASSERT_EQ(node->status().role, Role::kLeader);
+    }
+    // This node leads two partitions, and another that has come leads none.
+    void LeadTwoAgainst(Duration hand_over_every) {
+        NodeConfig config;
+        config.leadership.node = NodeId("a");
+        config.leadership.shares = {
+            .hand_over_every = hand_over_every, .announced_for = 0s, .kept_for = 0s};
+        node = std::make_unique<Node>(runtime, store, config, SeedOf(1), nullptr);
+        store.peers = {{.node = NodeId("a")}, {.node = NodeId("b")}};
+        store.rows.push_back({7, NodeId("a"), {}, 3, 4});
+        Lead();
     }
     template <typename Questions, typename T>
     void Answer(Questions& questions, Result<T> answer) {
@@ -42,10 +53,9 @@ class NodeTest : public ::testing::Test {
             Answer(store.commits, Result<void>());
         }
     }
-    // Time passes, and the lease is renewed.
-    void PassRenewing(Duration time) {
-        runtime.Pass(time);
-        while (!store.renews.empty()) Answer(store.renews, Result<void>());
+    void GiveTerm(std::uint64_t epoch, std::uint64_t nonce) {
+        store.GiveTerm(epoch, nonce);
+        runtime.Run();
     }
     void AskSubmit(const std::string& id, std::size_t payload_bytes = 0) {
         auto task = NewTaskPtr(new Task);
@@ -216,17 +226,22 @@ TEST_F(NodeTest, ALeaderThatCannotWriteGivesUpTheLeadAndSaysWhy) {
         if (!store.commits.empty()) {
             Answer(store.commits, Result<void>(Fail(ErrorCode::kUnavailable, "full")));
         }
-        PassRenewing(1s);
+        runtime.Pass(1s);
     }
     EXPECT_EQ(node->status().role, Role::kFollower);
     EXPECT_EQ(refused[ErrorCode::kUnknown], 1);
-    EXPECT_EQ(store.resigns.size(), 1u) << "another node may have more luck";
+    ASSERT_EQ(store.resigns.size(), 1u) << "another node may have more luck";
     store.commits.clear();
+    runtime.Pass(5s);
+    EXPECT_TRUE(store.acquires.empty()) << "what it gives up it must not take back";
+    store.rows.clear();
+    Answer(store.resigns, Result<void>());
+    runtime.Pass(2s);
     Answer(store.acquires, Result<Term>(Fail(ErrorCode::kUnavailable, "the disk is full")));
     runtime.Pass(1s);
     EXPECT_EQ(node->status().trouble, "the disk is full");
 
-    Answer(store.acquires, Result<Term>(Term{0, 8, 100}));
+    GiveTerm(8, 100);
     Answer(store.loads, Result<LoadPage>(LoadPage{}));
     AnswerCommits();
     EXPECT_EQ(node->status().role, Role::kLeader);
@@ -238,12 +253,12 @@ TEST_F(NodeTest, ALeaderThatCannotWriteGivesUpTheLeadAndSaysWhy) {
 TEST_F(NodeTest, ALeaderThatCannotLoadLetsAnotherTry) {
     node->Start();
     runtime.Run();
-    Answer(store.acquires, Result<Term>(Term{0, 7, 99}));
+    GiveTerm(7, 99);
     for (int i = 0; i < 100 && store.resigns.empty(); ++i) {
         if (!store.loads.empty()) {
             Answer(store.loads, Result<LoadPage>(Fail(ErrorCode::kUnavailable, "no such table")));
         }
-        PassRenewing(1s);
+        runtime.Pass(1s);
     }
     EXPECT_EQ(store.resigns.size(), 1u);
     EXPECT_EQ(node->status().role, Role::kFollower);
@@ -307,6 +322,43 @@ TEST_F(NodeTest, AStopIsNotHeldUpByWhatWorkersGoOnSaying) {
     EXPECT_EQ(store.resigns.size(), 1u);
 }
 
+// What was promised is kept, nothing new is taken meanwhile, and the row says who is next.
+TEST_F(NodeTest, AHandOverWaitsForTheCommitsUnderWay) {
+    LeadTwoAgainst(0s);
+    AskSubmit("");
+    runtime.Run();
+    int asked = 1;
+    for (; asked < 10 && refused.empty(); ++asked) {
+        runtime.Pass(1s);
+        AskSubmit("");
+        runtime.Run();
+    }
+    EXPECT_EQ(refused[ErrorCode::kUnavailable], 1) << "the other one will take it";
+    EXPECT_TRUE(store.resigns.empty());
+    AnswerCommits();
+
+    EXPECT_EQ(accepted, asked - 1);
+    ASSERT_EQ(store.resigns.size(), 1u);
+    EXPECT_EQ(store.resigns.front().first.second.view(), "b");
+    EXPECT_EQ(node->status().role, Role::kFollower);
+}
+
+// The store is slow just then: the hand-over is left for another time, and requests are taken again.
+TEST_F(NodeTest, AHandOverThatTakesTooLongIsLeft) {
+    LeadTwoAgainst(1h);
+    AskSubmit("");
+    runtime.Run();
+    runtime.Pass(1h + 10s);
+    ASSERT_TRUE(store.resigns.empty());
+    AnswerCommits();
+    AskSubmit("");
+    runtime.Run();
+    AnswerCommits();
+
+    EXPECT_EQ(accepted, 2);
+    EXPECT_EQ(node->status().role, Role::kLeader);
+}
+
 TEST_F(NodeTest, AStopDoesNotWaitForEverForAStoreThatIsGone) {
     Lead();
     AskSubmit("");
@@ -332,7 +384,7 @@ TEST_F(NodeTest, AfterAnImpossibleCommitTheNodeBeginsAnewWithoutWhatLedToIt) {
     EXPECT_EQ(node->status().role, Role::kFollower);
     runtime.Pass(1s);
     ASSERT_FALSE(store.acquires.empty());
-    Answer(store.acquires, Result<Term>(Term{0, 8, 100}));
+    GiveTerm(8, 100);
     Answer(store.loads, Result<LoadPage>(LoadPage{}));
     AnswerCommits();
     EXPECT_EQ(node->status().role, Role::kLeader);

@@ -3,42 +3,239 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+
 namespace takt::internal {
-namespace {
 
-// Followers tell of themselves at least this often, so that status is never much older.
-constexpr Duration kTurn{1'000};
-
-}  // namespace
-
-Presence::Presence(Runtime& runtime, Store& store, NodeRow row, Duration ttl,
-                   std::function<void()> on_turn)
-    : runtime_(runtime),
-      store_(store),
-      row_(std::move(row)),
-      ttl_(ttl),
-      on_turn_(std::move(on_turn)) {}
+Presence::Presence(Runtime& runtime, Store& store, PresenceConfig config, const RandomSeed& seed)
+    : runtime_(runtime), store_(store), config_(std::move(config)), random_(seed), home_(runtime) {}
 
 Presence::~Presence() {
-    Pause();
+    runtime_.Cancel(announce_timer_);
+    runtime_.Cancel(read_timer_);
 }
 
-void Presence::AnnounceLater(Duration delay) {
-    timer_ = runtime_.After(delay, [this] {
-        // A miss is made up for by the next one: there are at least three of them in a ttl.
-        store_.Announce(row_, ttl_, [](const Result<void>&) {});
-        on_turn_();
-        AnnounceLater(std::min(ttl_ / 3, kTurn));
+void Presence::Start() {
+    home_.Post([this] {
+        paused_ = false;
+        started_ = runtime_.Now().steady;
+        handed_over_ = started_;
+        Announce();
+        Read();
     });
 }
 
 void Presence::Pause() {
-    runtime_.Cancel(std::exchange(timer_, 0));
+    home_.Post([this] {
+        paused_ = true;
+        runtime_.Cancel(std::exchange(announce_timer_, 0));
+        runtime_.Cancel(std::exchange(read_timer_, 0));
+    });
 }
 
-void Presence::Leave() {
+void Presence::Leave(Action done) {
     Pause();
-    store_.Announce({.node = row_.node}, Duration(0), [](const Result<void>&) {});
+    home_.Post([this, done = std::move(done)]() mutable {
+        store_.Announce({.node = config_.row.node}, Duration(0),
+                        home_.Here([done = std::move(done)](const Result<void>&) mutable {
+                            if (done) done();
+                        }));
+    });
+}
+
+void Presence::Join(Member member) {
+    home_.Post([this, member = std::move(member)]() mutable {
+        const Partition partition = member.partition;
+        Seat seat{.partition = partition, .name = member.name};
+        places_.insert_or_assign(partition, Place{std::move(member), 0, std::move(seat)});
+        if (!paused_) Read();
+    });
+}
+
+void Presence::Part(Partition partition) {
+    home_.Post([this, partition] { places_.erase(partition); });
+}
+
+Steady Presence::announced_until() const {
+    const std::lock_guard lock(mutex_);
+    return announced_until_;
+}
+
+void Presence::ReadSoon() {
+    home_.Post([this] {
+        if (!paused_) Read();
+    });
+}
+
+// --- Announcing ---------------------------------------------------------------------------------
+
+void Presence::Announce() {
+    const Steady asked = runtime_.Now().steady;
+    store_.Announce(config_.row, config_.ttl, home_.Here([this, asked](const Result<void>& result) {
+        OnAnnounced(asked, result);
+    }));
+}
+
+void Presence::OnAnnounced(Steady asked, const Result<void>& result) {
+    if (paused_) return;
+    const Steady now = runtime_.Now().steady;
+    const bool fresh = result && announced_until() <= now;
+    if (result) {
+        const std::lock_guard lock(mutex_);
+        announced_until_ = std::max(announced_until_, asked + config_.ttl - config_.margin);
+    }
+    NoteTrouble(announce_trouble_, result ? std::string() : result.error().detail);
+    // Without success the end of trust comes nearer and is not moved; asking again soon may help.
+    const Duration interval = config_.renew_interval;
+    announce_timer_ = runtime_.After(
+        result ? Spread(interval) : std::max(interval / 10, Duration(1)), [this] { Announce(); });
+    if (!result) return;
+    ReadNodes();
+    // What was read before shows nothing that can be trusted now.
+    if (fresh) Read();
+}
+
+void Presence::ReadNodes() {
+    store_.Nodes(home_.Here([this](const Result<std::vector<NodeRow>>& rows) {
+        // Without an answer the last one holds: plans are only hints.
+        if (rows) OnNodes(*rows);
+    }));
+}
+
+void Presence::OnNodes(const std::vector<NodeRow>& rows) {
+    const Steady now = runtime_.Now().steady;
+    std::map<NodeId, Peer> peers;
+    for (const NodeRow& row : rows) {
+        const auto known = peers_.find(row.node);
+        const bool same = known != peers_.end() && known->second.row.started_at == row.started_at;
+        peers.emplace(row.node, Peer{row, same ? known->second.since : now});
+    }
+    peers_ = std::move(peers);
+}
+
+// Spread, so that many that start together do not ask in step for ever.
+Duration Presence::Spread(Duration interval) {
+    const auto count = interval.count();
+    return Duration(count * 3 / 4 + std::int64_t(random_.Below(std::uint64_t(count) / 2 + 1)));
+}
+
+// --- Reading ------------------------------------------------------------------------------------
+
+void Presence::Read() {
+    if (std::exchange(reading_, true)) {
+        read_again_ = true;
+        return;
+    }
+    read_again_ = false;
+    runtime_.Cancel(std::exchange(read_timer_, 0));
+    const Steady began = runtime_.Now().steady;
+    store_.Leaders(home_.Here(
+        [this, began, trusted = announced_until()](const Result<std::vector<LeaderRow>>& rows) {
+            OnRead(began, trusted, rows);
+        }));
+}
+
+void Presence::OnRead(Steady began, Steady trusted, const Result<std::vector<LeaderRow>>& rows) {
+    reading_ = false;
+    if (paused_) return;
+    if (rows) {
+        rows_ = *rows;
+        for (const LeaderRow& row : rows_) {
+            const auto place = places_.find(row.partition);
+            if (place == places_.end() || !row.leads() || row.node != config_.row.node) continue;
+            place->second.member.trust->Extend({row.partition, row.epoch, row.nonce}, trusted);
+        }
+        NoteTrouble(read_trouble_, {});
+        TellAll(began);
+    } else {
+        NoteTrouble(read_trouble_, rows.error().detail);
+    }
+    if (read_again_) return Read();
+    ReadLater(Spread(config_.acquire_interval));
+}
+
+void Presence::ReadLater(Duration delay) {
+    runtime_.Cancel(read_timer_);
+    read_timer_ = runtime_.After(delay, [this] { Read(); });
+}
+
+// Remembers since when this node leads it, and since when it is without a leader.
+void Presence::NoteSeat(Place& place, const LeaderRow* row) {
+    const Steady now = runtime_.Now().steady;
+    const bool own = row && row->leads() && row->node == config_.row.node;
+    if (own && place.epoch != row->epoch) {
+        // A new term of the same node is no move.
+        if (place.epoch == 0) place.seat.led_since = now;
+        place.epoch = row->epoch;
+    }
+    if (row && row->leads() && !own) place.epoch = 0;
+    const bool resigned = row && row->nonce == 0;
+    if (!resigned) place.seat.resigned_since = {};
+    if (resigned && place.seat.resigned_since == Steady{}) place.seat.resigned_since = now;
+}
+
+ShareView Presence::View() const {
+    ShareView view{.self = config_.row.node,
+                   .leaders = rows_,
+                   .now = runtime_.Now().steady,
+                   .started = started_};
+    for (const auto& [node, peer] : peers_) {
+        // One whose terms are over is on its way out, also if it was still there a moment ago.
+        const bool gone = std::ranges::any_of(rows_, [&](const LeaderRow& row) {
+            return row.nonce != 0 && !row.announced && row.node == node;
+        });
+        if (!gone && node != config_.row.node) view.peers.push_back(peer);
+    }
+    view.peers.push_back({config_.row, started_});
+    for (const auto& [partition, place] : places_) view.seats.push_back(place.seat);
+    return view;
+}
+
+void Presence::TellAll(Steady began) {
+    std::map<Partition, const LeaderRow*> rows;
+    for (const LeaderRow& row : rows_) rows[row.partition] = &row;
+    for (auto& [partition, place] : places_) {
+        NoteSeat(place, rows.contains(partition) ? rows[partition] : nullptr);
+    }
+    const ShareView view = View();
+    const bool announced = announced_until() > view.now;
+    const auto plan =
+        announced ? PlanCampaigns(view, config_.shares) : std::map<Partition, Duration>();
+    const auto over = PlanHandOver(view, config_.shares, handed_over_);
+    if (over) handed_over_ = view.now;
+    for (const auto& [partition, place] : places_) {
+        Standing standing{.read_at = began, .trouble = trouble()};
+        if (rows.contains(partition)) standing.row = *rows[partition];
+        if (const auto found = plan.find(partition); found != plan.end()) {
+            standing.campaign = found->second;
+        }
+        if (over && over->partition == partition) standing.hand_over = over->to;
+        place.member.tell(standing);
+    }
+}
+
+const std::string& Presence::trouble() const {
+    return announce_trouble_.empty() ? read_trouble_ : announce_trouble_;
+}
+
+// Said once, however often it is met: it is met twice a second while the store is away.
+void Presence::NoteTrouble(std::string& what, std::string trouble) {
+    if (trouble == what) return;
+    const std::string before = this->trouble();
+    what = std::move(trouble);
+    const std::string& now = this->trouble();
+    if (now == before) return;
+    if (now.empty()) {
+        Log(LogLevel::kInfo, "node", "the store can be asked for the lead again", {});
+    } else {
+        const bool leads = std::ranges::any_of(rows_, [this](const LeaderRow& row) {
+            return row.leads() && row.node == config_.row.node;
+        });
+        Log(LogLevel::kWarning, "node",
+            leads ? "the lead cannot be renewed" : "the store cannot be asked for the lead",
+            {{"error", now}});
+    }
+    for (const auto& [partition, place] : places_) place.member.tell({.trouble = now});
 }
 
 }  // namespace takt::internal

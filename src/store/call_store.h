@@ -1,6 +1,6 @@
 // CallStore: the operations of a store as plain calls on the parts that a backend is made of.
 //
-// A backend whose parts have methods of the same names (a reader with ListTasks, leases with Renew)
+// A backend whose parts have methods of the same names (a reader with ListTasks, leases with Announce)
 // derives from CallStore<itself> and says once for each part how a call gets to its thread:
 //
 //   template <typename T, typename Work>
@@ -19,31 +19,28 @@
 namespace takt::internal {
 
 struct TermCall {};    // Acquire, Resign.
-struct LeaseCall {};   // Renew, Announce.
-struct LeaderCall {};  // Leader, Nodes: questions that change nothing.
+struct LeaseCall {};   // Announce, Leaders: what keeps a lead.
+struct NodesCall {};   // Nodes.
 struct LoadCall {};    // Load, FindExecutions: the leader waits for these.
 struct ReaderCall {};  // All other reads.
 
 template <typename Backend>
 class CallStore : public Store {
   public:
-    void Acquire(const Candidate& candidate, Done<Term> done) override {
-        Pass(TermCall{}, [candidate](auto& to) { return to.Acquire(candidate); }, done);
-    }
-    void Renew(const Term& term, Duration ttl, Done<void> done) override {
-        Pass(LeaseCall{}, [term, ttl](auto& to) { return to.Renew(term, ttl); }, done);
-    }
-    void Resign(const Term& term, Done<void> done) override {
-        Pass(TermCall{}, [term](auto& to) { return to.Resign(term); }, done);
-    }
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
         Pass(LeaseCall{}, [node, ttl](auto& to) { return to.Announce(node, ttl); }, done);
     }
-    void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        Pass(LeaderCall{}, [partition](auto& to) { return to.Leader(partition); }, done);
-    }
     void Nodes(Done<std::vector<NodeRow>> done) override {
-        Pass(LeaderCall{}, [](auto& to) { return to.Nodes(); }, done);
+        Pass(NodesCall{}, [](auto& to) { return to.Nodes(); }, done);
+    }
+    void Leaders(Done<std::vector<LeaderRow>> done) override {
+        Pass(LeaseCall{}, [](auto& to) { return to.Leaders(); }, done);
+    }
+    void Acquire(const Candidate& candidate, Done<Term> done) override {
+        Pass(TermCall{}, [candidate](auto& to) { return to.Acquire(candidate); }, done);
+    }
+    void Resign(const Term& term, const NodeId& successor, Done<void> done) override {
+        Pass(TermCall{}, [term, successor](auto& to) { return to.Resign(term, successor); }, done);
     }
     void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override {
         Pass(

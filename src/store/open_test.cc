@@ -45,8 +45,8 @@ TEST(OpenStoreTest, AStoreThatIsAwayIsOpenedIfItMayBeWaitedFor) {
         const auto store = OpenStore(url, {.wait = true});
         ASSERT_TRUE(store) << url << store.error().detail;
         EXPECT_THAT((*store)->Describe(), testing::HasSubstr("127.0.0.1:1"));
-        const auto leader = AskStore<std::optional<LeaderRow>>(
-            [&](auto done) { (*store)->Leader(0, std::move(done)); });
+        const auto leader = AskStore<std::vector<LeaderRow>>(
+            [&](auto done) { (*store)->Leaders(std::move(done)); });
         ASSERT_FALSE(leader) << url;
         EXPECT_EQ(leader.error().code, ErrorCode::kUnavailable) << url;
         const auto refused = OpenStore(url);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/log.h"
+#include "store/lead.h"
 #include "store/memory/store.h"
 #include "store/wait.h"
 
@@ -40,8 +41,7 @@ class PatientStoreTest : public testing::Test {
         return AskStore<std::vector<NodeRow>>([&](auto done) { store.Nodes(std::move(done)); });
     }
     static Result<Term> Acquire(Store& store) {
-        return AskStore<Term>(
-            [&](auto done) { store.Acquire({.node = NodeId("a")}, std::move(done)); });
+        return TakeLead(store, {.node = {.node = NodeId("a")}});
     }
 
     std::mutex mutex_;

@@ -47,26 +47,37 @@ struct Term {
     friend bool operator==(const Term&, const Term&) = default;
 };
 
+// The last term of a partition, and whether it stands.
+struct LeaderRow {
+    Partition partition = 0;
+    NodeId
+        node;  // Whose term it is. Of a resigned one: who is to lead next, empty if it was not said.
+    Text address;  // Where other nodes and workers reach it, "http://10.0.0.5:8080".
+    std::uint64_t epoch = 0;
+    std::uint64_t nonce = 0;  // 0: the term was resigned.
+    bool announced = true;    // Whether its node is. A term stands as long as that is so.
+
+    bool leads() const { return nonce != 0 && announced; }
+    bool Is(const Term& term) const {
+        return partition == term.partition && epoch == term.epoch && nonce == term.nonce;
+    }
+};
+
 struct Candidate {
     Partition partition = 0;
     NodeId node;
-    Text address;  // Where other nodes and workers reach this one, "http://10.0.0.5:8080".
-    Duration ttl{10'000};
-    std::uint64_t epoch_floor = 0;  // The new epoch is above this too: the highest seen anywhere.
-};
-
-struct LeaderRow {
-    NodeId node;
     Text address;
-    std::uint64_t epoch = 0;
+    std::uint64_t epoch_floor = 0;  // The new epoch is above this too: the highest seen anywhere.
+    std::optional<LeaderRow> replaced;  // The partition's row as Leaders gave it; nothing if none.
 };
 
-// A scheduler process that is alive, leader or not.
+// A scheduler process that is alive, whether it leads or not.
 struct NodeRow {
     NodeId node;
     Text address;
     Text version;
     Time started_at{};
+    std::vector<Text> namespaces;  // By name, those that it may lead; empty: all.
 };
 
 // All state changes that are committed in one atomic, fenced write. Holds at most one change of
@@ -148,24 +159,29 @@ class Store {
 
     // --- Leadership -----------------------------------------------------------------------------
 
-    // Makes the candidate leader for a new term if nobody leads or the leader's ttl ran out; its
-    // epoch is above all before. kConflict while somebody else leads. A node that asks while its
-    // own earlier term stands gets a new term.
+    // A term has no time of its own: it stands as long as its node is announced. So one write keeps
+    // all terms of a node, and one read tells all leaders, however many partitions there are. These
+    // two never wait behind what else is asked of the store.
+
+    // This scheduler, and every term of its, stands for another ttl. A ttl of 0 withdraws it, and its
+    // terms with it. A node whose announcement ran out keeps those that nobody took meanwhile.
+    virtual void Announce(const NodeRow& node, Duration ttl, Done<void> done) = 0;
+    // Those that are announced.
+    virtual void Nodes(Done<std::vector<NodeRow>> done) = 0;
+
+    // The last term of each partition that was ever led, by rising partition. A node that does not
+    // find its own there has lost it.
+    virtual void Leaders(Done<std::vector<LeaderRow>> done) = 0;
+
+    // Begins a new term, with an epoch above all before, in place of exactly the one that was read:
+    // it was resigned, or its node is not announced any more or is the candidate's own. kConflict if
+    // somebody leads, or has led since that read, or if the candidate's node is not announced: read
+    // again. So of all who read the same row, one succeeds.
     virtual void Acquire(const Candidate& candidate, Done<Term> done) = 0;
 
-    // The term holds for another ttl. kFenced if it does not stand any more.
-    virtual void Renew(const Term& term, Duration ttl, Done<void> done) = 0;
-
-    // Ends the term now, so that another node need not wait for its ttl. Success also if it was
-    // over.
-    virtual void Resign(const Term& term, Done<void> done) = 0;
-
-    // Who leads, or nothing.
-    virtual void Leader(Partition partition, Done<std::optional<LeaderRow>> done) = 0;
-
-    // This scheduler is alive for another ttl; a ttl of 0 withdraws it.
-    virtual void Announce(const NodeRow& node, Duration ttl, Done<void> done) = 0;
-    virtual void Nodes(Done<std::vector<NodeRow>> done) = 0;
+    // Ends the term now, so that another node need not wait for its end. `successor` is who should
+    // be the next to lead; empty: anybody. Success also if it was over.
+    virtual void Resign(const Term& term, const NodeId& successor, Done<void> done) = 0;
 
     // --- Writing: the leader only ---------------------------------------------------------------
 

@@ -22,23 +22,20 @@ class StoreWrapper : public Store {
     std::string Describe() const override { return inner() ? inner()->Describe() : "no store"; }
     std::string WhyFull() const override { return inner() ? inner()->WhyFull() : ""; }
 
-    void Acquire(const Candidate& candidate, Done<Term> done) override {
-        if (Store* to = inner()) to->Acquire(candidate, std::move(done));
-    }
-    void Renew(const Term& term, Duration ttl, Done<void> done) override {
-        if (Store* to = inner()) to->Renew(term, ttl, std::move(done));
-    }
-    void Resign(const Term& term, Done<void> done) override {
-        if (Store* to = inner()) to->Resign(term, std::move(done));
-    }
-    void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        if (Store* to = inner()) to->Leader(partition, std::move(done));
-    }
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
         if (Store* to = inner()) to->Announce(node, ttl, std::move(done));
     }
     void Nodes(Done<std::vector<NodeRow>> done) override {
         if (Store* to = inner()) to->Nodes(std::move(done));
+    }
+    void Leaders(Done<std::vector<LeaderRow>> done) override {
+        if (Store* to = inner()) to->Leaders(std::move(done));
+    }
+    void Acquire(const Candidate& candidate, Done<Term> done) override {
+        if (Store* to = inner()) to->Acquire(candidate, std::move(done));
+    }
+    void Resign(const Term& term, const NodeId& successor, Done<void> done) override {
+        if (Store* to = inner()) to->Resign(term, successor, std::move(done));
     }
     void Commit(BatchPtr batch, Done<void> done) override {
         if (Store* to = inner()) to->Commit(std::move(batch), std::move(done));

@@ -298,9 +298,10 @@ def redis_promote(cluster):
 @fault("mysql_kill_session", "the session that holds the leader's lock is killed, three times",
        stores=("mysql",))
 def mysql_kill_session(cluster):
-    lock = "CONCAT('takt:', LEFT(MD5('takt.takt_'), 16), ':0')"
+    lock = "CONCAT('takt:', LEFT(MD5('takt.takt_'), 16), ':', MD5(node))"
+    leader = "takt_leases WHERE partition_id = 0 AND nonce <> 0"
     for _ in range(3):
-        holder = until(lambda: cluster.store.query(f"SELECT IS_USED_LOCK({lock})").strip()
+        holder = until(lambda: cluster.store.query(f"SELECT IS_USED_LOCK({lock}) FROM {leader}").strip()
                        .replace("NULL", ""), "somebody holds the lock", 30)
         cluster.store.query(f"KILL {holder}")
         wait(TERM_SECONDS)

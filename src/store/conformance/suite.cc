@@ -36,28 +36,51 @@ void StoreConformance::LetTtlRunOut() {
     std::this_thread::sleep_for(time);
 }
 
-Result<Term> StoreConformance::Acquire(std::string_view node, Duration ttl, std::uint64_t floor) {
-    const Candidate candidate{.partition = 0,
-                              .node = NodeId(Text(node)),
-                              .address = Text("http://" + std::string(node)),
-                              .ttl = ttl,
-                              .epoch_floor = floor};
+Result<void> StoreConformance::Announce(std::string_view node, Duration ttl) {
+    const NodeRow row{.node = NodeId(Text(node)),
+                      .address = Text("http://" + std::string(node)),
+                      .version = "0.1.0",
+                      .started_at = make_.now()};
+    return Await<void>([&](Done<void> done) { store_->Announce(row, ttl, std::move(done)); });
+}
+
+std::vector<LeaderRow> StoreConformance::Leaders() {
+    using Rows = std::vector<LeaderRow>;
+    const auto rows = Await<Rows>([&](Done<Rows> done) { store_->Leaders(std::move(done)); });
+    EXPECT_TRUE(rows) << rows.error().detail;
+    return rows ? *rows : Rows{};
+}
+
+std::optional<LeaderRow> StoreConformance::LastTerm(Partition partition) {
+    for (LeaderRow& row : Leaders()) {
+        if (row.partition == partition) return std::move(row);
+    }
+    return std::nullopt;
+}
+
+std::optional<LeaderRow> StoreConformance::Leader(Partition partition) {
+    std::optional<LeaderRow> row = LastTerm(partition);
+    return row && row->leads() ? std::move(row) : std::nullopt;
+}
+
+Result<Term> StoreConformance::Acquire(const Candidate& candidate) {
     return Await<Term>([&](Done<Term> done) { store_->Acquire(candidate, std::move(done)); });
 }
 
-Result<void> StoreConformance::Renew(const Term& term, Duration ttl) {
-    return Await<void>([&](Done<void> done) { store_->Renew(term, ttl, std::move(done)); });
+Result<Term> StoreConformance::Acquire(std::string_view node, Duration ttl, std::uint64_t floor,
+                                       Partition partition) {
+    const Result<void> announced = Announce(node, ttl);
+    if (!announced) return std::unexpected(announced.error());
+    return Acquire({.partition = partition,
+                    .node = NodeId(Text(node)),
+                    .address = Text("http://" + std::string(node)),
+                    .epoch_floor = floor,
+                    .replaced = LastTerm(partition)});
 }
 
-Result<void> StoreConformance::Resign(const Term& term) {
-    return Await<void>([&](Done<void> done) { store_->Resign(term, std::move(done)); });
-}
-
-std::optional<LeaderRow> StoreConformance::Leader() {
-    const auto leader = Await<std::optional<LeaderRow>>(
-        [&](Done<std::optional<LeaderRow>> done) { store_->Leader(0, std::move(done)); });
-    EXPECT_TRUE(leader) << leader.error().detail;
-    return leader ? *leader : std::nullopt;
+Result<void> StoreConformance::Resign(const Term& term, std::string_view successor) {
+    return Await<void>(
+        [&](Done<void> done) { store_->Resign(term, NodeId(Text(successor)), std::move(done)); });
 }
 
 Result<void> StoreConformance::Commit(const Term& term, std::uint64_t sequence,

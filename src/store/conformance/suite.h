@@ -105,10 +105,17 @@ class StoreConformance : public testing::TestWithParam<Backend> {
     // Waits until a ttl of ttl_min, given before the call, has run out for sure.
     void LetTtlRunOut();
 
-    Result<Term> Acquire(std::string_view node, Duration ttl = kLong, std::uint64_t floor = 0);
-    Result<void> Renew(const Term& term, Duration ttl = kLong);
-    Result<void> Resign(const Term& term);
-    std::optional<LeaderRow> Leader();
+    Result<void> Announce(std::string_view node, Duration ttl = kLong);
+    std::vector<LeaderRow> Leaders();
+    // The last term of a partition, as Leaders tells it.
+    std::optional<LeaderRow> LastTerm(Partition partition = 0);
+    // Who leads it, or nothing.
+    std::optional<LeaderRow> Leader(Partition partition = 0);
+    Result<Term> Acquire(const Candidate& candidate);
+    // Announces the node, reads and acquires, as a scheduler does.
+    Result<Term> Acquire(std::string_view node, Duration ttl = kLong, std::uint64_t floor = 0,
+                         Partition partition = 0);
+    Result<void> Resign(const Term& term, std::string_view successor = {});
     Result<void> Commit(const Term& term, std::uint64_t sequence, std::vector<Change> changes,
                         Serial last_serial = 0);
 

@@ -12,6 +12,7 @@
 #include "store/embedded/schema.h"
 #include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
+#include "store/lead.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -33,8 +34,7 @@ void Write(const std::string& path, const std::string& bytes) {
 void Fill(const std::string& directory) {
     auto store = OpenEmbedded({.directory = directory});
     ASSERT_TRUE(store) << store.error().detail;
-    const auto term = Await<Term>(
-        [&](Done<Term> done) { (*store)->Acquire({.node = NodeId("a")}, std::move(done)); });
+    const auto term = TakeLead(**store, {.node = {.node = NodeId("a")}});
     conformance::RowMaker make;
     Batch batch{*term, 1, 0, {}};
     for (int i = 0; i < 2000; ++i) {
@@ -207,8 +207,7 @@ TEST(DatabaseFileTest, AFileOfVersion1IsTakenOver) {
 
     const auto page =
         Await<LoadPage>([&](Done<LoadPage> done) { (*store)->Load(0, "", std::move(done)); });
-    const auto term = Await<Term>(
-        [&](Done<Term> done) { (*store)->Acquire({.node = NodeId("b")}, std::move(done)); });
+    const auto term = TakeLead(**store, {.node = {.node = NodeId("b")}});
 
     ASSERT_TRUE(page) << page.error().detail;
     ASSERT_EQ(page->executions.size(), 1u);

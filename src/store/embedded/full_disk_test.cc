@@ -16,6 +16,7 @@
 #include "store/conformance/suite.h"
 #include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
+#include "store/lead.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -80,8 +81,7 @@ class Story {
         auto store = OpenEmbedded({.directory = directory_});
         if (!store) return Complain("cannot open:", store.error().detail), false;
         store_ = std::move(*store);
-        auto term = Await<Term>(
-            [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+        auto term = TakeLead(*store_, {.node = {.node = NodeId("node")}});
         if (!term) return Complain("cannot lead:", term.error().detail), false;
         term_ = *term;
         sequence_ = 0;

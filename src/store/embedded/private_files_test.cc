@@ -12,6 +12,7 @@
 #include "store/conformance/suite.h"
 #include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
+#include "store/lead.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -33,8 +34,7 @@ class PrivateFilesTest : public testing::Test {
     void ExpectPrivateFiles(const std::string& directory) {
         const auto store = OpenEmbedded({.directory = directory});
         ASSERT_TRUE(store) << store.error().detail;
-        ASSERT_TRUE(conformance::Await<Term>(
-            [&](Done<Term> done) { (*store)->Acquire({.node = NodeId("a")}, std::move(done)); }));
+        ASSERT_TRUE(TakeLead(**store, {.node = {.node = NodeId("a")}}));
         for (const char* file : {"takt.db", "takt.db-wal", "takt.db-shm", "lock"}) {
             EXPECT_EQ(ModeOf(directory + "/" + file), 0600u) << file;
         }

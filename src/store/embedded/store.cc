@@ -27,8 +27,10 @@ class EmbeddedStore final : public CallStore<EmbeddedStore> {
             readers_.push_back(
                 std::make_unique<Reader>(OpenReader(options), options.load_page_rows));
         }
-        writer_ = std::make_unique<Writer>(OpenWriter(options), directory_);
-        leases_ = std::make_unique<Leases>(*writer_, options.clock);
+        Connection connection = OpenWriter(options);
+        std::vector<LeaderRow> terms = Leases::ReadTerms(connection);
+        writer_ = std::make_unique<Writer>(std::move(connection), directory_);
+        leases_ = std::make_unique<Leases>(*writer_, options.clock, std::move(terms));
         for (const auto& reader : readers_) {
             // The first is the leader's: a list over years of history must not keep it waiting.
             OperationQueue<Reader>& queue = reader == readers_.front() ? leader_reads_ : reads_;
@@ -36,7 +38,7 @@ class EmbeddedStore final : public CallStore<EmbeddedStore> {
                 while (auto operation = queue.Pop()) (*operation)(reader, nullptr);
             });
         }
-        // Leases have a thread of their own: a renewal must not wait behind a long read.
+        // Leases have a thread of their own: an announcement must not wait behind a long read.
         threads_.emplace_back([this] {
             while (auto operation = lease_calls_.Pop()) (*operation)(leases_.get(), nullptr);
         });
@@ -81,7 +83,7 @@ class EmbeddedStore final : public CallStore<EmbeddedStore> {
     }
 
     template <typename T, typename Work>
-    void Call(LeaderCall, Work work, Done<T> done) {
+    void Call(NodesCall, Work work, Done<T> done) {
         Call(LeaseCall{}, std::move(work), std::move(done));
     }
 

@@ -7,6 +7,7 @@
 #include "store/embedded/fault_vfs.h"
 #include "store/embedded/store.h"
 #include "store/embedded/temporary_directory.h"
+#include "store/lead.h"
 
 namespace takt::internal::embedded {
 
@@ -26,8 +27,7 @@ class EmbeddedStoreTest : public testing::Test {
         auto store = OpenEmbedded({.directory = directory_.path(), .vfs = FaultVfs()});
         ASSERT_TRUE(store) << store.error().detail;
         store_ = std::move(*store);
-        auto term = Await<Term>(
-            [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+        auto term = TakeLead(*store_, {.node = {.node = NodeId("node")}});
         ASSERT_TRUE(term) << term.error().detail;
         term_ = *term;
     }

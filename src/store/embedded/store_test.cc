@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "store/embedded/sqlite.h"
 #include "store/embedded/store_fixture.h"
+#include "store/lead.h"
 
 namespace takt::internal::embedded {
 namespace {
@@ -59,18 +60,18 @@ TEST_F(EmbeddedStoreTest, AFullDiskRefusesCommitsUntilThereIsSpace) {
 // A node that cannot write does not lead, also not in name only: clients would be sent there.
 TEST_F(EmbeddedStoreTest, ALeadThatCannotBeWrittenDownIsNone) {
     const auto leader = [&] {
-        using Row = std::optional<LeaderRow>;
-        return Await<Row>([&](Done<Row> done) { store_->Leader(0, std::move(done)); });
+        using Rows = std::vector<LeaderRow>;
+        const auto rows = Await<Rows>([&](Done<Rows> done) { store_->Leaders(std::move(done)); });
+        return rows ? LeaderOf(*rows, 0) : std::nullopt;
     };
-    ASSERT_TRUE(*leader());
+    ASSERT_TRUE(leader());
 
     vfs_write_code = SQLITE_FULL;
-    const auto term = Await<Term>(
-        [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+    const auto term = TakeLead(*store_, {.node = {.node = NodeId("node")}});
     ASSERT_FALSE(term);
     EXPECT_EQ(term.error().code, ErrorCode::kUnavailable);
 
-    EXPECT_FALSE(*leader());
+    EXPECT_FALSE(leader());
 }
 
 // Somebody lists all executions of a type that does not exist, over years of history. The leader's
@@ -80,8 +81,7 @@ TEST_F(EmbeddedStoreTest, AListThatTakesTooLongIsEnded) {
     auto store = OpenEmbedded({.directory = directory_.path(), .read_deadline = Duration(0)});
     ASSERT_TRUE(store) << store.error().detail;
     store_ = std::move(*store);
-    term_ = *Await<Term>(
-        [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+    term_ = *TakeLead(*store_, {.node = {.node = NodeId("node")}});
     RowMaker make;
     std::vector<Change> changes;
     for (int i = 0; i < 4000; ++i) {
@@ -161,8 +161,7 @@ TEST_F(EmbeddedStoreTest, AfterAFailedSyncNothingIsWrittenUntilARestart) {
     ASSERT_FALSE(later);
     EXPECT_EQ(later.error().code, ErrorCode::kUnavailable);
     EXPECT_THAT(later.error().detail, HasSubstr("restart"));
-    const auto term = Await<Term>(
-        [&](Done<Term> done) { store_->Acquire({.node = NodeId("node")}, std::move(done)); });
+    const auto term = TakeLead(*store_, {.node = {.node = NodeId("node")}});
     EXPECT_FALSE(term);
 
     store_.reset();

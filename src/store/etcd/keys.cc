@@ -91,6 +91,11 @@ std::string Keys::ByKin(Partition p, Kin kin, std::string_view rest) const {
     return In(p, kin == Kin::kChild ? "children/" : "") + std::string(rest);
 }
 
+std::string Keys::LeaderRow(Partition p) const {
+    const std::string digits = std::to_string(p);
+    return prefix_ + "/leaders/" + std::string(3 - digits.size(), '0') + digits;
+}
+
 std::string Keys::In(Partition p, std::string_view rest) const {
     std::string key = prefix_;
     key += '/';

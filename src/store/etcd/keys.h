@@ -2,10 +2,12 @@
 //
 //   {prefix}/layout                           the number of this layout; a new leader compares it
 //   {prefix}/partitions/{p}                   which partitions there are
-//   {prefix}/nodes/{node}                     presence of schedulers, with leases
+//   {prefix}/nodes/{node}                     presence of schedulers, with a lease each
+//   {prefix}/leaders/{p}                      the last term of a partition, p in three digits; its
+//                                             mod revision is the fence
 //   {prefix}/ids/{id}                         serial of an execution whose id somebody chose
 //   {prefix}/logs/{execution}/{index}         both of partition 0; others: {prefix}/{p}/ids, logs
-//   {prefix}/{p}/leader                       with a lease; its create revision is the fence
+//   {prefix}/0/leader                         of a scheduler from before there was leaders/
 //   {prefix}/{p}/epoch                        of the last term
 //   {prefix}/{p}/sequence                     epoch and sequence of the last batch applied
 //   {prefix}/{p}/last_serial
@@ -90,7 +92,9 @@ class Keys {
     std::string Log(Partition p, std::string_view execution, Serial index) const;
     KeyRange Logs(Partition p, std::string_view execution) const;
 
-    std::string Leader(Partition p) const { return In(p, "leader"); }
+    std::string LeaderRow(Partition p) const;
+    KeyRange LeaderRows() const { return WithPrefix(prefix_ + "/leaders/"); }
+    std::string OlderLeader() const { return In(0, "leader"); }
     std::string Epoch(Partition p) const { return In(p, "epoch"); }
     std::string Sequence(Partition p) const { return In(p, "sequence"); }
     std::string LastSerial(Partition p) const { return In(p, "last_serial"); }

@@ -58,7 +58,7 @@ TEST(Keys, PartitionsShareNoKeyAndTheFirstKeepsItsPlaces) {
         EXPECT_TRUE(dropped(name)) << name;
     }
     for (const std::string& name :
-         {keys.Epoch(7), keys.LastSerial(7), keys.Sequence(7), keys.Leader(7), keys.Id(0, "a"),
+         {keys.Epoch(7), keys.LastSerial(7), keys.Sequence(7), keys.LeaderRow(7), keys.Id(0, "a"),
           keys.Log(0, "a", 1), keys.Live(70, Kin::kOwn, key)}) {
         EXPECT_FALSE(dropped(name)) << name;
     }

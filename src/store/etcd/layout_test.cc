@@ -23,8 +23,7 @@ struct NextLayout {
     Async<Result<void>> Run(Client& client, const Keys& keys, Term term) {
         ++runs;
         pb::TxnRequest request;
-        *request.add_compare() =
-            CreatedAt(keys.Leader(term.partition), static_cast<std::int64_t>(term.nonce));
+        *request.add_compare() = TermStands(keys, term);
         request.add_success()->mutable_request_put()->set_key(keys.prefix() + "/raised");
         const auto done = co_await client.Txn(std::move(request), Effect::kRepeatable);
         if (!done) co_return std::unexpected(done.error());
@@ -48,12 +47,11 @@ class EtcdLayoutTest : public EtcdTest {
         return Await<void>([&](Done<void> done) { store.Announce(row, ttl, std::move(done)); });
     }
     Result<Term> AcquireNewer() {
-        const Candidate candidate{
-            .node = NodeId("node-b"), .address = "http://b", .ttl = Duration(600'000)};
-        return Await<Term>([&](Done<Term> d) { newer_->Acquire(candidate, std::move(d)); });
+        return TakeLead(*newer_, {.node = {.node = NodeId("node-b"), .address = "http://b"},
+                                  .ttl = Duration(600'000)});
     }
     void Resign(Store& store, const Term& term) {
-        ASSERT_TRUE(Await<void>([&](Done<void> done) { store.Resign(term, std::move(done)); }));
+        ASSERT_TRUE(Await<void>([&](Done<void> done) { store.Resign(term, {}, std::move(done)); }));
     }
     std::string Layout() { return *server_->Ctl({"get", "--print-value-only", "/takt/layout"}); }
 
@@ -89,7 +87,7 @@ TEST_F(EtcdLayoutTest, TheNextVersionRaisesItWhenTheLastOldOneIsGone) {
 TEST_F(EtcdLayoutTest, ARaiseThatWasCutOffIsDoneAgain) {
     const Result<Term> term = Acquire("node-a");
     ASSERT_TRUE(term) << term.error().detail;
-    Resign(*store_, *term);
+    ASSERT_TRUE(Announce(*store_, "node-a", Duration(0)));
     next_.failures = 1;
     ASSERT_FALSE(AcquireNewer());
     EXPECT_EQ(Layout(), RaisingText(kLayout, kLayout + 1) + "\n");

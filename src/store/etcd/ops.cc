@@ -146,12 +146,11 @@ pb::RequestOp RaiseTo(const std::string& key, std::uint64_t number) {
 
 // Nothing but the conditions of a commit, and what it reads if they do not hold.
 pb::TxnRequest Fenced(const Keys& keys, const Span& span) {
-    const std::string leader = keys.Leader(span.term.partition);
     const std::string sequence = keys.Sequence(span.term.partition);
     pb::TxnRequest txn;
-    *txn.add_compare() = CreatedAt(leader, static_cast<std::int64_t>(span.term.nonce));
+    *txn.add_compare() = TermStands(keys, span.term);
     *txn.add_compare() = ValueIs(sequence, SequenceValue(span.term.epoch, span.first - 1));
-    *txn.add_failure() = GetOp(leader);
+    *txn.add_failure() = GetOp(keys.LeaderRow(span.term.partition));
     *txn.add_failure() = GetOp(sequence);
     return txn;
 }
@@ -273,6 +272,24 @@ pb::Compare CreatedAt(std::string key, std::int64_t revision) {
     compare.set_key(std::move(key));
     compare.set_create_revision(revision);
     return compare;
+}
+
+pb::Compare ModifiedAt(std::string key, std::int64_t revision) {
+    pb::Compare compare;
+    compare.set_target(pb::Compare::MOD);
+    compare.set_key(std::move(key));
+    compare.set_mod_revision(revision);
+    return compare;
+}
+
+pb::Compare Exists(std::string key) {
+    pb::Compare compare = CreatedAt(std::move(key), 0);
+    compare.set_result(pb::Compare::NOT_EQUAL);
+    return compare;
+}
+
+pb::Compare TermStands(const Keys& keys, const Term& term) {
+    return ModifiedAt(keys.LeaderRow(term.partition), static_cast<std::int64_t>(term.nonce));
 }
 
 pb::Compare ValueIs(std::string key, std::string value) {

@@ -80,6 +80,10 @@ std::string SequenceValue(std::uint64_t epoch, std::uint64_t sequence);
 std::optional<PackName> ParseSequenceValue(std::string_view value);
 
 pb::Compare CreatedAt(std::string key, std::int64_t revision);  // 0: does not exist.
+pb::Compare ModifiedAt(std::string key, std::int64_t revision);
+pb::Compare Exists(std::string key);
+// The fence: whether the term is the last one of its partition.
+pb::Compare TermStands(const Keys& keys, const Term& term);
 pb::Compare ValueIs(std::string key, std::string value);
 pb::RequestOp GetOp(std::string key, std::int64_t revision = 0);
 pb::RequestOp RangeOp(KeyRange range, std::int64_t limit, std::int64_t revision = 0);

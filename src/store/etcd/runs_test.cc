@@ -65,7 +65,7 @@ class EtcdRuns : public EtcdTest {
         std::set<std::string> keys = KeysUnder("/takt/");
         std::erase_if(keys, [](const std::string& key) {
             return key == "/takt/layout" || key.starts_with("/takt/partitions/") ||
-                   key.starts_with("/takt/nodes/") || LastPart(key) == "leader" ||
+                   key.starts_with("/takt/nodes/") || key.starts_with("/takt/leaders/") ||
                    LastPart(key) == "epoch" || LastPart(key) == "sequence" ||
                    LastPart(key) == "last_serial";
         });
@@ -196,9 +196,10 @@ TEST_F(EtcdRuns, TheOldestRowsOfTheAuditGoFirst) {
 TEST_F(EtcdRuns, ADroppedPartitionLeavesItsTermAlone) {
     PutRun("r-1", 2);
     const auto before = RowKeys();
-    const Candidate candidate{.partition = 7, .node = NodeId("node-a"), .address = "http://a"};
     const auto acquire = [&] {
-        return Await<Term>([&](Done<Term> done) { store_->Acquire(candidate, std::move(done)); });
+        return TakeLead(*store_, {.node = {.node = NodeId("node-a"), .address = "http://a"},
+                                  .ttl = Duration(600'000),
+                                  .partition = 7});
     };
     const Result<Term> term = acquire();
     ASSERT_TRUE(term) << term.error().detail;
@@ -223,7 +224,7 @@ TEST_F(EtcdRuns, ADroppedPartitionLeavesItsTermAlone) {
     ASSERT_TRUE(Commit(*term, ++sequence, std::move(changes)));
     EXPECT_EQ(ListIds({}), Ids{"r-1"}) << "the other's are not seen";
     EXPECT_EQ(ListIds({.partition = 7}), (Ids{"e", "r-1"}));
-    ASSERT_TRUE(Await<void>([&](Done<void> done) { store_->Resign(*term, std::move(done)); }));
+    ASSERT_TRUE(Await<void>([&](Done<void> done) { store_->Resign(*term, {}, std::move(done)); }));
     const auto drop = [&](Partition partition) {
         return Await<void>(
             [&](Done<void> done) { store_->DropPartition(partition, std::move(done)); });

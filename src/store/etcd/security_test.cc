@@ -39,7 +39,7 @@ TEST_F(EtcdSecurityTest, AUserWithARoleForThePrefixIsEnough) {
     const Execution row = make_.OneOff("e-1");
     const Result<void> done = Commit(*term, 1, {ExecutionChange{Place::kNone, Place::kLive, row}});
     EXPECT_TRUE(done) << done.error().detail;
-    EXPECT_TRUE(Renew(*term));
+    EXPECT_TRUE(Announce());
     ASSERT_TRUE(List({}));
     EXPECT_EQ(List({})->size(), 1u);
 }
@@ -114,7 +114,7 @@ TEST_F(EtcdSecurityTest, TlsWithAClientCertificate) {
 
     ASSERT_TRUE(term) << term.error().detail;
     EXPECT_TRUE(Commit(*term, 1, {}));
-    EXPECT_TRUE(Renew(*term));
+    EXPECT_TRUE(Announce());
 }
 
 // Certificates are renewed every few weeks, and here the authority with them. etcd reads its own

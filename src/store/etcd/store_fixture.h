@@ -11,6 +11,7 @@
 #include "store/conformance/rows.h"
 #include "store/conformance/suite.h"
 #include "store/etcd/store.h"
+#include "store/lead.h"
 #include "store/testing/etcd_server.h"
 
 namespace takt::internal::etcd {
@@ -35,11 +36,18 @@ class EtcdTest : public testing::Test {
     }
 
     Result<Term> Acquire(std::string_view node = "node-a", Duration ttl = Duration(600'000)) {
-        const Candidate candidate{.node = NodeId(Text(node)), .address = "http://a", .ttl = ttl};
-        return Await<Term>([&](Done<Term> d) { store_->Acquire(candidate, std::move(d)); });
+        return TakeLead(*store_,
+                        {.node = {.node = NodeId(Text(node)), .address = "http://a"}, .ttl = ttl});
     }
-    Result<void> Renew(const Term& term, Duration ttl = Duration(600'000)) {
-        return Await<void>([&](Done<void> d) { store_->Renew(term, ttl, std::move(d)); });
+    Result<void> Announce(std::string_view node = "node-a", Duration ttl = Duration(600'000)) {
+        const NodeRow row{.node = NodeId(Text(node)), .address = "http://a"};
+        return Await<void>([&](Done<void> d) { store_->Announce(row, ttl, std::move(d)); });
+    }
+    std::vector<LeaderRow> Leaders() {
+        using Rows = std::vector<LeaderRow>;
+        const auto rows = Await<Rows>([&](Done<Rows> d) { store_->Leaders(std::move(d)); });
+        EXPECT_TRUE(rows) << rows.error().detail;
+        return rows ? *rows : Rows{};
     }
     Result<void> Commit(const Term& term, std::uint64_t sequence, std::vector<Change> changes) {
         const auto batch = std::make_shared<const Batch>(

@@ -174,7 +174,7 @@ Result<void> Writer::ExplainRefusal(const pb::TxnResponse& refusal, Group& group
     const std::optional<PackName> last =
         sequence.empty() ? std::nullopt : ParseSequenceValue(sequence[0].value());
     const bool leads =
-        !leader.empty() && leader[0].create_revision() == static_cast<std::int64_t>(term.nonce);
+        !leader.empty() && leader[0].mod_revision() == static_cast<std::int64_t>(term.nonce);
     if (!leads || !last || last->epoch != term.epoch) {
         return Fail(ErrorCode::kFenced, "the term is over");
     }

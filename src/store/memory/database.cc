@@ -6,45 +6,9 @@
 
 namespace takt::internal {
 
-Result<Term> MemoryDatabase::Acquire(const Candidate& candidate) {
-    const std::lock_guard lock(mutex_);
-    Leadership& row = partitions_[candidate.partition].leadership;
-    const Steady now = options_.clock();
-    if (row.nonce != 0 && row.expires > now && row.leader.node != candidate.node) {
-        return Fail(ErrorCode::kConflict, row.leader.node.text().str() + " leads");
-    }
-    const std::uint64_t epoch = std::max(row.leader.epoch, candidate.epoch_floor) + 1;
-    row.leader = {candidate.node, candidate.address, epoch};
-    // Not random: a simulation must repeat itself. Distinct is all that a nonce has to be here.
-    row.nonce = ++terms_;
-    row.sequence = 0;
-    row.expires = now + candidate.ttl;
-    return Term{candidate.partition, epoch, row.nonce};
-}
-
-Result<void> MemoryDatabase::Renew(const Term& term, Duration ttl) {
-    const std::lock_guard lock(mutex_);
-    Leadership& row = partitions_[term.partition].leadership;
-    const Steady now = options_.clock();
-    if (row.nonce != term.nonce || row.leader.epoch != term.epoch || row.expires <= now) {
-        return Fail(ErrorCode::kFenced, "the term is over");
-    }
-    row.expires = now + ttl;
-    return {};
-}
-
-Result<void> MemoryDatabase::Resign(const Term& term) {
-    const std::lock_guard lock(mutex_);
-    Leadership& row = partitions_[term.partition].leadership;
-    if (row.nonce == term.nonce && row.leader.epoch == term.epoch) row.nonce = 0;
-    return {};
-}
-
-Result<std::optional<LeaderRow>> MemoryDatabase::Leader(Partition partition) {
-    const std::lock_guard lock(mutex_);
-    const Leadership& row = partitions_[partition].leadership;
-    if (row.nonce == 0 || row.expires <= options_.clock()) return std::nullopt;
-    return row.leader;
+bool MemoryDatabase::Announced(const NodeId& node) const {
+    const auto found = nodes_.find(node);
+    return found != nodes_.end() && found->second.second > options_.clock();
 }
 
 Result<void> MemoryDatabase::Announce(const NodeRow& node, Duration ttl) {
@@ -63,11 +27,51 @@ Result<std::vector<NodeRow>> MemoryDatabase::Nodes() {
     return rows;
 }
 
+Result<std::vector<LeaderRow>> MemoryDatabase::Leaders() {
+    const std::lock_guard lock(mutex_);
+    std::vector<LeaderRow> rows;
+    for (const auto& [partition, held] : partitions_) {
+        if (held.leadership.last.epoch == 0) continue;
+        rows.push_back(held.leadership.last);
+        rows.back().announced = Announced(rows.back().node);
+    }
+    return rows;
+}
+
+Result<Term> MemoryDatabase::Acquire(const Candidate& candidate) {
+    const std::lock_guard lock(mutex_);
+    Leadership& row = partitions_[candidate.partition].leadership;
+    const LeaderRow& last = row.last;
+    const std::string node = last.node.text().str();
+    if (!Announced(candidate.node)) {
+        return Fail(ErrorCode::kConflict, candidate.node.text().str() + " is not announced");
+    }
+    if (last.nonce != 0 && last.node != candidate.node && Announced(last.node)) {
+        return Fail(ErrorCode::kConflict, node + " leads");
+    }
+    const LeaderRow read = candidate.replaced.value_or(LeaderRow{});
+    if (last.epoch != read.epoch || last.nonce != read.nonce) {
+        return Fail(ErrorCode::kConflict, node + " has led since that was read");
+    }
+    const std::uint64_t epoch = std::max(last.epoch, candidate.epoch_floor) + 1;
+    // Not random: a simulation must repeat itself. Distinct is all that a nonce has to be here.
+    row.last = {candidate.partition, candidate.node, candidate.address, epoch, ++terms_};
+    row.sequence = 0;
+    return Term{candidate.partition, epoch, row.last.nonce};
+}
+
+Result<void> MemoryDatabase::Resign(const Term& term, const NodeId& successor) {
+    const std::lock_guard lock(mutex_);
+    LeaderRow& last = partitions_[term.partition].leadership.last;
+    if (last.Is(term)) last = {term.partition, successor, {}, term.epoch, 0};
+    return {};
+}
+
 Result<void> MemoryDatabase::Commit(const Batch& batch) {
     const std::lock_guard lock(mutex_);
     PartitionState& state = partitions_[batch.term.partition];
     Leadership& row = state.leadership;
-    if (row.nonce != batch.term.nonce || row.leader.epoch != batch.term.epoch) {
+    if (!row.last.Is(batch.term)) {
         return Fail(ErrorCode::kFenced, "the term is over");
     }
     if (batch.sequence <= row.sequence) return {};

@@ -28,12 +28,11 @@ class MemoryDatabase {
     MemoryDatabase() : MemoryDatabase(Options{}) {}
     explicit MemoryDatabase(Options options) : options_(std::move(options)) {}
 
-    Result<Term> Acquire(const Candidate& candidate);
-    Result<void> Renew(const Term& term, Duration ttl);
-    Result<void> Resign(const Term& term);
-    Result<std::optional<LeaderRow>> Leader(Partition partition);
     Result<void> Announce(const NodeRow& node, Duration ttl);
     Result<std::vector<NodeRow>> Nodes();
+    Result<std::vector<LeaderRow>> Leaders();
+    Result<Term> Acquire(const Candidate& candidate);
+    Result<void> Resign(const Term& term, const NodeId& successor);
 
     Result<void> Commit(const Batch& batch);
 
@@ -54,17 +53,17 @@ class MemoryDatabase {
 
   private:
     struct Leadership {
-        LeaderRow leader;
-        std::uint64_t nonce = 0;  // 0 when nobody leads.
+        LeaderRow last;  // Its epoch is 0 if there was no term yet.
         std::uint64_t sequence = 0;
         Serial last_serial = 0;
-        Steady expires{};
     };
 
     struct PartitionState {
         Leadership leadership;
         PartitionRows rows;
     };
+
+    bool Announced(const NodeId& node) const;
 
     const Options options_;
     std::mutex mutex_;

@@ -32,6 +32,8 @@ class MemoryStoreTest : public testing::Test {
 
 // The simulator holds a commit back until the new leader has begun: the order is its choice alone.
 TEST_F(MemoryStoreTest, NothingHappensUntilTheCallerRunsWhatWasPosted) {
+    const Duration ttl = std::chrono::seconds(10);
+    a_.Announce({.node = NodeId("a")}, ttl, [](const Result<void>&) {});
     Result<Term> first = Fail(ErrorCode::kUnknown, "no answer yet");
     a_.Acquire({.node = NodeId("a")}, [&](Result<Term> term) { first = std::move(term); });
     EXPECT_FALSE(first);
@@ -44,8 +46,10 @@ TEST_F(MemoryStoreTest, NothingHappensUntilTheCallerRunsWhatWasPosted) {
     std::move_only_function<void()> held = std::move(posted_.front());
     posted_.pop_front();
     now_ += std::chrono::seconds(11);
+    b_.Announce({.node = NodeId("b")}, ttl, [](const Result<void>&) {});
     Result<Term> second = Fail(ErrorCode::kUnknown, "no answer yet");
-    b_.Acquire({.node = NodeId("b")}, [&](Result<Term> term) { second = std::move(term); });
+    b_.Acquire({.node = NodeId("b"), .replaced = database_->Leaders()->at(0)},
+               [&](Result<Term> term) { second = std::move(term); });
     RunPosted();
     ASSERT_TRUE(second) << second.error().detail;
     EXPECT_GT(second->epoch, first->epoch);
@@ -76,6 +80,7 @@ TEST_F(MemoryStoreTest, ADestroyedHandleCancelsWhatWaits) {
 // The engine believes a row to be where it is not. A real database might not notice; this one must.
 TEST_F(MemoryStoreTest, AChangeThatContradictsTheRowsIsRefused) {
     RowMaker make;
+    ASSERT_TRUE(database_->Announce({.node = NodeId("a")}, std::chrono::seconds(10)));
     const Result<Term> term = database_->Acquire({.node = NodeId("a")});
     ASSERT_TRUE(term);
     const Execution row = make.OneOff("e-1");

@@ -22,7 +22,7 @@ class MysqlTestDatabase final : public Database {
 
     bool Advance(Duration time) override {
         mysql::Connection root = database_.Root();
-        for (const char* table : {"takt_leases", "takt_nodes"}) {
+        for (const char* table : {"takt_leases", "takt_schedulers"}) {
             root.Run(fmt::format("UPDATE {} SET expires = expires - INTERVAL {} MICROSECOND", table,
                                  std::chrono::microseconds(time).count()));
         }

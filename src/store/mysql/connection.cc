@@ -135,7 +135,6 @@ std::vector<Rows> Connection::Run(std::string_view statements) {
         MYSQL_RES* result = mysql_store_result(handle_.get());
         if (!result && mysql_errno(handle_.get()) != 0) Throw(statement);
         if (result) all.emplace_back(result);
-        affected_ = mysql_affected_rows(handle_.get());
         // An answer that has come is not thrown away, however long it took.
         if (!mysql_more_results(handle_.get())) return all;
         // The library's timeouts are of single reads; a server that trickles must not outlast them.

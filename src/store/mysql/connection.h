@@ -82,8 +82,6 @@ class Connection {
     std::vector<Rows> Run(std::string_view statements);
     // For one statement that returns rows.
     Rows Query(std::string_view statement);
-    // Of the last statement: matched rows also if nothing in them changed.
-    std::uint64_t affected() const { return affected_; }
     bool Ping() { return mysql_ping(handle_.get()) == 0; }
 
   private:
@@ -94,7 +92,6 @@ class Connection {
     };
     std::unique_ptr<MYSQL, Close> handle_;
     std::chrono::seconds timeout_;
-    std::uint64_t affected_ = 0;
 };
 
 }  // namespace takt::internal::mysql

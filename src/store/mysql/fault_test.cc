@@ -90,7 +90,7 @@ TEST_F(MysqlFaultTest, AReadOnlyServerIsUnavailableUntilItIsNot) {
     root.Run("SET GLOBAL read_only = 1");
 
     const Result<void> refused = Commit(*store, batch);
-    const Result<void> renewed = Renew(*store, *term);
+    const Result<void> announced = Announce(*store, "node-a");
     const bool readable = List(*store).has_value();
     const auto opened = OpenMysql(database_.options());
     root.Run("SET GLOBAL read_only = 0");
@@ -98,11 +98,11 @@ TEST_F(MysqlFaultTest, AReadOnlyServerIsUnavailableUntilItIsNot) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
     EXPECT_NE(refused.error().detail.find("read-only"), std::string::npos);
-    ASSERT_FALSE(renewed);
-    EXPECT_EQ(renewed.error().code, ErrorCode::kUnavailable);
+    ASSERT_FALSE(announced);
+    EXPECT_EQ(announced.error().code, ErrorCode::kUnavailable);
     EXPECT_TRUE(readable);
     EXPECT_TRUE(opened) << opened.error().detail;
-    EXPECT_TRUE(Renew(*store, *term));
+    EXPECT_TRUE(Announce(*store, "node-a"));
     EXPECT_TRUE(Commit(*store, batch));
 }
 
@@ -170,14 +170,14 @@ TEST_F(MysqlFaultTest, AStalledServerIsAnsweredForWithinTheDeadline) {
         store->ListExecutions(
             {}, [answer](Result<std::vector<Execution>> rows) { answer->set_value(rows); });
     }
-    const Result<void> renewed = Renew(*store, *term);
+    const Result<void> announced = Announce(*store, "node-a");
     const Result<void> committed = commit.get();
     for (auto& read : reads) EXPECT_FALSE(read.get());
     const auto time = std::chrono::steady_clock::now() - begin;
     TestServer().process().Continue();
 
-    ASSERT_FALSE(renewed);
-    EXPECT_EQ(renewed.error().code, ErrorCode::kUnavailable) << renewed.error().detail;
+    ASSERT_FALSE(announced);
+    EXPECT_EQ(announced.error().code, ErrorCode::kUnavailable) << announced.error().detail;
     ASSERT_FALSE(committed);
     EXPECT_TRUE(committed.error().code == ErrorCode::kUnknown ||
                 committed.error().code == ErrorCode::kUnavailable)

@@ -1,4 +1,4 @@
-// Leadership over a real server: the lock as a hint, the lease by the server's clock, the fence.
+// Leadership over a real server: announcements by the server's clock, the lock as a hint, the fence.
 #include "store/mysql/store_fixture.h"
 
 namespace takt::internal::mysql {
@@ -6,16 +6,21 @@ namespace {
 
 class MysqlLeaseTest : public MysqlStoreTest {
   protected:
-    void Expire() {
-        database_.Root().Run(
-            "UPDATE takt_leases SET expires = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+    // As if the ttl of a node had run out.
+    void Expire(std::string_view node) {
+        database_.Root().Run(fmt::format(
+            "UPDATE takt_schedulers SET expires = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE "
+            "node = '{}'",
+            node));
     }
-    std::string holder() const { return LockHolder(database_.name()); }
+    std::string holder(std::string_view node = "node-a") const {
+        return LockHolder(database_.name(), node);
+    }
 };
 
-// An operator, or a proxy, ends the session that holds the leader's lock. Nobody else was quicker:
-// the leader takes it again and leads on.
-TEST_F(MysqlLeaseTest, AKilledLockSessionIsReplacedByTheNextRenewal) {
+// An operator, or a proxy, ends the session that holds the node's lock. It takes it again with its
+// next announcement and leads on.
+TEST_F(MysqlLeaseTest, AKilledLockSessionIsReplacedByTheNextAnnouncement) {
     const auto store = Open();
     const auto follower = Open();
     const Result<Term> term = Acquire(*store, "node-a");
@@ -24,18 +29,18 @@ TEST_F(MysqlLeaseTest, AKilledLockSessionIsReplacedByTheNextRenewal) {
 
     Root().Run(fmt::format("KILL {}", session));
     Until("SELECT NOT (" + holder() + ")");
-    const Result<void> renewed = Renew(*store, *term);
+    const Result<void> announced = Announce(*store, "node-a");
 
-    ASSERT_TRUE(renewed) << renewed.error().detail;
+    ASSERT_TRUE(announced) << announced.error().detail;
     EXPECT_NE(Until(holder()), session);
     EXPECT_EQ(Acquire(*follower, "node-b").error().code, ErrorCode::kConflict);
-    EXPECT_TRUE(Renew(*store, *term));
+    EXPECT_TRUE(Leads(*follower, *term));
     EXPECT_TRUE(Commit(*store, MakeBatch(*term, 1, {})));
 }
 
-// The same, and a follower asks first. It cannot know that the leader is well, so it waits for a
-// renewal to be missed.
-TEST_F(MysqlLeaseTest, AFreeLockIsNotTakenFromALeaderThatRenewedLately) {
+// The same, and a follower asks first. It cannot know that the leader is well, so it waits for an
+// announcement to be missed.
+TEST_F(MysqlLeaseTest, AFreeLockIsNotTakenFromALeaderThatWasAnnouncedLately) {
     const auto store = Open();
     const auto follower = Open();
     const Result<Term> term = Acquire(*store, "node-a");
@@ -43,16 +48,17 @@ TEST_F(MysqlLeaseTest, AFreeLockIsNotTakenFromALeaderThatRenewedLately) {
 
     Root().Run(fmt::format("KILL {}", Until(holder())));
     Until("SELECT NOT (" + holder() + ")");
-    const Result<Term> next = Acquire(*follower, "node-b");
 
+    EXPECT_TRUE(Leads(*follower, *term));
+    const Result<Term> next = Acquire(*follower, "node-b");
     ASSERT_FALSE(next);
     EXPECT_EQ(next.error().code, ErrorCode::kConflict) << next.error().detail;
-    const Result<void> renewed = Renew(*store, *term);
-    EXPECT_TRUE(renewed) << renewed.error().detail;
+    EXPECT_TRUE(Announce(*store, "node-a"));
+    EXPECT_TRUE(Leads(*store, *term));
 }
 
-// The server's machine stalls for longer than one renewal waits. The leader's session ends, and with
-// it the lock; a follower that looks before the leader is back must not take the lead.
+// The server's machine stalls for longer than one announcement waits. The leader's session ends, and
+// with it the lock; a follower that looks before the leader is back must not take the lead.
 TEST_F(MysqlLeaseTest, AServerThatStalledDoesNotCostTheLead) {
     constexpr Duration kTtl{8'000};
     const auto store = Open();
@@ -60,11 +66,9 @@ TEST_F(MysqlLeaseTest, AServerThatStalledDoesNotCostTheLead) {
     const Result<Term> term = Acquire(*store, "node-a", kTtl);
     ASSERT_TRUE(term);
     ASSERT_EQ(Acquire(*follower, "node-b", kTtl).error().code, ErrorCode::kConflict);
-    const auto renew = [&] {
-        return Await<void>([&](Done<void> done) { store->Renew(*term, kTtl, std::move(done)); });
-    };
+    const auto announce = [&] { return Announce(*store, "node-a", kTtl); };
     TestServer().process().Pause();
-    const Result<void> lost = renew();
+    const Result<void> lost = announce();
     TestServer().process().Continue();
     ASSERT_FALSE(lost);
     Until("SELECT NOT (" + holder() + ")");
@@ -73,33 +77,33 @@ TEST_F(MysqlLeaseTest, AServerThatStalledDoesNotCostTheLead) {
 
     ASSERT_FALSE(next) << "a free lock is no proof that its leader is gone";
     EXPECT_EQ(next.error().code, ErrorCode::kConflict) << next.error().detail;
-    const Result<void> renewed = WhenBack(renew);
-    EXPECT_TRUE(renewed) << renewed.error().detail;
+    const Result<void> announced = WhenBack(announce);
+    EXPECT_TRUE(announced) << announced.error().detail;
+    EXPECT_TRUE(Leads(*store, *term));
 }
 
-// The server does not answer for a while, less than a ttl. One renewal is lost, the next one saves
-// the term, although the server still keeps the session that has the lock.
-TEST_F(MysqlLeaseTest, OneUnansweredRenewalDoesNotCostTheLead) {
+// The server does not answer for a while, less than a ttl. One announcement is lost, the next one
+// saves all terms, although the server still keeps the session that has the lock.
+TEST_F(MysqlLeaseTest, OneUnansweredAnnouncementDoesNotCostTheLead) {
     constexpr Duration kTtl{12'000};
     const auto store = Open();
     const auto follower = Open();
     const Result<Term> term = Acquire(*store, "node-a", kTtl);
     ASSERT_TRUE(term);
-    const auto renew = [&] {
-        return Await<void>([&](Done<void> done) { store->Renew(*term, kTtl, std::move(done)); });
-    };
-    ASSERT_TRUE(renew());
+    const auto announce = [&] { return Announce(*store, "node-a", kTtl); };
+    ASSERT_TRUE(announce());
     TestServer().process().Pause();
     const auto begin = std::chrono::steady_clock::now();
-    const Result<void> lost = renew();
+    const Result<void> lost = announce();
     const auto time = std::chrono::steady_clock::now() - begin;
     TestServer().process().Continue();
 
     EXPECT_FALSE(lost);
     EXPECT_LT(time, kTtl * 3 / 4) << "there must be time left to ask again";
-    const Result<void> renewed = WhenBack(renew);
-    EXPECT_TRUE(renewed) << renewed.error().detail;
+    const Result<void> announced = WhenBack(announce);
+    EXPECT_TRUE(announced) << announced.error().detail;
     EXPECT_EQ(Acquire(*follower, "node-b").error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(Leads(*follower, *term));
 }
 
 // The leader's process is killed. The server notices at once that its session is gone, and nobody
@@ -119,7 +123,7 @@ TEST_F(MysqlLeaseTest, AFollowerTakesOverBeforeTheTtlEndsWhenTheLeadersSessionIs
     const Steady begin = SteadyClock::now();
     for (int i = 0; i < 200 && !next; ++i) {
         root.Run(
-            "UPDATE takt_leases SET expires = UTC_TIMESTAMP(3) + INTERVAL 1900000 MICROSECOND "
+            "UPDATE takt_schedulers SET expires = UTC_TIMESTAMP(3) + INTERVAL 1900000 MICROSECOND "
             "WHERE node = 'node-a'");
         next = Acquire(*follower, "node-b", kTtl);
         // As often as a follower asks; nothing tells it that the leader is gone.
@@ -135,18 +139,12 @@ TEST_F(MysqlLeaseTest, AFollowerTakesOverBeforeTheTtlEndsWhenTheLeadersSessionIs
 // A scheduler's machine is gone for good. Nobody withdraws its row.
 TEST_F(MysqlLeaseTest, RowsOfCrashedSchedulersAreDeletedByTheOthers) {
     const auto store = Open();
-    const auto announce = [&](std::string_view node, Duration ttl) {
-        return Await<void>([&](Done<void> done) {
-            store->Announce({.node = NodeId(Text(node)), .address = "http://x"}, ttl,
-                            std::move(done));
-        });
-    };
-    ASSERT_TRUE(announce("crashed", kLong));
-    database_.Root().Run("UPDATE takt_nodes SET expires = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+    ASSERT_TRUE(Announce(*store, "crashed"));
+    Expire("crashed");
 
-    ASSERT_TRUE(announce("alive", kLong));
+    ASSERT_TRUE(Announce(*store, "alive"));
 
-    Rows rows = database_.Root().Query("SELECT node FROM takt_nodes");
+    Rows rows = database_.Root().Query("SELECT node FROM takt_schedulers");
     ASSERT_TRUE(rows.Next());
     EXPECT_EQ(rows.Bytes(0), "alive");
     EXPECT_FALSE(rows.Next());
@@ -158,36 +156,42 @@ TEST_F(MysqlLeaseTest, ALockInTheHandsOfAFrozenLeaderDoesNotKeepOthersOut) {
     const auto follower = Open();
     const Result<Term> first = Acquire(*frozen, "node-a");
     ASSERT_TRUE(first);
-    const std::int64_t frozen_session = Until(holder());
-    Expire();
+    ASSERT_NE(Until(holder()), 0);
+    Expire("node-a");
 
     const Result<Term> second = Acquire(*follower, "node-b");
 
     ASSERT_TRUE(second) << second.error().detail;
-    EXPECT_EQ(Until(holder()), frozen_session);
-    EXPECT_TRUE(Renew(*follower, *second)) << "leading does not need the lock";
-    EXPECT_EQ(Acquire(*frozen, "node-c").error().code, ErrorCode::kConflict);
-    // It wakes up, learns that it was replaced, and lets go of the lock.
-    EXPECT_EQ(Renew(*frozen, *first).error().code, ErrorCode::kFenced);
     EXPECT_EQ(Commit(*frozen, MakeBatch(*first, 1, {})).error().code, ErrorCode::kFenced);
-    EXPECT_TRUE(Renew(*follower, *second));
-    EXPECT_NE(Until(holder()), frozen_session);
-    EXPECT_EQ(Acquire(*frozen, "node-a").error().code, ErrorCode::kConflict);
-    EXPECT_TRUE(Renew(*follower, *second));
+    // It wakes up, is announced again, and learns that it was replaced.
+    EXPECT_TRUE(Announce(*frozen, "node-a"));
+    EXPECT_FALSE(Leads(*frozen, *first));
+    EXPECT_TRUE(Leads(*frozen, *second));
 }
 
-// A frozen leader's session must not live for the server's default of eight hours.
+// A frozen scheduler's session must not live for the server's default of eight hours.
 TEST_F(MysqlLeaseTest, TheServerEndsASilentLockSessionAfterTwiceTheTtl) {
     const auto store = Open();
     ASSERT_TRUE(Acquire(*store, "node-a", Duration(1000)));
     ASSERT_NE(Until(holder()), 0);
 
-    // Nobody renews; the session is gone within 3 s.
+    // Nobody announces it; the session is gone within 3 s.
     EXPECT_EQ(Until("SELECT NOT (" + holder() + ")"), 1);
 }
 
-// A commit takes long. The renewal has a connection and a row of its own.
-TEST_F(MysqlLeaseTest, ASlowCommitDoesNotDelayARenewal) {
+// A scheduler that withdraws lets go of its lock: it may come back under another session.
+TEST_F(MysqlLeaseTest, AWithdrawnNodeHasNoLock) {
+    const auto store = Open();
+    ASSERT_TRUE(Announce(*store, "node-a"));
+    ASSERT_NE(Until(holder()), 0);
+
+    ASSERT_TRUE(Announce(*store, "node-a", Duration(0)));
+
+    EXPECT_EQ(Until("SELECT NOT (" + holder() + ")"), 1);
+}
+
+// A commit takes long. The announcement has a connection and a row of its own.
+TEST_F(MysqlLeaseTest, ASlowCommitDoesNotDelayAnAnnouncement) {
     const auto store = Open();
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
@@ -196,39 +200,69 @@ TEST_F(MysqlLeaseTest, ASlowCommitDoesNotDelayARenewal) {
     auto answer = BeginCommit(*store, MakeBatch(*term, 2, {FinishLive(row)}));
     WaitingSession();
 
-    const Result<void> renewed = Renew(*store, *term);
+    const Result<void> announced = Announce(*store, "node-a");
 
-    EXPECT_TRUE(renewed) << renewed.error().detail;
+    EXPECT_TRUE(announced) << announced.error().detail;
+    EXPECT_TRUE(Leads(*store, *term));
     EXPECT_EQ(answer.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
     other.Run("ROLLBACK");
     EXPECT_TRUE(answer.get());
 }
 
-// The console asks who leads, over and over, while an election waits behind somebody's lock. The
-// questions have connections of their own.
-TEST_F(MysqlLeaseTest, WhoLeadsIsAnsweredWhileTheLeaseSessionIsBusy) {
+// An election waits behind somebody's lock. What keeps the lead of other partitions goes on, and so do
+// questions.
+TEST_F(MysqlLeaseTest, AnElectionThatWaitsHoldsUpNothingElse) {
     const auto leader = Open();
     const auto store = Open();
     ASSERT_TRUE(Acquire(*leader, "node-a"));
-    Expire();
+    Expire("node-a");
+    ASSERT_TRUE(Announce(*store, "node-b"));
+    const Candidate candidate{
+        .node = NodeId("node-b"), .address = "http://node", .replaced = LastTerm(*store)};
     Connection other = database_.Root();
     other.Run("START TRANSACTION;SELECT * FROM takt_terms FOR UPDATE");
-    const auto elected = std::make_shared<std::promise<Result<Term>>>();
-    auto election = elected->get_future();
-    store->Acquire({.node = NodeId("node-b"), .address = "http://node", .ttl = kLong},
-                   [elected](Result<Term> term) { elected->set_value(std::move(term)); });
+    auto election =
+        BeginAsk<Term>([&](Done<Term> done) { store->Acquire(candidate, std::move(done)); });
     WaitingSession();
 
-    const auto who = Await<std::optional<LeaderRow>>(
-        [&](Done<std::optional<LeaderRow>> done) { store->Leader(0, std::move(done)); });
+    EXPECT_TRUE(Announce(*store, "node-b"));
+    EXPECT_TRUE(LastTerm(*store));
     const auto nodes = Await<std::vector<NodeRow>>(
         [&](Done<std::vector<NodeRow>> done) { store->Nodes(std::move(done)); });
 
-    EXPECT_TRUE(who) << who.error().detail;
     EXPECT_TRUE(nodes) << nodes.error().detail;
     EXPECT_EQ(election.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
     other.Run("ROLLBACK");
     EXPECT_TRUE(election.get());
+}
+
+// A scheduler of the version before leads by a row of `leases` that it renews, and is announced in
+// `nodes`. It is seen as the leader and listed, and nobody takes its place before its ttl is over.
+TEST_F(MysqlLeaseTest, ALeaderOfTheVersionBeforeIsRespected) {
+    const auto store = Open();
+    database_.Root().Run(
+        "INSERT INTO takt_terms VALUES (0, 7, 99, 4, 0);"
+        "INSERT INTO takt_leases VALUES (0, 7, 99, 'old', 'http://old', "
+        "UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, 1);"
+        "INSERT INTO takt_nodes VALUES ('old', 'http://old', '0.1', 5, "
+        "UTC_TIMESTAMP(3) + INTERVAL 1 HOUR)");
+    const Term old{0, 7, 99};
+
+    EXPECT_TRUE(Leads(*store, old));
+    EXPECT_EQ(LastTerm(*store)->address.view(), "http://old");
+    const auto nodes = Await<std::vector<NodeRow>>(
+        [&](Done<std::vector<NodeRow>> done) { store->Nodes(std::move(done)); });
+    ASSERT_TRUE(nodes && nodes->size() == 1);
+    EXPECT_EQ(nodes->front().version.view(), "0.1");
+    EXPECT_TRUE(nodes->front().namespaces.empty());
+    EXPECT_EQ(Acquire(*store, "node-b").error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(Commit(*store, MakeBatch(old, 5, {})));
+
+    database_.Root().Run("UPDATE takt_leases SET expires = UTC_TIMESTAMP(3)");
+    const Result<Term> term = Acquire(*store, "node-b");
+    ASSERT_TRUE(term) << term.error().detail;
+    EXPECT_EQ(term->epoch, 8u);
+    EXPECT_EQ(Commit(*store, MakeBatch(old, 6, {})).error().code, ErrorCode::kFenced);
 }
 
 // Three schedulers start at the same moment against an empty database.

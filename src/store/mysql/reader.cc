@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "store/list_page.h"
 #include "store/mysql/values.h"
+#include "store/name_list.h"
 #include "store/refusals.h"
 #include "store/sql/execution_query.h"
 #include "store/sql/execution_row.h"
@@ -274,24 +275,17 @@ Result<std::vector<Event>> Reader::ReadEvents(Partition, Serial after, std::size
     return found;
 }
 
-Result<std::optional<LeaderRow>> Reader::Leader(Partition partition) {
-    Rows row = QueryOne(
-        fmt::format("SELECT node, address, epoch FROM {}leases WHERE partition_id = {} AND "
-                    "nonce <> 0 AND expires > UTC_TIMESTAMP(3)",
-                    options_.prefix, partition));
-    if (!row.Next()) return std::nullopt;
-    return LeaderRow{NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), row.Unsigned(2)};
-}
-
+// Those of a version before announce themselves in a table of their own.
 Result<std::vector<NodeRow>> Reader::Nodes() {
+    Rows row = QueryOne(fmt::format(
+        "SELECT node, address, version, started_at_ms, namespaces FROM {0}schedulers WHERE "
+        "expires > UTC_TIMESTAMP(3) UNION SELECT node, address, version, started_at_ms, '' FROM "
+        "{0}nodes WHERE expires > UTC_TIMESTAMP(3) ORDER BY node",
+        options_.prefix));
     std::vector<NodeRow> nodes;
-    Rows row =
-        QueryOne(fmt::format("SELECT node, address, version, started_at_ms FROM {}nodes WHERE "
-                             "expires > UTC_TIMESTAMP(3) ORDER BY node",
-                             options_.prefix));
     while (row.Next()) {
         nodes.push_back({NodeId(Text(row.Bytes(0))), Text(row.Bytes(1)), Text(row.Bytes(2)),
-                         Time(Duration(row.Int(3)))});
+                         Time(Duration(row.Int(3))), SplitNames(row.Bytes(4))});
     }
     return nodes;
 }

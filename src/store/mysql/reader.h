@@ -54,7 +54,6 @@ class Reader {
                                           Serial after, std::size_t limit);
     Result<std::vector<Event>> ReadEvents(Partition partition, Serial after, std::size_t limit);
     Result<std::vector<AuditRow>> ReadAudit(Partition partition, Serial before, std::size_t limit);
-    Result<std::optional<LeaderRow>> Leader(Partition partition);
     Result<std::vector<NodeRow>> Nodes();
 
   private:

@@ -111,12 +111,26 @@ constexpr std::array<std::string_view, 10> kVersion1 = {
     expires DATETIME(3) NOT NULL))",
 };
 
+// Who is announced, and with whom all of its terms stand. Its rows are written every few seconds, so
+// it is apart from `leases`, and a table of its own beside the `nodes` of versions before.
+constexpr std::size_t kVersionOfSchedulers = 2;
+constexpr std::string_view kSchedulers = R"({0}schedulers (
+    node VARCHAR(64) NOT NULL PRIMARY KEY,
+    address VARBINARY(2048) NOT NULL,
+    version VARBINARY(255) NOT NULL,
+    started_at_ms BIGINT NOT NULL,
+    namespaces LONGBLOB NOT NULL,
+    ttl_ms BIGINT NOT NULL,
+    locked TINYINT NOT NULL,
+    expires DATETIME(3) NOT NULL))";
+
 // The largest row has a task's payload, what overrides it and a result, of a megabyte each. Escaped
 // that may be twice as much, and the other rows of its statement are a quarter of a megabyte.
 constexpr std::size_t kPacketBytesMin = 8 << 20;
 
-constexpr std::array<std::string_view, 10> kTables = {
-    "live", "history", "tasks", "workers", "settings", "events", "logs", "terms", "leases", "nodes",
+constexpr std::array<std::string_view, 11> kTables = {
+    "live", "history", "tasks",  "workers", "settings",   "events",
+    "logs", "terms",   "leases", "nodes",   "schedulers",
 };
 
 // "10.11.19-MariaDB-…" and "8.0.36": major * 1000 + minor.
@@ -129,22 +143,35 @@ int VersionNumber(std::string_view version) {
     return major * 1000 + minor;
 }
 
+std::string CreateTable(std::string_view table, const std::string& prefix) {
+    return "CREATE TABLE IF NOT EXISTS " +
+           fmt::format(fmt::runtime(table), prefix, kExecutionColumnsV1) +
+           std::string(kTableOptions);
+}
+
 std::size_t ReadVersion(Connection& connection, const std::string& prefix) {
     Rows row =
         connection.Query(fmt::format("SELECT version FROM {}schema WHERE only_row = 1", prefix));
     return row.Next() ? static_cast<std::size_t>(row.Int(0)) : 0;
 }
 
-// Keeps others from being elected, unless somebody leads already: then it says who.
+// Keeps others from being elected, unless a scheduler of the version before is announced: then it says
+// which, and the migration must wait.
 std::optional<std::string> MarkMigration(Connection& connection, const std::string& prefix,
-                                         std::size_t target) {
+                                         std::size_t version, std::size_t target) {
     connection.Run(
         fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (2, {})", prefix, target));
-    Rows leader = connection.Query(fmt::format(
-        "SELECT node FROM {}leases WHERE nonce <> 0 AND expires > UTC_TIMESTAMP(3) LIMIT 1",
-        prefix));
-    if (!leader.Next()) return std::nullopt;
-    return std::string(leader.Bytes(0));
+    std::string query = fmt::format(
+        "SELECT node FROM {0}leases WHERE nonce <> 0 AND expires > UTC_TIMESTAMP(3) UNION "
+        "SELECT node FROM {0}nodes WHERE expires > UTC_TIMESTAMP(3)",
+        prefix);
+    if (version >= kVersionOfSchedulers) {
+        query += fmt::format(
+            " UNION SELECT node FROM {}schedulers WHERE expires > UTC_TIMESTAMP(3)", prefix);
+    }
+    Rows older = connection.Query(query + " LIMIT 1");
+    if (!older.Next()) return std::nullopt;
+    return std::string(older.Bytes(0));
 }
 
 }  // namespace
@@ -152,11 +179,9 @@ std::optional<std::string> MarkMigration(Connection& connection, const std::stri
 std::vector<std::vector<std::string>> Migrations(const std::string& prefix) {
     std::vector<std::string> first;
     for (const std::string_view table : kVersion1) {
-        first.push_back("CREATE TABLE IF NOT EXISTS " +
-                        fmt::format(fmt::runtime(table), prefix, kExecutionColumnsV1) +
-                        std::string(kTableOptions));
+        first.push_back(CreateTable(table, prefix));
     }
-    return {first};
+    return {first, {CreateTable(kSchedulers, prefix)}};
 }
 
 Result<void> Migrate(Connection& connection, const MysqlOptions& options,
@@ -191,23 +216,24 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
                     "PRIMARY KEY, version INT UNSIGNED NOT NULL){}",
                     prefix, kTableOptions));
     version = ReadVersion(connection, prefix);
-    std::optional<std::string> leader;
+    std::optional<std::string> older;
     if (version > 0 && version < migrations.size()) {
-        leader = MarkMigration(connection, prefix, migrations.size());
+        older = MarkMigration(connection, prefix, version, migrations.size());
     }
-    for (; !leader && version < migrations.size(); ++version) {
+    for (; !older && version < migrations.size(); ++version) {
         for (const std::string& statement : migrations[version]) connection.Run(statement);
         connection.Run(fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (1, {})",
                                    prefix, version + 1));
     }
     connection.Run(fmt::format("DELETE FROM {}schema WHERE only_row = 2;SELECT RELEASE_LOCK({})",
                                prefix, lock));
-    if (leader) {
-        return Fail(ErrorCode::kUnavailable,
-                    fmt::format("the tables of {} are of an older Takt (schema {}, this one needs "
-                                "{}), and {} of that version leads; stop the old schedulers, the "
-                                "tables follow when none leads",
-                                Describe(options), version, migrations.size(), *leader));
+    if (older) {
+        return Fail(
+            ErrorCode::kUnavailable,
+            fmt::format("the tables of {} are of an older Takt (schema {}, this one needs "
+                        "{}), and {} of that version is there; stop the old schedulers, the "
+                        "tables follow when the last is gone",
+                        Describe(options), version, migrations.size(), *older));
     }
     return {};
 }

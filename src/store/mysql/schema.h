@@ -19,8 +19,8 @@ std::vector<std::vector<std::string>> Migrations(const std::string& prefix);
 // Brings the tables to the newest version; several schedulers may do so at once. kInvalid if they
 // are newer than the steps.
 //
-// Tables change only while nobody leads: a leader of an older Takt would go on writing what its
-// tables were made for. While one does the answer is kUnavailable, and the caller tries again. From
+// Tables change only while no scheduler of an older Takt is there: it would go on writing what its
+// tables were made for. While one is the answer is kUnavailable, and the caller tries again. From
 // the beginning of a migration on no scheduler of another version can be elected (Leases asks for
 // both rows of the table `schema`: the version, and the one that a migration leads to). Throws
 // MysqlError.

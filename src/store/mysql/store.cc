@@ -12,6 +12,7 @@
 #include "store/mysql/leases.h"
 #include "store/mysql/reader.h"
 #include "store/mysql/schema.h"
+#include "store/mysql/terms.h"
 #include "store/mysql/writer.h"
 #include "store/operation_queue.h"
 #include "store/refusals.h"
@@ -38,7 +39,8 @@ class MysqlStore final : public CallStore<MysqlStore> {
     MysqlStore(const MysqlOptions& options, const Server& server)
         : options_(options),
           limits_(LimitsOf(server)),
-          leases_(options_),
+          leases_(options_, watch_),
+          terms_(options_, watch_),
           writer_(options_, server, server.packet_bytes_max - kPacketOverhead) {
         for (std::size_t i = 0; i < options_.readers; ++i) {
             readers_.push_back(std::make_unique<Reader>(options_));
@@ -50,6 +52,9 @@ class MysqlStore final : public CallStore<MysqlStore> {
             while (auto operation = lease_calls_.Pop()) (*operation)(&leases_, nullptr);
         });
         threads_.emplace_back([this] {
+            while (auto operation = term_calls_.Pop()) (*operation)(&terms_, nullptr);
+        });
+        threads_.emplace_back([this] {
             while (auto operation = commits_.Pop()) (*operation)(&writer_, nullptr);
         });
     }
@@ -57,6 +62,7 @@ class MysqlStore final : public CallStore<MysqlStore> {
     ~MysqlStore() override {
         reads_.Close();
         lease_calls_.Close();
+        term_calls_.Close();
         commits_.Close();
         threads_.clear();
     }
@@ -79,12 +85,13 @@ class MysqlStore final : public CallStore<MysqlStore> {
             commits_, [](Writer&) -> Result<void> { return HasNoSuchRows(); }, std::move(done));
     }
 
-    // A renewal waits for nothing but other calls about leases; whoever only asks uses a reader.
+    // What keeps a lead waits for nothing else; whoever only asks uses a reader.
     template <typename Part, typename T, typename Work>
     void Call(Part, Work work, Done<T> done) {
-        constexpr bool kLeases = std::is_same_v<Part, TermCall> || std::is_same_v<Part, LeaseCall>;
-        if constexpr (kLeases) {
+        if constexpr (std::is_same_v<Part, LeaseCall>) {
             Run<T>(lease_calls_, std::move(work), std::move(done));
+        } else if constexpr (std::is_same_v<Part, TermCall>) {
+            Run<T>(term_calls_, std::move(work), std::move(done));
         } else {
             Run<T>(reads_, std::move(work), std::move(done));
         }
@@ -112,11 +119,14 @@ class MysqlStore final : public CallStore<MysqlStore> {
 
     const MysqlOptions options_;
     const StoreLimits limits_;
+    LockWatch watch_;
     Leases leases_;
+    Terms terms_;
     Writer writer_;
     std::vector<std::unique_ptr<Reader>> readers_;
     OperationQueue<Reader> reads_;
     OperationQueue<Leases> lease_calls_;
+    OperationQueue<Terms> term_calls_;
     OperationQueue<Writer> commits_;
     std::vector<std::jthread> threads_;
 };

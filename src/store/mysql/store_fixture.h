@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "store/conformance/suite.h"
+#include "store/lead.h"
 #include "store/mysql/test_database.h"
 
 namespace takt::internal::mysql {
@@ -37,13 +38,23 @@ class MysqlStoreTest : public testing::Test {
     }
 
     static Result<Term> Acquire(Store& store, std::string_view node, Duration ttl = kLong) {
-        return Await<Term>([&](Done<Term> done) {
-            store.Acquire({.node = NodeId(Text(node)), .address = "http://node", .ttl = ttl},
-                          std::move(done));
-        });
+        return TakeLead(
+            store, {.node = {.node = NodeId(Text(node)), .address = "http://node"}, .ttl = ttl});
     }
-    static Result<void> Renew(Store& store, const Term& term) {
-        return Await<void>([&](Done<void> done) { store.Renew(term, kLong, std::move(done)); });
+    static Result<void> Announce(Store& store, std::string_view node, Duration ttl = kLong) {
+        const NodeRow row{.node = NodeId(Text(node)), .address = "http://node"};
+        return Await<void>([&](Done<void> done) { store.Announce(row, ttl, std::move(done)); });
+    }
+    // Of partition 0, as the store tells it.
+    static std::optional<LeaderRow> LastTerm(Store& store) {
+        using Rows = std::vector<LeaderRow>;
+        const auto rows = Await<Rows>([&](Done<Rows> done) { store.Leaders(std::move(done)); });
+        EXPECT_TRUE(rows) << rows.error().detail;
+        return rows ? RowOf(*rows, 0) : std::nullopt;
+    }
+    static bool Leads(Store& store, const Term& term) {
+        const auto row = LastTerm(store);
+        return row && row->leads() && row->Is(term);
     }
     static BatchPtr MakeBatch(const Term& term, std::uint64_t sequence,
                               std::vector<Change> changes) {
@@ -118,10 +129,11 @@ class MysqlStoreTest : public testing::Test {
         }
         return result;
     }
-    static std::string LockHolder(const std::string& database) {
+    static std::string LockHolder(const std::string& database, std::string_view node) {
         return fmt::format(
-            "SELECT IFNULL(IS_USED_LOCK(CONCAT('takt:', LEFT(MD5('{}.takt_'), 16), ':0')), 0)",
-            database);
+            "SELECT IFNULL(IS_USED_LOCK(CONCAT('takt:', LEFT(MD5('{}.takt_'), 16), ':', "
+            "MD5('{}'))), 0)",
+            database, node);
     }
 
     TestDatabase database_;

@@ -11,10 +11,6 @@ class RedisFull : public testing::Test {
   protected:
     void Fill() { ASSERT_TRUE(server->Cli({"CONFIG", "SET", "maxmemory", "1"})); }
     void MakeRoom() { ASSERT_TRUE(server->Cli({"CONFIG", "SET", "maxmemory", "0"})); }
-    Result<void> Renew(const Term& term) {
-        return Await<void>(
-            [&](Done<void> done) { store->Renew(term, Duration(3'600'000), std::move(done)); });
-    }
 
     const std::unique_ptr<RedisServer> server = StartServer();
     const std::unique_ptr<Store> store = OpenStoreAt(server->url());
@@ -23,7 +19,7 @@ class RedisFull : public testing::Test {
 
 // Submits came faster than memory was bought. The leader keeps its lead, finishes what runs and
 // purges what is old; the API is told why nothing new may come.
-TEST_F(RedisFull, TheLeaderGoesOnFinishingPurgingAndRenewing) {
+TEST_F(RedisFull, TheLeaderGoesOnFinishingPurgingAndAnnouncingItself) {
     const auto term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);
     const Execution old = conformance::Finished(make.OneOff("e-0"));
@@ -33,7 +29,6 @@ TEST_F(RedisFull, TheLeaderGoesOnFinishingPurgingAndRenewing) {
     EXPECT_EQ(store->WhyFull(), "");
     Fill();
 
-    EXPECT_EQ(Code(Renew(*term)), "success");
     EXPECT_EQ(Code(Announce(*store, "node-a", Duration(3'600'000))), "success");
     const auto purged = Commit(*store, *term, 3, {Purge{old.finished_at + Duration(1), {}, 1'000}});
     EXPECT_EQ(Code(purged), "success") << purged.error().detail;
@@ -72,7 +67,7 @@ TEST_F(RedisFull, ASchedulerThatIsRestartedLeadsAgain) {
     ASSERT_TRUE(term);
     ASSERT_TRUE(Commit(*store, *term, 1, Insert(make.OneOff("e-1"))));
     Fill();
-    ASSERT_TRUE(Await<void>([&](Done<void> done) { store->Resign(*term, std::move(done)); }));
+    ASSERT_TRUE(Resign(*store, *term));
 
     const auto again = OpenStoreAt(server->url());
     ASSERT_TRUE(again);

@@ -208,7 +208,7 @@ TEST_F(RedisRuns, ADroppedPartitionLeavesItsTermAlone) {
         ASSERT_TRUE(Commit(*store, *term, 1, std::exchange(changes, {})));
     }
     ASSERT_TRUE(Commit(*store, *term, 2, std::move(changes)));
-    ASSERT_TRUE(Await<void>([&](Done<void> done) { store->Resign(*term, std::move(done)); }));
+    ASSERT_TRUE(Await<void>([&](Done<void> done) { store->Resign(*term, {}, std::move(done)); }));
     const auto drop = [&](Partition partition) {
         return Await<void>(
             [&](Done<void> done) { store->DropPartition(partition, std::move(done)); });

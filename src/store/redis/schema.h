@@ -21,6 +21,8 @@ namespace takt::internal::redis {
 constexpr unsigned kLayout = 3;
 // Schedulers from before there was a second layout to raise to do not announce theirs.
 constexpr unsigned kLayoutUnsaid = 2;
+// From this one on leaders are in a list of their own; see Leases.
+constexpr unsigned kLayoutOfLeaders = 3;
 
 // Changes the rows of one partition from layout `to` - 1 to `to`, in bounded pieces. Repeatable; each
 // piece compares epoch and nonce of the fence with the term, and ends with kFenced if they differ.

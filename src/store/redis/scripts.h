@@ -15,9 +15,10 @@ namespace takt::internal::redis {
 extern const Script kStand;
 extern const Script kAcquire;
 extern const Script kRaised;
-extern const Script kRenew;
 extern const Script kResign;
-extern const Script kLeader;
+extern const Script kPublish;
+extern const Script kLeaders;
+extern const Script kOlderLeader;
 extern const Script kCommit;
 extern const Script kDrop;
 extern const Script kAnnounce;

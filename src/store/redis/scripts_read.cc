@@ -2,12 +2,25 @@
 
 namespace takt::internal::redis {
 
-// KEYS fence, lease. Answers {node, address, epoch}, or nothing.
-const Script kLeader(R"(
+// KEYS meta, leaders. ARGV prefix of the nodes' keys. Answers {layout, {partition, row, 1 if its node
+// is announced} …}.
+const Script kLeaders(R"(
+local answer, announced = {redis.call('HGET', KEYS[1], 'layout') or ''}, {}
+local rows = redis.call('HGETALL', KEYS[2])
+for i = 1, #rows, 2 do
+  local node = string.match(rows[i + 1], '^%S+ %S+ (%S+)') or '-'
+  if not announced[node] then announced[node] = redis.call('EXISTS', ARGV[1] .. node) end
+  answer[#answer + 1] = {rows[i], rows[i + 1], announced[node]}
+end
+return answer
+)");
+
+// KEYS fence, lease. Answers {node, address, epoch, nonce} while the lease stands, or nothing.
+const Script kOlderLeader(R"(
 if redis.call('EXISTS', KEYS[2]) == 0 then return {} end
 local row = redis.call('HMGET', KEYS[1], 'node', 'address', 'epoch', 'nonce')
 if not row[4] or row[4] == '' then return {} end
-return {row[1], row[2], row[3]}
+return row
 )");
 
 // KEYS nodes. ARGV prefix of the nodes' keys. Answers {id, hash} for each that is alive. Those that
@@ -15,8 +28,8 @@ return {row[1], row[2], row[3]}
 const Script kNodes(R"(
 local alive = {}
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local row = redis.call('HMGET', ARGV[1] .. id, 'address', 'version', 'started_at')
-  if row[1] then alive[#alive + 1] = {id, row[1], row[2], row[3]} end
+  local row = redis.call('HMGET', ARGV[1] .. id, 'address', 'version', 'started_at', 'namespaces')
+  if row[1] then alive[#alive + 1] = {id, row[1], row[2], row[3], row[4] or ''} end
 end
 return alive
 )");

@@ -2,9 +2,10 @@
 
 namespace takt::internal::redis {
 
-// KEYS meta, partitions, nodes. ARGV layout, partition, prefix of the nodes' keys.
-// Answers {layout that is stored, {node, layout that it knows or ''} …}. Writes only what is not
-// there yet, so that a full server does not refuse it.
+// KEYS meta, partitions, nodes, leaders. ARGV layout, partition, prefix of the nodes' keys, the
+// candidate's node. Answers {layout that is stored, 1 if the candidate is announced, the partition's
+// row among the leaders or '', 1 if that one's node is announced, {node, layout that it knows or ''}
+// …}. Writes only what is not there yet, so that a full server does not refuse it.
 const Script kStand(R"(
 local stored = redis.call('HGET', KEYS[1], 'layout')
 if not stored then
@@ -12,31 +13,37 @@ if not stored then
   stored = ARGV[1]
 end
 if redis.call('SISMEMBER', KEYS[2], ARGV[2]) == 0 then redis.call('SADD', KEYS[2], ARGV[2]) end
-local answer = {stored}
+local row = redis.call('HGET', KEYS[4], ARGV[2]) or ''
+local leader = string.match(row, '^%S+ %S+ (%S+)') or '-'
+local answer = {stored, redis.call('EXISTS', ARGV[3] .. ARGV[4]), row,
+                redis.call('EXISTS', ARGV[3] .. leader)}
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[3])) do
-  local row = redis.call('HMGET', ARGV[3] .. id, 'address', 'layout')
-  if row[1] then answer[#answer + 1] = {id, row[2] or ''} end
+  local node = redis.call('HMGET', ARGV[3] .. id, 'address', 'layout')
+  if node[1] then answer[#answer + 1] = {id, node[2] or ''} end
 end
 return answer
 )");
 
-// KEYS fence, lease. ARGV nonce, node, address, ttl in ms, epoch floor, layout that we know, layout
-// of a fence that does not say, text that the fence gets if the layout is to be raised, or ''.
-// Answers {epoch}, {false, who leads} or {'layout', the fence's}.
+// KEYS fence, lease. ARGV nonce, node, address, epoch floor, layout that we know, layout of a fence
+// that does not say, text that the fence gets if the layout is to be raised, or '', epoch and nonce
+// ('' if it was resigned) of the term that is replaced; the epoch is 0 if there was none.
+// Answers {epoch}, {false, who leads}, {'layout', the fence's} or {'other', epoch, nonce, node,
+// address of the term that stands}. The lease is of a scheduler from before there were leaders.
 const Script kAcquire(R"(
 local fence, lease = KEYS[1], KEYS[2]
-local row = redis.call('HMGET', fence, 'epoch', 'node', 'layout')
-if redis.call('EXISTS', lease) == 1 and row[2] ~= ARGV[2] then
-  return {false, row[2] or ''}
+local row = redis.call('HMGET', fence, 'epoch', 'nonce', 'layout', 'node', 'address')
+if redis.call('EXISTS', lease) == 1 and row[4] ~= ARGV[2] then return {false, row[4] or ''} end
+if (row[1] or '0') ~= ARGV[8] or (row[2] or '') ~= ARGV[9] then
+  return {'other', row[1] or '0', row[2] or '', row[4] or '', row[5] or ''}
 end
-local layout = row[3] or ARGV[7]
-if ARGV[8] == '' and layout ~= ARGV[6] then return {'layout', layout} end
-local epoch = math.max(tonumber(row[1] or 0), tonumber(ARGV[5])) + 1
+local layout = row[3] or ARGV[6]
+if ARGV[7] == '' and layout ~= ARGV[5] then return {'layout', layout} end
+local epoch = math.max(tonumber(row[1] or 0), tonumber(ARGV[4])) + 1
 local text = string.format('%.0f', epoch)
 redis.call('HDEL', fence, 'open')  -- Allowed when Redis is full, and with it what follows.
 redis.call('HSET', fence, 'epoch', text, 'nonce', ARGV[1], 'sequence', '0',
-           'node', ARGV[2], 'address', ARGV[3], 'layout', ARGV[8] ~= '' and ARGV[8] or ARGV[6])
-redis.call('SET', lease, ARGV[2], 'PX', ARGV[4])
+           'node', ARGV[2], 'address', ARGV[3], 'layout', ARGV[7] ~= '' and ARGV[7] or ARGV[5])
+redis.call('DEL', lease)
 return {text}
 )");
 
@@ -49,14 +56,6 @@ redis.call('HSET', KEYS[1], 'layout', ARGV[3])
 return 1
 )");
 
-// KEYS fence, lease. ARGV epoch, nonce, ttl in ms. Answers 1, or 0 if the term is over. Redis takes
-// PEXPIRE also when it is full.
-const Script kRenew(R"(
-local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
-if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
-return redis.call('PEXPIRE', KEYS[2], ARGV[3])
-)");
-
 // KEYS fence, lease. ARGV epoch, nonce.
 const Script kResign(R"(
 local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
@@ -66,9 +65,27 @@ redis.call('HSET', KEYS[1], 'nonce', '')
 return 1
 )");
 
+// KEYS leaders. ARGV partition, its new row, and on which condition: 'below' and an epoch, 'term' and
+// how the row begins, or 'instead of' and the row that it replaces ('' if there was none).
+const Script kPublish(R"(
+local row = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+local ok
+if ARGV[3] == 'below' then
+  ok = tonumber(string.match(row, '^%d+') or 0) < tonumber(ARGV[4])
+elseif ARGV[3] == 'term' then
+  ok = string.sub(row, 1, #ARGV[4]) == ARGV[4]
+else
+  ok = row == ARGV[4]
+end
+if not ok then return 0 end
+redis.call('HDEL', KEYS[1], ARGV[1])  -- Allowed when Redis is full, and with it what follows.
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return 1
+)");
+
 // KEYS nodes, the node's. ARGV node, ttl in ms (0 withdraws it), address, version, started_at,
-// prefix of the nodes' keys, layout. A scheduler that announces itself takes out those whose time
-// has run out.
+// prefix of the nodes' keys, layout, namespaces. A scheduler that announces itself takes out those
+// whose time has run out.
 const Script kAnnounce(R"(
 redis.call('DEL', KEYS[2])
 if ARGV[2] == '0' then
@@ -76,7 +93,7 @@ if ARGV[2] == '0' then
   return 1
 end
 redis.call('HSET', KEYS[2], 'address', ARGV[3], 'version', ARGV[4], 'started_at', ARGV[5],
-           'layout', ARGV[7])
+           'layout', ARGV[7], 'namespaces', ARGV[8])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 redis.call('SADD', KEYS[1], ARGV[1])
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do

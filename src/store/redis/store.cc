@@ -53,22 +53,17 @@ class RedisStore final : public Store {
     std::string Describe() const override { return redis::Describe(client_->options()); }
     std::string WhyFull() const override { return check_.WhyFull(); }
 
-    void Acquire(const Candidate& candidate, Done<Term> done) override {
-        leases_.Acquire(candidate, std::move(done));
-    }
-    void Renew(const Term& term, Duration ttl, Done<void> done) override {
-        leases_.Renew(term, ttl, std::move(done));
-    }
-    void Resign(const Term& term, Done<void> done) override {
-        leases_.Resign(term, std::move(done));
-    }
-    void Leader(Partition partition, Done<std::optional<LeaderRow>> done) override {
-        leases_.Leader(partition, std::move(done));
-    }
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override {
         leases_.Announce(node, ttl, std::move(done));
     }
     void Nodes(Done<std::vector<NodeRow>> done) override { leases_.Nodes(std::move(done)); }
+    void Leaders(Done<std::vector<LeaderRow>> done) override { leases_.Leaders(std::move(done)); }
+    void Acquire(const Candidate& candidate, Done<Term> done) override {
+        leases_.Acquire(candidate, std::move(done));
+    }
+    void Resign(const Term& term, const NodeId& successor, Done<void> done) override {
+        leases_.Resign(term, successor, std::move(done));
+    }
     void Commit(BatchPtr batch, Done<void> done) override {
         writer_.Commit(std::move(batch), std::move(done));
     }

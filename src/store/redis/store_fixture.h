@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/conformance/suite.h"
+#include "store/lead.h"
 #include "store/redis/check.h"
 #include "store/redis/client.h"
 #include "store/redis/store.h"
@@ -60,8 +61,26 @@ inline Checked CheckServerAt(const std::string& url) {
 
 inline Result<Term> Acquire(Store& store, const char* node, Partition partition = 0,
                             Duration ttl = Duration(3'600'000)) {
-    const Candidate candidate{partition, NodeId(node), "http://x", ttl};
-    return Await<Term>([&](Done<Term> done) { store.Acquire(candidate, std::move(done)); });
+    return TakeLead(store, {.node = {.node = NodeId(node), .address = "http://x"},
+                            .ttl = ttl,
+                            .partition = partition});
+}
+
+// As a scheduler does: reads again and asks again if what it read was not the last term.
+inline Result<Term> AcquireSoon(Store& store, const char* node) {
+    Result<Term> term = Acquire(store, node);
+    return !term && term.error().code == ErrorCode::kConflict ? Acquire(store, node) : term;
+}
+
+inline Result<void> Resign(Store& store, const Term& term) {
+    return Await<void>([&](Done<void> done) { store.Resign(term, {}, std::move(done)); });
+}
+
+inline std::vector<LeaderRow> Leaders(Store& store) {
+    using Rows = std::vector<LeaderRow>;
+    const auto rows = Await<Rows>([&](Done<Rows> done) { store.Leaders(std::move(done)); });
+    EXPECT_TRUE(rows) << rows.error().detail;
+    return rows ? *rows : Rows{};
 }
 
 inline Result<void> Commit(Store& store, const Term& term, std::uint64_t sequence,

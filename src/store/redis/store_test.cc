@@ -68,14 +68,13 @@ TEST(RedisStoreFaults, AStalledServerIsGivenUpInTime) {
 
     const auto commit = Commit(*store, *term, 1, Insert(make.OneOff("e-1")));
     const auto list = List(*store);
-    const auto renew =
-        Await<void>([&](Done<void> done) { store->Renew(*term, Duration(200), std::move(done)); });
+    const auto announced = Announce(*store, "node-a", Duration(200));
 
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
     EXPECT_EQ(Code(commit), "unknown");
     ASSERT_FALSE(list);
     EXPECT_EQ(list.error().code, ErrorCode::kUnavailable);
-    EXPECT_EQ(Code(renew), "unavailable");
+    EXPECT_EQ(Code(announced), "unavailable");
 
     server->process().Continue();
     ASSERT_TRUE(server->CliUntil({"PING"}, "PONG"));
@@ -84,27 +83,25 @@ TEST(RedisStoreFaults, AStalledServerIsGivenUpInTime) {
     EXPECT_EQ(List(*store)->size(), 1u);
 }
 
-// The server stalls for a moment. One renewal is lost, and there is time left for another.
-TEST(RedisStoreFaults, OneUnansweredRenewalDoesNotCostTheLead) {
+// The server stalls for a moment. One announcement is lost, and there is time left for another.
+TEST(RedisStoreFaults, OneUnansweredAnnouncementDoesNotCostTheLead) {
     constexpr Duration kTtl{8'000};
     const auto server = StartServer();
     const auto store = OpenStoreAt(server->url());
     const auto term = Acquire(*store, "node-a", 0, kTtl);
     ASSERT_TRUE(term);
-    const auto renew = [&] {
-        return Await<void>([&](Done<void> done) { store->Renew(*term, kTtl, std::move(done)); });
-    };
-    ASSERT_TRUE(renew());
+    const auto announce = [&] { return Announce(*store, "node-a", kTtl); };
+    ASSERT_TRUE(announce());
     server->process().Pause();
     const auto begin = std::chrono::steady_clock::now();
-    const Result<void> lost = renew();
+    const Result<void> lost = announce();
     const auto time = std::chrono::steady_clock::now() - begin;
     server->process().Continue();
 
     EXPECT_FALSE(lost);
     EXPECT_LT(time, kTtl / 2) << "there must be time left to ask again";
-    const Result<void> renewed = renew();
-    EXPECT_TRUE(renewed) << renewed.error().detail;
+    const Result<void> announced = announce();
+    EXPECT_TRUE(announced) << announced.error().detail;
 }
 
 // After a week without a leader there is much to clean away. One script must not hold Redis up for
@@ -175,13 +172,37 @@ TEST(RedisStoreFaults, AnEpochThatIsGivenTwiceIsToldApartByItsNonce) {
     ASSERT_TRUE(Commit(*before, *lost, 1, {SettingPut{"of", "the lost term"}}));
 
     const auto after = OpenStoreAt(replica->url());
-    ASSERT_TRUE(replica->Cli({"DEL", "{takt:0}:lease"}));
+    ASSERT_TRUE(replica->Cli({"DEL", "{takt}:node:node-a"}));
     const auto second = Acquire(*after, "node-b");
 
     ASSERT_TRUE(second) << second.error().detail;
     ASSERT_EQ(second->epoch, lost->epoch) << "the situation of this test";
     EXPECT_EQ(Code(Commit(*after, *lost, 1, {SettingPut{"of", "the lost term"}})), "fenced");
     EXPECT_EQ(Code(Commit(*after, *second, 1, {SettingPut{"of", "the second term"}})), "success");
+}
+
+// A scheduler dies after its term has begun and before it was in the list of leaders, in a cluster of
+// which each part may fail alone. The next candidate finds out and puts the list right.
+TEST(RedisStoreFaults, AListOfLeadersThatIsBehindIsPutRight) {
+    const auto server = StartServer();
+    const auto store = OpenStoreAt(server->url());
+    const auto first = Acquire(*store, "node-a");
+    ASSERT_TRUE(first);
+    const std::string row = *server->Cli({"HGET", "{takt}:leaders", "0"});
+    const auto second = Acquire(*store, "node-a");
+    ASSERT_TRUE(second);
+    ASSERT_TRUE(server->Cli({"HSET", "{takt}:leaders", "0", row.substr(0, row.size() - 1)}));
+    ASSERT_TRUE(Announce(*store, "node-a", Duration(0)));
+
+    const auto early = Acquire(*store, "node-b");
+
+    ASSERT_FALSE(early) << "what it read was not the last term";
+    EXPECT_EQ(early.error().code, ErrorCode::kConflict);
+    ASSERT_EQ(Leaders(*store).size(), 1u);
+    EXPECT_TRUE(Leaders(*store)[0].Is(*second));
+    const auto third = Acquire(*store, "node-b");
+    ASSERT_TRUE(third) << third.error().detail;
+    EXPECT_GT(third->epoch, second->epoch);
 }
 
 // ?wait=1: a commit that no replica has may be lost with the primary, so it is not called done.

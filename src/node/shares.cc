@@ -1,0 +1,139 @@
+#include "node/shares.h"
+
+#include <algorithm>
+
+namespace takt::internal {
+namespace {
+
+using Counts = std::map<NodeId, std::size_t>;
+
+// Of every node that is there, also of those that lead nothing.
+Counts CountLeads(const ShareView& view) {
+    Counts counts;
+    for (const Peer& peer : view.peers) counts[peer.row.node] = 0;
+    for (const LeaderRow& row : view.leaders) {
+        const auto found = counts.find(row.node);
+        if (row.leads() && found != counts.end()) ++found->second;
+    }
+    return counts;
+}
+
+const LeaderRow* RowIn(const ShareView& view, Partition partition) {
+    const auto found = std::ranges::find(view.leaders, partition, &LeaderRow::partition);
+    return found == view.leaders.end() ? nullptr : &*found;
+}
+
+const Peer* PeerIn(const ShareView& view, const NodeId& node) {
+    const auto found =
+        std::ranges::find(view.peers, node, [](const Peer& p) { return p.row.node; });
+    return found == view.peers.end() ? nullptr : &*found;
+}
+
+// The node with fewest that may lead it; of equals the one whose id comes first.
+const NodeId* FewestFor(const ShareView& view, const Counts& counts, const Text& name) {
+    const NodeId* best = nullptr;
+    for (const auto& [node, count] : counts) {
+        const Peer* peer = PeerIn(view, node);
+        if (!peer || !peer->MayLead(name)) continue;
+        if (!best || count < counts.at(*best)) best = &node;
+    }
+    return best;
+}
+
+// To whom a resigned partition is promised; empty: to nobody any more.
+NodeId SuccessorOf(const ShareView& view, const Seat& seat, const LeaderRow* row,
+                   const ShareTimes& times) {
+    const bool named = row && row->nonce == 0 && !row->node.empty();
+    if (!named || view.now - seat.resigned_since >= times.successor) return {};
+    return PeerIn(view, row->node) ? row->node : NodeId();
+}
+
+class Planner {
+  public:
+    Planner(const ShareView& view, const ShareTimes& times)
+        : view_(view), times_(times), counts_(CountLeads(view)), own_(counts_[view.self]) {}
+
+    std::map<Partition, Duration> Run() {
+        for (const Seat& seat : view_.seats) PlanSeat(seat);
+        return std::move(plan_);
+    }
+
+  private:
+    void PlanSeat(const Seat& seat) {
+        const LeaderRow* row = RowIn(view_, seat.partition);
+        const Peer* self = PeerIn(view_, view_.self);
+        const bool may = self && self->MayLead(seat.name);
+        if (row && row->leads()) {
+            // A term of its own that it does not know of, of a process before or of an answer that
+            // was lost, is replaced at once. Whoever holds it ignores this.
+            if (may && row->node == view_.self) plan_[seat.partition] = Duration(0);
+            return;
+        }
+        const NodeId successor = SuccessorOf(view_, seat, row, times_);
+        const NodeId* fewest = FewestFor(view_, counts_, seat.name);
+        if (!successor.empty()) {
+            ++counts_[successor];
+            if (may && successor == view_.self) plan_[seat.partition] = Duration(0);
+            return;
+        }
+        if (!fewest) return;
+        const std::size_t least = counts_[*fewest];
+        ++counts_[*fewest];
+        if (may) plan_[seat.partition] = std::max(Wait(*fewest, least), StartWait(seat));
+    }
+
+    Duration Wait(const NodeId& chosen, std::size_t least) const {
+        if (chosen == view_.self) return Duration(0);
+        const std::size_t more = own_ > least ? own_ - least : 0;
+        return std::min(times_.step * static_cast<Duration::rep>(more + 1), times_.step_max);
+    }
+
+    // The default namespace never waits: most installations have no other.
+    Duration StartWait(const Seat& seat) const {
+        const Steady end = view_.started + times_.start;
+        if (seat.partition == 0 || view_.now >= end) return Duration(0);
+        return std::chrono::ceil<Duration>(end - view_.now);
+    }
+
+    const ShareView& view_;
+    const ShareTimes& times_;
+    Counts counts_;
+    const std::size_t own_;
+    std::map<Partition, Duration> plan_;
+};
+
+}  // namespace
+
+bool Peer::MayLead(const Text& name) const {
+    return row.namespaces.empty() ||
+           std::ranges::find(row.namespaces, name) != row.namespaces.end();
+}
+
+std::map<Partition, Duration> PlanCampaigns(const ShareView& view, const ShareTimes& times) {
+    return Planner(view, times).Run();
+}
+
+std::optional<HandOver> PlanHandOver(const ShareView& view, const ShareTimes& times, Steady last) {
+    if (view.now - last < times.hand_over_every) return std::nullopt;
+    Counts counts = CountLeads(view);
+    const std::size_t own = counts[view.self];
+    std::optional<HandOver> found;
+    std::size_t least = own;
+    // The last of the seats first: the default namespace moves only if nothing else does.
+    for (auto seat = view.seats.rbegin(); seat != view.seats.rend(); ++seat) {
+        const LeaderRow* row = RowIn(view, seat->partition);
+        const bool leads = row && row->leads() && row->node == view.self;
+        if (!leads || view.now - seat->led_since < times.kept_for) continue;
+        for (const Peer& peer : view.peers) {
+            const bool fit = peer.row.node != view.self && peer.MayLead(seat->name) &&
+                             view.now - peer.since >= times.announced_for;
+            const std::size_t count = counts[peer.row.node];
+            if (!fit || count + 2 > own || count >= least) continue;
+            least = count;
+            found = HandOver{seat->partition, peer.row.node};
+        }
+    }
+    return found;
+}
+
+}  // namespace takt::internal
