@@ -34,10 +34,6 @@ Alerts::Alerts(Runtime& runtime, PartitionReader rows, Delivery& delivery, Alert
       read_(std::move(read)),
       book_(config_.rules) {}
 
-Alerts::~Alerts() {
-    runtime_.Cancel(timer_);
-}
-
 void Alerts::OnCommit(const Committed& committed) {
     for (const Change& change : committed.changes) {
         const auto* execution = std::get_if<ExecutionChange>(&change);
@@ -51,7 +47,6 @@ void Alerts::OnRole(Role role) {
     leading_ = leads;
     home_.NextTerm();
     loaded_ = false;
-    runtime_.Cancel(std::exchange(timer_, 0));
     // The next leader's word is what counts; it is read again when this node leads again.
     evaluator_.Clear();
     late_.Clear();
@@ -59,7 +54,7 @@ void Alerts::OnRole(Role role) {
     over_.clear();
     unkept_.clear();
     values_.clear();
-    if (leads && config_.enabled) Load();
+    if (leads && config_.enabled) Launch(Watch(home_.term()));
 }
 
 void Alerts::With(std::move_only_function<void(Alerts&)> look) {
@@ -76,19 +71,26 @@ Result<void> Alerts::Ready() const {
 
 // --- A term's beginning -------------------------------------------------------------------------
 
-void Alerts::Load() {
-    rows_.ListSettings(Text(kAllPrefix), home_.term().Here([this](auto rows) {
-        if (rows) return OnLoaded(*rows);
-        Log(LogLevel::kWarning, "alerts", "cannot read the rules, trying again",
-            {{"error", rows.error().detail}});
-        timer_ = runtime_.After(kLoadRetry, [this] {
-            timer_ = 0;
-            Load();
-        });
-    }));
+Flow<> Alerts::Watch(Stay term) {
+    TakeOver(co_await ReadRows(term));
+    for (;;) {
+        co_await term.Sleep(config_.interval);
+        Look();
+    }
 }
 
-void Alerts::OnLoaded(const std::vector<SettingPut>& rows) {
+Flow<std::vector<SettingPut>> Alerts::ReadRows(Stay term) {
+    for (;;) {
+        auto rows = co_await term.Wait<Result<std::vector<SettingPut>>>(
+            [&](auto done) { rows_.ListSettings(Text(kAllPrefix), std::move(done)); });
+        if (rows) co_return std::move(*rows);
+        Log(LogLevel::kWarning, "alerts", "cannot read the rules, trying again",
+            {{"error", rows.error().detail}});
+        co_await term.Sleep(kLoadRetry);
+    }
+}
+
+void Alerts::TakeOver(const std::vector<SettingPut>& rows) {
     const auto complain = [](const SettingPut& row, const Error& error) {
         Log(LogLevel::kError, "alerts", "a stored row is passed over",
             {{"key", row.key.view()}, {"error", error.detail}});
@@ -118,18 +120,9 @@ void Alerts::OnLoaded(const std::vector<SettingPut>& rows) {
     evaluator_.SetRules(book_.rules());
     loaded_ = true;
     TellOwed();
-    LookLater();
 }
 
 // --- Looking ------------------------------------------------------------------------------------
-
-void Alerts::LookLater() {
-    timer_ = runtime_.After(config_.interval, [this] {
-        timer_ = 0;
-        Look();
-        LookLater();
-    });
-}
 
 void Alerts::Look() {
     node_->Look(home_.term().Guard([this](const Engine* engine) {

@@ -52,7 +52,6 @@ class Alerts final : public Sink {
     // The runtime, the store and the delivery must outlive it.
     Alerts(Runtime& runtime, PartitionReader rows, Delivery& delivery, AlertsConfig config,
            ReadMetrics read);
-    ~Alerts() override;
     void Bind(Node& node) { node_ = &node; }
 
     // Sink. On the node's thread.
@@ -82,13 +81,14 @@ class Alerts final : public Sink {
     void Silence(const std::string& rule, Time until, Done<void> done);
     void Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> done);
 
-    // Looks now. For tests, and called by the timer.
+    // Looks now. For tests, and now and then by itself.
     void Look();
 
   private:
-    void Load();
-    void OnLoaded(const std::vector<SettingPut>& rows);
-    void LookLater();
+    // While the term lasts: reads what an earlier leader left, then looks every few seconds.
+    Flow<> Watch(Stay term);
+    Flow<std::vector<SettingPut>> ReadRows(Stay term);
+    void TakeOver(const std::vector<SettingPut>& rows);
     void Judge(const Engine& engine);
     void Post(const Alert& alert);
     void Bury(Alert& alert);
@@ -119,7 +119,6 @@ class Alerts final : public Sink {
         values_;  // By rule: the last one seen, the worst of its subjects.
     bool leading_ = false;
     bool loaded_ = false;
-    std::uint64_t timer_ = 0;
     Home home_{runtime_};  // Its terms are those that this node leads in.
 };
 

@@ -94,7 +94,6 @@ Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell)
 
 Delivery::~Delivery() {
     for (const auto& line : lines_) {
-        runtime_.Cancel(line->timer);
         // Whoever waits to hear is going too.
         for (Item& item : line->waiting) *item.done = [] {};
     }
@@ -123,15 +122,33 @@ void Delivery::Send(const Notice& notice, const std::vector<std::string>& channe
             continue;
         }
         line->waiting.push_back({notice, all});
-        Next(*line);
+        if (!line->busy) Launch(TellAll(*line));
     }
 }
 
-void Delivery::Next(Line& line) {
-    if (line.busy || line.timer != 0 || line.waiting.empty()) return;
+Flow<> Delivery::TellAll(Line& line) {
     line.busy = true;
-    tell_(line.channel, line.waiting.front().notice,
-          home_.Here([this, &line](const Result<void>& result) { OnTold(line, result); }));
+    while (!line.waiting.empty()) {
+        Note(line, co_await TellFirst(line));
+        // Held until the line is in order again: it may say that all are done, and be sent to
+        // again.
+        const Item ended = std::move(line.waiting.front());
+        line.waiting.pop_front();
+    }
+    line.busy = false;
+}
+
+Flow<Result<void>> Delivery::TellFirst(Line& line) {
+    for (std::size_t tries = 0;; ++tries) {
+        // In a turn of its own, as a channel such as the log answers at once: a storm of alerts
+        // holds up nobody.
+        const auto told = co_await Wait<Result<void>>([&](auto done) {
+            tell_(line.channel, line.waiting.front().notice, home_.Here(std::move(done)));
+        });
+        if (told || !MayPass(told.error()) || tries == kRetryDelays.size()) co_return told;
+        line.last = Last{runtime_.Now().wall, false, told.error().detail};
+        co_await home_.Sleep(kRetryDelays[tries]);
+    }
 }
 
 void Delivery::Note(Line& line, const Result<void>& result) {
@@ -140,24 +157,6 @@ void Delivery::Note(Line& line, const Result<void>& result) {
     if (result) return;
     Log(LogLevel::kError, "alerts", "a channel was not told",
         {{"channel", line.channel.name}, {"error", result.error().detail}});
-}
-
-void Delivery::OnTold(Line& line, const Result<void>& result) {
-    line.busy = false;
-    Item& item = line.waiting.front();
-    if (!result && MayPass(result.error()) && item.tries < kRetryDelays.size()) {
-        line.last = Last{runtime_.Now().wall, false, result.error().detail};
-        line.timer = runtime_.After(kRetryDelays[item.tries++], [this, &line] {
-            line.timer = 0;
-            Next(line);
-        });
-        return;
-    }
-    Note(line, result);
-    // Held until the line is in order again: it may say that all are done, and be sent to again.
-    const Item ended = std::move(item);
-    line.waiting.pop_front();
-    Next(line);
 }
 
 void Delivery::Test(const std::string& channel, std::move_only_function<void(Result<void>)> done) {

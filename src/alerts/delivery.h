@@ -16,6 +16,7 @@
 
 #include "alerts/channel.h"
 #include "alerts/mailer.h"
+#include "base/flow.h"
 #include "http/client.h"
 #include "node/home.h"
 #include "node/runtime.h"
@@ -68,18 +69,17 @@ class Delivery {
     struct Item {
         Notice notice;
         std::shared_ptr<Action> done;  // Called by the last of those who hold it.
-        std::size_t tries = 0;
     };
     struct Line {
         Channel channel;
         std::deque<Item> waiting;
-        bool busy = false;
-        std::uint64_t timer = 0;
+        bool busy = false;  // TellAll is at work.
         std::optional<Last> last;
         Counts counts;
     };
-    void Next(Line& line);
-    void OnTold(Line& line, const Result<void>& result);
+    Flow<> TellAll(Line& line);  // Until nothing waits.
+    // Again and again, until it is told or given up.
+    Flow<Result<void>> TellFirst(Line& line);
     void Note(Line& line, const Result<void>& result);
 
     Runtime& runtime_;

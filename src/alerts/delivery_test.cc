@@ -127,6 +127,28 @@ TEST_F(DeliveryTest, ATestSaysWhatHappened) {
     EXPECT_EQ(result.error().code, ErrorCode::kNotFound);
 }
 
+// The scheduler stops while one channel is called and another waits for its next try.
+TEST(DeliveryEnd, WhatIsUnderWayEndsWithIt) {
+    DrivenRuntime runtime;
+    std::vector<std::move_only_function<void(Result<void>)>> calls;
+    const Tell tell = [&](const Channel& channel, const Notice&, auto done) {
+        if (channel.name == "away") return done(Fail(ErrorCode::kUnavailable, "away"));
+        calls.push_back(std::move(done));
+    };
+    int told = 0;
+    {
+        Delivery delivery(runtime, {{.name = "slow"}, {.name = "away"}}, tell);
+        delivery.Send(NoticeOf("a"), {}, [&] { ++told; });
+        delivery.Send(NoticeOf("b"), {}, [&] { ++told; });
+        runtime.Run();
+    }
+    ASSERT_EQ(calls.size(), 1u);
+    calls[0]({});
+    runtime.Pass(1h);
+    EXPECT_EQ(calls.size(), 1u) << "nobody is left to be told by";
+    EXPECT_EQ(told, 0);
+}
+
 // Webhooks over a connection, to a server that answers as the test says.
 class WebhookAnswerTest : public ServerTest {
   protected:

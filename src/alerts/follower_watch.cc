@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t kTasksMax = 20'000;
 constexpr std::size_t kPage = 1'000;
 
+// It is looked again soon anyway; that the store is away others say louder.
+void LogUnread(const Error& error) {
+    Log(LogLevel::kDebug, "alerts", "a follower cannot read the due times",
+        {{"error", error.detail}});
+}
+
 }  // namespace
 
 FollowerWatch::FollowerWatch(Runtime& runtime, PartitionReader rows, Delivery& delivery,
@@ -48,61 +54,50 @@ void FollowerWatch::OnRole(Role role) {
 void FollowerWatch::LookLater() {
     timer_ = runtime_.After(config_.interval, [this] {
         timer_ = 0;
-        ReadNodes();
+        Launch(Look(home_.term()));
         LookLater();
     });
 }
 
-template <typename T, typename Then>
-Done<T> FollowerWatch::Next(Then then) {
-    return home_.term().Here([this, then = std::move(then)](Result<T> answer) mutable {
-        if (!watching_) return;
-        if (answer) return then(std::move(*answer));
-        // It is looked again soon anyway; that the store is away others say louder.
-        Log(LogLevel::kDebug, "alerts", "a follower cannot read the due times",
-            {{"error", answer.error().detail}});
-    });
-}
-
-void FollowerWatch::ReadNodes() {
-    rows_.store().Nodes(Next<std::vector<NodeRow>>(
-        [this](std::vector<NodeRow> nodes) { ReadLeader(std::move(nodes)); }));
-}
-
-void FollowerWatch::ReadLeader(std::vector<NodeRow> nodes) {
-    rows_.store().Leaders(Next<std::vector<LeaderRow>>(
-        [this, nodes = std::move(nodes)](const std::vector<LeaderRow>& rows) mutable {
-            OnNodes({std::move(nodes), LeaderOf(rows, rows_.partition())});
-        }));
-}
-
-void FollowerWatch::OnNodes(const TellerChoice::Rows& rows) {
-    auto view = std::make_shared<View>();
-    const bool chosen = choice_.See(rows, runtime_.Now().steady);
-    view->tells = chosen && following_;
+Flow<> FollowerWatch::Look(Stay term) {
+    const auto rows = co_await ReadNodes(term);
+    if (!rows) co_return LogUnread(rows.error());
+    const bool chosen = choice_.See(*rows, runtime_.Now().steady);
+    const bool tells = chosen && following_;
     // One that is not to tell begins anew when its turn comes. But what it told, it sees through,
     // also as a leader: the next to tell may know another due time only, or none.
-    if (!view->tells && told_.empty()) return Forget();
-    ReadSettings(std::move(view));
+    if (!tells && told_.empty()) co_return Forget();
+    auto view = co_await ReadView(term);
+    if (!view) co_return LogUnread(view.error());
+    view->tells = tells;
+    Judge(*view);
 }
 
-void FollowerWatch::ReadSettings(std::shared_ptr<View> view) {
-    rows_.ListSettings(Text("alert"), Next<std::vector<SettingPut>>(
-                                          [this, view](std::vector<SettingPut> settings) {
-                                              view->settings = std::move(settings);
-                                              ReadTasks(view);
-                                          }));
+Flow<Result<TellerChoice::Rows>> FollowerWatch::ReadNodes(Stay term) {
+    auto nodes = co_await term.Wait<Result<std::vector<NodeRow>>>(
+        [&](auto done) { rows_.store().Nodes(std::move(done)); });
+    if (!nodes) co_return std::unexpected(nodes.error());
+    const auto leaders = co_await term.Wait<Result<std::vector<LeaderRow>>>(
+        [&](auto done) { rows_.store().Leaders(std::move(done)); });
+    if (!leaders) co_return std::unexpected(leaders.error());
+    co_return TellerChoice::Rows{std::move(*nodes), LeaderOf(*leaders, rows_.partition())};
 }
 
-void FollowerWatch::ReadTasks(std::shared_ptr<View> view) {
-    TaskFilter filter{.limit = kPage};
-    if (!view->tasks.empty()) filter.after = view->tasks.back().task->id.text().str();
-    rows_.ListTasks(filter, Next<std::vector<TaskRow>>([this, view](std::vector<TaskRow> rows) {
-                        const bool more = rows.size() >= kPage;
-                        std::ranges::move(rows, std::back_inserter(view->tasks));
-                        if (more && view->tasks.size() < kTasksMax) return ReadTasks(view);
-                        Judge(*view);
-                    }));
+Flow<Result<FollowerWatch::View>> FollowerWatch::ReadView(Stay term) {
+    auto settings = co_await term.Wait<Result<std::vector<SettingPut>>>(
+        [&](auto done) { rows_.ListSettings(Text("alert"), std::move(done)); });
+    if (!settings) co_return std::unexpected(settings.error());
+    View view{.settings = std::move(*settings)};
+    for (bool more = true; more && view.tasks.size() < kTasksMax;) {
+        TaskFilter filter{.limit = kPage};
+        if (!view.tasks.empty()) filter.after = view.tasks.back().task->id.text().str();
+        auto rows = co_await term.Wait<Result<std::vector<TaskRow>>>(
+            [&](auto done) { rows_.ListTasks(filter, std::move(done)); });
+        if (!rows) co_return std::unexpected(rows.error());
+        more = rows->size() >= kPage;
+        std::ranges::move(*rows, std::back_inserter(view.tasks));
+    }
+    co_return view;
 }
 
 void FollowerWatch::Judge(const View& view) {

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,11 +57,9 @@ class FollowerWatch final : public Sink {
         std::vector<TaskRow> tasks;
     };
     void LookLater();
-    void ReadNodes();
-    void ReadLeader(std::vector<NodeRow> nodes);
-    void OnNodes(const TellerChoice::Rows& rows);
-    void ReadSettings(std::shared_ptr<View> view);
-    void ReadTasks(std::shared_ptr<View> view);
+    Flow<> Look(Stay term);
+    Flow<Result<TellerChoice::Rows>> ReadNodes(Stay term);
+    Flow<Result<View>> ReadView(Stay term);
     void Judge(const View& view);
     void TellFiring(const View& view);
     void TellResolved(const View& view);
@@ -70,9 +67,6 @@ class FollowerWatch final : public Sink {
     bool IsSilenced(const Alert& alert) const;
     void Send(const Alert& alert);
     void Forget();
-    // Goes on with `then` on the node's thread, if the store answered and the role is the same.
-    template <typename T, typename Then>
-    Done<T> Next(Then then);
 
     Runtime& runtime_;
     const PartitionReader rows_;
