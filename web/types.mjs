@@ -1,11 +1,19 @@
 // Writes the shapes of the REST API as TypeScript, from its OpenAPI description:
 //
-//     takt openapi | node web/types.mjs >web/src/api/schema.ts
+//     node types.mjs FROM.json TO.ts
+//     takt openapi | node types.mjs /dev/stdin /dev/stdout
 //
-// A test compares the file with what the program says of itself, so that neither is changed alone.
-import { readFileSync } from 'node:fs';
+// The build does it. A file that says the same already is left alone.
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 
-const { components } = JSON.parse(readFileSync(0, 'utf8'));
+const [from, to] = process.argv.slice(2);
+if (!from || !to || !existsSync(from)) {
+    const why =
+        from && to ? `there is no ${from}: build takt first (./dev build)` : 'usage: types.mjs FROM TO';
+    process.stderr.write(`${why}\n`);
+    process.exit(2);
+}
+const { components } = JSON.parse(readFileSync(from, 'utf8'));
 
 // Schemas that only requests have and that the console does not send are left out.
 const unused = ['Bulk', 'Callback', 'ExecutorLoad', 'ExecutorNews', 'OpenApi', 'Registration'];
@@ -71,7 +79,7 @@ function typeOf(schema, depth = 0) {
     return 'JsonText | null';
 }
 
-let out = `// The shapes of the REST API. Made from the program: takt openapi | node web/types.mjs\n`;
+let out = `// The shapes of the REST API. Made by the build, by web/types.mjs.\n`;
 out += `import type { JsonText } from './json';\n`;
 for (const [name, schema] of Object.entries(components.schemas)) {
     if (unused.includes(name)) continue;
@@ -80,4 +88,5 @@ for (const [name, schema] of Object.entries(components.schemas)) {
         ? `\nexport interface ${name} ${type}\n`
         : `\nexport type ${name} = ${type};\n`;
 }
-process.stdout.write(out);
+const same = existsSync(to) && statSync(to).isFile() && readFileSync(to, 'utf8') === out;
+if (!same) writeFileSync(to, out);
