@@ -7,12 +7,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
-#include <condition_variable>
 #include <functional>
 #include <future>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +18,8 @@
 #include "api/forward.h"
 #include "api/openapi.h"
 #include "api/test_openapi.h"
+#include "api/test_sink.h"
+#include "api/test_stream.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "http/test_support.h"
@@ -28,86 +27,6 @@
 #include "store/memory/store.h"
 
 namespace takt::internal {
-
-// Sees everything that the node releases, hands it on, and lets tests wait for it.
-class TestSink final : public Sink {
-  public:
-    explicit TestSink(std::vector<Sink*> others) : others_(std::move(others)) {}
-
-    void OnCommit(const Committed& committed) override {
-        for (Sink* other : others_) other->OnCommit(committed);
-        const std::scoped_lock lock(mutex_);
-        for (const Change& change : committed.changes) {
-            const auto* row = std::get_if<ExecutionChange>(&change);
-            if (row) stored_[row->row.id.text().str()] = {row->row.status, row->row.attempt};
-        }
-        changed_.notify_all();
-    }
-    void Release(const Effects& effects) override {
-        for (Sink* other : others_) other->Release(effects);
-        if (on_assign) {
-            for (const Assign& assign : effects.assigns) on_assign(assign);
-        }
-        const std::scoped_lock lock(mutex_);
-        for (const Event& event : effects.events) events_.push_back(event);
-        changed_.notify_all();
-    }
-    void OnRole(Role role) override {
-        for (Sink* other : others_) other->OnRole(role);
-        const std::scoped_lock lock(mutex_);
-        role_ = role;
-        changed_.notify_all();
-    }
-
-    // Something has happened elsewhere that a condition of a test may hang on.
-    void Nudge() {
-        const std::scoped_lock lock(mutex_);
-        changed_.notify_all();
-    }
-    template <typename Condition>
-    bool AwaitThat(Condition condition) {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, 10s, condition);
-    }
-    void AwaitRole(Role role) {
-        ASSERT_TRUE(AwaitThat([&] { return role_ == role; }));
-    }
-    // Waits until the store has an execution in this state; not every event waits for that.
-    void AwaitStored(const std::string& execution, Status status, std::uint32_t attempt) {
-        ASSERT_TRUE(AwaitThat([&] { return stored_[execution] == std::pair(status, attempt); }))
-            << execution << " was not stored as " << Name(status);
-    }
-    // Waits until an execution has come to this; true at once if it has.
-    void Await(EventType type, std::string_view execution) {
-        ASSERT_TRUE(AwaitThat([&] {
-            for (const Event& event : events_) {
-                if (event.type == type && event.execution.view() == execution) return true;
-            }
-            return false;
-        })) << Name(type)
-            << " of " << execution << " did not come";
-    }
-    void AwaitWorker(std::string_view worker) {
-        ASSERT_TRUE(AwaitThat([&] {
-            for (const Event& event : events_) {
-                if (event.type == EventType::kWorkerJoined && event.worker.view() == worker) {
-                    return true;
-                }
-            }
-            return false;
-        }));
-    }
-
-    std::function<void(const Assign&)> on_assign;  // On the node's thread.
-
-  private:
-    const std::vector<Sink*> others_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::vector<Event> events_;
-    std::map<std::string, std::pair<Status, std::uint32_t>> stored_;  // With the attempt's number.
-    Role role_ = Role::kFollower;
-};
 
 // An answer, with its body as JSON if it is some.
 struct Answered {
@@ -125,75 +44,6 @@ struct Answered {
     std::string Header(std::string_view name) const {
         return std::string(headers.Find(name).value_or(""));
     }
-};
-
-// An answer without an end, as a client sees it.
-class TestStream {
-  public:
-    explicit TestStream(std::string url, HttpHeaderList headers = {}) {
-        auto client = HttpClient::Create(loop_.io(), {});
-        EXPECT_TRUE(client);
-        client_ = std::move(*client);
-        client_->Send(
-            {.url = std::move(url), .headers = std::move(headers), .sink = seen_},
-            [seen = seen_](Result<HttpAnswer>) { seen->Change([](Seen& s) { s.ended = true; }); });
-    }
-    ~TestStream() {
-        client_->Close();
-        loop_.Join();
-    }
-
-    void AwaitHead() {
-        EXPECT_TRUE(seen_->Await([](const Seen& s) { return s.status != 0; })) << "no answer came";
-    }
-    bool Await(std::string_view text) {
-        return seen_->Await([&](const Seen& s) { return s.text.find(text) != s.text.npos; });
-    }
-    bool AwaitEnd() {
-        return seen_->Await([](const Seen& s) { return s.ended; });
-    }
-    int status() { return seen_->Get().status; }
-    std::string text() { return seen_->Get().text; }
-
-  private:
-    struct Seen {
-        int status = 0;
-        std::string text;
-        bool ended = false;
-    };
-    class Sink final : public HttpAnswerSink {
-      public:
-        bool OnHead(const HttpAnswer& head) override {
-            Change([&](Seen& s) { s.status = head.status; });
-            return true;
-        }
-        bool OnPiece(std::string_view piece) override {
-            Change([&](Seen& s) { s.text += piece; });
-            return true;
-        }
-        void Change(const std::function<void(Seen&)>& change) {
-            const std::scoped_lock lock(mutex_);
-            change(seen_);
-            changed_.notify_all();
-        }
-        bool Await(const std::function<bool(const Seen&)>& condition) {
-            std::unique_lock lock(mutex_);
-            return changed_.wait_for(lock, 10s, [&] { return condition(seen_); });
-        }
-        Seen Get() {
-            const std::scoped_lock lock(mutex_);
-            return seen_;
-        }
-
-      private:
-        std::mutex mutex_;
-        std::condition_variable changed_;
-        Seen seen_;
-    };
-
-    std::shared_ptr<Sink> seen_ = std::make_shared<Sink>();
-    LoopThread loop_;
-    std::unique_ptr<HttpClient> client_;
 };
 
 struct TestSchedulerOptions {
@@ -362,7 +212,7 @@ class TestScheduler {
         }
     };
 
-    // What a node learns from the store it knows before the nudge, which is posted behind it.
+    // A node knows what it learns from the store before the nudge, which is posted behind it.
     void PostToStore(std::move_only_function<void()> work) {
         boost::asio::post(store_loop_.io(), [this, work = std::move(work)]() mutable {
             work();
