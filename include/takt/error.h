@@ -25,7 +25,7 @@
 
 namespace takt {
 
-// What went wrong, for code to act on.
+// The kind of a failure, for code to act on.
 enum class ErrorCode : std::uint8_t {
     kInvalid,      // Can never succeed as asked: a wrong value, a missing right.
     kNotFound,     // There is no such task, execution or worker.
@@ -45,7 +45,7 @@ struct Error {
     std::string field;    // For kInvalid: the field at fault, "retry_policy.delay"; else empty.
 };
 
-// What value() throws. what() is the error's message.
+// The exception that value() throws. what() is the error's message.
 class TAKT_EXPORT Failure : public std::runtime_error {
   public:
     explicit Failure(Error error);

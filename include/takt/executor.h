@@ -162,7 +162,7 @@ TAKT_EXPORT Result<std::shared_ptr<Executor>> MakeGrpcExecutor(GrpcExecutorOptio
 // Runs a process: the exit status is the code, what it prints goes to the execution's log. Its
 // group is killed when the attempt is to stop.
 struct ShellExecutorOptions {
-    // Whoever may submit a task may then run programs as this process's user. kInvalid without.
+    // All who may submit a task may then run programs as this process's user. kInvalid without.
     bool allow_shell = false;
     std::string type = "shell";
     // Program and arguments; the payload goes to its standard input. Empty: the payload names them,

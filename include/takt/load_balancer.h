@@ -44,7 +44,7 @@ struct WorkerChoice {
     std::span<const std::pair<std::string_view, std::string_view>> labels;
 };
 
-// What is to be placed.
+// An execution that is to be placed.
 struct WorkToPlace {
     std::string_view task_id;
     std::string_view task_name;

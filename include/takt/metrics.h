@@ -1,4 +1,4 @@
-// What a scheduler tells of itself: numbers, and who leads.
+// Metrics, a scheduler's word on itself: numbers, and who leads.
 #pragma once
 
 #include <chrono>

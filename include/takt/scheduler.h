@@ -26,7 +26,7 @@
 
 namespace takt {
 
-// What is left out is as docs/configuration.md says, which also names the key of each.
+// Options that are left out are as docs/configuration.md says, which also names the key of each.
 struct SchedulerOptions {
     // file:DIR, redis://…, etcd://…, mysql://… Key prefix, namespace and credentials are parts of
     // it: "etcd://127.0.0.1:2379/my-app/scheduler".

@@ -88,7 +88,7 @@ class TAKT_EXPORT SchedulerApi {
     Result<Execution> GetExecution(std::string_view id);
     // Newest first.
     Result<Page<Execution>> ListExecutions(const ExecutionFilter& filter = {});
-    // What it wrote to its log. kNotFound is not told: what does not exist wrote nothing.
+    // Its log. kNotFound is not told: an execution that does not exist wrote nothing.
     Result<std::string> GetLog(std::string_view id);
     // Why an execution has not started or is not finished, in one sentence. kNotFound.
     Result<std::string> Explain(std::string_view id);

@@ -46,10 +46,10 @@ struct RateLimit {
     Duration per{1'000};
 };
 
-// What a fire does while the previous run of its task is still going.
+// The effect of a fire while the previous run of its task is still going.
 enum class ExecutionMode : std::uint8_t { kSequential, kParallel, kSkip, kReplace };
 
-// What becomes of fires whose time passed while nobody could fire them.
+// The fate of fires whose time passed while nobody could fire them.
 enum class MisfirePolicy : std::uint8_t { kFireOnce, kFireAll, kSkip };
 
 // How local times that daylight saving time skips or repeats are fired.
@@ -67,7 +67,7 @@ struct Task {
     std::string payload = {};                          // JSON; empty is null.
     std::map<std::string, std::string> metadata = {};  // Passed on to the worker.
 
-    // Who may run it.
+    // The workers that may run it.
     std::map<std::string, std::string> labels = {};  // A worker must carry all of them.
     std::string executor = {};  // The only worker group or executor that may run it; empty is any.
     std::string load_balance_strategy = {};  // A name of strategy.h; empty: the scheduler's.

@@ -88,8 +88,8 @@ class TAKT_EXPORT Worker {
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    // What it runs; before Start. A mistake (a type that has a handler already, an empty function)
-    // is what Start returns.
+    // The handlers that it runs; before Start. A mistake (a type that has a handler already, an
+    // empty function) is what Start returns.
     void Handle(std::string type, TaskFunction function);
     void AddExecutor(std::shared_ptr<Executor> executor);
     // For every type that has no handler of its own.

@@ -64,7 +64,7 @@ constexpr std::string_view kAlertPrefix = "alert/";
 std::string EncodeAlert(const Alert& alert);
 Result<Alert> DecodeAlert(std::string_view id, std::string_view value);
 
-// What watchers of events see: {"id","rule","state","severity","message","value","subject"}.
+// The event that watchers see: {"id","rule","state","severity","message","value","subject"}.
 std::string AlertEventText(const Alert& alert);
 
 // All fields of the API but `silenced_until`, without the braces.

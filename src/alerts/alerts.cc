@@ -194,12 +194,12 @@ bool Alerts::IsOwed(const Alert& alert, Time now) const {
            !telling_.contains({alert.id, alert.state}) && book_.silenced_until(alert.rule) <= now;
 }
 
-// What channels were not told and are not being told.
+// Alerts that channels were not told and are not being told.
 std::vector<const Alert*> Alerts::Owed() const {
     const Time now = runtime_.Now().wall;
     std::vector<const Alert*> owed;
     for (const auto& [key, entry] : evaluator_.active()) {
-        // What a silence hid, and what does not hold just now, may well be over.
+        // An alert that a silence hid, and that does not hold just now, may well be over.
         if (entry.well_since == Time{} && IsOwed(entry.alert, now)) owed.push_back(&entry.alert);
     }
     for (const Alert& alert : over_) {

@@ -46,7 +46,7 @@ struct AlertsConfig {
 
 class Alerts final : public Sink {
   public:
-    // What the engine shows, but for the lateness of runs, which is watched here.
+    // Reads all that the engine shows, but for the lateness of runs, which is watched here.
     using ReadMetrics = std::function<void(const Engine&, Instant, AlertReadings&)>;
 
     // The runtime, the store and the delivery must outlive it.
@@ -113,7 +113,7 @@ class Alerts final : public Sink {
     RuleBook book_;
     std::deque<Alert> over_;               // Newest first.
     std::map<std::string, Alert> unkept_;  // The store did not take them yet.
-    // What channels are being told. Outlives a term: what waits for a slow channel still goes out.
+    // Alerts that are being told. Outlives a term: what waits for a slow channel still goes out.
     std::set<std::pair<std::string, AlertState>> telling_;
     std::map<std::string, double>
         values_;  // By rule: the last one seen, the worst of its subjects.

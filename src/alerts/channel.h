@@ -41,7 +41,7 @@ struct Channel {
 
     // The host it calls; empty for the log.
     std::string host() const;
-    // What may be shown: no secret, no path of a webhook (it often is one).
+    // The part of it that may be shown: no secret, no path of a webhook (it often is one).
     std::string target() const;
 };
 
@@ -50,7 +50,7 @@ struct Channel {
 Result<std::vector<Channel>> ChannelsOf(
     const std::vector<std::map<std::string, std::string>>& configured);
 
-// What a channel is to tell.
+// A message that a channel is to tell.
 struct Notice {
     Alert alert;
     std::string rule_description;

@@ -94,7 +94,7 @@ Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell)
 
 Delivery::~Delivery() {
     for (const auto& line : lines_) {
-        // Whoever waits to hear is going too.
+        // The one who waits to hear is going too.
         for (Item& item : line->waiting) *item.done = [] {};
     }
 }

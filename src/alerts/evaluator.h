@@ -48,7 +48,7 @@ class AlertEvaluator {
     // The alerts that came to another state, as they are now. A pending one whose condition ended
     // is kResolved without ever having fired.
     std::vector<Alert> Step(Time now, const AlertReadings& readings);
-    // Those that came to no other state, but whose `settled` changed since this was last called:
+    // Alerts that came to no other state, but whose `settled` changed since this was last called:
     // whoever keeps them for the next leader keeps them again.
     std::vector<const Alert*> TakeResettled();
 

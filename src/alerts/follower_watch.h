@@ -34,7 +34,7 @@ struct FollowerWatchConfig {
     bool enabled = true;
     NodeId node;
     Duration interval{15'000};
-    // What a leader, old or new, is given to fire what is due, or to tell that it did not.
+    // The time that a leader, old or new, is given to fire what is due, or to tell that it did not.
     Duration grace{30'000};
     std::vector<AlertRule> rules = {};  // Of the configuration.
 };

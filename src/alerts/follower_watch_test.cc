@@ -55,7 +55,7 @@ class FollowersTest : public ::testing::Test {
         alert.state = state;
         store.settings = {{Text(std::string(kAlertPrefix) + alert.id), Text(EncodeAlert(alert))}};
     }
-    // Who told it, one after the other.
+    // The nodes that told it, one after the other.
     std::string Tellers(AlertState state) const {
         std::string who;
         for (const Notice& notice : heard) {
@@ -146,7 +146,7 @@ class RefusingStoreTest : public FollowersTest {
         SetRole("node-a", Role::kLeader);
         runtime.Pass(1min);
         ShowTask("nightly", 0s);
-        // What they said last runs out at different times.
+        // Their last words run out at different times.
         ShowNodes({"node-c"});
         runtime.Pass(15s);
         ShowNodes({});

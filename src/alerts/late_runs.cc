@@ -24,8 +24,8 @@ void LateRuns::Note(const Execution& row) {
     if (row.origin == Origin::kOnce) return;
     const Text& task = row.task->id.text();
     if (row.origin == Origin::kTrigger) {
-        // Whoever runs by hand what did not happen, or happened late, has looked after it. One that
-        // goes on since before the due time makes up for nothing.
+        // A person who runs by hand what did not happen, or happened late, has looked after it. One
+        // that goes on since before the due time makes up for nothing.
         const auto made_up = row.started_at == Time{} ? slips_.end() : slips_.find(task);
         if (made_up != slips_.end() && made_up->second.due < row.scheduled_at) {
             slips_.erase(made_up);

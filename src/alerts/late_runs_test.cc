@@ -183,14 +183,14 @@ TEST_F(LateRunsTest, AnAdoptedAlertOfATaskThatIsGoneIsOver) {
     EXPECT_FALSE(Late());
 }
 
-// What somebody paused is not late.
+// A task that somebody paused is not late.
 TEST_F(LateRunsTest, APausedTaskIsNeverLate) {
     Step(PauseTask{.task = TaskId("nightly"), .paused = true});
     Pass(5h);
     EXPECT_FALSE(Late());
 }
 
-// What became due in a pause is on record as not run; that was somebody's wish.
+// A run that became due in a pause is on record as not run; that was somebody's wish.
 TEST_F(LateRunsTest, AResumedTaskIsNotLateWithWhatItsPauseHeldBack) {
     Step(PauseTask{.task = TaskId("nightly"), .paused = true});
     Pass(5h);

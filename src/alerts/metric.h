@@ -12,7 +12,7 @@
 
 namespace takt::internal {
 
-// What a metric has one value of.
+// The kind of thing that a metric has one value of.
 enum class AlertSubject : std::uint8_t { kAll, kTask, kWorker, kQueue };
 
 struct AlertMetric {

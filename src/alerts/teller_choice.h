@@ -30,8 +30,8 @@ class TellerChoice {
         std::vector<NodeRow> nodes;
         std::optional<LeaderRow> leader;
     };
-    // What the store says now; leaders are to look too, they may follow next. Whether it is for
-    // this node to tell, if it follows.
+    // Takes what the store says now; leaders are to look too, they may follow next. Whether it is
+    // for this node to tell, if it follows.
     bool See(const Rows& rows, Steady now);
 
   private:

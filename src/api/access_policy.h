@@ -37,7 +37,7 @@ struct Principal {
     std::string space = std::string(kEverySpace);  // The namespace that its token is for.
 };
 
-// What a request asks to be let in for.
+// The thing that a request asks to be let in for.
 struct AccessQuestion {
     Permission permission{};
     std::string_view space = {};  // The namespace that its address names; empty: none.

@@ -239,7 +239,7 @@ TEST(Access, ExpiredAdminIsNoOtherAdmin) {
     EXPECT_EQ(scheduler.Delete("/api/v1/tokens/" + old.token.id, as_admin).status, 204);
 }
 
-// Whoever tries tokens is told to slow down; whoever has the right one is not.
+// A caller who tries tokens is told to slow down; one who has the right one is not.
 TEST(Access, WrongTokensAreLimitedAndTheRightOneIsNot) {
     TestScheduler scheduler({.config = {.access = {.failures_max = 3}}});
     const std::string token =

@@ -46,7 +46,7 @@ void WriteRuleValue(JsonWriter& json, const RuleAnswer& answer) {
 
 using RuleFields = std::vector<ResourceField<AlertRule, RuleAnswer>>;
 
-// What it watches for.
+// The fields of its condition.
 void AddRuleCondition(RuleFields& to) {
     using Answer = RuleAnswer;
     using Take = TakenBy<AlertRule>;
@@ -76,7 +76,7 @@ void AddRuleCondition(RuleFields& to) {
                    }}});
 }
 
-// What is done about it.
+// The fields that say what is done about it.
 void AddRuleConsequence(RuleFields& to) {
     using Answer = RuleAnswer;
     using Take = TakenBy<AlertRule>;

@@ -1,4 +1,4 @@
-// What is told of alerts, when, and by whom: silences, slow channels, a leader that follows
+// Telling of alerts, when, and by whom: silences, slow channels, a leader that follows
 // another.
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -310,7 +310,7 @@ class FollowerWatchTest : public ::testing::Test {
         Start({{.name = "loud", .metric = std::string(kLatenessMetric), .threshold = 1}});
     }
     void TearDown() override { Stop(); }
-    // What is told by then is all there is.
+    // All there is to tell is told by then.
     void Stop() {
         if (!watch || std::exchange(stopped_, true)) return;
         boost::asio::post(loop.io(), [&] { watch->OnRole(Role::kStopped); });

@@ -16,7 +16,7 @@
 
 namespace takt::internal {
 
-// What the bodies that are being read take together. On the server's thread.
+// The memory that all bodies that are being read take together. On the server's thread.
 struct BulkHeld {
     std::size_t bytes = 0;
 };

@@ -105,7 +105,7 @@ TEST(Bulk, ABodyThatBreaksOffCreatesNothing) {
             "POST /api/v1/tasks/bulk HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\n"
             "Content-Length: 1000\r\n\r\n{\"id\": \"half-1\", \"name\": \"n\"}\n{\"id\": \"ha");
     }
-    // Whatever comes after it on the server's thread comes after its end.
+    // The next call on the server's thread comes after its end.
     EXPECT_EQ(scheduler.Get("/api/v1/executions/half-1").status, 404);
     EXPECT_EQ(scheduler.Post("/api/v1/tasks/bulk", R"([{"id": "whole", "name": "n"}])").status,
               200);

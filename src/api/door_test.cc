@@ -67,7 +67,7 @@ TEST(Door, AProxyInFrontOfAnOpenServerIsRefused) {
     EXPECT_EQ(scheduler.Get("/api/v1/tasks", headers).status, 200) << "tokens tell who is who";
 }
 
-// Whoever wants to hide a try sends junk before it.
+// An attacker who wants to hide a try sends junk before it.
 TEST(Door, JunkDoesNotPushTheRefusalOfAKnownTokenOutOfTheAudit) {
     TestScheduler scheduler;
     const Answered admin = NewToken(scheduler, R"("role": "admin")");

@@ -269,7 +269,7 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
         verdict.stranger = !access.Knows(request, now.wall);
         return;
     }
-    // Who may not come in need not send a body first.
+    // A caller who may not come in need not send a body first.
     auto decision = access.Decide(request, QuestionOf(learnt_.match), now);
     if (const auto* refusal = std::get_if<AccessPolicy::Refusal>(&decision)) {
         const Problem& problem = refusal->problem;

@@ -27,7 +27,7 @@ class ApiExchange final : public HttpExchange {
     bool OnBody(std::string_view piece) override { return learnt_.reader->Feed(piece); }
     void OnEnd(HttpRequest request, HttpReply reply) override;
 
-    // What the head told.
+    // Facts that the head told.
     struct Learnt {
         RouteTable::Match match;
         std::optional<Principal> who;        // Nothing: the tokens have to be read first.

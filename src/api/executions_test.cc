@@ -58,7 +58,7 @@ TEST(Executions, PagesOfAListMeetWithoutGapOrOverlap) {
     EXPECT_EQ(seen, (std::vector<std::string>{"e4", "e3", "e2", "e1", "e0"}));
 }
 
-// What people and programs get wrong in an address.
+// Mistakes that people and programs make in an address.
 TEST(Executions, BadQueriesAndIdsAreRefusedByName) {
     TestScheduler scheduler;
     const struct {

@@ -8,7 +8,7 @@
 namespace takt::internal {
 namespace {
 
-// What an explanation is about, as its answer names it.
+// The thing that an explanation is about, as its answer names it.
 struct Explained {
     std::string_view field;  // "execution_id", "task_id", "queue" or "worker_id".
     Text name;

@@ -1,4 +1,4 @@
-// What tasks, queues and workers say of themselves, and what is left of a task that is deleted.
+// Explanations of tasks, queues and workers, and what is left of a task that is deleted.
 #include <gtest/gtest.h>
 
 #include "api/test_scheduler.h"

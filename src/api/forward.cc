@@ -14,7 +14,7 @@ constexpr auto kTimeout = std::chrono::seconds(30);
 // A page of a thousand executions with large results.
 constexpr std::size_t kAnswerBytesMax = 64 << 20;
 
-// What belongs to one connection, or is made anew by whoever sends.
+// Headers that belong to one connection, or are made anew by the sender.
 constexpr std::array<std::string_view, 9> kOwnHeaders = {
     "Connection", "Keep-Alive",      "Transfer-Encoding", "Content-Length", "Host",
     "Upgrade",    "Accept-Encoding", "Content-Encoding",  "Expect"};

@@ -9,7 +9,7 @@
 namespace takt::internal {
 namespace {
 
-// Who writes a request by hand reads the page; it is made from the table.
+// A user who writes a request by hand reads the page; it is made from the table.
 TEST(ResourcePages, ThePagesListEveryField) {
     for (const auto& [file, title, made] : ResourcePages()) {
         const std::string path = std::string(TAKT_SOURCE_DIR) + "/docs/" + std::string(file);

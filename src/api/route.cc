@@ -71,7 +71,7 @@ RouteTable::Match RouteTable::Find(HttpMethod method, std::string_view raw_path)
     if (slash == rest.npos || slash == 0) return FindPlain(method, raw_path, false);
     Match match = FindPlain(method, std::string(kBase) + std::string(rest.substr(slash)), true);
     match.space = PercentDecode(rest.substr(0, slash), false).value_or("");
-    // What cannot be decoded is nobody's name.
+    // A text that cannot be decoded is nobody's name.
     if (match.space.empty()) return {};
     return match;
 }
@@ -96,7 +96,7 @@ RouteTable::Match RouteTable::FindPlain(HttpMethod method, std::string_view raw_
         for (std::size_t i = 0; i < path.size(); ++i) {
             const std::string_view name = pattern.segments[i];
             if (!IsParameter(name)) continue;
-            // What cannot be decoded is nobody's id: the handler refuses the empty text.
+            // A text that cannot be decoded is nobody's id: the handler refuses the empty text.
             match.parameters.emplace_back(name.substr(1, name.size() - 2),
                                           PercentDecode(path[i], false).value_or(""));
         }

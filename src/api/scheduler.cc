@@ -149,7 +149,7 @@ void Healthz(Call call) {
 
 void Readyz(Call call) {
     Store& store = call.services().store;
-    // What the store says names hosts, which are not for strangers.
+    // The store's words name hosts, which are not for strangers.
     const bool known = call.services().access.Knows(call.request(), ReadClocks().wall);
     // Any read will do to see that the store answers; who leads the node knows.
     store.Nodes([call = std::move(call), known](Result<std::vector<NodeRow>> nodes) mutable {

@@ -46,7 +46,7 @@ void Call::Send(HttpResponse response) {
     // Answers are of the moment and may be secret.
     response.headers.emplace_back("Cache-Control", "no-store");
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-    // Whoever came by TLS once is to come by TLS for a year.
+    // A browser that came by TLS once is to come by TLS for a year.
     if (request_.tls) {
         response.headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
     }

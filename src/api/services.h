@@ -42,8 +42,8 @@ using Forward = std::function<void(HttpRequest request, std::string_view address
 // Runs something on the server's thread after a while.
 using After = std::function<void(Duration delay, std::move_only_function<void()> action)>;
 
-// What browsers are shown at an address that is no route's: the console. Nothing if it has none
-// there.
+// The page that browsers are shown at an address that is no route's: the console. Nothing if it has
+// none there.
 using Pages = std::function<std::optional<HttpResponse>(const HttpRequest& request)>;
 
 struct ApiConfig {
@@ -82,9 +82,9 @@ class Call {
     HttpReply TakeReply() { return std::move(reply_); }
     void Json(int status, std::string body) { Send(HttpResponse::Json(status, std::move(body))); }
     void Refuse(const Problem& problem) { Send(ProblemResponse(problem, request_.request_id)); }
-    // What reading the request found wrong.
+    // Refuses with what reading the request found wrong.
     void RefuseRequest(const Error& error) { Refuse(ProblemOfRequest(error)); }
-    // What the engine or the store answered.
+    // Refuses with what the engine or the store answered.
     void RefuseAnswer(const Error& error) { Refuse(ProblemOfAnswer(error)); }
 
   private:
@@ -95,7 +95,7 @@ class Call {
     Principal who_;
 };
 
-// What the API says of itself, made once, as it is sent.
+// The API's word on itself, made once, as it is sent.
 struct Descriptions {
     std::string openapi;
     std::string openapi_gzip;
@@ -111,8 +111,8 @@ struct AccessFamily {
     std::uint64_t loads = 0;  // Numbers them all, in the order in which they began.
 };
 
-// What judges and routes the requests of one server's thread, whatever namespace they are for. All
-// of it on that thread.
+// The gate: judges and routes the requests of one server's thread, whatever namespace they are for.
+// All of it on that thread.
 struct Gate {
     const ApiConfig config;
     // The server's thread. A handler that waits is a Flow and comes back by it:
@@ -139,7 +139,7 @@ struct Gate {
     const std::function<void(std::move_only_function<void()> done)> refresh_realms;
 };
 
-// What a namespace is made of in this process.
+// The parts that a namespace is made of in this process.
 struct RealmParts {
     std::string name = std::string(kDefaultNamespace);
     Partition partition = 0;

@@ -26,7 +26,7 @@ struct Bad {
     const char* says = "";  // Part of what is said.
 };
 
-// What people and programs send by mistake, and what attackers send on purpose.
+// Bodies that people and programs send by mistake, and attackers on purpose.
 TEST(TaskJson, BadFieldsAreRefusedByName) {
     const Bad cases[] = {
         {R"({})", "name", "missing"},
@@ -203,7 +203,7 @@ TEST(TaskJson, EveryFieldFindsItsPlace) {
     EXPECT_EQ(FormatTime(recurrence.end_at), "2027-12-31T16:00:00.000Z");
     EXPECT_EQ(recurrence.excluded_dates, (std::vector<Text>{"2027-01-01", "2027-12-25"}));
 
-    // What is written reads back as the same task.
+    // A task that is written reads back as the same task.
     std::string written;
     JsonWriter json(written);
     WriteTask(json, {read->task, {.paused = true}});

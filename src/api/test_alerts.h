@@ -1,4 +1,4 @@
-// What the tests of alerts share: channels that keep what they are told, and a scheduler that looks
+// Shared by the tests of alerts: channels that keep what they are told, and a scheduler that looks
 // every few milliseconds.
 #pragma once
 

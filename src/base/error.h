@@ -10,8 +10,8 @@
 
 namespace takt::internal {
 
-// What went wrong, for code to act on. A code exists only if some caller reacts to it differently;
-// what a person needs to know goes in `detail`.
+// The kind of a failure, for code to act on. A code exists only if some caller reacts to it
+// differently; what a person needs to know goes in `detail`.
 enum class ErrorCode : std::uint8_t {
     kInvalid,      // Can never succeed as asked. Tell the caller.
     kNotFound,     // No such record.

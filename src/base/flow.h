@@ -82,7 +82,7 @@ class FlowPromise {
     std::exception_ptr escaped_;
 };
 
-// What a flow gives to the one that waits for it.
+// The value that a flow gives to the one that waits for it.
 template <typename T>
 class FlowValue : public FlowPromise {
   public:

@@ -27,7 +27,7 @@ class JsonView {
     bool is_string() const { return kind() == Kind::kString; }
     bool is_number() const { return kind() == Kind::kNumber; }
 
-    // What the string says: in the text itself if it has no escapes, else in `scratch`.
+    // The string's characters: in the text itself if it has no escapes, else in `scratch`.
     // REQUIRES: a string.
     std::string_view AsString(std::string& scratch) const;
 

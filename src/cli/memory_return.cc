@@ -38,7 +38,7 @@ MemoryReturn::~MemoryReturn() {
     thread_.join();
 }
 
-// What was free at the last look and is free now is not needed for the next burst.
+// Memory that was free at the last look and is free now is not needed for the next burst.
 void MemoryReturn::LookUntilStopped() {
     std::unique_lock lock(mutex_);
     std::size_t before = 0;

@@ -187,7 +187,7 @@ void TaskFlags::AddFlag(CLI::App& command, Purpose purpose, const TaskField& fie
 
 void TaskFlags::Add(CLI::App& command, Purpose purpose) {
     for (const TaskField& field : TaskFields()) {
-        // What stands alone on the command line is no flag.
+        // A field that stands alone on the command line is no flag.
         const bool alone = purpose == Purpose::kNew ? field.name == "type" : field.name == "id";
         const bool unfit = purpose == Purpose::kPreview  ? field.kind != Kind::kRecurring
                            : purpose == Purpose::kChange ? field.kind == Kind::kOnce

@@ -39,7 +39,7 @@ class TaskFlags {
     enum class Purpose : std::uint8_t { kNew, kChange, kPreview };
     void Add(CLI::App& command, Purpose purpose);
 
-    // What was given. kInvalid says which flag is wrong.
+    // The fields that were given. kInvalid says which flag is wrong.
     Result<GivenFields> Given() const;
 
   private:

@@ -110,7 +110,7 @@ Result<int> Update(Client& client, const TasksOptions& options) {
                     options.id + " runs once and cannot be changed; cancel it and submit another");
     }
     ReplaceSchedule(*change, task->value);
-    // What is changed is what was looked at.
+    // The version that is changed is the one that was looked at.
     const std::string version = "\"" + Member(task->value, "version") + "\"";
     return Show(options,
                 client.Call(HttpMethod::kPatch, path, change->Body(), {{"If-Match", version}}));

@@ -93,7 +93,7 @@ struct Config {
         double sample_ratio = 1;
     } tracing;
 
-    // What the runtime is told, and what it runs tasks with.
+    // The settings of the runtime, and the handlers it runs tasks with.
     struct Worker : WorkerOptions {
         bool allow_shell = false;
         std::vector<std::string> shell_env;  // Names of variables that shell tasks get too.

@@ -8,7 +8,7 @@
 namespace takt::internal {
 namespace {
 
-// What a strategy remembers for each lane. A worker that left leaves a little behind; when much has
+// A strategy's memory of each lane. A worker that left leaves a little behind; when much has
 // gathered, all of it goes: forgetting costs no more than one uneven round.
 template <typename Memory>
 class PerLane {

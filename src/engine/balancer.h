@@ -12,7 +12,7 @@
 
 namespace takt::internal {
 
-// What a strategy sees of an eligible worker with room.
+// The view that a strategy has of an eligible worker with room.
 struct Choice {
     const Worker* worker = nullptr;
     const WorkerLoad* load = nullptr;

@@ -1,4 +1,4 @@
-// What keeps steps, batches and memory bounded, and histories repeatable.
+// Bounds of steps, batches and memory; histories that can be repeated.
 #include "engine/history.h"
 #include "model/record.h"
 

@@ -1,4 +1,4 @@
-// Who holds which unique key, without an engine around it.
+// Holders of unique keys, without an engine around them.
 #include "engine/claims.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class ClaimsTest : public ::testing::Test {
     bool Free(const char* id, Time at = kNow) const {
         return !claims.HolderAgainst(ExecutionId(Text(id)), *Keyed(id).task, at);
     }
-    // What the batch says of the setting; nothing if it says nothing.
+    // The batch's word on the setting; nothing if it says nothing.
     std::optional<Text> Stored() const {
         std::optional<Text> value;
         for (const Change& change : effects.changes) {

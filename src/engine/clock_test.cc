@@ -234,7 +234,7 @@ TEST_F(ClockTest, SerialsDoNotFollowAClockThatIsAheadForAMoment) {
     EXPECT_LE(TimeOf(engine().last_serial()), kBegin + 24h * 30 + 1min);
 }
 
-// What begins while the clock is a month ahead is not put off by a month, whoever leads then.
+// A run that begins while the clock is a month ahead is not put off by a month, whoever leads then.
 class BegunAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {
   protected:
     // The clock is right again, on this leader or on the next.

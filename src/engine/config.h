@@ -1,4 +1,4 @@
-// What the engine can be told about how to decide. Documented for users in docs/configuration.md.
+// Settings of the engine: how it decides. Documented for users in docs/configuration.md.
 #pragma once
 
 #include <cstddef>

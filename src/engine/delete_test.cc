@@ -25,7 +25,7 @@ class DeleteTest : public RecurringTest {
     std::size_t Count(Status status) { return DueOf("report", status).size(); }
 };
 
-// Whoever deletes a task wants less of it, not its whole backlog at once.
+// A user who deletes a task wants less of it, not its whole backlog at once.
 TEST_F(DeleteTest, RunsThatWaitAreCancelledAndTheOneAtWorkFinishes) {
     Backlog(3);
     At(4500ms, Delete());

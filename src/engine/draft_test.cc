@@ -1,4 +1,4 @@
-// What a step writes and sends, without an engine around it.
+// The draft of what a step writes and sends, without an engine around it.
 #include "engine/draft.h"
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 namespace takt::internal {
 namespace {
 
-// What makes a live row impossible to go on with; null if nothing does.
+// The fault that makes a live row impossible to go on with; null if nothing does.
 const char* Nonsense(const Execution& row) {
     if (row.task->priority > kPriorityMax) return "its stored priority is above 9";
     if (IsWorking(row.status) && row.worker.empty())

@@ -42,13 +42,13 @@ Live& Engine::InsertExecution(Execution row, Place place) {
 // Puts a restored execution where it belongs.
 void Engine::PlaceRestored(Live& live) {
     if (IsWaiting(live.row.status)) {
-        // Who has begun keeps its turn until it is finished, also between attempts.
+        // An execution that has begun keeps its turn until it is finished, also between attempts.
         if (Begun(live.row) && live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
         // By the clock of another leader what was ready already may seem to be yet to come.
         if (!NeedsClock(live.row)) live.row.ready_at = std::min(live.row.ready_at, now_.wall);
         AwaitNoLonger(live);
         if (live.row.status == Status::kPending && !Expired(live.row)) return AwaitTime(live);
-        // What its time brings is written: the steps to come do that, a bounded number each.
+        // All that its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
     }
     TAKT_CHECK(!live.row.worker.empty());
@@ -93,8 +93,8 @@ bool Engine::NeedsClock(const Execution& row) {
                                             row.task->opt().delay > Duration(0);
 }
 
-// Who waits for a while rather than for a moment never waits longer than that, whatever clock it was
-// when it began. Needs no writing: the next leader finds the same.
+// An execution that waits for a while rather than for a moment never waits longer than that,
+// whatever clock it was when it began. Needs no writing: the next leader finds the same.
 void Engine::AwaitNoLonger(Live& live) const {
     Execution& row = live.row;
     const TaskOptions& options = row.task->opt();
@@ -361,7 +361,8 @@ void Engine::StopAtWorker(Live& live, Reason reason) {
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
     if (slot.session != 0) draft_.Send(StopAttempt{slot.session, attempt, reason});
-    // What was sent over HTTP cannot be called back, and nobody will tell when it is over.
+    // An attempt that was sent over HTTP cannot be called back, and nobody will tell when it is
+    // over.
     if (slot.row.link == LinkKind::kStream) {
         slot.lingering.push_back({attempt.execution, attempt.attempt});
     }

@@ -24,7 +24,7 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
     FireState& state = recurring.row.state;
     const auto plan = FirePlan::Make(recurrence, recurring.row.task->created_at);
     if (!plan) {
-        // What is stored stays: a task without a next due time would never fire again.
+        // The stored time stays: a task without a next due time would never fire again.
         TellUnplanned(recurring, plan.error());
         recurring.replan_after = after;
         return Arm(recurring);
@@ -119,7 +119,7 @@ void Engine::OnFire(Recurring& recurring) {
     const Time due = state.next_at;
     const bool passed_over = !plan->after_end() && IsPassedOver(state, due);
     const bool set_back = due > now_.wall || due == Time{};
-    // Whoever accounted for that due time could not find the one after it.
+    // The leader that accounted for that due time could not find the one after it.
     const bool accounted_for =
         !plan->after_end() && !set_back && due <= state.last_at && !passed_over;
     const bool replan = recurring.replan_after != Time{};
@@ -164,7 +164,7 @@ void Engine::MissOverdue(Recurring& recurring) {
     const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
     // Without a plan the others cannot be counted; the record at least says from when on.
     if (plan && !plan->after_end()) {
-        // What was passed over is on record already.
+        // The due times that were passed over are on record already.
         const bool passed_over = IsPassedOver(state, state.next_at);
         const Time after = passed_over ? state.last_at : state.next_at - Duration(1);
         const auto counted = DueBetween(*plan, after, now_.wall, kMissedCountMax);
@@ -182,7 +182,7 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due, Reason reas
     state.last_at = std::max(state.last_at, due.last);
     state.missed += due.count;
     PassOver(state, due.first, due.last, now_.wall);
-    // Who watches this number wants to know what went wrong; a pause was somebody's wish.
+    // A person who watches this number wants to know what went wrong; a pause was somebody's wish.
     if (!paused) counters_.missed += due.count;
     if (config_.sabotage.forget_missed) return;
     auto [serial, id] = FreshId();

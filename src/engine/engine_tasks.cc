@@ -181,8 +181,8 @@ void Engine::Stamp(Recurring& recurring) {
 
 void Engine::SetPaused(Recurring& recurring, bool paused) {
     if (recurring.row.state.paused == paused) return;
-    // What was overdue before the pause and what became due in it are made up for only if the task
-    // asks for it; else they are on record.
+    // Times that were overdue before the pause and that became due in it are made up for only if
+    // the task asks for it; else they are on record.
     const bool catch_up = recurring.row.task->opt().catch_up_after_pause;
     if (!catch_up) MissOverdue(recurring);
     Mark(recurring.row.state, paused);

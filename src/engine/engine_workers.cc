@@ -36,7 +36,7 @@ void Engine::On(Attach& attach) {
         return;
     }
     const Worker before = slot.row;
-    // What a process of the same id that died had in hand died with it; what a process that only
+    // The work of a process of the same id that died has died with it; that of a process that only
     // lost its connection does not have, it never got.
     const bool same_process = !is_new && before.instance == attach.worker.instance;
     CloseSessionOf(slot, "a newer session of this worker took its place");
@@ -45,7 +45,7 @@ void Engine::On(Attach& attach) {
     slot.row.weight = std::clamp(slot.row.weight, 1u, kWeightMax);
     slot.row.joined_at = is_new ? now_.wall : before.joined_at;
     slot.row.seen_at = now_.wall;
-    // What an operator said of it holds until the operator says otherwise; a drain ends with the
+    // An operator's word on it holds until the operator says otherwise; a drain ends with the
     // process that was drained.
     const bool set_aside = before.status == WorkerStatus::kMaintenance ||
                            (before.status == WorkerStatus::kDraining && same_process);
@@ -91,7 +91,7 @@ bool Engine::MakeRoomFor(const Slot& newcomer) {
     return true;
 }
 
-// Whatever the engine believes to be in the worker's hand may not be there.
+// An attempt that the engine believes to be in the worker's hand may not be there.
 void Engine::DoubtHand(Slot& slot, bool loss) {
     slot.doubt_is_loss = loss;
     for (Live* live = slot.hand.front(); live; live = live->next) live->doubtful = true;

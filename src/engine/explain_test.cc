@@ -1,4 +1,4 @@
-// What can be seen of an execution: why it waits, how far it is, what it wrote; and what becomes of
+// An execution as it can be seen: why it waits, how far it is, what it wrote; and what becomes of
 // rows that cannot be read.
 #include <limits>
 
@@ -220,7 +220,7 @@ TEST_F(ExplainTest, OnlyTheLastAttemptsAreRemembered) {
     EXPECT_EQ(past.front().attempt, 11u);
 }
 
-// What failed for good is run again after a repair, and still shows how it failed.
+// An execution that failed for good is run again after a repair, and still shows how it failed.
 TEST_F(ExplainTest, WhatIsRunAgainKeepsItsHistory) {
     At(0s, Join({.id = "a"}));
     At(0s, Once({.id = "x"}));
@@ -253,7 +253,7 @@ TEST_F(ExplainTest, AnOperatorCanConcludeWhatAWorkerNeverWill) {
     EXPECT_EQ(Row("x").status, Status::kSuccess);
     EXPECT_EQ(Row("x").outcome->message, "done by hand");
     EXPECT_THAT(stops, SizeIs(1));
-    // What waits has not run and so cannot have succeeded; it can be given up.
+    // One that waits has not run and so cannot have succeeded; it can be given up.
     At(2s, conclude("z", Status::kFailed));
     EXPECT_EQ(replies.at(1000 + std::uint64_t(Status::kFailed)).error().code, ErrorCode::kNotFound);
     At(2s, conclude("y", Status::kCancelled));

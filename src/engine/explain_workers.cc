@@ -28,7 +28,7 @@ std::string Listed(const std::vector<Text>& names) {
     return text;
 }
 
-// What the lane asks for and one worker meets.
+// The demands of a lane that one worker meets.
 struct Fit {
     bool type = false;
     bool queue = false;

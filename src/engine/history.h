@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 // last of them.
 bool CanReach(Status from, Status to);
 
-// What a store would have after every commit, with nothing lost and nothing slow.
+// The rows that a store would have after every commit, with nothing lost and nothing slow.
 class ModelStore {
   public:
     struct Row {
@@ -114,7 +114,7 @@ class History : public ::testing::Test {
     // REQUIRES: before the first At.
     EngineConfig config;
 
-    // What was released so far, in order; a test clears what it has seen.
+    // The effects that were released so far, in order; a test clears what it has seen.
     std::vector<Assign> assigns;
     std::vector<StopAttempt> stops;
     std::vector<Verdict> verdicts;
@@ -176,7 +176,7 @@ class History : public ::testing::Test {
     // --- Looking ---
     Engine& engine();
     const TaskRow& TaskOf(const std::string& id);  // As stored.
-    // What was made of a recurring task, oldest first, as stored.
+    // The executions of a recurring task, oldest first, as stored.
     std::vector<const Execution*> RunsOf(const std::string& task) const;
     // Their due times since the history began, in milliseconds, of those with the status.
     std::vector<std::int64_t> DueOf(const std::string& task, std::optional<Status> status) const;

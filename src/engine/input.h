@@ -66,7 +66,7 @@ struct PutTask {
     std::optional<bool> paused;  // Pauses or resumes it in the same change; else as it was.
 };
 
-// What becomes of the runs of a deleted task that have not begun.
+// The fate of the runs of a deleted task that have not begun.
 enum class RunsOfDeleted : std::uint8_t {
     kCancel,  // They are cancelled.
     kKeep,    // They run, in the order that its mode gave them.
@@ -99,7 +99,7 @@ struct Trigger {
         {};  // The run's; empty: one is made. If there is one, it is the answer.
 };
 
-// What an operator says of a queue.
+// An operator's word on a queue.
 struct QueueLimits {
     bool paused = false;
     std::uint32_t working_max = 0;  // Scheduled and running at once; 0 is no limit.
@@ -250,7 +250,7 @@ struct Progress {
     Text message;
 };
 
-// What an attempt wrote: whole lines, each ended by a newline.
+// The lines that an attempt wrote: whole lines, each ended by a newline.
 struct LogLines {
     SessionId session = 0;
     AttemptRef attempt;

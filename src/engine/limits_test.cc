@@ -66,7 +66,7 @@ TEST_F(LimitsTest, ARaisedLimitCountsAtOnceForThoseWhoWait) {
     EXPECT_EQ(HandOf("a"), 1u);
     At(1s, Once(Keyed("w", 3)));
     EXPECT_THAT(AssignedIds(), ElementsAre("x", "y", "z"));
-    // Those who said something else before do not bring it back when they leave.
+    // The executions that said something else before do not bring it back when they leave.
     At(2s, Success("x"));
     At(2s, Success("y"));
     At(2s, Once(Keyed("v", 3)));
@@ -144,7 +144,7 @@ TEST_F(LimitsTest, AKeyNeverMeetsTheLimitOfAName) {
     EXPECT_EQ(HandOf("a"), 4u);
 }
 
-// Whatever ends an execution in front of the gate or behind it leaves the gate right.
+// Every end of an execution in front of the gate or behind it leaves the gate right.
 TEST_F(LimitsTest, WhatEndsAtTheGateLeavesItRight) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Once(Keyed("x")));

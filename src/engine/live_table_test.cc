@@ -11,7 +11,8 @@ Execution Named(const char* id) {
     return row;
 }
 
-// Whoever was given an execution may read it to the end of the step, whatever it did with it.
+// A function that was given an execution may read it to the end of the step, whatever it did with
+// it.
 TEST(LiveTableTest, AFinishedOneIsFoundNoMoreButCanBeReadUntilTheStepEnds) {
     LiveTable table;
     Live& live = table.Add(Named("x"));

@@ -49,7 +49,7 @@ bool IsPassedOver(const FireState& state, Time due);
 // is of use for as long as it is long.
 void PassOver(FireState& state, Time first, Time last, Time now);
 
-// What was passed over up to `until` is accounted for.
+// All that was passed over up to `until` is accounted for.
 void TakePassedOver(FireState& state, Time until);
 
 }  // namespace takt::internal

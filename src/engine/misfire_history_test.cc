@@ -182,7 +182,8 @@ TEST_F(MisfireTest, AFixedDelayThatIsLateFiresOnceOrIsMissedOnce) {
     EXPECT_THAT(DueOf("skip", std::nullopt), ElementsAre(60'000, Duration(73h).count()));
 }
 
-// What expires before it can start ends at once; a fixed delay must not go through days of them.
+// A run that expires before it can start ends at once; a fixed delay must not go through days of
+// them.
 TEST_F(MisfireTest, AFixedDelayWhoseRunsEndAtOnceDoesNotMakeUpForThePast) {
     config.pending_max = 0;
     At(0s, Put({.after_end = 1s, .start_at = 1min}));
@@ -246,7 +247,8 @@ TEST_F(MisfireTest, ATaskThatIsOverIsNotFiredAgainByALeaderWhoseClockIsBehind) {
     Restart(5min);
     Until(20min);
 
-    // Those that the clock passed over come, the one that it fired early does not come again.
+    // The due times that the clock passed over come, the one that it fired early does not come
+    // again.
     EXPECT_THAT(DueOf("report", Status::kSuccess),
                 ElementsAre(60'000, 120'000, 180'000, 240'000, 540'000));
     EXPECT_THAT(DueOf("report", Status::kPending), ElementsAre(360'000, 420'000, 480'000));

@@ -22,7 +22,7 @@ struct MinutelyCase {
     std::uint32_t caught_up = 0;
     Duration tolerance = 5s;
 
-    // What is expected. `missed_to` 0: it is fired.
+    // The decision that is expected. `missed_to` 0: it is fired.
     int missed_to = 0;
     std::uint32_t caught_up_then = 0;
 };

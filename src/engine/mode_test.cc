@@ -1,4 +1,4 @@
-// What a fire does when the previous run is still going.
+// Execution modes: what a fire does when the previous run is still going.
 #include "engine/history.h"
 
 namespace takt::internal {
@@ -94,7 +94,7 @@ TEST_F(ModeTest, ARestartKeepsTheOrderAndTheTurn) {
     EXPECT_EQ(engine().live_count(), 0u);
 }
 
-// Whatever ends a run gives its turn back: success, failure, cancellation, expiry, an operator.
+// Every end of a run gives its turn back: success, failure, cancellation, expiry, an operator.
 TEST_F(ModeTest, EveryEndOfARunGivesItsTurnBack) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 1s, .fires_max = 6, .options = {.expires_after = 1min}}));

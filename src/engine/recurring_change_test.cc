@@ -312,7 +312,7 @@ TEST_F(RecurringTest, ATaskThatBecomesAFixedDelayAndIsPausedMissesNothing) {
     EXPECT_THAT(Due(), IsEmpty());
 }
 
-// Whoever reads when a task was last changed wants to know of the pause, too.
+// A person who reads when a task was last changed wants to know of the pause, too.
 TEST_F(RecurringTest, PausingAndResumingMoveTheTimeOfTheLastChange) {
     At(0s, Put({.every = 1h}));
     At(1s, Pause("report"));

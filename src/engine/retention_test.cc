@@ -65,7 +65,7 @@ TEST_F(RetentionTest, WhoIsPressedDoesNotWait) {
     EXPECT_TRUE(Clean(1ms));
 }
 
-// Whoever is refused because the store is full would otherwise be refused for minutes.
+// A caller who is refused because the store is full would otherwise be refused for minutes.
 TEST_F(RetentionTest, WhenRoomIsNeededItDoesNotWaitForItsInterval) {
     retention.Hurry();
     EXPECT_EQ(retention.next_at(), Steady(1s));

@@ -41,7 +41,7 @@ TEST_F(RecurringTest, ReplacingSurvivesTheLeaderInATiredStep) {
     EXPECT_EQ(runs, 1u);
 }
 
-// What is run again later is nobody's predecessor: the next leader leaves it alone.
+// An execution that is run again later is nobody's predecessor: the next leader leaves it alone.
 TEST_F(RecurringTest, ARunThatIsRunAgainBesideANewerOneIsNotReplacedByATakeover) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 1h, .options = {.mode = Mode::kReplace}}));

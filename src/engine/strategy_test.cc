@@ -108,7 +108,7 @@ TEST_F(StrategyTest, LeastConnectionsGoesByWhatWorkersReport) {
     At(0s, Load("b", {.connections = 2}));
     At(0s, Load("c", {.connections = 9}));
     EXPECT_THAT(Spread(2), Each("b"));
-    // What it has in hand counts as well, until it reports again.
+    // The work that it has in hand counts as well, until it reports again.
     suffix = "'";
     EXPECT_THAT(Count(Spread(7)), UnorderedElementsAre(Pair("b", 7)));
     suffix = "''";

@@ -1,4 +1,4 @@
-// What a leader change must not disturb: clocks of two machines, results on their way.
+// Things that a leader change must not disturb: clocks of two machines, results on their way.
 #include "engine/history.h"
 
 namespace takt::internal {

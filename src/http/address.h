@@ -21,7 +21,7 @@ struct IpAddress {
 // than a plain address: no ports, zones, names or octal shorthand.
 std::optional<IpAddress> ParseIpAddress(std::string_view text);
 
-// What an address reaches; the first that fits.
+// The reach of an address; the first that fits.
 enum class AddressReach : std::uint8_t {
     kLoopback,   // This machine.
     kLinkLocal,  // This network segment; clouds serve their credentials there.

@@ -275,7 +275,7 @@ bool Connection::TakeBody() {
             close_ = linger_ = true;  // The sink has heard enough; the handler answers.
             return true;
         } else if (in_.size() - in_used_ > core_->options().head.bytes_max) {
-            // What the parser leaves is a chunk header or trailers without an end.
+            // The rest that the parser leaves is a chunk header or trailers without an end.
             Refuse(400, "chunk header is too long");
         }
     }

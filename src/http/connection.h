@@ -26,7 +26,7 @@ class Connection final : public Turns::Guest, public std::enable_shared_from_thi
     // Takes `self` so that the connection lives until its coroutine starts, and through it.
     boost::asio::awaitable<void> Run(std::shared_ptr<Connection> self);
 
-    // What the server asks for, on the io thread.
+    // Orders of the server, on the io thread.
     void Tick(Steady now);  // Enforces the deadline of the current phase.
     void Drain();           // Finish the request at hand, then close.
     void Abort();           // Close now.
@@ -48,7 +48,7 @@ class Connection final : public Turns::Guest, public std::enable_shared_from_thi
         kLinger
     };
 
-    // What must be remembered of a request after the handler has taken it.
+    // The part of a request that must be remembered after the handler has taken it.
     struct Current {
         HttpMethod method = HttpMethod::kGet;
         bool http_1_0 = false;

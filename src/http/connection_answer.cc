@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 constexpr std::size_t kJoinedBytesMax = 16 << 10;
 // Compressing more than this would hold up every other connection for tens of milliseconds.
 constexpr std::size_t kGzipBytesMax = 4 << 20;
-// What a refused client may still send before we stop listening politely.
+// The bytes that a refused client may still send before we stop listening politely.
 constexpr std::size_t kLingerBytesMax = 16 << 20;
 
 bool HasNoBody(int status) {
@@ -131,7 +131,7 @@ asio::awaitable<bool> Connection::WriteRest() {
     co_return true;
 }
 
-// Who asks for the head gets the head.
+// A client that asks for the head gets the head.
 void Connection::DropEvents() {
     const auto options = std::exchange(response_->event_stream, nullptr);
     response_->status = 200;

@@ -21,7 +21,7 @@ struct ServerSentEvent {
     std::string_view id;     // Empty: none. Without line breaks.
 };
 
-// What goes over the wire for an event, with its empty line.
+// The bytes of an event on the wire, with its empty line.
 std::string FormatEvent(const ServerSentEvent& event);
 
 // Every method may be called from any thread. The io_context must outlive it.

@@ -16,7 +16,7 @@ int Refusal(std::string_view head) {
     return parser.ParseHead(head) ? 0 : parser.refusal();
 }
 
-// What ordinary clients send.
+// Heads that ordinary clients send.
 TEST(RequestHead, ThatIsWellFormedIsAccepted) {
     EXPECT_EQ(Refusal("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), 0);
     EXPECT_EQ(Refusal("GET / HTTP/1.0\r\n\r\n"), 0);

@@ -1,4 +1,4 @@
-// What HTTP handlers and callers see of a message: plain values, no Boost, cheap to compile.
+// HTTP messages as handlers and callers see them: plain values, no Boost, cheap to compile.
 #pragma once
 
 #include <cstdint>
@@ -124,7 +124,7 @@ struct HttpResponse {
 // forgets a request must not hang its client. The io_context must outlive it.
 using HttpReply = std::move_only_function<void(HttpResponse)>;
 
-// What a handler decides when it has seen the head, before a byte of the body is kept.
+// A handler's decision when it has seen the head, before a byte of the body is kept.
 struct HttpHeadVerdict {
     std::size_t body_bytes_max;
     std::unique_ptr<HttpResponse> refusal;  // Set: answer this, read no body, ask no further.

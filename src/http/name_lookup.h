@@ -26,7 +26,7 @@ Result<HostAddresses> SystemLookup(const std::string& host);
 struct NameLookupOptions {
     std::size_t threads_max = 8;  // Lookups at once; one for each name. More wait.
     std::size_t waiting_max = 10'000;
-    // Who asks for a name that has been looked up for this long already is told so at once.
+    // A name that has been looked up for this long already is refused at once.
     std::chrono::milliseconds hang_max = std::chrono::seconds(5);
     std::function<Result<HostAddresses>(const std::string& host)> find = SystemLookup;
 };

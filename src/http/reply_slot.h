@@ -1,4 +1,4 @@
-// What an HttpReply holds: the way back from a handler to its connection, from any thread.
+// The inside of an HttpReply: the way back from a handler to its connection, from any thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

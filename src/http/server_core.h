@@ -1,4 +1,4 @@
-// What the connections of one server share: acceptor, caps, clock, scratch space.
+// The part that the connections of one server share: acceptor, caps, clock, scratch space.
 #pragma once
 
 #include <atomic>

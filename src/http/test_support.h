@@ -1,4 +1,4 @@
-// What the tests of this folder share: a running server, and a client that can misbehave.
+// Shared by the tests of this folder: a running server, and a client that can misbehave.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace takt::internal {
 
 using namespace std::chrono_literals;
 
-// What happens on other threads, for a test to wait for.
+// Events on other threads, for a test to wait for.
 template <typename T>
 class Mailbox {
   public:

@@ -18,7 +18,7 @@ namespace takt::internal::http {
 
 class Turns : public std::enable_shared_from_this<Turns> {
   public:
-    // Whoever takes turns.
+    // One of those that take turns.
     class Guest {
       public:
         virtual ~Guest() = default;

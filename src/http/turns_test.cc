@@ -61,7 +61,7 @@ TEST_F(TurnsTest, EachIsServedInItsTurn) {
     EXPECT_THAT(served_, ElementsAre("a", "a", "b", "health", "a", "b", "a", "b"));
 }
 
-// What else the loop has to do comes between two turns.
+// The loop's other work comes between two turns.
 TEST_F(TurnsTest, OthersOfTheLoopComeInBetween) {
     Make(0us);
     const auto a = Come("a", 3);

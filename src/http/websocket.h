@@ -27,7 +27,7 @@ enum class WebSocketCode : std::uint16_t {
     kTryLater = 1013,
 };
 
-// What sessions that share it keep of messages which have not come whole. From any thread.
+// The bytes that sessions keep together of messages that have not come whole. From any thread.
 class UnfinishedBytes {
   public:
     explicit UnfinishedBytes(std::size_t bytes_max) : bytes_max_(bytes_max) {}

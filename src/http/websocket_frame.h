@@ -22,7 +22,7 @@ enum class FrameKind : std::uint8_t {
 
 using MaskKey = std::array<char, 4>;
 
-// What stands before a payload. `mask`: the payload must be sent masked with that key (client).
+// The head before a payload. `mask`: the payload must be sent masked with that key (client).
 std::string FrameHeader(FrameKind kind, std::size_t payload_bytes, std::optional<MaskKey> mask);
 void ApplyMask(char* bytes, std::size_t size, const MaskKey& mask);
 

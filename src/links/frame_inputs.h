@@ -26,7 +26,7 @@ struct FrameInputLimits {
     std::size_t log_piece_bytes_max = 64 << 10;  // One input; more lines make more inputs.
 };
 
-// What a session knows of an attempt in its worker's hand.
+// A session's knowledge of an attempt in its worker's hand.
 enum class Holding : std::uint8_t {
     kNone,          // It was neither given to this worker nor brought by it.
     kAcknowledged,  // Over; said again, it is judged by what is stored.

@@ -248,7 +248,7 @@ TEST(PushLink, CallsToOneInstanceAreBounded) {
     EXPECT_EQ(executor.orders(), 4u);
 }
 
-// Who waits for a free call does not spend its own time.
+// An attempt that waits for a free call does not spend its own time.
 TEST(PushLink, ATimeoutCountsFromTheCall) {
     FakeExecutor executor;
     executor.Hang();

@@ -94,7 +94,7 @@ TEST(PushLink, HealthChecksTakeAnExecutorOutAndBringItBack) {
     ASSERT_TRUE(stack.watcher.AwaitEvents(EventType::kWorkerOnline, 1));
     EXPECT_GE(executor.health_checks(), before + 1);
 
-    // What it had was given away, and comes again as another attempt.
+    // The work that it had was given away, and comes again as another attempt.
     const Order second = executor.AwaitOrder(2);
     EXPECT_EQ(second.attempt, 2);
     EXPECT_EQ(stack.Callback(first.execution, first.token, true), Kind::kStale);

@@ -21,7 +21,7 @@
 
 namespace takt::internal::testing_support {
 
-// What POST /execute brought.
+// A call that POST /execute brought.
 struct Order {
     std::string execution;
     std::string token;

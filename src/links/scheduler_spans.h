@@ -24,7 +24,7 @@ class SchedulerSpans final : public Sink {
         : policy_(policy), exporter_(exporter), is_push_(std::move(is_push)) {}
 
     void Release(const Effects& effects) override;
-    // What another leader sees to its end it tells of; what began here and did not end is left out.
+    // An attempt is told of by the leader that sees its end; one that did not end is left out.
     void OnRole(Role role) override;
 
   private:

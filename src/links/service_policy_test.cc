@@ -13,7 +13,7 @@ struct UrlCase {
     bool in_production;   // Listening elsewhere; one name and one range allowed.
 };
 
-// Whoever registers an executor chooses what the scheduler calls.
+// A stranger who registers an executor chooses what the scheduler calls.
 TEST(ServicePolicy, RefusesWhatAnOperatorDidNotAllow) {
     const auto development = *ServicePolicy::Make({}, true);
     const auto production = *ServicePolicy::Make({"executor.internal", "10.1.0.0/16"}, false);

@@ -1,4 +1,4 @@
-// What goes over a stream session: assignments, results, cancels, payloads, log lines.
+// Traffic of a stream session: assignments, results, cancels, payloads, log lines.
 #include "links/stream_link.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What a scheduler does not take from a worker: wrong hellos, bytes that are no frame, frames that
-// are too large.
+// Things that a scheduler does not take from a worker: wrong hellos, bytes that are no frame,
+// frames that are too large.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -163,7 +163,7 @@ TEST_F(StreamLinkTest, WhatTheResultsOfAFrameUnpackToIsBounded) {
     EXPECT_THAT(answer.refused().message(), HasSubstr("send fewer at once"));
 }
 
-// What is no JSON is kept as a JSON string, which is longer: that is what must fit.
+// A result that is no JSON is kept as a JSON string, which is longer: that is what must fit.
 TEST_F(StreamLinkTest, AResultThatGrowsOverTheLimitWhenQuotedIsAFailure) {
     auto worker = Attached(RawWorker::Hello("w-1"));
     const ExecutionId id = stack_->Submit({});

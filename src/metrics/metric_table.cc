@@ -10,7 +10,7 @@ namespace {
 using enum MetricType;
 
 constexpr MetricDescription kTable[] = {
-    // What happened.
+    // Events.
     {"tasks_submitted_total", kCounter, "", "Executions accepted, fires included."},
     {"tasks_completed_total", kCounter, "", "Executions that succeeded."},
     {"tasks_failed_total", kCounter, "", "Executions that failed for good."},

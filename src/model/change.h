@@ -74,7 +74,7 @@ struct RecordPut {
 };
 constexpr std::size_t kRecordBytesMax = 64u << 10;
 
-// Who did what. The body is opaque to stores.
+// An entry of the audit: who did what. The body is opaque to stores.
 struct AuditRow {
     Serial serial = 0;
     Time at{};

@@ -129,7 +129,8 @@ Words TimesListed(const CronFields& fields) {
     return times;
 }
 
-// What an expression for every hour repeats at, if it is simply a number of seconds or minutes.
+// The step at which an expression for every hour repeats, if it is simply a number of seconds or
+// minutes.
 struct Pace {
     int seconds = 0;
     int minutes = 0;

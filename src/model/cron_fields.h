@@ -1,4 +1,4 @@
-// What a cron expression says, as bit sets: the calendar of local times, without time zones.
+// The fields of a cron expression, as bit sets: the calendar of local times, without time zones.
 #pragma once
 
 #include <array>

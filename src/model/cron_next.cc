@@ -58,7 +58,7 @@ std::optional<Time> Cron::Next(Time after) const {
         const std::int64_t begin = std::max(start, changes[i].at);
         std::int64_t local = begin + changes[i].offset;
         if (i > 0 && names_times) {
-            // What the clock would have shown here without the change.
+            // The time that the clock would have shown here without the change.
             const std::int64_t unchanged = changes[i].at + changes[i - 1].offset;
             const bool jumps_here = begin == changes[i].at && unchanged < local;
             if (jumps_here && dst_ != Dst::kSkip && search.FirstAtOrAfter(unchanged) < local) {

@@ -116,7 +116,7 @@ std::vector<char> Hits(const std::vector<LocalMinute>& minutes, const Fits& fits
     return hits;
 }
 
-// What Cron says for the same stretch of time.
+// Cron's word on the same stretch of time.
 std::vector<std::int64_t> Actual(const Cron& cron, std::int64_t start) {
     const Time end = Time(std::chrono::seconds(start + kMinutes * 60LL));
     std::vector<std::int64_t> fires;

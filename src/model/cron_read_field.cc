@@ -181,7 +181,7 @@ class FieldReader {
         return ReadStep(first->number, last, true);
     }
 
-    // What may follow a value, a range or `*`. A lone value with a step runs to the end.
+    // The step that may follow a value, a range or `*`. A lone value with a step runs to the end.
     Result<void> ReadStep(int first, int last, bool is_range) {
         if (!Take('/')) {
             AddRange(first, is_range ? last : first, 1);

@@ -1,4 +1,4 @@
-// What the tests of cron share: short ways to write times and crons.
+// Shared by the tests of cron: short ways to write times and crons.
 #pragma once
 
 #include <gtest/gtest.h>

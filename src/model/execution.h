@@ -68,7 +68,7 @@ struct PastAttempt {
 constexpr std::size_t kPastAttemptsMax = 20;
 constexpr std::size_t kPastMessageBytesMax = 300;
 
-// What an attempt left behind.
+// The end of an attempt, as it is kept.
 struct Outcome : boost::intrusive_ref_counter<Outcome, boost::thread_safe_counter> {
     Reason reason = Reason::kNone;  // kNone on success.
     std::int32_t code = 0;          // The handler's own number.

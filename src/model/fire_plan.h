@@ -53,7 +53,7 @@ class FirePlan {
     std::vector<std::chrono::sys_days> excluded_;  // Local days, sorted.
 };
 
-// What lies between two due times, for accounting: the due times after `after` and up to `until`.
+// The stretch between two due times, for accounting: the due times after `after` and up to `until`.
 struct DueTimes {
     Time first{};
     Time last{};

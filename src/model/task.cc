@@ -96,7 +96,7 @@ const TaskOptions& Task::opt() const {
     return options ? *options : kDefaults;
 }
 
-// What is sent again comes from another span of its sender's trace, and is still the same.
+// A task that is sent again comes from another span of its sender's trace, and is still the same.
 static bool SameButForTraces(const TaskOptions& a, const TaskOptions& b) {
     if (a.trace == b.trace && a.trace_state == b.trace_state) return a == b;
     TaskOptions other = a;

@@ -38,10 +38,10 @@ struct RetryPolicy {
 // delay_max.
 Duration RetryDelay(const RetryPolicy& policy, std::uint32_t retry);
 
-// What a fire does when the previous execution of the task is still going.
+// The effect of a fire when the previous execution of the task is still going.
 enum class Mode : std::uint8_t { kSequential, kParallel, kSkip, kReplace };
 
-// What becomes of fires whose time passed while nobody could fire them.
+// The fate of fires whose time passed while nobody could fire them.
 enum class Misfire : std::uint8_t { kFireOnce, kFireAll, kSkip };
 
 // How local times that daylight saving time skips or repeats are fired.
@@ -105,7 +105,7 @@ struct LockWant {
 };
 constexpr std::size_t kLocksPerTaskMax = 16;
 
-// What most one-off tasks do without. Kept apart so that a million of them stay small.
+// The options that most one-off tasks do without. Apart, so that a million of them stay small.
 struct TaskOptions {
     std::optional<RetryPolicy> retry;  // Else the scheduler's default.
     std::optional<Strategy> strategy;  // Else the scheduler's current one.

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a script writes in `--priority`.
+// Names that a script writes in `--priority`.
 TEST(TaskTest, PrioritiesAreNamesOrDigits) {
     EXPECT_EQ(ParsePriority("low"), 2);
     EXPECT_EQ(ParsePriority("normal"), 5);

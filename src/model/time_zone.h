@@ -34,7 +34,7 @@ class TimeZone {
     // The index in changes() of the one in force at `second` (Unix time).
     std::size_t IndexAt(std::int64_t second) const;
 
-    // What a clock on the wall shows at `time`: seconds since 1970-01-01 00:00 local time.
+    // The time that a clock on the wall shows at `time`: seconds since 1970-01-01 00:00 local time.
     std::int64_t LocalSeconds(Time time) const;
 
   private:

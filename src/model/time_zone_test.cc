@@ -35,7 +35,7 @@ std::int64_t OffsetAt(const TimeZone& zone, std::int64_t second) {
     return zone.LocalSeconds(Time(std::chrono::seconds(second))) - second;
 }
 
-// Whatever zone a user picks: one wrong offset is a task an hour late for half a year.
+// Every zone that a user may pick: one wrong offset is a task an hour late for half a year.
 TEST(TimeZone, EveryZoneAgreesWithTheCLibraryFrom1970To2199) {
     constexpr std::int64_t kEnd = 7'258'118'400;  // 2200-01-01.
     std::size_t zones = 0;

@@ -32,7 +32,7 @@ std::optional<WorkerStatus> ParseWorkerStatus(std::string_view name);
 constexpr std::uint32_t kCapacityMax = 100'000;
 constexpr std::uint32_t kWeightMax = 1'000;
 
-// What a worker says of itself when it attaches. Stored, so that the next leader knows whom to
+// A worker's word on itself when it attaches. Stored, so that the next leader knows whom to
 // expect.
 struct Worker {
     WorkerId id;
@@ -54,7 +54,7 @@ struct Worker {
     Time seen_at{};  // As of the last write of the row, not of the last heartbeat.
 };
 
-// What a heartbeat tells. Not stored.
+// The load that a heartbeat tells. Not stored.
 struct WorkerLoad {
     float cpu = 0;                  // Fraction of all cores, 0 to 1.
     float memory = 0;               // Fraction of the machine's, 0 to 1.

@@ -137,7 +137,7 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
         return events_.on_fenced("the store refused a commit: " + result.error().detail);
     }
     if (!result && result.error().code == ErrorCode::kInvalid) {
-        // What the engine believes and what is stored have parted: no repetition mends that. The
+        // The engine's belief and the stored rows have parted: no repetition mends that. The
         // next term begins from what is stored, without whatever led here.
         Log(LogLevel::kError, "node",
             "the store refused a commit as impossible; this scheduler loads afresh. Please report "
@@ -164,7 +164,7 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
         }
     }
     ReleaseDone();
-    // Whoever was released to may have brought the term to its end.
+    // A sink that was released to may have brought the term to its end.
     if (closed_) return;
     if (stalled_ && sent_ == 0) {
         retry_timer_ = runtime_.After(retry_delay_, [this] {

@@ -52,7 +52,7 @@ class Committer {
               Events events);
     ~Committer();
 
-    // What the engine adds its effects to. After each step call NoteStep with the highest serial
+    // The effects that the engine adds to. After each step call NoteStep with the highest serial
     // that the engine has handed out, after the last step for now SendGathered.
     Effects& effects() { return gathering_; }
     void NoteStep(Serial last_serial);

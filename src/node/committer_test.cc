@@ -220,7 +220,7 @@ TEST_F(CommitterTest, TheFirstCauseIsTheOneThatIsTold) {
     EXPECT_EQ(committer->trouble(), "the disk is full");
 }
 
-// Whoever is released to steps down: batches that were taken meanwhile are the next leader's.
+// A sink that is released to steps down: batches that were taken meanwhile are the next leader's.
 TEST_F(CommitterTest, NothingIsReleasedOnceTheTermIsOver) {
     store.limits_now.pipeline_max = 2;
     Make();

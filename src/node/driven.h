@@ -1,4 +1,4 @@
-// What the node's tests drive by hand: a runtime whose time moves when told, and a store that
+// Parts that the node's tests drive by hand: a runtime whose time moves when told, and a store that
 // answers when told, with what it is told.
 #pragma once
 

@@ -99,7 +99,7 @@ class Home {
     Stay term() const { return {runtime_, life_.stage_sign()}; }
     void NextTerm() { life_.NextStage(); }
 
-    // Those of stay().
+    // The same as those of stay().
     template <typename F>
     auto Here(F then) const {
         return stay().Here(std::move(then));

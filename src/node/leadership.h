@@ -80,7 +80,7 @@ class Leadership {
     void NoteEpoch(std::uint64_t epoch);
 
     const std::optional<Term>& term() const { return term_; }
-    // Who leads as far as is known: this node, or what the store last said.
+    // The leader as far as is known: this node, or what the store last said.
     const std::optional<LeaderRow>& leader() const { return leader_; }
     std::uint64_t elections() const { return elections_; }
     // Why the store could not be asked for the lead or be told of this node; empty if it could.

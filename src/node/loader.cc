@@ -24,7 +24,8 @@ Loader::Loader(Runtime& runtime, Store& store, Partition partition, Duration giv
 Flow<> Loader::LoadPages() {
     std::string cursor;
     Steady since = home_.runtime().Now().steady;  // When it got on last.
-    // Whoever is told that it is over lets go of the loader: the functions are copied before.
+    // The owner that is told that it is over lets go of the loader: the functions are copied
+    // before.
     for (;;) {
         auto page = co_await home_.Wait<Result<LoadPage>>(
             [&](auto done) { store_.Load(partition_, cursor, std::move(done)); });

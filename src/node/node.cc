@@ -133,7 +133,7 @@ void Node::TakeInput(Inbox::Item& item) {
     if (std::string why = WhyNotNow(); !why.empty()) {
         return refuse(ErrorCode::kUnavailable, std::move(why));
     }
-    // Whoever has not been answered yet may wait for the store's answer to a lookup.
+    // A caller who has not been answered yet may wait for the store's answer to a lookup.
     if (asked_.size() >= config_.inbox_max) {
         return refuse(ErrorCode::kExhausted,
                       "too many requests wait for the store; try again later");

@@ -51,7 +51,7 @@ struct NodeConfig {
     Duration look_again{1'000};
 };
 
-// What a node tells of itself. A copy; read it at leisure.
+// A node's word on itself. A copy; read it at leisure.
 struct NodeStatus {
     NodeId node;
     Role role = Role::kFollower;

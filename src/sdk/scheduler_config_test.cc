@@ -1,4 +1,4 @@
-// What each option of SchedulerOptions becomes.
+// Options of SchedulerOptions and the keys that they become.
 #include "sdk/scheduler_config.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(SchedulerConfig, EveryOptionArrivesAtItsKey) {
     EXPECT_EQ(config->engine.losses_max, 9u);
 }
 
-// What nobody names is as `takt serve` has it.
+// An option that nobody names is as `takt serve` has it.
 TEST(SchedulerConfig, WhatIsLeftOutIsTheStandard) {
     const internal::Config standard;
     const auto config = ConfigOf({});

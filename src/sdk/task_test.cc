@@ -151,7 +151,7 @@ TEST_F(TaskTest, StatusCanBeSetFromOutside) {
     EXPECT_EQ(ended->status, Status::kSuccess);
     EXPECT_EQ(scheduler_->UpdateTaskStatus("by-hand", Status::kFailed).error().code,
               ErrorCode::kConflict);
-    // What nobody has begun cannot have succeeded.
+    // A task that nobody has begun cannot have succeeded.
     ASSERT_TRUE(scheduler_->SubmitTask({.id = "waiting", .type = "nobody"}));
     EXPECT_EQ(scheduler_->UpdateTaskStatus("waiting", Status::kSuccess).error().code,
               ErrorCode::kConflict);

@@ -216,7 +216,7 @@ TEST_F(WorkerTest, WorkerIsStartedOnceAndMayWaitForItsScheduler) {
     EXPECT_TRUE(worker.Wait());
 }
 
-// What a worker says of itself is what the scheduler shows.
+// A worker's word on itself is what the scheduler shows.
 TEST_F(WorkerTest, SchedulerKnowsTheWorkerAsItIntroducedItself) {
     Start();
     Worker worker({.servers = {scheduler_->url()},

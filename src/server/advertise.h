@@ -9,7 +9,7 @@
 
 namespace takt::internal {
 
-// What this machine is called by others. Either is empty if there is none that they could use.
+// The names of this machine among others. Either is empty if there is none that they could use.
 struct OwnNames {
     // The address from which it reaches other networks.
     std::function<std::string(bool ipv6)> address;

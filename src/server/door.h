@@ -32,7 +32,7 @@ class Door {
 
     // Runs its own loop, if it has one. REQUIRES: MakeApi was called.
     void Start();
-    // What the loop still holds stays with it until the door goes.
+    // Work that the loop still holds stays with it until the door goes.
     void Stop();
 
     boost::asio::io_context& loop() { return loop_; }

@@ -33,7 +33,7 @@ class DoorTest : public testing::TestWithParam<std::size_t> {
         EXPECT_TRUE(answer) << answer.error().detail;
         return answer ? std::move(*answer) : HttpAnswer{};
     }
-    // Whatever door each goes to.
+    // Each may go to any door.
     void ExpectEverywhere(int status, const std::string& token) {
         for (int i = 0; i < 8; ++i) {
             EXPECT_EQ(Send(HttpMethod::kGet, "/api/v1/tasks", {}, token).status, status);
@@ -48,7 +48,7 @@ class DoorTest : public testing::TestWithParam<std::size_t> {
     std::unique_ptr<Server> server_;
 };
 
-// Whoever serves the port: what is asked is answered, and found again.
+// Every door serves the port: what is asked is answered, and found again.
 TEST_P(DoorTest, WhatOneTakesAnotherShows) {
     const HttpAnswer made =
         Send(HttpMethod::kPost, "/api/v1/tasks", R"({"id": "here", "name": "n", "delay": "1h"})");

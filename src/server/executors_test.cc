@@ -125,7 +125,7 @@ TEST_F(ExecutorsTest, ABadRegistrationIsRefusedByFieldAndLeavesNothing) {
     EXPECT_EQ(Get("/api/v1/tasks").body, R"({"items":[],"next_cursor":null})");
 }
 
-// Whoever reads the log of a service that cannot register finds the fault in one sentence.
+// A person who reads the log of a service that cannot register finds the fault in one sentence.
 TEST_F(ExecutorsTest, WhatIsWrongWithATaskOfARegistrationReadsAsASentence) {
     const std::pair<std::string, std::string> cases[] = {
         {R"({"task_name":"b","cron":"61 * * * *"})", "tasks[1].cron: column 1 (minute): "},

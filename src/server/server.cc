@@ -74,7 +74,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
 void Server::Stop() {
     Parts& p = *parts_;
     if (std::exchange(p.stopped, true)) return;
-    // What was counted since the last time is written while this node still leads. A store that
+    // The counts since the last time are written while this node still leads. A store that
     // does not answer must not hold up the stop: then it is lost, as in a crash.
     const auto flushed = std::make_shared<std::promise<void>>();
     p.statistics->Flush([flushed] { flushed->set_value(); });
@@ -88,7 +88,7 @@ void Server::Stop() {
     p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
     http_stopped.get_future().wait();
     for (const auto& door : p.doors) door->Stop();
-    // What the loop still holds may refer to the parts; it must be gone before they are.
+    // Work that the loop still holds may refer to the parts; it must be gone before they are.
     boost::asio::post(p.loop, [&p] { p.node.reset(); });
     p.work.reset();
     p.loop.stop();

@@ -175,8 +175,9 @@ Result<void> Server::Parts::MakeAlerts() {
     if (!channels) return std::unexpected(channels.error());
     for (Channel& channel : *channels) {
         if (channel.kind == ChannelKind::kLog) continue;
-        // Who wrote the host into the configuration has allowed it, but not whatever the owner of
-        // the name points it at: link-local addresses and this machine need to be meant.
+        // The operator who wrote the host into the configuration has allowed it, but not whatever
+        // the owner of the name points it at: link-local addresses and this machine need to be
+        // meant.
         auto policy = ServicePolicy::Make({channel.host()}, loopback());
         if (!policy) return std::unexpected(policy.error());
         channel.allow_address = [policy = std::move(*policy),

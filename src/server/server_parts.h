@@ -63,7 +63,7 @@ struct Server::Parts {
     std::thread thread;
     bool stopped = false;
 
-    // What the parts of the node's namespace read. REQUIRES: the store is open.
+    // The rows that the parts of the node's namespace read. REQUIRES: the store is open.
     PartitionReader rows() const { return {*store, partition}; }
 
     // Each needs those before it. kInvalid for a configuration that cannot work.

@@ -47,7 +47,7 @@ class Rollup {
 
     // Days that appeared since the last call and must be loaded before they can be written.
     std::vector<Day> TakeNew();
-    // What the store has of a day. A table that cannot be read is left out, and said so.
+    // The rows that the store has of a day. A table that cannot be read is left out, and said so.
     Result<void> Load(Day day, const std::vector<SettingPut>& rows);
 
     // Rows that have changed since they were last taken, of days that are loaded.

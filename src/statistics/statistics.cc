@@ -195,7 +195,7 @@ void Statistics::Ask(ReportQuery query, Done<std::vector<ReportLine>> done) {
         [this, query = std::move(query), done = std::move(done), stay = home_.stay()]() mutable {
             if (!stay.holds())
                 return done(Fail(ErrorCode::kCancelled, "the scheduler is stopping"));
-            // What is in memory first: a day that leaves it afterwards is in the store by then.
+            // The days in memory first: a day that leaves it afterwards is in the store by then.
             auto live = rollup_.Rows();
             const auto day = [](Time time) { return std::chrono::floor<std::chrono::days>(time); };
             const Text prefix(PrefixOf(day(query.from), day(query.to - Duration(1))));

@@ -42,7 +42,7 @@ struct LayoutDecision {
     std::string why;
 };
 
-// What is stored while `from` is raised to `to`.
+// The value that is stored while `from` is raised to `to`.
 inline std::string RaisingText(unsigned from, unsigned to) {
     return fmt::format("{}>{}", from, to);
 }

@@ -1,4 +1,4 @@
-// What a filter of executions means; the same for every backend.
+// The meaning of a filter of executions; the same for every backend.
 #pragma once
 
 #include <algorithm>

@@ -57,7 +57,7 @@ struct Scheme {
 Opened Patiently(const Scheme& scheme, std::string_view url, const StoreOptions& options,
                  Error why) {
     if (why.code != ErrorCode::kUnavailable) return std::unexpected(std::move(why));
-    // Who cannot be reached has a URL of hosts.
+    // A server that cannot be reached has a URL of hosts.
     const Result<UrlParts> parts = SplitUrl(url);
     const std::string name =
         parts ? std::string(parts->scheme) + " " + std::string(parts->hosts) : "the store";

@@ -1,4 +1,4 @@
-// What stores refuse in the same words.
+// Refusals that stores say in the same words.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ inline std::unexpected<Error> DefaultIsKept() {
     return Fail(ErrorCode::kInvalid, "the default partition cannot be dropped");
 }
 
-// What a store answers that has no rows of a kind.
+// The answer of a store that has no rows of a kind.
 inline std::unexpected<Error> HasNoSuchRows() {
     return Fail(ErrorCode::kInvalid,
                 "this store keeps neither records, nor an audit, nor children of runs");

@@ -90,7 +90,7 @@ struct Batch {
 };
 using BatchPtr = std::shared_ptr<const Batch>;
 
-// What one Commit may carry. The node cuts its batches to fit.
+// The bounds of one Commit. The node cuts its batches to fit.
 struct StoreLimits {
     std::size_t changes_max;
     std::size_t bytes_max;         // Of all rows, as SizeOf counts them.
@@ -150,7 +150,7 @@ class Store {
 
     virtual StoreLimits limits() const = 0;
 
-    // What a person sees as the store's name: "embedded ./takt-data". Never a password.
+    // The store's name for people: "embedded ./takt-data". Never a password.
     virtual std::string Describe() const = 0;
 
     // Why no new work should be brought now, a sentence for the submitter; empty while there is room.

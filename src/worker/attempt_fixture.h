@@ -15,7 +15,7 @@
 
 namespace takt::internal::testing_support {
 
-// What the worker would do with an attempt.
+// The orders that the worker would follow for an attempt.
 class Attempt final : public TaskReporter {
   public:
     explicit Attempt(std::string payload = {}, std::string type = "t") {

@@ -1,4 +1,4 @@
-// What handlers do, and what becomes of it: results, failures, timeouts, cancels, sizes.
+// Handlers, and what becomes of their work: results, failures, timeouts, cancels, sizes.
 #include <gmock/gmock.h>
 
 #include "worker/runtime_test_support.h"
@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using namespace testing_support;
 
-// What the README promises: a function, a submit, a result.
+// The README's promise: a function, a submit, a result.
 TEST_F(WorkerRuntimeTest, AHandlerRunsAndItsResultIsStored) {
     On("greet", [](TaskContext& context) {
         EXPECT_EQ(context.task().attempt, 1u);
@@ -87,7 +87,7 @@ TEST_F(WorkerRuntimeTest, AHandlerThatDoesNotStopIsAbandonedAndItsPlaceUsedAgain
     EXPECT_THAT(row.outcome->message.str(), HasSubstr("abandoned"));
     AwaitEnd(next, EventType::kTaskCompleted);
     EXPECT_EQ(worker_->status().abandoned, 1u);
-    // What it returns in the end is nobody's business any more.
+    // The value that it returns in the end is nobody's business any more.
     handler->gate.Open();
     EXPECT_TRUE(handler->ended.Await());
     const ExecutionId last = stack_->Submit({.type = "noop"});

@@ -48,7 +48,7 @@ constexpr std::array<Target, 7> kTargets = {{{"callback", FuzzCallback},
 constexpr int kMutants = 4'000;  // A second or two for the slowest target.
 constexpr std::size_t kInputBytesMax = 4'096;
 
-// What breaks parsers.
+// Texts that break parsers.
 constexpr std::array<std::string_view, 20> kTokens = {"\"",
                                                       "\\",
                                                       "{",

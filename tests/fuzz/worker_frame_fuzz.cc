@@ -1,4 +1,4 @@
-// Whatever a stranger sends as a worker's frame: read, checked and turned into inputs, or refused.
+// Any bytes of a stranger's as a worker's frame: read, checked and turned into inputs, or refused.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

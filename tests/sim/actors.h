@@ -1,4 +1,4 @@
-// Who acts in a simulation: schedulers, workers and the connections between them.
+// The actors of a simulation: schedulers, workers and the connections between them.
 #pragma once
 
 #include <map>
@@ -104,7 +104,7 @@ class SimWorker {
     const std::string& name() const { return name_; }
     const ConnectionPtr& connection() const { return connection_; }
 
-    // What the scheduler says.
+    // The scheduler's words.
     void OnRefused(const ConnectionPtr& connection);
     void OnAssign(const ConnectionPtr& connection, const Assign& assign);
     void OnStop(const ConnectionPtr& connection, const AttemptRef& attempt);

@@ -54,7 +54,7 @@ class Checker {
 
     const Execution* Find(const ExecutionId& id) const;
     std::vector<ExecutionId> Accepted() const;
-    // Whatever is stored, in order of ids.
+    // All that is stored, in order of ids.
     std::vector<ExecutionId> Stored() const;
     std::size_t runs() const { return started_.size(); }
     std::size_t commits() const { return commits_; }

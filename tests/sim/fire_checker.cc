@@ -21,7 +21,8 @@ std::string Describe(const TaskId& task, Time due) {
 
 }  // namespace
 
-// What a user reads in the record: "12 due times up to 2026-01-01T00:00:07.000Z passed while …".
+// The sentence that a user reads in the record: "12 due times up to 2026-01-01T00:00:07.000Z passed
+// while …".
 FireChecker::Record FireChecker::RecordOf(const Execution& row) {
     Record record{.first = row.scheduled_at, .last = row.scheduled_at, .task = row.task};
     const Reason reason = row.outcome ? row.outcome->reason : Reason::kNone;
@@ -138,12 +139,13 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
         after.state.next_at != Time{} && after.state.next_at <= after.state.paused_at) {
         fail_(Describe(id, after.state.next_at) + " was overdue at the pause and has no record");
     }
-    // What is passed over comes again only if it was not fired, and then needs no second record.
+    // A due time that is passed over comes again only if it was not fired, and then needs no second
+    // record.
     const bool coming_again = MayComeAgain(after, after.state.next_at);
     if (coming_again || before.state.next_at <= before.state.last_at) return;
     const auto plan = FirePlan::Make(recurrence, after.task->created_at);
     if (!plan) return fail_("the stored task " + after.task->id.text().str() + " has no times");
-    // Those that were passed over, before or in this batch, come out of their order.
+    // The due times that were passed over, before or in this batch, come out of their order.
     const std::vector<Record> all = records;
     std::erase_if(records, [&](const Record& record) {
         if (record.missed) return false;

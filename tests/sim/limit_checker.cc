@@ -16,7 +16,7 @@ bool Limited(const Task& task) {
     return task.opt().concurrency_max > 0 || task.opt().rate.count > 0;
 }
 
-// What shares a limit, as docs/scheduling.md says.
+// The key of those that share a limit, as docs/scheduling.md says.
 Text SharedKeyOf(const Task& task) {
     if (!task.opt().concurrency_key.empty()) return task.opt().concurrency_key;
     return task.recurring() ? Text("task " + task.id.text().str())
@@ -68,7 +68,8 @@ void LimitChecker::CheckModes() {
         const Execution& run = row.execution;
         if (run.origin == Origin::kOnce || run.payload == kForcedPayload) continue;
         const TaskRow* task = fires_.Find(run.task->id);
-        // Who has begun keeps its turn through retries and losses. What is run again begins anew.
+        // An execution that has begun keeps its turn through retries and losses. One that is run
+        // again begins anew.
         const bool begun = IsWorking(run.status) || (run.attempt > 0 && !row.redriven);
         if (!task) {
             auto& [count, sequential] =
@@ -82,7 +83,7 @@ void LimitChecker::CheckModes() {
         if (begun) ++count.begun;
         // A run that is replaced may outlive the batch of its successor if that says so.
         if (!row.redriven && run.serial >= task->state.replaced_below) ++count.live;
-        // What was fired by other times, before the task was changed, goes on.
+        // A run that was fired by other times, before the task was changed, goes on.
         const bool after_end = run.task->opt().recurrence->every_after_end > Duration(0);
         if (!row.redriven && after_end && run.origin == Origin::kFire) ++count.fires;
     }

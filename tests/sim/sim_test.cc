@@ -13,7 +13,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// What is noticed first of a broken promise in so many seeds; empty if nothing is.
+// The first sign of a broken promise in so many seeds; empty if there is none.
 std::string Noticed(SimulationOptions options, std::uint64_t seeds_max) {
     for (options.seed = 1; options.seed <= seeds_max; ++options.seed) {
         const std::string failure = Simulate(options).failure;

@@ -35,7 +35,7 @@ class World {
     World(std::uint64_t seed, bool trace) : random_(SeedOf(seed)), trace_(trace) {}
 
     Steady now() const { return now_; }
-    // What a clock says that is right.
+    // The time of a clock that is right.
     Time wall() const {
         return kWallBegin + std::chrono::floor<Duration>(now_ - Steady(std::chrono::hours(1)));
     }
@@ -53,7 +53,7 @@ class World {
         return from + Micros(Below(std::uint64_t((to - from).count()) + 1));
     }
 
-    // What happened, for people who replay a seed and for the hash that proves the replay.
+    // The events, for people who replay a seed and for the hash that proves the replay.
     void Note(std::string_view who, std::string_view what, std::string_view about = {},
               std::uint64_t number = 0);
     std::uint64_t hash() const { return hash_; }

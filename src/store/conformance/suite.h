@@ -72,7 +72,7 @@ Result<T> Await(const std::function<void(Done<T>)>& begin) {
         std::thread::id thread = std::this_thread::get_id();
     };
     const auto call = std::make_shared<Call>();
-    // Whoever answers a second time gets an exception out of `done`.
+    // A store that answers a second time gets an exception out of `done`.
     auto answer = BeginAsk<T>([&](Done<T> done) {
         begin([call, done = std::move(done)](Result<T> result) mutable {
             if (!call->returned && call->thread == std::this_thread::get_id()) {

@@ -8,7 +8,7 @@ namespace takt::internal::embedded {
 // The name to give to EmbeddedOptions::vfs. Registered at the first call.
 const char* FaultVfs();
 
-// What every write, and every sync, answers from now on: a code of SQLite, or 0 for success. A
+// The answer of every write, and of every sync, from now on: a code of SQLite, or 0 for success. A
 // write that fails writes nothing.
 extern std::atomic<int> vfs_write_code;
 extern std::atomic<int> vfs_sync_code;

@@ -42,7 +42,7 @@ class Story {
     Story(std::string directory, const Disk& disk)
         : directory_(std::move(directory)), disk_(disk) {}
 
-    // What happens in the child, whose limits and mounts are its own.
+    // The part that runs in the child, whose limits and mounts are its own.
     int Run() {
         if (!disk_.shrink()) return kNotPermitted;
         if (!Open()) return kFailed;

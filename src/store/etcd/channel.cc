@@ -72,7 +72,7 @@ class StreamWait final : public grpc::ClientBidiReactor<MessageLite, MessageLite
         if (ok) StartWritesDone();
     }
     void OnDone(const grpc::Status& status) override {
-        // What was asked for has been answered; how the stream ended afterwards does not matter.
+        // The question has been answered; how the stream ended afterwards does not matter.
         if (!answered_) status_ = ToStatus(status);
         if (!answered_ && status.ok()) status_ = {RpcCode::kUnavailable, "the stream was closed"};
         waiter_.resume();

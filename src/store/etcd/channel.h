@@ -43,7 +43,7 @@ struct Rpc {
     bool stream = false;  // The method takes and gives streams: one message each way is exchanged.
 };
 
-// What a TLS connection needs, as PEM text.
+// The keys of a TLS connection, as PEM text.
 struct Security {
     bool tls = false;
     bool verify = true;

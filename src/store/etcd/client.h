@@ -25,7 +25,7 @@ namespace takt::internal::etcd {
 
 namespace pb = etcdserverpb;
 
-// What happens if a call is made twice; decides what is done when an answer stays out.
+// The effect of a call that is made twice; decides what is done when an answer stays out.
 enum class Effect : std::uint8_t {
     kRead,        // Nothing. Asked again, elsewhere, until the deadline.
     kRepeatable,  // The same as once. Likewise, but may end as kUnknown.

@@ -22,7 +22,7 @@ TEST(EtcdCompactor, LargeCommitsAreDiscardedByTheirBytes) {
             last = *target;
             ++times;
         }
-        // What is kept never holds more than the bound and a step.
+        // The history that is kept never holds more than the bound and a step.
         EXPECT_LE(static_cast<std::uint64_t>(revision - last) * kMegabyte,
                   Compactor::kBytesKept + 2 * Compactor::kBytesStep);
     }

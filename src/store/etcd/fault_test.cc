@@ -1,4 +1,4 @@
-// What happens to the store when etcd, its operators or the network between fail it.
+// The store when etcd, its operators or the network between fail it.
 #include <chrono>
 
 #include "store/etcd/schema.h"

@@ -147,7 +147,7 @@ class Keys {
     std::string prefix_;
 };
 
-// What follows the last slash; the whole key if there is none.
+// The part after the last slash; the whole key if there is none.
 std::string_view LastPart(std::string_view key);
 // Of a key of Live, History or Child.
 std::optional<ExecutionKey> ParseExecutionKey(std::string_view key);

@@ -150,7 +150,7 @@ TEST(Pack, RowsComeBackInOrder) {
     EXPECT_FALSE(DecodePointer("garbage"));
 }
 
-// What etcd says decides whether the node may take the commit for not done.
+// The code that etcd answers decides whether the node may take the commit for not done.
 TEST(Verdict, OnlyWhatSurelyWasNotAppliedIsSaidToBeSo) {
     const auto judge = [](RpcCode code, const char* words) { return Judge({code, words}); };
     using Next = Verdict::Next;

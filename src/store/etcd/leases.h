@@ -31,7 +31,7 @@ class Leases {
     Async<Result<std::vector<LeaderRow>>> Leaders();
 
   private:
-    // What there was before a new term.
+    // The row that there was before a new term.
     struct Standing {
         std::optional<pb::KeyValue> leader;
         std::optional<pb::KeyValue> epoch;

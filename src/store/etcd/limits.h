@@ -1,4 +1,4 @@
-// What fits into one request to an etcd with default settings.
+// The limits of one request to an etcd with default settings.
 #pragma once
 
 #include <cstddef>

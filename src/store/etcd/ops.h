@@ -58,7 +58,7 @@ class Ops {
     std::unordered_map<std::string, std::size_t> places_;  // By key, of single writes.
 };
 
-// What the batch's changes write, all but a Purge's, which depends on what is stored. `payloads`
+// The writes of the batch's changes, all but a Purge's, which depends on what is stored. `payloads`
 // knows the tasks that it asked to know (TaskPayloads::Unknown), and is told of what changes.
 void AddChanges(const Keys& keys, const Batch& batch, TaskPayloads& payloads, Ops& ops);
 
@@ -72,7 +72,7 @@ struct Span {
 // The transaction that applies `ops` if the term stands and the batch before `first` was the last
 // to be applied, and makes `last` the last one. Else it reads the leader and sequence keys.
 pb::TxnRequest MakeCommit(const Keys& keys, const Span& span, Ops ops);
-// What goes before it: applies `ops` under the same conditions, and leaves these as they are.
+// The one that goes before it: applies `ops` under the same conditions, and leaves these as is.
 pb::TxnRequest MakeAhead(const Keys& keys, const Span& span, Ops ops);
 
 // "epoch sequence", the value of the sequence key.

@@ -17,7 +17,7 @@ bool KeepsPayloadApart(const Execution& row);
 
 // The row as its live key and its pack hold it: without a payload that is kept apart.
 std::string EncodeRow(const Execution& row);
-// What the payload key holds: the task. The override key holds row.payload, if there is one.
+// The value of the payload key: the task. The override key holds row.payload, if there is one.
 // REQUIRES: KeepsPayloadApart(row).
 std::string EncodePayload(const Execution& row);
 

@@ -19,7 +19,7 @@ namespace takt::internal::etcd {
 
 class Purger {
   public:
-    // What the deletions may take of the transaction.
+    // The room that the deletions may take of the transaction.
     struct Room {
         std::size_t ops = 0;
         std::size_t bytes = 0;

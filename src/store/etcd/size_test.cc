@@ -1,4 +1,4 @@
-// What is large: payloads, results, many commits at once, long purges.
+// Large things: payloads, results, many commits at once, long purges.
 #include <algorithm>
 #include <future>
 
@@ -176,8 +176,8 @@ TEST_F(EtcdSizeTest, FullBatchesInAPipelineAreAllApplied) {
     EXPECT_EQ(KeysUnder("0/live/"), 0u);
 }
 
-// What a purge finds may be more than a transaction takes: chosen ids, payloads apart, logs, packs
-// that are empty. It stops where there is no room left, and the next one goes on.
+// The rows that a purge finds may be more than a transaction takes: chosen ids, payloads apart,
+// logs, packs that are empty. It stops where there is no room left, and the next one goes on.
 TEST_F(EtcdSizeTest, APurgeStopsWhereItsTransactionIsFull) {
     std::vector<Change> changes;
     Time last{};

@@ -1,4 +1,4 @@
-// What tests of the etcd store share: a server, a store, and calls that wait for their answers.
+// Shared by the tests of the etcd store: a server, a store, and calls that wait for their answers.
 #pragma once
 
 #include <gtest/gtest.h>

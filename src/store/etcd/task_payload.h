@@ -30,7 +30,7 @@ struct TaskPayload {
     Text payload;                // What is there. Empty if an earlier term wrote it.
 };
 
-// What the leader knows about the payloads that are kept apart, so that it writes them once and
+// The leader's knowledge of the payloads that are kept apart, so that it writes them once and
 // deletes what is replaced. For one thread at a time.
 class TaskPayloads {
   public:
@@ -41,7 +41,7 @@ class TaskPayloads {
     void Learn(const TaskId& task, std::optional<PackName> at);
 
     TaskPayload Find(const TaskId& task) const;
-    // What will be stored if the transaction succeeds.
+    // The payloads that will be stored if the transaction succeeds.
     void Draft(const TaskId& task, TaskPayload payload);
     void Keep();  // It did.
     void Drop();  // It did not, or nobody knows: the rows are read again.

@@ -118,7 +118,7 @@ Async<Result<void>> Writer::LearnPayloads(const Group& group) {
 }
 
 Async<Result<Ops>> Writer::PlanPurge(const Batch& batch) {
-    // What the batch itself writes comes first; the deletions get the room that is left. What can
+    // The batch's own writes come first; the deletions get the room that is left. What can
     // go ahead is not in the way.
     TaskPayloads scratch = payloads_;
     Ops own;

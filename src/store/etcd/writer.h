@@ -30,7 +30,7 @@ class Writer {
 
     void Commit(BatchPtr batch, Done<void> done);
 
-    // What waits ends with kCancelled; what is under way ends as it does.
+    // A commit that waits ends with kCancelled; one that is under way ends as it does.
     void Close();
 
   private:
@@ -49,9 +49,9 @@ class Writer {
     Async<Result<pb::TxnResponse>> SendGroup(const Group& group, std::size_t& bytes);
     // Reads what is stored of the tasks that the group changes, where that is not known yet.
     Async<Result<void>> LearnPayloads(const Group& group);
-    // What the batch of a purge deletes beside what it writes itself.
+    // The rows that the batch of a purge deletes beside what it writes itself.
     Async<Result<Ops>> PlanPurge(const Batch& batch);
-    // What a refused transaction says about the batches of the group: those that were applied
+    // The verdict of a refused transaction about the batches of the group: those that were applied
     // before are answered and leave it.
     Result<void> ExplainRefusal(const pb::TxnResponse& refusal, Group& group);
 

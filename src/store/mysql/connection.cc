@@ -121,7 +121,7 @@ Connection::Connection(const MysqlOptions& options, std::chrono::seconds timeout
         Throw(0);
     }
     KeepAlive(static_cast<int>(mysql_get_socket(handle_.get())));
-    // Whatever the server's defaults are: escapes mean what Values writes, a value that does not
+    // With every server's defaults escapes mean what Values writes, a value that does not
     // fit is an error, and times are UTC.
     Run("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, "
         "time_zone = '+00:00'");

@@ -36,7 +36,7 @@ TEST(MysqlOptionsTest, AUrlSaysWhereAndHow) {
     EXPECT_EQ(full->socket, "/run/s");
 }
 
-// What goes wrong in a configuration file; and the file's errors end in logs and tickets.
+// Mistakes in a configuration file; and the file's errors end in logs and tickets.
 TEST(MysqlOptionsTest, WhatIsWrongIsNamedWithoutThePassword) {
     for (const char* url : {"mysql:",
                             "mysql://",

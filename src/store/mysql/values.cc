@@ -7,8 +7,8 @@
 namespace takt::internal::mysql {
 namespace {
 
-// What follows the backslash, or 0 for bytes that stand for themselves. Connection sets a sql_mode
-// in which backslashes escape.
+// The letter after the backslash, or 0 for bytes that stand for themselves. Connection sets a
+// sql_mode in which backslashes escape.
 constexpr std::array<char, 256> kEscapes = [] {
     std::array<char, 256> escapes{};
     escapes['\0'] = '0';

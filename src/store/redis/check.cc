@@ -53,7 +53,7 @@ void ServerCheck::Ensure(Done<void> done) {
 
 void ServerCheck::Finish(const CheckingPtr& checking, Result<void> result) {
     if (!result) {
-        // Who is turned away at the door is told so; waiting does not change it.
+        // A user who is turned away at the door is told so; waiting does not change it.
         if (result.error().field == "store") result.error().code = ErrorCode::kInvalid;
         return checking->done(std::move(result));
     }
@@ -151,7 +151,7 @@ void ServerCheck::CheckStoredLayout(CheckingPtr checking) {
     Call call{.lane = Lane::kLease, .slot = keys_.global.slot};
     call.commands = Resp("HGET", keys_.global.prefix + "meta", "layout");
     client_.Send(std::move(call), [this, checking](Result<Replies> replies) {
-        // Who may not read it is told so by the probe, with the rights that are missing.
+        // A user who may not read it is told so by the probe, with the rights that are missing.
         if (replies) {
             Result<void> known = CheckLayout(replies->front().view().text(), schema_);
             if (!known) return Finish(checking, std::move(known));

@@ -71,8 +71,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // calls, and the reads that the API serves at once.
     void Send(Request request);
 
-    // What was not sent ends with kCancelled, what was sent is still waited for. REQUIRES: no Send
-    // afterwards.
+    // A command that was not sent ends with kCancelled, one that was is still waited for. REQUIRES:
+    // no Send afterwards.
     void Close();
 
     const Endpoint& endpoint() const { return setup_.endpoint; }
@@ -133,8 +133,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::deque<Request> pending_;
     std::deque<InFlight> in_flight_;
     Turns turns_;
-    // What is being written. Also held by the write itself, which over TLS goes on for a while
-    // after Reset has forgotten it here.
+    // The bytes that are being written. Also held by the write itself, which over TLS goes on for a
+    // while after Reset has forgotten it here.
     std::shared_ptr<const std::vector<Bytes>> writing_;
     std::unique_ptr<redisReader, ReaderFree> reader_;
     std::array<char, 64 * 1024> input_;

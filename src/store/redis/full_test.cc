@@ -47,7 +47,8 @@ TEST_F(RedisFull, TheLeaderGoesOnFinishingPurgingAndAnnouncingItself) {
     EXPECT_EQ(store->WhyFull(), "");
 }
 
-// What was decided before the store was known to be full is written: the node cannot take it back.
+// A change that was decided before the store was known to be full is written: the node cannot take
+// it back.
 TEST_F(RedisFull, ABatchThatWasDecidedIsWrittenWhole) {
     const auto term = Acquire(*store, "node-a");
     ASSERT_TRUE(term);

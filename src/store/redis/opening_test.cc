@@ -1,4 +1,4 @@
-// What a store makes of a server when it is opened: who is let in, which settings are good enough,
+// Opening a store on a server: who is let in, which settings are good enough,
 // and a server that is not there yet.
 #include "store/redis/store_fixture.h"
 

@@ -30,8 +30,8 @@ constexpr int kSerialLowBits = 22;  // Of a serial, below its milliseconds.
 constexpr std::string_view kNoToken = "-";
 constexpr char kProgressMark = 'p';  // Before the number of its bytes; only runs have any.
 
-// What scripts look at: a line with the length of each text, and the texts. And what is known of a
-// row whose record cannot be read.
+// The part that scripts look at: a line with the length of each text, and the texts. And what is
+// known of a row whose record cannot be read.
 struct Head {
     Serial serial = 0;
     std::string_view type, queue, task;  // `task` is empty if it has the execution's id.
@@ -119,7 +119,7 @@ void TakeState(Taker& take, std::string_view state, Execution& row) {
     }
 }
 
-// What is left of a row that cannot be read: enough to see which one it is and to end it.
+// The rest of a row that cannot be read: enough to see which one it is and to end it.
 Execution Undecodable(std::string_view id, Serial serial, const std::optional<Head>& head,
                       const std::string& why) {
     boost::intrusive_ptr<Task> task(new Task);

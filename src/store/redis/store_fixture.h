@@ -39,7 +39,7 @@ inline std::unique_ptr<Store> OpenStoreAt(const std::string& url) {
     return store ? std::move(*store) : nullptr;
 }
 
-// What ServerCheck says of the server: its verdict and its warnings.
+// ServerCheck's word on the server: its verdict and its warnings.
 struct Checked {
     Result<void> verdict;
     std::vector<std::string> warnings;

@@ -1,4 +1,5 @@
-// What one Redis server can do to its store: deaths, stalls and lost memory; its events and lists.
+// Things that one Redis server can do to its store: deaths, stalls and lost memory; its events and
+// lists.
 #include "store/redis/store_fixture.h"
 
 #include <hiredis/hiredis.h>

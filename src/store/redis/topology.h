@@ -26,13 +26,13 @@ class Topology {
     // Answers at once if it knows; else it asks, and answers in the order of the calls.
     virtual void Locate(HashSlot slot, Deadline deadline, Located done) = 0;
 
-    // What it knows may be out of date: ask again before the next answer.
+    // Its knowledge may be out of date: ask again before the next answer.
     virtual void Suspect() {}
 
     // A server said that `slot` is at `endpoint` now.
     virtual void Moved(HashSlot slot, const Endpoint& endpoint) {}
 
-    // Who waits is answered with kCancelled. REQUIRES: no Locate afterwards.
+    // Every caller that waits is answered with kCancelled. REQUIRES: no Locate afterwards.
     virtual void Close() {}
 };
 

@@ -33,7 +33,7 @@ class EtcdServer {
     // Which member leads the cluster. kUnavailable if none does within 20 s.
     Result<std::size_t> RaftLeader() const;
 
-    // What etcdctl prints. kUnknown if it fails.
+    // The output of etcdctl. kUnknown if it fails.
     Result<std::string> Ctl(std::vector<std::string> arguments) const;
 
   private:

@@ -25,7 +25,7 @@ class RedisServer {
     ServerProcess& process() { return *process_; }
     const TempDirectory& directory() const { return *directory_; }
 
-    // What redis-cli prints for a command. kUnknown if it fails or the answer is an error.
+    // The output of redis-cli for a command. kUnknown if it fails or the answer is an error.
     Result<std::string> Cli(std::vector<std::string> arguments) const;
     // Asks until the command prints `text`; false if it does not within 20 s.
     bool CliUntil(const std::vector<std::string>& arguments, const std::string& text) const;

@@ -87,7 +87,7 @@ TEST_F(HttpTaskHandlerTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
     EXPECT_THAT(request_.body, HasSubstr(R"("payload":{"n":1},"metadata":{"a \"b\"":"c"})"));
 }
 
-// What the service says decides whether to try again.
+// The service's word decides whether to try again.
 TEST_F(HttpTaskHandlerTest, StatusCodesAreSuccessRetryOrFailure) {
     const auto handler = Make();
     for (const auto& [status, success, final] : {std::tuple{200, true, false},

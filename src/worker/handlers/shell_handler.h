@@ -11,7 +11,7 @@
 namespace takt::internal {
 
 struct ShellHandlerOptions {
-    // Whoever may submit a task may then run programs as this worker's user. Nothing works without.
+    // All who may submit a task may then run programs as this worker's user. Without, none works.
     bool allow_shell = false;
     std::string type = "shell";
     // The program and its arguments; the payload goes to its standard input. Empty: the payload

@@ -68,8 +68,8 @@ TEST(ShellTaskHandlerTest, TheEnvironmentTellsWhichAttemptItIs) {
     EXPECT_THAT(attempt.lines, ElementsAre("e-1 2 7"));
 }
 
-// Whoever may submit a shell task reads what the worker's operator put into its environment: the
-// token, the store's password, the cloud's keys.
+// A person who may submit a shell task reads what the worker's operator put into its environment:
+// the token, the store's password, the cloud's keys.
 TEST(ShellTaskHandlerTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesses) {
     setenv("TAKT_WORKER_TOKEN", "secret", 1);
     setenv("LC_SHOWN", "c", 1);
