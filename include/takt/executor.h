@@ -57,6 +57,26 @@ enum class StopReason : std::uint8_t {
     kShutdown,   // The worker stops.
 };
 
+struct TaskLockOptions {
+    Duration wait{30'000};  // How long to stand in line; at most the attempt's timeout.
+    std::uint32_t permits = 1;
+};
+
+// A lock that a handler asked for, until the last copy of this goes, Release, or the end of the
+// attempt, whoever ends it. Must not outlive the handler's call.
+class TAKT_EXPORT TaskLock {
+  public:
+    // The fencing token: higher than that of everybody who had the lock before.
+    std::uint64_t token() const;
+    void Release();
+
+  private:
+    friend class TaskContext;
+    struct TAKT_LOCAL Impl;
+    explicit TaskLock(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<Impl> impl_;
+};
+
 // The attempt that a handler runs. Valid until the handler returns; may be shared with threads of
 // its own until then.
 class TAKT_EXPORT TaskContext {
@@ -77,6 +97,13 @@ class TAKT_EXPORT TaskContext {
     // For writes to systems that can refuse stale ones: (epoch, attempt) of a later assignment of
     // the same execution is always greater.
     std::pair<std::uint64_t, std::uint32_t> fencing_token() const;
+
+    // The fencing token of a lock that the task declares; 0 if it declares none of that name.
+    std::uint64_t lock_token(std::string_view name) const;
+    // Acquires a lock while the handler runs; see docs/locks.md. kConflict: it could not be had in
+    // time, or this attempt has it already. kUnavailable: nobody answered. kCancelled: the attempt
+    // is to stop.
+    Result<TaskLock> Lock(std::string_view name, TaskLockOptions options = {});
 
     // Asked to stop: return soon. Who does not within the worker's stop_grace is abandoned: the
     // thread is left to itself and what it returns is ignored.

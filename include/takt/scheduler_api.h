@@ -26,6 +26,7 @@
 #include "takt/execution.h"
 #include "takt/export.h"
 #include "takt/fleet.h"
+#include "takt/lock.h"
 #include "takt/metrics.h"
 #include "takt/strategy.h"
 #include "takt/task.h"
@@ -97,6 +98,13 @@ class TAKT_EXPORT SchedulerApi {
     // again and again, at first after some milliseconds, later twice a second. kUnavailable when
     // `timeout` has passed; the execution goes on. kNotFound.
     Result<Execution> WaitForTask(std::string_view id, Duration timeout);
+
+    // --- Locks ----------------------------------------------------------------------------------
+
+    // Acquires a lock, standing in line for up to `wait`. kConflict: others hold it. kInvalid: it
+    // has fewer permits. Whoever asked in vain because of kUnavailable or kUnknown may hold it
+    // until the lease is over.
+    Result<HeldLock> Lock(std::string_view name, const LockOptions& options = {});
 
     // --- Workers --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 #include "takt/executor.h"
 #include "takt/fleet.h"
 #include "takt/load_balancer.h"
+#include "takt/lock.h"
 #include "takt/log.h"
 #include "takt/metrics.h"
 #include "takt/scheduler.h"

@@ -41,6 +41,12 @@ struct RetryPolicy {
 };
 
 // At most `count` starts in `per`.
+// A lock that a task declares; see docs/locks.md.
+struct LockWant {
+    std::string name;
+    std::uint32_t permits = 1;
+};
+
 struct RateLimit {
     std::uint32_t count = 0;  // 0 is no limit.
     Duration per{1'000};
@@ -83,6 +89,7 @@ struct Task {
     std::string concurrency_key = {};   // Executions that share the key share concurrency_max.
     std::uint32_t concurrency_max = 0;  // At most so many at once; 0 is no limit.
     RateLimit rate_limit = {};
+    std::vector<LockWant> locks = {};  // That each attempt must have, all at once, while it runs.
 
     // When to run it once.
     std::optional<Time> run_at = {};  // Not before. Excludes delay.

@@ -226,6 +226,10 @@ void DeleteLock(Call call) {
 }  // namespace
 
 void AddLockSchemas(SchemaList& to) {
+    to.emplace_back("LockWant", schema::Object()
+                                    .Add("name", schema::Text())
+                                    .Add("permits", schema::Integer(1, kLockPermitsMax), false)
+                                    .Text());
     to.emplace_back("LockHolder", LockHolderSchema());
     to.emplace_back("LockWaiter", LockWaiterSchema());
     to.emplace_back("Lock", LockSchema());

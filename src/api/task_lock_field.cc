@@ -83,9 +83,8 @@ void WriteLocks(JsonWriter& json, const std::vector<LockWant>& locks) {
 
 TaskField LocksField() {
     const std::string schema =
-        R"({"type":"array","maxItems":16,"items":{"oneOf":[{"type":"string"},{"type":"object",)"
-        R"("required":["name"],"properties":{"name":{"type":"string"},"permits":{"type":"integer",)"
-        R"("minimum":1,"maximum":10000}},"additionalProperties":false}]}})";
+        R"({"type":"array","maxItems":16,"items":{"oneOf":[{"type":"string"},)"
+        R"({"$ref":"#/components/schemas/LockWant"}]}})";
     TaskField field = FieldOf({.name = "locks",
                                .about = "Locks that it must have, all at once, while it runs.",
                                .flags = "lock"},

@@ -73,6 +73,8 @@ void AddTasks(CLI::App& app, Context& context);
 void AddWorkers(CLI::App& app, Context& context);
 void AddExecutors(CLI::App& app, Context& context);
 void AddQueues(CLI::App& app, Context& context);
+void AddLocks(CLI::App& app, Context& context);
+void AddLock(CLI::App& app, Context& context);
 void AddStrategy(CLI::App& app, Context& context);
 void AddStatus(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);

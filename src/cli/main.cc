@@ -19,13 +19,13 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer("takt COMMAND --help tells more about a command.");
     cli::Context context;
-    for (const auto add : {cli::AddServe,     cli::AddWorker,  cli::AddSubmit,      cli::AddGet,
-                           cli::AddList,      cli::AddCancel,  cli::AddRetry,       cli::AddTrigger,
-                           cli::AddTasks,     cli::AddWorkers, cli::AddExecutors,   cli::AddQueues,
-                           cli::AddStrategy,  cli::AddStatus,  cli::AddExplain,     cli::AddLogs,
-                           cli::AddAlerts,    cli::AddStats,   cli::AddTop,         cli::AddToken,
-                           cli::AddOpenApi,   cli::AddBench,   cli::AddBenchWorker, cli::AddHelp,
-                           cli::AddCompletion}) {
+    for (const auto add : {cli::AddServe,       cli::AddWorker,  cli::AddSubmit,    cli::AddGet,
+                           cli::AddList,        cli::AddCancel,  cli::AddRetry,     cli::AddTrigger,
+                           cli::AddTasks,       cli::AddWorkers, cli::AddExecutors, cli::AddQueues,
+                           cli::AddLocks,       cli::AddLock,    cli::AddStrategy,  cli::AddStatus,
+                           cli::AddExplain,     cli::AddLogs,    cli::AddAlerts,    cli::AddStats,
+                           cli::AddTop,         cli::AddToken,   cli::AddOpenApi,   cli::AddBench,
+                           cli::AddBenchWorker, cli::AddHelp,    cli::AddCompletion}) {
         add(app, context);
     }
     if (argc == 1) {

@@ -35,13 +35,18 @@ std::optional<Explanation> Engine::ExplainLocks(const Live& live) const {
                                {{"lock", name}, {"circle", path}}};
         }
     }
-    const std::string before =
+    const std::string held = holder.empty() ? "" : ", which '" + holder + "' holds";
+    const std::string line =
         waiting->before == 0 ? "" : "; " + Counted(waiting->before, "other") + " before it in line";
-    return Explanation{
-        live.slot ? "handler_lock" : "lock",
-        std::string(live.slot ? "its handler waits" : "waits") + " for lock '" + name + "'" +
-            (holder.empty() ? "" : ", which '" + holder + "' holds") + before,
-        {{"lock", name}, {"holder", holder}, {"before", std::uint64_t(waiting->before)}}};
+    const std::uint64_t before = waiting->before;
+    if (live.slot) {
+        return Explanation{"handler_lock",
+                           "its handler waits for lock '" + name + "'" + held + line,
+                           {{"lock", name}, {"holder", holder}, {"before", before}}};
+    }
+    return Explanation{"lock",
+                       "waits for lock '" + name + "'" + held + line,
+                       {{"lock", name}, {"holder", holder}, {"before", before}}};
 }
 
 }  // namespace takt::internal

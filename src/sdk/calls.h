@@ -1,6 +1,7 @@
 // Calls: how a SchedulerApi's questions travel, over the network or inside the process.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/error.h"
@@ -16,6 +17,10 @@ class Calls {
     // The body of a good answer. Refusals are errors, see RefusalOf. From any thread.
     virtual internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
                                                const std::string& body) = 0;
+
+    // Another way there, for questions that take long: whatever else is asked does not wait for it.
+    // Null: this one is as good.
+    virtual std::shared_ptr<Calls> MakeAnother() { return nullptr; }
 
     // Lets some time pass before the next question. False, at once, when no more should be asked.
     virtual bool Pause(internal::Duration duration) = 0;

@@ -14,18 +14,18 @@ constexpr Duration kRetryPause{200};
 class RemoteCalls final : public Calls {
   public:
     explicit RemoteCalls(ClientOptions options)
-        : patience_(options.patience),
-          remote_(internal::Remote::Open({.servers = std::move(options.servers),
-                                          .token = std::move(options.token),
-                                          .ca_file = std::move(options.ca_file),
+        : options_(std::move(options)),
+          remote_(internal::Remote::Open({.servers = options_.servers,
+                                          .token = options_.token,
+                                          .ca_file = options_.ca_file,
                                           .user_agent = std::string("takt-cpp/") + kVersion,
-                                          .timeout = options.timeout,
+                                          .timeout = options_.timeout,
                                           .token_advice = ": ClientOptions::token gives one"})) {}
 
     internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
                                        const std::string& body) override {
         if (!remote_) return std::unexpected(remote_.error());
-        const auto end = std::chrono::steady_clock::now() + patience_;
+        const auto end = std::chrono::steady_clock::now() + options_.patience;
         while (true) {
             auto answer = remote_->Call(method, path, body);
             if (answer) return std::move(answer->body);
@@ -36,13 +36,17 @@ class RemoteCalls final : public Calls {
         }
     }
 
+    std::shared_ptr<Calls> MakeAnother() override {
+        return std::make_shared<RemoteCalls>(options_);
+    }
+
     bool Pause(Duration duration) override {
         std::this_thread::sleep_for(duration);
         return true;
     }
 
   private:
-    const Duration patience_;
+    const ClientOptions options_;
     internal::Result<internal::Remote> remote_;
 };
 

@@ -1,5 +1,7 @@
 #include "takt/executor.h"
 
+#include <atomic>
+
 #include "base/time.h"
 #include "sdk/convert.h"
 #include "sdk/executor_bridge.h"
@@ -213,6 +215,38 @@ const std::string& TaskContext::traceparent() const {
 std::pair<std::uint64_t, std::uint32_t> TaskContext::fencing_token() const {
     return {TaskOf(*this).epoch, TaskOf(*this).attempt};
 }
+std::uint64_t TaskContext::lock_token(std::string_view name) const {
+    for (const internal::DeclaredLock& lock : TaskOf(*this).locks) {
+        if (lock.name == name) return lock.token;
+    }
+    return 0;
+}
+
+struct TaskLock::Impl {
+    internal::TaskContext& attempt;
+    internal::TaskLock lock;
+    std::atomic<bool> released = false;
+
+    ~Impl() { Release(); }
+    void Release() {
+        if (!released.exchange(true)) attempt.Unlock(lock);
+    }
+};
+
+std::uint64_t TaskLock::token() const {
+    return impl_->lock.token;
+}
+void TaskLock::Release() {
+    impl_->Release();
+}
+
+Result<TaskLock> TaskContext::Lock(std::string_view name, TaskLockOptions options) {
+    internal::TaskContext& attempt = ContextAccess::Of(*this);
+    const auto lock = attempt.Lock(name, {.wait = options.wait, .permits = options.permits});
+    if (!lock) return ErrorOf(lock.error());
+    return TaskLock(std::make_shared<TaskLock::Impl>(attempt, *lock));
+}
+
 std::stop_token TaskContext::stop_token() const {
     return ContextAccess::Of(*this).stop_token();
 }

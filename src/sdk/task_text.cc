@@ -159,6 +159,14 @@ Result<std::string> JsonOf(const Task& task) {
         Put(json, "per", task.rate_limit.per);
         json.EndObject();
     }
+    if (!task.locks.empty()) {
+        json.Key("locks").BeginArray();
+        for (const LockWant& lock : task.locks) {
+            json.BeginObject().Field("name", std::string_view(lock.name));
+            json.Field("permits", lock.permits).EndObject();
+        }
+        json.EndArray();
+    }
     Put(json, "run_at", task.run_at);
     Put(json, "delay", task.delay);
     PutRecurrence(json, task);
@@ -185,6 +193,23 @@ std::string JsonOf(const WorkerRegistration& worker) {
     return body;
 }
 
+// Names, or objects for more than one permit.
+static void ReadLocks(const internal::JsonView& list, std::vector<LockWant>& locks) {
+    if (list.kind() != internal::JsonView::Kind::kArray) return;
+    internal::JsonView::Elements elements(list);
+    while (elements.Next()) {
+        const internal::JsonView element = elements.value();
+        std::string scratch;
+        if (element.is_string()) {
+            locks.push_back({.name = std::string(element.AsString(scratch))});
+        } else {
+            const JsonFields lock(element);
+            locks.push_back(
+                {.name = lock.Text("name"), .permits = lock.Count<std::uint32_t>("permits")});
+        }
+    }
+}
+
 TaskRecord ReadTask(const JsonFields& fields) {
     TaskRecord task;
     task.id = fields.Text("id");
@@ -208,6 +233,7 @@ TaskRecord ReadTask(const JsonFields& fields) {
         const JsonFields inner(*rate);
         task.rate_limit = {.count = inner.Count<std::uint32_t>("count"), .per = inner.Span("per")};
     }
+    if (const internal::JsonView* locks = fields.Find("locks")) ReadLocks(*locks, task.locks);
     task.run_at = fields.When("run_at");
     task.delay = fields.Span("delay");
     task.version = fields.Count<std::uint32_t>("version");

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "worker/lock_call.h"
 #include "worker/task_context.h"
 
 namespace takt::internal {
@@ -46,7 +48,11 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
         std::uint64_t lines_dropped = 0;  // Behind the last of `lines`.
     } news;
 
+    std::atomic<std::uint64_t> asks = 0;  // For locks, so far.
+
     // The network thread's.
+    std::map<std::uint64_t, LockCallPtr> lock_calls;  // Not answered yet, by their numbers.
+    std::deque<std::uint64_t> lock_drops;             // The latest.
     TaskResult result;
     std::optional<Steady> running_since;  // As `begun`, once that was told.
     Duration ran{0};                      // Once it has ended.
@@ -73,6 +79,8 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
     void OnLog(std::string_view line) override;
     bool HasLogRoom() const override;
     StopReason stop_reason() const override { return reason; }
+    Result<TaskLock> AcquireLock(std::string_view name, const TaskLockOptions& options) override;
+    void ReleaseLock(std::uint64_t ask) override;
 };
 
 using HeldPtr = std::shared_ptr<Held>;

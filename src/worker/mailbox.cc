@@ -60,6 +60,20 @@ void Mailbox::Finished(HeldPtr held, TaskResult result) {
     Ring();
 }
 
+void Mailbox::AskLock(HeldPtr held, LockCallPtr call) {
+    const std::scoped_lock lock(mutex_);
+    if (closed_) return;
+    mail_.lock_asks.emplace_back(std::move(held), std::move(call));
+    Ring();
+}
+
+void Mailbox::DropLock(HeldPtr held, std::uint64_t ask) {
+    const std::scoped_lock lock(mutex_);
+    if (closed_) return;
+    mail_.lock_drops.emplace_back(std::move(held), ask);
+    Ring();
+}
+
 void Mailbox::List(Held& held) {
     if (std::exchange(held.news.listed, true)) return;
     mail_.news.push_back(held.shared_from_this());
@@ -102,6 +116,8 @@ void Mailbox::TakeMail(Mail& mail) {
     const std::scoped_lock lock(mutex_);
     std::swap(mail.started, mail_.started);
     std::swap(mail.finished, mail_.finished);
+    std::swap(mail.lock_asks, mail_.lock_asks);
+    std::swap(mail.lock_drops, mail_.lock_drops);
     std::ranges::move(mail_.news, std::back_inserter(mail.news));
     mail_.news.clear();
     rung_ = false;

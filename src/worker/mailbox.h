@@ -27,12 +27,16 @@ class Mailbox {
     // A line for which there is no room is left out, and so are all after it until it can be said
     // how many they were: what is missing is missing at one place.
     void Log(Held& held, std::string_view line);
+    void AskLock(HeldPtr held, LockCallPtr call);
+    void DropLock(HeldPtr held, std::uint64_t ask);
     // Half of the room is left: enough for what is on its way on some other threads.
     bool HasLogRoom() const;
 
     struct Mail {
         std::vector<HeldPtr> started;
         std::vector<std::pair<HeldPtr, TaskResult>> finished;
+        std::vector<std::pair<HeldPtr, LockCallPtr>> lock_asks;
+        std::vector<std::pair<HeldPtr, std::uint64_t>> lock_drops;
         std::vector<HeldPtr> news;  // They have progress or lines; see TakeNews.
     };
     // Everything so far, but the news, which wait where they are until they can be sent.

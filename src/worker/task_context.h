@@ -8,7 +8,9 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/error.h"
 #include "base/time.h"
 
 namespace takt::internal {
@@ -49,6 +51,23 @@ std::string_view Name(StopReason reason);
 // stops it: so it is the worker that says what happened.
 constexpr Duration kDeadlineSlack{5};
 
+// A lock that the task declares, and that the attempt has.
+struct DeclaredLock {
+    std::string name;
+    std::uint64_t token = 0;
+    std::uint32_t permits = 1;
+};
+
+// A lock that the handler asked for.
+struct TaskLock {
+    std::uint64_t ask = 0;  // What it is let go by.
+    std::uint64_t token = 0;
+};
+struct TaskLockOptions {
+    Duration wait{30'000};  // How long to stand in line; at most the attempt's timeout.
+    std::uint32_t permits = 1;
+};
+
 // The task of an attempt, as assigned.
 struct AssignedTask {
     std::string execution_id;
@@ -65,6 +84,7 @@ struct AssignedTask {
     Time scheduled_at{};
     std::string traceparent;  // W3C trace context to work under, or empty.
     std::string tracestate;
+    std::vector<DeclaredLock> locks;
 };
 
 // For writes to systems that can refuse stale ones: a later assignment of the same execution is
@@ -84,6 +104,12 @@ class TaskReporter {
     // False while so many lines wait to be sent that more may have to be left out.
     virtual bool HasLogRoom() const { return true; }
     virtual StopReason stop_reason() const = 0;
+    // kConflict if it cannot be had in time, kUnavailable if nobody answered, kCancelled if the
+    // attempt is to stop.
+    virtual Result<TaskLock> AcquireLock(std::string_view, const TaskLockOptions&) {
+        return Fail(ErrorCode::kUnavailable, "there are no locks here");
+    }
+    virtual void ReleaseLock(std::uint64_t) {}
 };
 
 // Valid while the handler runs; may be shared with threads of the handler's own.
@@ -106,6 +132,12 @@ class TaskContext {
     std::optional<Steady> deadline() const { return deadline_; }
     // Until then, never negative; `otherwise` if there is none.
     Duration Remaining(Duration otherwise) const;
+
+    // A lock that lasts until it is let go or the attempt ends; see TaskReporter.
+    Result<TaskLock> Lock(std::string_view name, const TaskLockOptions& options) {
+        return reporter_.AcquireLock(name, options);
+    }
+    void Unlock(const TaskLock& lock) { reporter_.ReleaseLock(lock.ask); }
 
     // Shown to who watches the execution; only the latest counts. `fraction` is 0 to 1.
     void Progress(double fraction, std::string_view message = {}) {

@@ -73,6 +73,7 @@ class WorkerCore {
     void OnAssign(const worker::v1::Assign& assign);
     void OnCancel(const worker::v1::Cancel& cancel);
     void OnAck(const worker::v1::Ack& ack);
+    void OnLockVerdict(const worker::v1::LockVerdict& verdict);
     void OnRefused(const worker::v1::Refused& refused);
     void BlameResults(const std::string& why);
     void Beat();
@@ -88,10 +89,15 @@ class WorkerCore {
     void FeedPool();
     HeldPtr FindHeld(const worker::v1::Attempt& attempt) const;
 
+    // Locks that handlers ask for.
+    void TakeLockMail();
+    void RepeatLocks();
+
     // Sending.
     void Flush();
     void FillNews(std::size_t& bytes);
     void FillStarted(std::size_t& bytes);
+    void FillLocks(std::size_t& bytes);
     void FillResults(std::size_t& bytes);
     void AddResult(Held& held, std::size_t& bytes);
     bool SendFrame();
@@ -127,6 +133,8 @@ class WorkerCore {
     std::deque<HeldPtr> started_due_;
     std::deque<HeldPtr> results_due_;
     std::deque<HeldPtr> news_due_;
+    std::deque<std::pair<HeldPtr, LockCallPtr>> lock_asks_due_;
+    std::deque<std::pair<HeldPtr, std::uint64_t>> lock_drops_due_;
     // Results that may be why a session was refused go first and one by one, each alone until it is
     // acknowledged: only so it shows which one it is.
     std::deque<HeldPtr> suspects_due_;

@@ -56,6 +56,9 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
     task.scheduled_at = Time(Duration(static_cast<Duration::rep>(assign.scheduled_at_ms())));
     task.traceparent = assign.traceparent();
     task.tracestate = assign.tracestate();
+    for (const auto& lock : assign.locks()) {
+        task.locks.push_back({lock.name(), lock.token(), lock.permits()});
+    }
     held->token = assign.attempt().token();
     held->timeout =
         assign.timeout_ms() > 0
@@ -137,6 +140,7 @@ void WorkerCore::OnMail() {
         news_due_.push_back(std::move(held));
     }
     mail_.news.clear();
+    TakeLockMail();
     for (auto& [held, result] : mail_.finished) OnFinished(held, std::move(result));
     mail_.finished.clear();
     counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned());
@@ -170,6 +174,8 @@ void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {
 void WorkerCore::EndAttempt(const HeldPtr& held, TaskResult result, std::optional<StopReason> by) {
     SetDue(*held, std::nullopt);
     held->phase = Held::Phase::kEnded;
+    for (const auto& [ask, call] : held->lock_calls) call->Answer({0, "the attempt is over"});
+    held->lock_calls.clear();
     held->ran = held->RanFor(SteadyClock::now());
     // Bytes that are not UTF-8 grow when they are replaced.
     if (result.data.size() <= options_.result_bytes_max) MakeUtf8(result.data);

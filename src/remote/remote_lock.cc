@@ -1,0 +1,150 @@
+#include "remote/remote_lock.h"
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "remote/remote.h"
+
+namespace takt::internal {
+namespace {
+
+// One question stands in line no longer: proxies and servers cut what takes longer.
+constexpr Duration kSlice{20'000};
+constexpr Duration kRetryPause{200};
+
+std::string NewRequestId() {
+    Random random(NewRandomSeed());
+    return std::to_string(random.Next()) + "-" + std::to_string(random.Next());
+}
+
+std::string AcquireBody(const LockDemand& demand, Duration wait, std::string_view request_id) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject();
+    json.Field("ttl", std::string_view(FormatDuration(demand.ttl)));
+    json.Field("wait", std::string_view(FormatDuration(wait)));
+    json.Field("permits", demand.permits);
+    if (!demand.owner.empty()) json.Field("owner", std::string_view(demand.owner));
+    json.Field("request_id", request_id).EndObject();
+    return body;
+}
+
+// Asked again, the same request_id keeps its place, and finds what it was given.
+bool MayAskAgain(const Error& error) {
+    return error.code == ErrorCode::kUnknown || error.code == ErrorCode::kUnavailable ||
+           (error.code == ErrorCode::kConflict && error.field.empty());
+}
+
+}  // namespace
+
+RemoteLock::RemoteLock(LockWay way, LockDemand demand)
+    : way_(std::move(way)), demand_(std::move(demand)) {}
+
+RemoteLock::~RemoteLock() {
+    static_cast<void>(Release());
+}
+
+std::string RemoteLock::Path(std::string_view action) const {
+    return PathOf("locks", demand_.name, action);
+}
+
+std::string RemoteLock::IdBody() const {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject().Field("lock_id", std::string_view(lock_id_)).EndObject();
+    return body;
+}
+
+Result<std::shared_ptr<RemoteLock>> RemoteLock::Acquire(LockWay way, LockDemand demand) {
+    const std::shared_ptr<RemoteLock> lock(new RemoteLock(std::move(way), std::move(demand)));
+    lock->released_ = true;  // There is nothing to let go yet.
+    const std::string request_id = NewRequestId();
+    const auto end = Clock::now() + lock->demand_.wait;
+    for (;;) {
+        const auto held = lock->AcquireOnce(end, request_id);
+        if (held && *held) break;
+        if (held) continue;
+        const Error& error = held.error();
+        if (!MayAskAgain(error) || Clock::now() >= end) return std::unexpected(error);
+        // A question that stood in line has waited already.
+        if (error.code != ErrorCode::kConflict && !lock->way_.pause(kRetryPause)) {
+            return std::unexpected(error);
+        }
+    }
+    lock->released_ = false;
+    lock->renewer_ = std::thread([own = lock.get()] { own->KeepRenewing(); });
+    return lock;
+}
+
+// Whether it is held; false if it was had and is lost already.
+Result<bool> RemoteLock::AcquireOnce(Clock::time_point end, const std::string& request_id) {
+    const auto sent = Clock::now();
+    const auto left = std::chrono::duration_cast<Duration>(end - sent);
+    const auto answer = way_.post(
+        Path("acquire"), AcquireBody(demand_, std::clamp(left, Duration(0), kSlice), request_id));
+    if (!answer) return std::unexpected(answer.error());
+    const auto json = ParseJson(*answer);
+    if (!json) return std::unexpected(NotJson("the scheduler", json.error()));
+    const auto* given = json->if_object();
+    const auto* id = given ? given->if_contains("lock_id") : nullptr;
+    const auto* token = given ? given->if_contains("token") : nullptr;
+    if (!id || !id->is_string() || !token || !token->is_number()) {
+        return Fail(ErrorCode::kInvalid, "the scheduler's answer has no lock_id and token");
+    }
+    lock_id_ = std::string(id->get_string());
+    token_ = token->to_number<std::uint64_t>();
+    // The lease may have begun when the question was sent. If that was long ago, how much is left
+    // of it is not known until it is renewed.
+    valid_until_ = sent + demand_.ttl;
+    return Clock::now() - sent <= demand_.ttl / 3 || Renew() != Renewed::kLost;
+}
+
+RemoteLock::Renewed RemoteLock::Renew() {
+    const auto sent = Clock::now();
+    const auto renewed = way_.post(Path("renew"), IdBody());
+    if (!renewed) {
+        return renewed.error().code == ErrorCode::kConflict ? Renewed::kLost : Renewed::kUnknown;
+    }
+    valid_until_ = sent + demand_.ttl;
+    return Renewed::kYes;
+}
+
+// Renews after each third of the lease, so that two may fail; until it is let go or lost.
+void RemoteLock::KeepRenewing() {
+    auto next = valid_until_ - demand_.ttl + demand_.ttl / 3;
+    std::unique_lock lock(mutex_);
+    while (!released_) {
+        if (changed_.wait_until(lock, std::min(next, valid_until_), [this] { return released_; })) {
+            return;
+        }
+        if (Clock::now() >= valid_until_) break;
+        lock.unlock();
+        const Renewed renewed = Renew();
+        lock.lock();
+        if (renewed == Renewed::kLost) break;
+        next = renewed == Renewed::kYes
+                   ? valid_until_ - demand_.ttl + demand_.ttl / 3
+                   : Clock::now() + std::min<Duration>(kRetryPause, demand_.ttl / 10);
+    }
+    lock.unlock();
+    over_.request_stop();
+}
+
+Result<void> RemoteLock::Release() {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (std::exchange(released_, true)) return {};
+    }
+    changed_.notify_all();
+    if (renewer_.joinable()) renewer_.join();
+    over_.request_stop();
+    const auto gone = way_.post(Path("release"), IdBody());
+    if (gone || gone.error().code == ErrorCode::kConflict) return {};
+    return std::unexpected(gone.error());
+}
+
+}  // namespace takt::internal
