@@ -86,8 +86,23 @@ Async<Result<Leases::Standing>> Leases::ReadStanding(Partition partition) {
     co_return standing;
 }
 
+Async<Result<void>> Leases::StampLayout() {
+    pb::TxnRequest request;
+    *request.add_success() = PutIfAbsent(keys_.Layout(), std::to_string(schema_.known));
+    const auto done = co_await client_.Txn(std::move(request), Effect::kRepeatable);
+    if (!done) co_return std::unexpected(done.error());
+    co_return {};
+}
+
 Async<Result<Term>> Leases::Acquire(Candidate candidate) {
     Result<Standing> standing = co_await ReadStanding(candidate.partition);
+    if (standing && !standing->layout) {
+        // Before anything else: partitions of a new installation are taken at once, and the first of
+        // them must not look to the others like a change of the layout.
+        const Result<void> stamped = co_await StampLayout();
+        if (!stamped) co_return std::unexpected(stamped.error());
+        standing = co_await ReadStanding(candidate.partition);
+    }
     if (!standing) co_return std::unexpected(standing.error());
     const Result<void> usable = CheckLayout(candidate, *standing);
     if (!usable) co_return std::unexpected(usable.error());
@@ -170,8 +185,6 @@ pb::TxnRequest Leases::Ballot(const Candidate& candidate, const Standing& standi
                                          : CreatedAt(keys_.Layout(), 0);
     if (standing.raise_from > 0) {
         *txn.add_success() = PutOp(keys_.Layout(), RaisingText(standing.raise_from, schema_.known));
-    } else if (!standing.layout) {
-        *txn.add_success() = PutOp(keys_.Layout(), std::to_string(schema_.known));
     }
     // The nonce of the row is the revision that this transaction gets.
     const LeaderRow row{p, candidate.node, candidate.address, epoch, 1};

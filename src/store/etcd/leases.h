@@ -49,6 +49,8 @@ class Leases {
     };
 
     Async<Result<Standing>> ReadStanding(Partition partition);
+    // Says of an installation without a layout that it is of ours.
+    Async<Result<void>> StampLayout();
     // The term that the candidate replaces, or why it cannot.
     Result<LeaderRow> Judge(const Candidate& candidate, const Standing& standing) const;
     // Whether this version may lead over what is stored; notes in `standing` if it must raise it.
