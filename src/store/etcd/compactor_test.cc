@@ -67,5 +67,66 @@ TEST_F(EtcdTest, PayloadsThatAreGoneDoNotFillTheQuota) {
     }
 }
 
+// Two schedulers: one leads `default`, where nothing happens, the other a namespace with large
+// payloads.
+class EtcdNeighbours : public EtcdTest {
+  protected:
+    void Open(const EtcdServer::Options& options = {}) {
+        StartServer(options);
+        OpenStore();
+        other_ = MakeStore(server_->url());
+        const Result<Term> term =
+            TakeLead(*other_, {.node = {.node = NodeId("node-b"), .address = "http://b"},
+                               .ttl = Duration(600'000),
+                               .partition = 7});
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+    }
+    // An execution with a megabyte comes, ends and is purged.
+    Result<void> PassOne() {
+        Execution row = make_.Fire("t-1", "e-" + std::to_string(sequence_));
+        row.payload = Text(std::string(kMegabyte, static_cast<char>('a' + sequence_ % 26)));
+        const Execution done = conformance::Finished(row);
+        const std::vector<Change> steps[] = {{ExecutionChange{Place::kNone, Place::kLive, row}},
+                                             {ExecutionChange{Place::kLive, Place::kHistory, done}},
+                                             {Purge{done.finished_at + Duration(1), {}, 100}}};
+        for (const std::vector<Change>& changes : steps) {
+            const auto batch = std::make_shared<const Batch>(
+                Batch{term_, ++sequence_, make_.last_serial(), changes});
+            const Result<void> committed =
+                Await<void>([&](Done<void> d) { other_->Commit(batch, std::move(d)); });
+            if (!committed) return committed;
+        }
+        return {};
+    }
+
+    std::unique_ptr<Store> other_;
+    Term term_;
+    std::uint64_t sequence_ = 0;
+};
+
+// etcd runs full of what the one writes unless the other, which leads `default`, has an eye on it: at
+// each look at the leaders, every few seconds.
+TEST_F(EtcdNeighbours, TheLeaderOfDefaultDiscardsWhatOthersWrite) {
+    Open({.arguments = {"--quota-backend-bytes=268435456"}});
+    ASSERT_TRUE(Acquire());
+    for (int i = 0; i < 360; ++i) {
+        const Result<void> passed = PassOne();
+        ASSERT_TRUE(passed) << i << ": " << passed.error().detail;
+        Leaders();
+    }
+}
+
+// And the other leaves it alone: compaction is etcd's as a whole, and one is enough.
+TEST_F(EtcdNeighbours, WhoLeadsOthersOnlyDiscardsNothing) {
+    Open();
+    for (int i = 0; i < 100; ++i) {
+        const Result<void> passed = PassOne();
+        ASSERT_TRUE(passed) << i << ": " << passed.error().detail;
+    }
+    const Result<std::string> first = server_->Ctl({"get", "--rev=2", "/takt/layout"});
+    EXPECT_TRUE(first) << first.error().detail;
+}
+
 }  // namespace
 }  // namespace takt::internal::etcd

@@ -1,6 +1,7 @@
 #include "store/etcd/store.h"
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <type_traits>
@@ -16,6 +17,7 @@
 #include "store/etcd/reader.h"
 #include "store/etcd/schema.h"
 #include "store/etcd/writer.h"
+#include "store/lead.h"
 #include "store/operation_queue.h"
 #include "store/refusals.h"
 
@@ -36,6 +38,8 @@ class EtcdStore final : public CallStore<EtcdStore> {
     }
     std::string Describe() const override;
 
+    void Announce(const NodeRow& node, Duration ttl, Done<void> done) override;
+    void Leaders(Done<std::vector<LeaderRow>> done) override;
     void Commit(BatchPtr batch, Done<void> done) override;
     void DropPartition(Partition partition, Done<void> done) override;
 
@@ -76,7 +80,12 @@ class EtcdStore final : public CallStore<EtcdStore> {
         own_done(co_await own_work());
     }
     Writer& writer(Partition partition);
-    void Applied(std::int64_t revision, std::size_t bytes);
+    void Applied(Partition partition, std::int64_t revision, std::size_t bytes);
+    // Compaction is etcd's as a whole, so one scheduler does it: the leader of the default partition,
+    // also for what others write while it has nothing to commit itself.
+    void NoteLeaders(const std::vector<LeaderRow>& rows);
+    Detached WatchRevision();
+    void Observe(std::int64_t revision, std::uint64_t bytes);
     Detached Compact(std::int64_t revision);
     Detached CheckCluster();
 
@@ -90,7 +99,11 @@ class EtcdStore final : public CallStore<EtcdStore> {
     Leases leases_;
     Reader reader_;
     Compactor compactor_;
+    std::atomic<bool> leads_default_ = false;
+    std::atomic<std::uint64_t> own_bytes_ = 0;  // Written here since etcd's size was looked at.
+    std::atomic<std::uint64_t> size_seen_ = 0;
     std::mutex mutex_;
+    NodeId node_;                                       // That was announced last.
     std::array<std::unique_ptr<Writer>, 256> writers_;  // By partition.
     OperationQueue<EtcdStore> queue_;
     std::jthread thread_;
@@ -153,14 +166,56 @@ Writer& EtcdStore::writer(Partition partition) {
     std::unique_ptr<Writer>& writer = writers_[partition];
     if (!writer) {
         writer = std::make_unique<Writer>(
-            commits_, keys_, tracker_,
-            [this](std::int64_t revision, std::size_t bytes) { Applied(revision, bytes); });
+            commits_, keys_, tracker_, [this, partition](std::int64_t revision, std::size_t bytes) {
+                Applied(partition, revision, bytes);
+            });
     }
     return *writer;
 }
 
-void EtcdStore::Applied(std::int64_t revision, std::size_t bytes) {
-    if (!options_.compact) return;
+void EtcdStore::Announce(const NodeRow& node, Duration ttl, Done<void> done) {
+    {
+        const std::lock_guard lock(mutex_);
+        node_ = node.node;
+    }
+    CallStore::Announce(node, ttl, std::move(done));
+}
+
+void EtcdStore::Leaders(Done<std::vector<LeaderRow>> done) {
+    CallStore::Leaders([this, done = std::move(done)](Result<std::vector<LeaderRow>> rows) mutable {
+        if (rows) NoteLeaders(*rows);
+        done(std::move(rows));
+    });
+}
+
+void EtcdStore::NoteLeaders(const std::vector<LeaderRow>& rows) {
+    const std::optional<LeaderRow> leader = LeaderOf(rows, kDefaultPartition);
+    {
+        const std::lock_guard lock(mutex_);
+        leads_default_ = leader && leader->node == node_;
+    }
+    if (leads_default_ && options_.compact) WatchRevision();
+}
+
+Detached EtcdStore::WatchRevision() {
+    const Tracker::Hold hold(tracker_);
+    const Result<pb::StatusResponse> status = co_await reads_.Status();
+    if (!status) co_return;  // The next time will do.
+    // What others have written is known by what etcd has grown beside our own commits.
+    const auto size = static_cast<std::uint64_t>(status->db_size_in_use());
+    const std::uint64_t before = size_seen_.exchange(size);
+    const std::uint64_t known = (before == 0 ? size : before) + own_bytes_.exchange(0);
+    Observe(status->header().revision(), size > known ? size - known : 0);
+}
+
+void EtcdStore::Applied(Partition partition, std::int64_t revision, std::size_t bytes) {
+    if (partition == kDefaultPartition) leads_default_ = true;
+    if (!options_.compact || !leads_default_) return;
+    own_bytes_ += bytes;
+    Observe(revision, bytes);
+}
+
+void EtcdStore::Observe(std::int64_t revision, std::uint64_t bytes) {
     if (const auto target = compactor_.Observe(revision, bytes, SteadyClock::now())) {
         Compact(*target);
     }
