@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,11 +13,13 @@
 namespace takt::internal {
 
 struct EmbeddedOptions {
-    std::string directory;                              // Made if it does not exist.
-    std::size_t cache_bytes = 64u << 20;                // Of pages, for the writer and each reader.
-    std::size_t readers = 2;                            // Threads that read, beside the leader's.
-    Duration read_deadline{5'000};                      // Of a read; the leader's have none.
-    std::size_t load_page_rows = 10'000;                // In one page of Load.
+    std::string directory;                // Made if it does not exist.
+    std::size_t cache_bytes = 64u << 20;  // Of pages, for the writer and each reader.
+    std::size_t readers = 2;              // Threads that read, beside the leader's.
+    Duration read_deadline{5'000};        // Of a read; the leader's have none.
+    std::size_t load_page_rows = 10'000;  // In one page of Load.
+    // Up to this size a file is read as a whole when it is opened: that takes less than a second.
+    std::uint64_t full_check_bytes_max = 64u << 20;
     std::function<Steady()> clock = &SteadyClock::now;  // Measures ttls.
     std::string vfs;  // Of SQLite; empty for the system's. Tests put faults in here.
 };

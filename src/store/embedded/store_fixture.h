@@ -23,8 +23,10 @@ class EmbeddedStoreTest : public testing::Test {
         vfs_sync_code = 0;
     }
 
-    void Open() {
-        auto store = OpenEmbedded({.directory = directory_.path(), .vfs = FaultVfs()});
+    void Open(EmbeddedOptions options = {}) {
+        options.directory = directory_.path();
+        options.vfs = FaultVfs();
+        auto store = OpenEmbedded(options);
         ASSERT_TRUE(store) << store.error().detail;
         store_ = std::move(*store);
         auto term = TakeLead(*store_, {.node = {.node = NodeId("node")}});

@@ -68,6 +68,31 @@ TEST_F(EmbeddedStoreTest, ADamagedPageThatOnlyThePurgeReadsStopsNothingElse) {
             lines, [](const std::string& line) { return line.contains("cannot be deleted"); }),
         1)
         << "it is told, and not tried again at once";
+
+    store_.reset();
+    Open({.full_check_bytes_max = 0});  // As a large file is.
+    EXPECT_TRUE(Commit(1, {SettingPut{"c", "3"}, purge}));
+    EXPECT_EQ(Settings(), 3u);
+}
+
+// The same disk loses a page without which nobody finds any row of the history.
+TEST_F(EmbeddedStoreTest, ADamagedTopPageOfATableIsSeenInALargeFileToo) {
+    store_.reset();
+    const std::string file = directory_.path() + "/takt.db";
+    std::int64_t top = 0;
+    {
+        Connection connection(file, SQLITE_OPEN_READONLY, "");
+        top = connection.QueryInt("SELECT rootpage FROM sqlite_schema WHERE name = 'history'");
+    }
+    {
+        std::fstream bytes(file, std::ios::binary | std::ios::in | std::ios::out);
+        bytes.seekp(std::streamoff(top - 1) * 8192);
+        bytes << std::string(8192, '\0');
+    }
+    const auto store = OpenEmbedded({.directory = directory_.path(), .full_check_bytes_max = 0});
+
+    ASSERT_FALSE(store);
+    EXPECT_TRUE(store.error().detail.contains("the top page of history")) << store.error().detail;
 }
 
 // The documented way to save the store, while a scheduler writes as fast as it can.
