@@ -51,24 +51,31 @@ Opened OnlyIfItAnswers(std::unique_ptr<Store> store) {
 struct Scheme {
     std::string_view name;
     Opened (*open)(std::string_view url, const StoreOptions& options);
+    bool remote = true;  // A server, which may be away.
 };
 
-// For backends that cannot be opened before their server is there.
-Opened Patiently(const Scheme& scheme, std::string_view url, const StoreOptions& options,
-                 Error why) {
-    if (why.code != ErrorCode::kUnavailable) return std::unexpected(std::move(why));
-    // A server that cannot be reached has a URL of hosts.
+// A server that is there answers within moments; one that does not is waited for while Takt serves.
+constexpr Duration kFirstPatience{1'000};
+
+// For backends whose server may be away, or not answer.
+Opened Patiently(const Scheme& scheme, std::string_view url, const StoreOptions& options) {
+    // A server that may be away has a URL of hosts.
     const Result<UrlParts> parts = SplitUrl(url);
     const std::string name =
         parts ? std::string(parts->scheme) + " " + std::string(parts->hosts) : "the store";
-    return std::make_unique<PatientStore>(
+    auto store = std::make_unique<PatientStore>(
         name, [open = scheme.open, url = std::string(url), options] { return open(url, options); },
-        std::move(why), options.wait_interval);
+        options.wait_interval);
+    const Result<void> first = store->AwaitFirst(kFirstPatience);
+    if (!first && first.error().code != ErrorCode::kUnavailable) {
+        return std::unexpected(first.error());
+    }
+    return store;
 }
 
 constexpr std::array kSchemes = {
-    Scheme{"file", OpenFile},
-    Scheme{"memory", OpenMemory},
+    Scheme{"file", OpenFile, false},
+    Scheme{"memory", OpenMemory, false},
     Scheme{"redis", OpenRedisUrl},
     Scheme{"rediss", OpenRedisUrl},
     Scheme{"redis+sentinel", OpenRedisUrl},
@@ -83,9 +90,9 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
     const std::string_view name = url.substr(0, url.find(':'));
     for (const Scheme& scheme : kSchemes) {
         if (scheme.name != name || name.size() == url.size()) continue;
+        if (options.wait && scheme.remote) return Patiently(scheme, url, options);
         Opened opened = scheme.open(url, options);
-        if (options.wait)
-            return opened ? std::move(opened) : Patiently(scheme, url, options, opened.error());
+        if (options.wait) return opened;
         return opened ? OnlyIfItAnswers(std::move(*opened)) : std::move(opened);
     }
     std::string known;

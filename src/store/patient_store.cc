@@ -54,16 +54,15 @@ class PatientStore::Away final : public CallStore<Away> {
     std::jthread thread_;
 };
 
-PatientStore::PatientStore(std::string name, Open open, Error why, Duration interval)
+PatientStore::PatientStore(std::string name, Open open, Duration interval)
     : StoreWrapper(nullptr),
       name_(std::move(name)),
       open_(std::move(open)),
       interval_(interval),
-      away_(std::make_unique<Away>(why)) {
+      away_(std::make_unique<Away>(
+          Error{ErrorCode::kUnavailable, name_ + " has not answered yet", {}})) {
     SetInner(away_.get());
-    thread_ = std::jthread([this, why = std::move(why)](const std::stop_token& stop) mutable {
-        OpenAgain(stop, std::move(why));
-    });
+    thread_ = std::jthread([this](const std::stop_token& stop) { OpenAgain(stop); });
 }
 
 PatientStore::~PatientStore() {
@@ -71,31 +70,55 @@ PatientStore::~PatientStore() {
     thread_.join();
 }
 
-void PatientStore::OpenAgain(const std::stop_token& stop, Error why) {
-    const auto say = [&] {
-        Log(LogLevel::kWarning, "store", "the store cannot be used yet; Takt goes on trying",
-            {{"store", name_}, {"error", why.detail}});
-    };
-    say();
-    for (;;) {
+Result<void> PatientStore::AwaitFirst(Duration patience) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, patience, [this] { return first_.has_value(); })) {
+        Log(LogLevel::kWarning, "store", "the store does not answer yet; Takt goes on waiting",
+            {{"store", name_}});
+        return {};
+    }
+    return *first_;
+}
+
+void PatientStore::EndFirst(Result<void> how) {
+    {
+        const std::lock_guard lock(mutex_);
+        first_ = std::move(how);
+    }
+    changed_.notify_all();
+}
+
+Result<void> PatientStore::TryOpen() {
+    Result<std::unique_ptr<Store>> opened = open_();
+    if (!opened) {
+        away_->Set(opened.error());
+        return std::unexpected(std::move(opened.error()));
+    }
+    opened_ = std::move(*opened);
+    SetInner(opened_.get());
+    return {};
+}
+
+void PatientStore::OpenAgain(const std::stop_token& stop) {
+    Result<void> how = TryOpen();
+    EndFirst(how);
+    std::string said;
+    while (!how) {
+        // Once for each reason: a database may be away for a weekend.
+        if (said != how.error().detail) {
+            said = how.error().detail;
+            Log(LogLevel::kWarning, "store", "the store cannot be used yet; Takt goes on trying",
+                {{"store", name_}, {"error", said}});
+        }
         {
             std::unique_lock lock(mutex_);
-            if (stopped_.wait_for(lock, stop, interval_, [] { return false; })) return;
-            if (stop.stop_requested()) return;
+            changed_.wait_for(lock, stop, interval_, [] { return false; });
         }
-        Result<std::unique_ptr<Store>> opened = open_();
-        if (opened) {
-            opened_ = std::move(*opened);
-            SetInner(opened_.get());
-            Log(LogLevel::kInfo, "store", "the store is open now", {{"store", Describe()}});
-            return;
-        }
-        // Once for each reason: a database may be away for a weekend.
-        const bool same = why.detail == opened.error().detail;
-        why = std::move(opened.error());
-        away_->Set(why);
-        if (!same) say();
+        if (stop.stop_requested()) return;
+        how = TryOpen();
     }
+    if (said.empty()) return;
+    Log(LogLevel::kInfo, "store", "the store is open now", {{"store", Describe()}});
 }
 
 std::string PatientStore::Describe() const {

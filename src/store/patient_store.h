@@ -1,12 +1,14 @@
-// PatientStore: a store that could not be reached when it was opened. It opens it again and again
-// until that succeeds and answers kUnavailable, with the reason, meanwhile; so a scheduler that
-// starts before its database serves, says so and goes on by itself.
+// PatientStore: a store that cannot be reached yet. It opens it again and again until that succeeds
+// and answers kUnavailable, with the reason, meanwhile; so a scheduler that starts before its
+// database serves, says so and goes on by itself. A database that is there and does not answer is no
+// different: it is opened on a thread of the store's own.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -19,17 +21,24 @@ class PatientStore final : public StoreWrapper {
   public:
     using Open = std::function<Result<std::unique_ptr<Store>>()>;
 
-    // `name` is what people see until the store itself says it. `why` is the error of the attempt
-    // that the caller made.
-    PatientStore(std::string name, Open open, Error why, Duration interval);
+    // `name` is what people see until the store itself says it.
+    PatientStore(std::string name, Open open, Duration interval);
+    // Waits for an attempt that is under way.
     ~PatientStore() override;
+
+    // Waits for the first attempt, but no longer than that. Its error; success if there is none, or
+    // not yet.
+    Result<void> AwaitFirst(Duration patience);
 
     std::string Describe() const override;
 
   private:
     class Away;
 
-    void OpenAgain(const std::stop_token& stop, Error why);
+    void OpenAgain(const std::stop_token& stop);
+    // Whether the store is open now; else why it is not.
+    Result<void> TryOpen();
+    void EndFirst(Result<void> how);
 
     const std::string name_;
     const Open open_;
@@ -37,7 +46,8 @@ class PatientStore final : public StoreWrapper {
     std::unique_ptr<Away> away_;
     std::unique_ptr<Store> opened_;  // Written before it is the inner store, then only read.
     std::mutex mutex_;
-    std::condition_variable_any stopped_;
+    std::condition_variable_any changed_;  // A stop was asked for, or the first attempt ended.
+    std::optional<Result<void>> first_;    // How it ended.
     std::jthread thread_;
 };
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "base/log.h"
 #include "store/lead.h"
 #include "store/memory/store.h"
@@ -53,8 +55,10 @@ class PatientStoreTest : public testing::Test {
 
 TEST_F(PatientStoreTest, SaysWhyUntilTheStoreIsThereAndThenGoesOnByItself) {
     const LogCapture capture;
-    PatientStore store("mysql db:3306", Open(), {ErrorCode::kUnavailable, "no connection", {}},
-                       Duration(1));
+    PatientStore store("mysql db:3306", Open(), Duration(1));
+    const auto first = store.AwaitFirst(std::chrono::seconds(30));
+    ASSERT_FALSE(first);
+    EXPECT_EQ(first.error().detail, "no connection");
     const auto away = Nodes(store);
     const auto commit = AskStore<void>(
         [&](auto done) { store.Commit(std::make_shared<Batch>(), std::move(done)); });
@@ -90,8 +94,27 @@ TEST_F(PatientStoreTest, SaysWhyUntilTheStoreIsThereAndThenGoesOnByItself) {
 
 // A scheduler is stopped while it still waits.
 TEST_F(PatientStoreTest, EndsWithoutWaitingForTheStore) {
-    const PatientStore store("redis r:6379", Open(), {ErrorCode::kUnavailable, "no connection", {}},
-                             std::chrono::hours(1));
+    PatientStore store("redis r:6379", Open(), std::chrono::hours(1));
+    EXPECT_FALSE(store.AwaitFirst(std::chrono::seconds(30)));
+}
+
+// The database is there and does not answer: a firewall drops what is sent to it, or it is stopped.
+TEST_F(PatientStoreTest, ADatabaseThatDoesNotAnswerIsNotWaitedFor) {
+    const LogCapture quiet;
+    std::promise<void> answers;
+    const auto open = [&]() -> Result<std::unique_ptr<Store>> {
+        answers.get_future().wait();
+        return std::make_unique<MemoryStore>(std::make_shared<MemoryDatabase>());
+    };
+    PatientStore store("mysql db:3306", open, Duration(1));
+    EXPECT_TRUE(store.AwaitFirst(Duration(1)));
+    const auto nodes = Nodes(store);
+    ASSERT_FALSE(nodes);
+    EXPECT_EQ(nodes.error().detail, "mysql db:3306 has not answered yet");
+
+    answers.set_value();
+    EXPECT_TRUE(store.AwaitFirst(std::chrono::seconds(30)));
+    EXPECT_TRUE(Nodes(store));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "store/store.h"
 
 namespace takt::internal {
@@ -26,6 +27,15 @@ std::future<Result<T>> BeginAsk(Ask ask) {
 template <typename T, typename Ask>
 Result<T> AskStore(Ask ask) {
     return BeginAsk<T>(std::move(ask)).get();
+}
+
+// As AskStore, but waits no longer than that: kUnavailable then.
+template <typename T, typename Ask>
+Result<T> AskStoreFor(Duration patience, Ask ask) {
+    auto answer = BeginAsk<T>(std::move(ask));
+    if (answer.wait_for(patience) == std::future_status::ready) return answer.get();
+    return Fail(ErrorCode::kUnavailable,
+                "the store has not answered for " + FormatDuration(patience));
 }
 
 }  // namespace takt::internal
