@@ -13,6 +13,9 @@ namespace {
 // is gone before anybody has seen it.
 constexpr Duration kSecond{1'000};
 
+// More processors than any machine that this runs on has.
+constexpr std::size_t kThreadsMax = 256;
+
 class Checker {
   public:
     Result<void> result() const { return mistakes_.ToResult(); }
@@ -34,6 +37,8 @@ class Checker {
                     scheduler.heartbeat_interval * 2 <= engine.worker_lease,
                 "scheduler.heartbeat_interval",
                 "must be above 0 and at most half of scheduler.worker_lease");
+        Require(scheduler.inbox_max > 0, "scheduler.inbox_max",
+                "must be at least 1: with 0 every request is refused");
         Require(engine.worker_lease >= scheduler.leader_ttl, "scheduler.worker_lease",
                 "must be at least scheduler.leader_ttl: a leader that was paused for longer than a "
                 "lease, and still leads, would take all workers for dead");
@@ -46,6 +51,11 @@ class Checker {
                 "must be between 0 and 1");
         Require(engine.timeout > Duration(0), "scheduler.timeout", "must be above 0");
         Require(engine.losses_max > 0, "scheduler.losses_max", "must be at least 1");
+        Require(engine.pending_max > 0, "scheduler.queue_size",
+                "must be at least 1: with 0 every submit is refused");
+        Require(
+            engine.timeout_grace > Duration(0), "scheduler.timeout_grace",
+            "must be above 0: the worker ends what took too long, and its word needs some time");
         Require(engine.workers_max > 0, "scheduler.workers_max", "must be at least 1");
         Require(engine.worker_forgotten >= kSecond, "scheduler.worker_forgotten",
                 "must be at least 1s");
@@ -64,6 +74,12 @@ class Checker {
                 "executors.callback_base", "must be an http:// or https:// URL");
         Require(!base.ends_with('/'), "executors.callback_base",
                 "must not end with '/': paths are added to it");
+        Require(base.find_first_of("?#") == std::string::npos, "executors.callback_base",
+                "must have neither '?' nor '#': paths are added to it");
+        Require(executors.health_interval >= kSecond, "executors.health_interval",
+                "must be at least 1s");
+        Require(executors.health_timeout > Duration(0), "executors.health_timeout",
+                "must be above 0");
         Require(executors.circuit_failures > 0, "executors.circuit_failures", "must be at least 1");
         Require(executors.circuit_open > Duration(0) &&
                     executors.circuit_open <= executors.circuit_open_max,
@@ -95,6 +111,11 @@ class Checker {
     void CheckServer(const Config::Server& server) {
         Require(server.tls_cert.empty() == server.tls_key.empty(), "server.tls_cert",
                 "and server.tls_key go together");
+        Require(server.connections_max > 0, "server.connections_max",
+                "must be at least 1: with 0 every call is refused");
+        Require(server.io_threads <= kThreadsMax, "server.io_threads",
+                "must be at most " + std::to_string(kThreadsMax) +
+                    ": more threads than processors only get in each other's way");
     }
 
   private:
