@@ -3,16 +3,26 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace takt::internal {
+namespace {
+
+// Six digits of a fraction; a whole number as people write it.
+std::string NumberText(double number) {
+    const bool whole = std::abs(number) < 1e15 && number == std::floor(number);
+    return whole ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
+}
+
+}  // namespace
 
 std::string AlertMessage(const AlertRule& rule, const AlertReading& reading) {
     static constexpr std::string_view kWords[] = {"above",   "at least",    "below",
                                                   "at most", "the same as", "other than"};
     std::string text =
-        fmt::format("{} is {:.6g}, {} {:.6g}", rule.metric, reading.value,
-                    kWords[static_cast<std::size_t>(rule.comparison)], rule.threshold);
+        fmt::format("{} is {}, {} {}", rule.metric, NumberText(reading.value),
+                    kWords[static_cast<std::size_t>(rule.comparison)], NumberText(rule.threshold));
     if (rule.duration > Duration(0)) text += " for " + FormatDuration(rule.duration);
     if (!reading.note.empty()) return reading.note.str() + " (" + text + ")";
     if (!reading.subject.empty()) return reading.subject.str() + ": " + text;

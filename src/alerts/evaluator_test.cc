@@ -42,6 +42,14 @@ class Evaluation : public ::testing::Test {
     std::vector<Alert> history;
 };
 
+// Somebody is woken by it: a number is to be read, not deciphered.
+TEST(AlertMessage, SpellsNumbersAsPeopleDo) {
+    const AlertRule rule{.metric = "clock_jump_seconds", .comparison = Comparison::kAbove};
+    const auto message = [&](double value) { return AlertMessage(rule, {.value = value}); };
+    EXPECT_EQ(message(2'592'000), "clock_jump_seconds is 2592000, above 0");
+    EXPECT_EQ(message(0.1234567), "clock_jump_seconds is 0.123457, above 0");
+}
+
 // Half of the runs fail, and go on failing, for the five minutes of the rule.
 TEST_F(Evaluation, FailureRateFiresAfterFiveMinutesAndNotASecondBefore) {
     const auto half = Value("task_failure_rate", 0.5);
