@@ -128,6 +128,18 @@ Execution RowMaker::Fire(std::string_view task, std::string_view id) {
     return row;
 }
 
+Execution RowMaker::Child(const Execution& run, std::string_view id) {
+    Execution row = OneOff(id);
+    row.task = run.task;
+    row.origin = Origin::kStep;
+    row.parent = run.id;
+    row.step = Text("step of " + std::string(id));
+    row.shard_index = ++children_;
+    row.shard_total = 1000;
+    row.round = 3;
+    return row;
+}
+
 TaskRow RowMaker::Recurring(std::string_view id, Text name) {
     boost::intrusive_ptr<Task> task(new Task);
     task->id = TaskId(Text(id));
@@ -191,6 +203,10 @@ Event RowMaker::MakeEvent(EventType type) {
                  .detail = "something happened"};
 }
 
+AuditRow RowMaker::MakeAudit(std::string_view body) {
+    return {.serial = serials_.Next(now_), .at = now_, .body = Text(body)};
+}
+
 Execution Scheduled(Execution row, std::string_view worker) {
     row.status = Status::kScheduled;
     ++row.attempt;
@@ -247,6 +263,9 @@ std::string Show(const Execution& row) {
         Ms(row.created_at), Ms(row.scheduled_at), Ms(row.ready_at), Ms(row.started_at),
         Ms(row.finished_at));
     text += ShowTask(*row.task);
+    text += fmt::format("parent {} step {} shard {} of {} round {} progress {}\n",
+                        row.parent.view(), Short(row.step), row.shard_index, row.shard_total,
+                        row.round, Short(row.progress));
     if (row.outcome) {
         text +=
             fmt::format("outcome {} {} {} {}", static_cast<int>(row.outcome->reason),
@@ -292,6 +311,10 @@ std::string Show(const Event& row) {
 std::string Show(const LogChunk& row) {
     return fmt::format("chunk {} of {} attempt {} at {}: {}", row.index, row.execution.view(),
                        row.attempt, Ms(row.at), Short(row.lines));
+}
+
+std::string Show(const AuditRow& row) {
+    return fmt::format("audit {} at {}: {}", row.serial, Ms(row.at), Short(row.body));
 }
 
 }  // namespace takt::internal::conformance

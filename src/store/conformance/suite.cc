@@ -90,23 +90,29 @@ Result<void> StoreConformance::Commit(const Term& term, std::uint64_t sequence,
     return Await<void>([&](Done<void> done) { store_->Commit(batch, std::move(done)); });
 }
 
-Term& StoreConformance::term() {
-    if (!term_) {
-        const Result<Term> term = Acquire("node-a");
-        EXPECT_TRUE(term) << term.error().detail;
-        term_ = term ? *term : Term{};
-    }
-    return *term_;
+StoreConformance::Led& StoreConformance::led(Partition partition) {
+    const auto found = led_.find(partition);
+    if (found != led_.end()) return found->second;
+    const Result<Term> term = Acquire("node-a", kLong, 0, partition);
+    EXPECT_TRUE(term) << term.error().detail;
+    return led_.emplace(partition, Led{term.value_or(Term{})}).first->second;
 }
 
-void StoreConformance::Put(std::vector<Change> changes) {
+void StoreConformance::ResignIn(Partition partition) {
+    const Result<void> done = Resign(led(partition).term);
+    ASSERT_TRUE(done) << done.error().detail;
+    led_.erase(partition);
+}
+
+void StoreConformance::PutIn(Partition partition, const RowMaker& make,
+                             std::vector<Change> changes) {
     const std::size_t changes_max = store_->limits().changes_max;
     for (std::size_t begin = 0; begin < changes.size(); begin += changes_max) {
         const std::size_t end = std::min(changes.size(), begin + changes_max);
         const std::vector<Change> part(changes.begin() + static_cast<std::ptrdiff_t>(begin),
                                        changes.begin() + static_cast<std::ptrdiff_t>(end));
-        const Term now = term();
-        const Result<void> done = Commit(now, NextSequence(), part, make_.last_serial());
+        Led& now = led(partition);
+        const Result<void> done = Commit(now.term, ++now.sequence, part, make.last_serial());
         ASSERT_TRUE(done) << done.error().detail;
     }
 }
@@ -115,10 +121,10 @@ void StoreConformance::Insert(const Execution& row) {
     Put({ExecutionChange{Place::kNone, Place::kLive, row}});
 }
 
-std::optional<Execution> StoreConformance::Find(const ExecutionId& id) {
+std::optional<Execution> StoreConformance::Find(const ExecutionId& id, Partition partition) {
     using Rows = std::vector<std::optional<Execution>>;
     const auto found = Await<Rows>(
-        [&](Done<Rows> done) { store_->FindExecutions(kDefaultPartition, {id}, std::move(done)); });
+        [&](Done<Rows> done) { store_->FindExecutions(partition, {id}, std::move(done)); });
     EXPECT_TRUE(found) << found.error().detail;
     if (!found) return std::nullopt;
     EXPECT_EQ(found->size(), 1u);
@@ -148,13 +154,16 @@ Loaded StoreConformance::LoadAll(Partition partition) {
         EXPECT_TRUE(page) << page.error().detail;
         if (!page) break;
         if (!page->settings.empty() || !page->workers.empty() || !page->tasks.empty()) {
+            EXPECT_TRUE(all.records.empty()) << "settings, workers and tasks come first";
             EXPECT_TRUE(all.executions.empty()) << "settings, workers and tasks come first";
         }
+        if (!page->records.empty()) EXPECT_TRUE(all.executions.empty()) << "records come before";
         if (all.pages > 0) EXPECT_EQ(page->last_serial, all.last_serial);
         all.last_serial = page->last_serial;
         std::ranges::move(page->settings, std::back_inserter(all.settings));
         std::ranges::move(page->workers, std::back_inserter(all.workers));
         std::ranges::move(page->tasks, std::back_inserter(all.tasks));
+        std::ranges::move(page->records, std::back_inserter(all.records));
         std::ranges::move(page->executions, std::back_inserter(all.executions));
         cursor = page->next;
         // No test writes more; a cursor that does not advance must not hang the suite.

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -120,24 +121,33 @@ class StoreConformance : public testing::TestWithParam<Backend> {
                         Serial last_serial = 0);
 
     // Commits in the test's own term, which begins with the first call, cut to the store's limits.
-    void Put(std::vector<Change> changes);
+    void Put(std::vector<Change> changes) { PutIn(kDefaultPartition, make_, std::move(changes)); }
+    // The same in another partition, whose rows `make` makes.
+    void PutIn(Partition partition, const RowMaker& make, std::vector<Change> changes);
     void Insert(const Execution& row);  // none → live
-    Term& term();
-    std::uint64_t NextSequence() { return ++sequence_; }
+    Term& term(Partition partition = kDefaultPartition) { return led(partition).term; }
+    std::uint64_t NextSequence() { return ++led(kDefaultPartition).sequence; }
+    void ResignIn(Partition partition);
 
-    std::optional<Execution> Find(const ExecutionId& id);
+    std::optional<Execution> Find(const ExecutionId& id, Partition partition = kDefaultPartition);
     std::vector<Execution> List(const ExecutionFilter& filter);
     std::vector<std::string> ListIds(const ExecutionFilter& filter);
     // All pages as one. Checks that they come in the order that LoadPage promises.
-    Loaded LoadAll(Partition partition = 0);
+    Loaded LoadAll(Partition partition = kDefaultPartition);
 
     RowMaker make_;
 
   private:
+    // The test's own term of a partition.
+    struct Led {
+        Term term;
+        std::uint64_t sequence = 0;
+    };
+    Led& led(Partition partition);
+
     std::unique_ptr<Database> database_;
     std::unique_ptr<Store> store_;
-    std::optional<Term> term_;
-    std::uint64_t sequence_ = 0;
+    std::map<Partition, Led> led_;
 
   protected:
     Database& database() { return *database_; }

@@ -1,22 +1,16 @@
 #include "store/embedded/applier.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "model/record.h"
-#include "store/refusals.h"
-#include "store/sql/execution_row.h"
+#include "store/embedded/schema.h"
 
 namespace takt::internal::embedded {
 namespace {
 
-std::string InsertInto(std::string_view table) {
-    return "INSERT INTO " + std::string(table) + " (" + std::string(sql::kExecutionColumns) +
-           ") VALUES (" + std::string(sql::kExecutionParameters) + ")";
-}
-
-std::unexpected<Error> Contradiction(const Execution& row, std::string_view what) {
-    return Fail(ErrorCode::kInvalid, "execution " + row.id.text().str() + " " + std::string(what));
-}
+// Rows that one step of dropping a partition deletes: some milliseconds, for which others wait.
+constexpr int kDropRows = 1000;
 
 }  // namespace
 
@@ -27,41 +21,27 @@ Applier::Applier(Connection& connection)
                              "WHERE partition = ? AND epoch = ? AND nonce = ? AND sequence = ?")),
       term_(connection.Prepare(
           "SELECT sequence FROM terms WHERE partition = ? AND epoch = ? AND nonce = ?")),
-      insert_live_(connection.Prepare(InsertInto("live"))),
-      insert_history_(connection.Prepare(InsertInto("history"))),
-      update_live_(connection.Prepare("UPDATE live SET " + std::string(sql::kStateAssignments) +
-                                      " WHERE serial = ?")),
-      delete_live_(connection.Prepare("DELETE FROM live WHERE serial = ?")),
-      delete_history_(connection.Prepare("DELETE FROM history WHERE serial = ?")),
-      put_task_(connection.Prepare(
-          "INSERT INTO tasks (id, partition, name, record) VALUES (?, ?, ?, ?) "
-          "ON CONFLICT (id) DO UPDATE SET name = excluded.name, record = excluded.record")),
-      delete_task_(connection.Prepare("DELETE FROM tasks WHERE id = ? AND partition = ?")),
-      put_worker_(
-          connection.Prepare("INSERT INTO workers (partition, id, record) VALUES (?, ?, ?) "
-                             "ON CONFLICT (partition, id) DO UPDATE SET record = excluded.record")),
-      delete_worker_(connection.Prepare("DELETE FROM workers WHERE partition = ? AND id = ?")),
-      put_setting_(
-          connection.Prepare("INSERT INTO settings (partition, key, value) VALUES (?, ?, ?) "
-                             "ON CONFLICT (partition, key) DO UPDATE SET value = excluded.value")),
-      delete_setting_(connection.Prepare("DELETE FROM settings WHERE partition = ? AND key = ?")),
-      append_event_(
-          connection.Prepare("INSERT INTO events (serial, type, record) VALUES (?, ?, ?)")),
-      append_log_(connection.Prepare(
-          "INSERT INTO logs (execution, chunk, attempt, at_ms, lines) VALUES (?, ?, ?, ?, ?)")),
-      old_executions_(connection.Prepare(
-          "SELECT serial, id FROM history INDEXED BY history_finished WHERE finished_at_ms < ? "
-          "AND (serial >> 14) & 255 = ? ORDER BY finished_at_ms, serial LIMIT ?")),
-      delete_log_(connection.Prepare("DELETE FROM logs WHERE execution = ?")),
-      delete_events_(connection.Prepare(
-          "DELETE FROM events WHERE serial IN (SELECT serial FROM events WHERE serial < ? "
-          "AND (serial >> 14) & 255 = ? ORDER BY serial LIMIT ?)")) {}
+      partitions_(connection) {}
 
 Result<void> Applier::Apply(const Batch& batch) {
     in_purge_ = false;
     const Result<bool> pass = PassFence(batch);
     if (!pass) return std::unexpected(pass.error());
     if (!*pass) return {};
+    const Partition partition = batch.term.partition;
+    try {
+        return ApplyChanges(partitions_.Of(partition), batch);
+    } catch (const SqliteError& error) {
+        if (partition == kDefaultPartition || !error.no_such_table()) throw;
+    }
+    // All of its tables are there or none: so far only the fence was passed. (They may have been
+    // there before: what made them was rolled back, or they were dropped.)
+    partitions_.Forget(partition);
+    connection_.Run(PartitionSql(partition));
+    return ApplyChanges(partitions_.Of(partition), batch);
+}
+
+Result<void> Applier::ApplyChanges(Tables& tables, const Batch& batch) {
     // Last, so that it takes nothing away from under another change of the batch.
     const Purge* purge = nullptr;
     for (const Change& change : batch.changes) {
@@ -70,12 +50,12 @@ Result<void> Applier::Apply(const Batch& batch) {
             continue;
         }
         Result<void> applied =
-            std::visit([&](const auto& kind) { return Apply(batch.term.partition, kind); }, change);
+            std::visit([&](const auto& kind) { return tables.Apply(kind); }, change);
         if (!applied) return applied;
     }
     if (!purge || SteadyClock::now() < purge_after_) return {};
     in_purge_ = true;
-    Result<void> purged = Apply(batch.term.partition, *purge);
+    Result<void> purged = tables.Apply(*purge);
     in_purge_ = false;
     return purged;
 }
@@ -100,116 +80,23 @@ Result<bool> Applier::PassFence(const Batch& batch) {
     return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
 }
 
-Result<void> Applier::Apply(Partition, const ExecutionChange& change) {
-    const Execution& row = change.row;
-    if (change.before == Place::kLive && change.after == Place::kLive) {
-        sql::BindState(update_live_, row);
-        update_live_.Int(static_cast<std::int64_t>(row.serial));
-        update_live_.Run();
-        if (connection_.changes() != 1) return Contradiction(row, "is not live");
-        return {};
-    }
-    if (change.before != Place::kNone) {
-        Statement& remove = change.before == Place::kLive ? delete_live_ : delete_history_;
-        remove.Int(static_cast<std::int64_t>(row.serial));
-        remove.Run();
-        if (connection_.changes() != 1) return Contradiction(row, "is not where it should be");
-    }
-    Statement& insert = change.after == Place::kLive ? insert_live_ : insert_history_;
-    sql::BindExecution(insert, row);
-    insert.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition partition, const TaskPut& change) {
-    const Task& task = *change.row.task;
-    put_task_.Text(task.id.view());
-    put_task_.Int(partition);
-    put_task_.Text(task.name);
-    put_task_.Blob(put_task_.Keep(EncodeTaskRow(change.row)));
-    put_task_.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition partition, const TaskDelete& change) {
-    delete_task_.Text(change.id.view());
-    delete_task_.Int(partition);
-    delete_task_.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition partition, const WorkerPut& change) {
-    put_worker_.Int(partition);
-    put_worker_.Text(change.row.id.view());
-    put_worker_.Blob(put_worker_.Keep(EncodeWorker(change.row)));
-    put_worker_.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition partition, const WorkerDelete& change) {
-    delete_worker_.Int(partition);
-    delete_worker_.Text(change.id.view());
-    delete_worker_.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition partition, const SettingPut& change) {
-    Statement& statement = change.value.empty() ? delete_setting_ : put_setting_;
-    statement.Int(partition);
-    statement.Text(change.key);
-    if (!change.value.empty()) statement.Blob(change.value);
-    statement.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition, const EventAppend& change) {
-    append_event_.Int(static_cast<std::int64_t>(change.row.serial));
-    append_event_.Text(Name(change.row.type));
-    append_event_.Blob(append_event_.Keep(EncodeEvent(change.row)));
-    append_event_.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition, const LogAppend& change) {
-    append_log_.Text(change.row.execution.view());
-    append_log_.Int(static_cast<std::int64_t>(change.row.index));
-    append_log_.Int(change.row.attempt);
-    append_log_.Int(sql::Ms(change.row.at));
-    append_log_.Blob(change.row.lines);
-    append_log_.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition partition, const Purge& change) {
-    std::vector<std::pair<std::int64_t, Text>> old;
-    {
-        old_executions_.Int(sql::Ms(change.finished_before));
-        old_executions_.Int(partition);
-        old_executions_.Int(change.count_max);
-        const Rows rows(old_executions_);
-        while (old_executions_.Step()) {
-            old.emplace_back(old_executions_.row().Int(0), Text(old_executions_.row().Bytes(1)));
+bool Applier::DropSome(Partition partition) {
+    const std::vector<std::string> tables = PartitionTables(partition);
+    try {
+        for (const std::string& table : tables) {
+            // A table without rowids is the log's alone.
+            const std::string key = table.ends_with("logs") ? "(execution, chunk)" : "rowid";
+            const std::string columns = table.ends_with("logs") ? "execution, chunk" : "rowid";
+            connection_.Run("DELETE FROM " + table + " WHERE " + key + " IN (SELECT " + columns +
+                            " FROM " + table + " LIMIT " + std::to_string(kDropRows) + ")");
+            if (connection_.changes() > 0) return false;
         }
+    } catch (const SqliteError& error) {
+        if (!error.no_such_table()) throw;
     }
-    for (const auto& [serial, id] : old) {
-        delete_log_.Text(id);
-        delete_log_.Run();
-        delete_history_.Int(serial);
-        delete_history_.Run();
-    }
-    delete_events_.Int(static_cast<std::int64_t>(SerialAt(change.events_before)));
-    delete_events_.Int(partition);
-    delete_events_.Int(change.count_max);
-    delete_events_.Run();
-    return {};
-}
-
-Result<void> Applier::Apply(Partition, const RecordPut&) {
-    return HasNoSuchRows();
-}
-
-Result<void> Applier::Apply(Partition, const AuditAppend&) {
-    return HasNoSuchRows();
+    partitions_.Forget(partition);
+    for (const std::string& table : tables) connection_.Run("DROP TABLE IF EXISTS " + table);
+    return true;
 }
 
 }  // namespace takt::internal::embedded

@@ -1,6 +1,7 @@
 // Applier: one batch as SQL statements, inside a transaction that the writer holds.
 #pragma once
 
+#include "store/embedded/partition_statements.h"
 #include "store/embedded/sqlite.h"
 #include "store/store.h"
 
@@ -12,7 +13,8 @@ class Applier {
 
     // kFenced, kUnavailable (an earlier batch is missing) and success for a repetition leave the
     // database as it was. kInvalid means that a change contradicts the rows: part of the batch is
-    // applied, and the caller must roll it back. Throws SqliteError.
+    // applied, and the caller must roll it back. The first batch of a partition makes its tables.
+    // Throws SqliteError.
     Result<void> Apply(const Batch& batch);
 
     // Whether the last exception came out of a purge: then the batch can do without it.
@@ -20,29 +22,63 @@ class Applier {
     // Purges delete nothing until then.
     void SuspendPurges(Steady until) { purge_after_ = until; }
 
+    // Deletes some rows of a partition, and its tables when they have none left. Whether all is
+    // gone. Throws SqliteError.
+    bool DropSome(Partition partition);
+
   private:
+    // Executions of one kind: roots, or children of runs.
+    struct Executions {
+        Executions(Connection& connection, const std::string& prefix);
+
+        Result<void> Apply(const Connection& connection, const ExecutionChange& change);
+
+        Statement insert_live, insert_history, update_live, delete_live, delete_history;
+    };
+
+    // The statements that write one partition's changes.
+    struct Tables {
+        Tables(Connection& connection, Partition partition);
+
+        Result<void> Apply(const ExecutionChange& change);
+        Result<void> Apply(const TaskPut& change);
+        Result<void> Apply(const TaskDelete& change);
+        Result<void> Apply(const WorkerPut& change);
+        Result<void> Apply(const WorkerDelete& change);
+        Result<void> Apply(const SettingPut& change);
+        Result<void> Apply(const RecordPut& change);
+        Result<void> Apply(const EventAppend& change);
+        Result<void> Apply(const AuditAppend& change);
+        Result<void> Apply(const LogAppend& change);
+        Result<void> Apply(const Purge& change);
+        void PurgeExecutions(const Purge& change);
+        // A finished execution.
+        struct Old {
+            std::int64_t serial;
+            internal::Text id;
+        };
+        void PurgeChildren(const Old& run, std::int64_t& left);
+        void PurgeOne(const Old& old, Executions& from);
+        static std::vector<Old> ReadOld(Statement& statement);
+
+        const Connection& connection;
+        const Partition partition;
+        Executions roots, children;
+        Statement put_task, delete_task, put_worker, delete_worker, put_setting, delete_setting;
+        Statement put_record, delete_record, append_event, append_audit, append_log;
+        Statement old_executions, any_children, children_of, delete_log, delete_events,
+            delete_audit;
+    };
+
     // Whether the batch is to be applied; else what to answer.
     Result<bool> PassFence(const Batch& batch);
-    Result<void> Apply(Partition partition, const ExecutionChange& change);
-    Result<void> Apply(Partition partition, const TaskPut& change);
-    Result<void> Apply(Partition partition, const TaskDelete& change);
-    Result<void> Apply(Partition partition, const WorkerPut& change);
-    Result<void> Apply(Partition partition, const WorkerDelete& change);
-    Result<void> Apply(Partition partition, const SettingPut& change);
-    Result<void> Apply(Partition partition, const EventAppend& change);
-    Result<void> Apply(Partition partition, const LogAppend& change);
-    Result<void> Apply(Partition partition, const Purge& change);
-    Result<void> Apply(Partition partition, const RecordPut& change);
-    Result<void> Apply(Partition partition, const AuditAppend& change);
+    Result<void> ApplyChanges(Tables& tables, const Batch& batch);
 
     Connection& connection_;
     bool in_purge_ = false;
     Steady purge_after_ = Steady::min();
     Statement fence_, term_;
-    Statement insert_live_, insert_history_, update_live_, delete_live_, delete_history_;
-    Statement put_task_, delete_task_, put_worker_, delete_worker_, put_setting_, delete_setting_;
-    Statement append_event_, append_log_;
-    Statement old_executions_, delete_log_, delete_events_;
+    PartitionStatements<Tables> partitions_;
 };
 
 }  // namespace takt::internal::embedded

@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
                    newer.QueryText("PRAGMA journal_mode = DELETE");
                    newer.Run("PRAGMA user_version = 99");
                },
-               "newer Takt (schema 99, this one knows 1)"}),
+               "newer Takt (schema 99, this one knows 2)"}),
     testing::PrintToStringParamName());
 
 // The power failed while the very first start was making the file.
@@ -219,6 +219,22 @@ TEST(DatabaseFileTest, AFileOfVersion1IsTakenOver) {
     EXPECT_EQ(page->last_serial, 4611686018427387905u);
     ASSERT_TRUE(term) << term.error().detail;
     EXPECT_EQ(term->epoch, 42u);
+    // It has all that later versions brought, and its rows are those of the default partition.
+    conformance::RowMaker make;
+    const auto batch = std::make_shared<const Batch>(Batch{
+        *term,
+        1,
+        0,
+        {ExecutionChange{Place::kNone, Place::kLive, make.Child(page->executions[0], "child")},
+         RecordPut{RecordKind::kLock, "key", "value"}, AuditAppend{make.MakeAudit("who")}}});
+    const auto done = Await<void>([&](Done<void> d) { (*store)->Commit(batch, std::move(d)); });
+    ASSERT_TRUE(done) << done.error().detail;
+    using Rows = std::vector<Execution>;
+    const auto list = Await<Rows>([&](Done<Rows> d) {
+        (*store)->ListExecutions({.parent = ExecutionId("e-1")}, std::move(d));
+    });
+    ASSERT_TRUE(list) << list.error().detail;
+    EXPECT_EQ(list->size(), 1u);
 }
 
 // The next release brings a second step; its update is interrupted once by an error.

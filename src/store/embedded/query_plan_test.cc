@@ -23,7 +23,7 @@ TEST(QueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
                           "");
     ASSERT_TRUE(Migrate(connection, "x.db", Migrations()));
     // Every combination of the filters, as bits.
-    for (int bits = 0; bits < 128; ++bits) {
+    for (int bits = 0; bits < 512; ++bits) {
         ExecutionFilter filter;
         if (bits & 1) filter.task = TaskId("t-1");
         if (bits & 2) filter.statuses = {Status::kFailed, Status::kCancelled, Status::kRunning};
@@ -32,14 +32,17 @@ TEST(QueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
         if (bits & 16) filter.before = 1000;
         if (bits & 32) filter.created_from = filter.created_to = Time(Duration(1'800'000'000'000));
         filter.brief = (bits & 64) != 0;
+        if (bits & 128) filter.parent = ExecutionId("run");
+        filter.children = (bits & 256) != 0;
         for (const sql::Query& query :
-             sql::ListQueries(sql::kSqlite, filter, sql::ListColumns(filter))) {
+             sql::ListQueries(sql::Sqlite(""), filter, sql::ListColumns(filter))) {
             const std::string plan = Plan(connection, query);
             // The row of a one-off task is found by its id: sorting one row is no sorting.
             const bool by_id = query.sql.find(" id = ?") != std::string::npos;
             if (!by_id) EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << query.sql << plan;
-            const bool history = query.sql.find(" FROM history") != std::string::npos;
-            const bool by_index = filter.task || (history && (bits & 6));
+            const bool history = query.sql.find("history") != std::string::npos;
+            const bool by_index = filter.parent || filter.task || (history && (bits & 6));
+            if (filter.parent) EXPECT_NE(plan.find("_parent"), std::string::npos) << plan;
             if (by_index)
                 EXPECT_NE(plan.find("USING INDEX"), std::string::npos) << query.sql << plan;
             // Else it walks down the primary key from the cursor, if there is one.

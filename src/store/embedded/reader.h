@@ -1,11 +1,10 @@
-// Reader: the reading operations of the embedded store on one connection of one thread. Each call
-// sees one state of the database, whatever is committed meanwhile.
+// Reader: what is stored, by one thread of its own.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "store/embedded/partition_statements.h"
 #include "store/embedded/sqlite.h"
 #include "store/store.h"
 
@@ -38,15 +37,31 @@ class Reader {
   private:
     class Snapshot;
 
-    void LoadTasks(Partition partition, const std::string& after, LoadPage& page);
-    void LoadExecutions(Partition partition, Serial after, LoadPage& page);
+    // The statements that read one partition.
+    struct Tables {
+        Tables(Connection& connection, Partition partition);
+
+        const Partition partition;
+        Statement load_live, load_children, load_tasks, load_records;
+        Statement list_workers, all_settings, list_settings;
+        Statement find_live, find_history, find_child_live, find_child_history;
+        Statement find_task, list_tasks, read_log, read_events, read_audit;
+    };
+
+    // The answer of `work` from the partition's tables; `nothing` if it has none yet.
+    template <typename T, typename Work>
+    Result<T> From(Partition partition, T nothing, Work work);
+
+    void LoadBeginning(Tables& tables, LoadPage& page);
+    void LoadTasks(Tables& tables, std::string_view after, LoadPage& page);
+    void LoadRecords(Tables& tables, std::uint8_t kind, std::string_view after, LoadPage& page);
+    void LoadExecutions(Tables& tables, Serial after, LoadPage& page);
 
     Connection connection_;
     const std::size_t load_page_rows_;
     Steady deadline_ = Steady::max();
-    Statement last_serial_, load_executions_, load_tasks_, load_workers_, load_settings_;
-    Statement find_live_, find_history_, find_task_, list_tasks_, list_workers_, list_settings_;
-    Statement read_log_, read_events_;
+    Statement last_serial_;
+    PartitionStatements<Tables> partitions_;
 };
 
 }  // namespace takt::internal::embedded

@@ -7,8 +7,8 @@
 namespace takt::internal::embedded {
 namespace {
 
-// Of live and history alike; the order is that of sql::kExecutionColumns.
-constexpr std::string_view kExecutionColumnsV1 = R"(
+// Of live and history alike.
+constexpr std::string_view kExecutionColumns1 = R"(
     serial INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     task_id TEXT,
@@ -39,43 +39,46 @@ constexpr std::string_view kExecutionColumnsV1 = R"(
     task_payload BLOB,
     payload BLOB)";
 
-// An index of SQLite ends with the serial, so each of these is in the order of a list.
-constexpr std::string_view kVersion1 = R"(
-CREATE TABLE live ({0});
-CREATE INDEX live_task ON live (task_id) WHERE task_id IS NOT NULL;
+// An index of SQLite ends with the serial, so each of these is in the order of a list. {0} is the
+// prefix of the partition, {1} the columns.
+constexpr std::string_view kRows1 = R"(
+CREATE TABLE {0}live ({1});
+CREATE INDEX {0}live_task ON {0}live (task_id) WHERE task_id IS NOT NULL;
 
-CREATE TABLE history ({0});
-CREATE INDEX history_task ON history (task_id) WHERE task_id IS NOT NULL;
-CREATE INDEX history_status ON history (status);
-CREATE INDEX history_worker ON history (worker) WHERE worker IS NOT NULL;
-CREATE INDEX history_finished ON history (finished_at_ms);
+CREATE TABLE {0}history ({1});
+CREATE INDEX {0}history_task ON {0}history (task_id) WHERE task_id IS NOT NULL;
+CREATE INDEX {0}history_status ON {0}history (status);
+CREATE INDEX {0}history_worker ON {0}history (worker) WHERE worker IS NOT NULL;
+CREATE INDEX {0}history_finished ON {0}history (finished_at_ms);
 
-CREATE TABLE tasks (
+CREATE TABLE {0}tasks (
     id TEXT PRIMARY KEY NOT NULL,
     partition INTEGER NOT NULL,
     name TEXT NOT NULL,
     record BLOB NOT NULL);
-CREATE TABLE workers (
+CREATE TABLE {0}workers (
     partition INTEGER NOT NULL,
     id TEXT NOT NULL,
     record BLOB NOT NULL,
     PRIMARY KEY (partition, id));
-CREATE TABLE settings (
+CREATE TABLE {0}settings (
     partition INTEGER NOT NULL,
     key TEXT NOT NULL,
     value BLOB NOT NULL,
     PRIMARY KEY (partition, key));
-CREATE TABLE events (
+CREATE TABLE {0}events (
     serial INTEGER PRIMARY KEY,
     type TEXT NOT NULL,
     record BLOB NOT NULL);
-CREATE TABLE logs (
+CREATE TABLE {0}logs (
     execution TEXT NOT NULL,
     chunk INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     at_ms INTEGER NOT NULL,
     lines BLOB NOT NULL,
     PRIMARY KEY (execution, chunk)) WITHOUT ROWID;
+)";
+constexpr std::string_view kShared1 = R"(
 CREATE TABLE terms (
     partition INTEGER PRIMARY KEY,
     node TEXT NOT NULL,
@@ -85,13 +88,83 @@ CREATE TABLE terms (
     last_serial INTEGER NOT NULL);
 )";
 
+// Added columns and new tables take no time, however many rows there are: none is touched, and no
+// index is built over them. So children have tables of their own.
+constexpr std::string_view kRows2 = R"(
+ALTER TABLE {0}live ADD COLUMN parent TEXT;
+ALTER TABLE {0}live ADD COLUMN step BLOB;
+ALTER TABLE {0}live ADD COLUMN shard_index INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE {0}live ADD COLUMN shard_total INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE {0}live ADD COLUMN round INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE {0}live ADD COLUMN progress BLOB;
+ALTER TABLE {0}history ADD COLUMN parent TEXT;
+ALTER TABLE {0}history ADD COLUMN step BLOB;
+ALTER TABLE {0}history ADD COLUMN shard_index INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE {0}history ADD COLUMN shard_total INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE {0}history ADD COLUMN round INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE {0}history ADD COLUMN progress BLOB;
+
+CREATE TABLE {0}child_live ({1},
+    parent TEXT NOT NULL,
+    step BLOB,
+    shard_index INTEGER NOT NULL,
+    shard_total INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    progress BLOB);
+CREATE INDEX {0}child_live_parent ON {0}child_live (parent);
+CREATE INDEX {0}child_live_task ON {0}child_live (task_id) WHERE task_id IS NOT NULL;
+CREATE TABLE {0}child_history ({1},
+    parent TEXT NOT NULL,
+    step BLOB,
+    shard_index INTEGER NOT NULL,
+    shard_total INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    progress BLOB);
+CREATE INDEX {0}child_history_parent ON {0}child_history (parent);
+CREATE INDEX {0}child_history_task ON {0}child_history (task_id) WHERE task_id IS NOT NULL;
+CREATE INDEX {0}child_history_status ON {0}child_history (status);
+CREATE INDEX {0}child_history_worker ON {0}child_history (worker) WHERE worker IS NOT NULL;
+
+CREATE TABLE {0}records (
+    kind INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (kind, key));
+CREATE TABLE {0}audit (
+    serial INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    body BLOB NOT NULL);
+)";
+
+std::string RowsSql(std::string_view step, Partition partition) {
+    return fmt::format(fmt::runtime(step), TablePrefix(partition), kExecutionColumns1);
+}
+
 }  // namespace
 
 std::span<const std::string> Migrations() {
-    static const std::array<std::string, 1> kMigrations = {
-        fmt::format(fmt::runtime(kVersion1), kExecutionColumnsV1),
+    static const std::array<std::string, 2> kMigrations = {
+        RowsSql(kRows1, kDefaultPartition) + std::string(kShared1),
+        RowsSql(kRows2, kDefaultPartition),
     };
     return kMigrations;
+}
+
+std::string TablePrefix(Partition partition) {
+    return partition == kDefaultPartition ? std::string() : fmt::format("p{}_", partition);
+}
+
+std::string PartitionSql(Partition partition) {
+    return RowsSql(kRows1, partition) + RowsSql(kRows2, partition);
+}
+
+std::vector<std::string> PartitionTables(Partition partition) {
+    std::vector<std::string> names;
+    for (const char* name : {"live", "history", "child_live", "child_history", "tasks", "workers",
+                             "settings", "records", "events", "audit", "logs"}) {
+        names.push_back(TablePrefix(partition) + name);
+    }
+    return names;
 }
 
 Result<void> Migrate(Connection& connection, const std::string& path,

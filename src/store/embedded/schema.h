@@ -3,8 +3,10 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "store/embedded/sqlite.h"
 
 namespace takt::internal::embedded {
@@ -12,8 +14,17 @@ namespace takt::internal::embedded {
 // "TAKT": tells our file from any other SQLite database.
 constexpr std::int64_t kApplicationId = 0x54414B54;
 
-// The SQL that leads from version i to i + 1. Steps are only ever added.
+// The SQL that leads from version i to i + 1. Steps are only ever added; one that changes tables of
+// rows has to do so for each partition that has them.
 std::span<const std::string> Migrations();
+
+// Each partition has tables of its own for its rows, so that none walks through another's: those of
+// the default one have no prefix, those of 7 begin with "p7_".
+std::string TablePrefix(Partition partition);
+// Makes the tables of another partition than the default one, as they are in the newest version.
+std::string PartitionSql(Partition partition);
+// The names of a partition's tables, with their prefix.
+std::vector<std::string> PartitionTables(Partition partition);
 
 // Brings the database to the newest version; each step is one transaction. kInvalid, naming `path`,
 // if it is newer than the steps or not one of ours. Throws SqliteError.

@@ -20,6 +20,10 @@ class SqliteError : public std::exception {
     SqliteError(int code, std::string message) : code_(code), message_(std::move(message)) {}
     int code() const { return code_ & 0xff; }
     int extended_code() const { return code_; }
+    // Whether a table that a statement names is not there.
+    bool no_such_table() const {
+        return code() == SQLITE_ERROR && message_.starts_with("no such table");
+    }
     const char* what() const noexcept override { return message_.c_str(); }
 
   private:

@@ -65,9 +65,12 @@ class EmbeddedStore final : public CallStore<EmbeddedStore> {
         writer_->Commit(std::move(batch), std::move(done));
     }
 
-    void DropPartition(Partition, Done<void> done) override {
-        writer_->Run(MakeOperation<Writer, void>(
-            [](Writer&) -> Result<void> { return HasNoSuchRows(); }, std::move(done)));
+    void DropPartition(Partition partition, Done<void> done) override {
+        if (partition == kDefaultPartition) {
+            return writer_->Run(MakeOperation<Writer, void>(
+                [](Writer&) -> Result<void> { return DefaultIsKept(); }, std::move(done)));
+        }
+        writer_->Drop(partition, std::move(done));
     }
 
     // A term begins and ends on the writer's thread, in order with the commits.

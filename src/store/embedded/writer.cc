@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -21,6 +23,10 @@ constexpr int kLogFramesMax = 10 * kCheckpointFrames;
 // In one transaction. The node has no more under way than pipeline_max for each partition; this
 // only keeps the answer to the first from waiting for very many others.
 constexpr std::size_t kGroupMax = 64;
+
+// Of the batches behind the first in one transaction, where several partitions wait: written in some
+// milliseconds.
+constexpr std::size_t kSharedBytesMax = 1u << 20;
 
 // Between purges of a damaged history: often enough to remind the operator and to go on after a
 // repair, seldom enough not to cost anything.
@@ -77,24 +83,67 @@ void Writer::Commit(BatchPtr batch, Done<void> done) {
 void Writer::Run(Operation<Writer> operation) {
     {
         const std::lock_guard lock(mutex_);
-        queue_.push_back({nullptr, {}, std::move(operation)});
+        if (!closed_) {
+            queue_.push_back({nullptr, {}, std::move(operation)});
+            ready_.notify_one();
+            return;
+        }
     }
-    ready_.notify_one();
+    // An operation that goes on in steps, while the store is being closed.
+    const Error cancelled{ErrorCode::kCancelled, "the store was closed", {}};
+    operation(nullptr, &cancelled);
+}
+
+void Writer::Drop(Partition partition, Done<void> done) {
+    Run([partition, done = std::move(done)](Writer* writer, const Error* refusal) mutable {
+        if (refusal) return done(std::unexpected(*refusal));
+        const Result<bool> gone = writer->Transact<bool>(
+            [&](Connection&) -> Result<bool> { return writer->applier_.DropSome(partition); });
+        if (!gone) return done(std::unexpected(gone.error()));
+        if (*gone) return done({});
+        writer->Drop(partition, std::move(done));
+    });
+}
+
+bool Writer::OnePartitionWaits() const {
+    const Partition first = queue_.front().batch->term.partition;
+    return std::ranges::all_of(queue_, [&](const Write& write) {
+        return !write.batch || write.batch->term.partition == first;
+    });
+}
+
+std::vector<Writer::Write> Writer::TakeGroup() {
+    std::vector<Write> group;
+    if (!queue_.front().batch) return group;
+    const bool alone = OnePartitionWaits();
+    std::set<Partition> served;
+    std::size_t bytes = 0;
+    // Not beyond an operation of another kind: a term begins and ends in order with the commits.
+    for (auto write = queue_.begin(); write != queue_.end() && write->batch;) {
+        const Batch& batch = *write->batch;
+        if (group.size() >= kGroupMax || bytes > kSharedBytesMax) break;
+        if (!alone && !served.insert(batch.term.partition).second) {
+            ++write;
+            continue;
+        }
+        if (!alone && !group.empty()) {
+            for (const Change& change : batch.changes) bytes += SizeOf(change);
+        }
+        group.push_back(std::move(*write));
+        write = queue_.erase(write);
+    }
+    return group;
 }
 
 void Writer::Loop() {
-    std::vector<Write> group;
     for (;;) {
         Write other;
-        group.clear();
+        std::vector<Write> group;
         {
             std::unique_lock lock(mutex_);
             ready_.wait(lock, [this] { return closed_ || !queue_.empty(); });
             if (closed_) return;
-            while (!queue_.empty() && queue_.front().batch && group.size() < kGroupMax) {
-                group.push_back(std::move(queue_.front()));
-                queue_.pop_front();
-            }
+            group = TakeGroup();
             if (group.empty()) {
                 other = std::move(queue_.front());
                 queue_.pop_front();

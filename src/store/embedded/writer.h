@@ -1,5 +1,7 @@
 // Writer: the one thread that writes. Commits that wait are applied in one transaction, so one sync
-// of the disk serves them all.
+// of the disk serves them all. Where several partitions wait they come by turns: each transaction
+// takes one batch of each, and little beyond the first, so that a flood in one delays the others by
+// one batch.
 #pragma once
 
 #include <condition_variable>
@@ -24,6 +26,8 @@ class Writer {
     ~Writer();
 
     void Commit(BatchPtr batch, Done<void> done);
+    // Deletes all of a partition but its term, some rows at a time, between which others write.
+    void Drop(Partition partition, Done<void> done);
     // `operation` runs in a transaction of its own; it may throw SqliteError only through Guard.
     void Run(Operation<Writer> operation);
 
@@ -41,6 +45,9 @@ class Writer {
     };
 
     void Loop();
+    // The commits of the next transaction; none if an operation of another kind is next.
+    std::vector<Write> TakeGroup();
+    bool OnePartitionWaits() const;
     void CommitGroup(std::vector<Write>& group);
     Result<void> ApplyOne(const Batch& batch, bool alone);
     // A page that only a purge reads is damaged: whatever else there is to write can be written.

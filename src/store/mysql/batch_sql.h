@@ -29,6 +29,15 @@ struct BatchSql {
     std::size_t commit_statement = 0;  // Where, in the last packet, COMMIT is.
 };
 
-BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max);
+// The executions that a purge deletes, where some of the old ones are runs with children: chosen
+// before (purge_plan.h), since the server alone cannot count through families.
+struct PurgePlan {
+    std::vector<Serial> roots;
+    std::vector<Serial> children;
+};
+
+// Without a plan a purge deletes the oldest roots. REQUIRES: then no run has children.
+BatchSql MakeBatchSql(const Batch& batch, const std::string& prefix, std::size_t packet_bytes_max,
+                      const PurgePlan* plan = nullptr);
 
 }  // namespace takt::internal::mysql

@@ -61,6 +61,21 @@ TEST_F(BatchSqlTest, APurgeIsBoundedAndComesLast) {
     EXPECT_LT(packet.find("INSERT INTO p_live"), packet.find("DELETE gone"));
 }
 
+// Runs have children: which go was decided before, and so many statements as are needed delete them.
+TEST_F(BatchSqlTest, APlannedPurgeDeletesWhatThePlanNames) {
+    PurgePlan plan{.roots = {1, 2}, .children = {}};
+    for (Serial serial = 1000; serial < 1600; ++serial) plan.children.push_back(serial);
+    const BatchSql sql = MakeBatchSql(*MakeBatch({7, 3, 77}, 5, {Purge{make_.now(), {}, 1000}}),
+                                      "p_", 1 << 20, &plan);
+
+    const std::string& packet = sql.packets.at(0);
+    EXPECT_EQ(CountOf("DELETE FROM p_7_child_history WHERE serial IN (", packet), 2u);
+    EXPECT_EQ(CountOf("DELETE FROM p_7_history WHERE serial IN (1,2)", packet), 1u);
+    EXPECT_EQ(CountOf("p_7_logs", packet), 3u);
+    EXPECT_EQ(CountOf("finished_at_ms <", packet), 0u);
+    EXPECT_EQ(CountOf("UPDATE p_terms", packet), 1u) << "the fence is everybody's";
+}
+
 // More than a packet takes is sent as several, still one transaction.
 TEST_F(BatchSqlTest, ALargeBatchIsCutIntoPacketsThatApplyItWhole) {
     const auto store = Open();

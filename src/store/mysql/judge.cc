@@ -96,7 +96,7 @@ Error Judge(const MysqlError& error, const MysqlOptions& options) {
     if (IsPrivilege(error.code())) {
         return Unavailable(
             fmt::format("the user {0} lacks a privilege at {1}: {2}; an administrator grants it "
-                        "with GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX ON "
+                        "with GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP ON "
                         "`{3}`.* TO the user",
                         options.user, where, error.what(), options.database));
     }

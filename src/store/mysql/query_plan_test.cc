@@ -10,13 +10,16 @@ class MysqlQueryPlanTest : public MysqlStoreTest {
     // Enough rows of few kinds that the server has a choice.
     void Fill() {
         Connection root = database_.Root();
-        for (const char* table : {"takt_live", "takt_history"}) {
+        for (const char* table :
+             {"takt_live", "takt_history", "takt_child_live", "takt_child_history"}) {
             root.Run(fmt::format(
                 "INSERT INTO {0} (serial, id, task_id, task_name, type, queue, origin, status, "
-                "worker, finished_at_ms) SELECT seq << 22, CONCAT('e-', seq), IF(seq % 2, NULL, "
+                "worker, finished_at_ms, parent) SELECT seq << 22, CONCAT('e-', seq), IF(seq % 2, "
+                "NULL, "
                 "CONCAT('t-', seq % 5)), 'n', 'mail', 'default', 'once', ELT(seq % 3 + 1, "
                 "'failed', "
-                "'success', 'cancelled'), CONCAT('w-', seq % 4), seq FROM seq_1_to_3000;"
+                "'success', 'cancelled'), CONCAT('w-', seq % 4), seq, CONCAT('run-', seq % 9) FROM "
+                "seq_1_to_3000;"
                 "ANALYZE TABLE {0}",
                 table));
         }
@@ -29,7 +32,7 @@ TEST_F(MysqlQueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
     Fill();
     Connection connection(database_.options());
     // Every combination of the filters, as bits.
-    for (int bits = 0; bits < 128; ++bits) {
+    for (int bits = 0; bits < 512; ++bits) {
         ExecutionFilter filter;
         if (bits & 1) filter.task = TaskId("t-1");
         if (bits & 2) filter.statuses = {Status::kFailed, Status::kCancelled, Status::kRunning};
@@ -38,6 +41,8 @@ TEST_F(MysqlQueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
         if (bits & 16) filter.before = Serial{1000} << 22;
         if (bits & 32) filter.created_from = TimeOf(Serial{10} << 22);
         filter.brief = (bits & 64) != 0;
+        if (bits & 128) filter.parent = ExecutionId("run-1");
+        filter.children = (bits & 256) != 0;
         for (const sql::Query& query :
              sql::ListQueries(sql::Mysql("takt_"), filter, sql::ListColumns(filter))) {
             const std::string text = Render(query);
@@ -46,14 +51,19 @@ TEST_F(MysqlQueryPlanTest, NoListSortsAndEveryIndexedFilterUsesItsIndex) {
             // The row of a one-off task is found by its id, or is not there.
             if (text.find(" id = ") != std::string::npos) continue;
             EXPECT_EQ(plan.Bytes(9).find("filesort"), std::string_view::npos) << text;
-            const bool history = text.find(" FROM takt_history") != std::string::npos;
-            std::string_view key = "PRIMARY";
-            if (filter.task)
-                key = history ? "history_task" : "live_task";
+            const bool history = text.find("history") != std::string::npos;
+            const bool child = text.find(" FROM takt_child_") != std::string::npos;
+            const std::string table =
+                std::string(child ? "child_" : "") + (history ? "history" : "live");
+            std::string key = "PRIMARY";
+            if (filter.parent)
+                key = table + "_parent";
+            else if (filter.task)
+                key = table + "_task";
             else if (history && filter.worker)
-                key = "history_worker";
+                key = table + "_worker";
             else if (history && (bits & 2))
-                key = "history_status";
+                key = table + "_status";
             EXPECT_EQ(plan.Bytes(5), key) << text;
             EXPECT_FALSE(plan.Next()) << text;
         }

@@ -1,18 +1,18 @@
 #include "store/mysql/reader.h"
 
 #include <fmt/format.h>
+#include <mysqld_error.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "base/check.h"
 #include "store/list_page.h"
+#include "store/mysql/schema.h"
 #include "store/mysql/values.h"
 #include "store/name_list.h"
-#include "store/refusals.h"
 #include "store/sql/execution_query.h"
 #include "store/sql/execution_row.h"
-#include "store/sql/record_row.h"
 
 namespace takt::internal::mysql {
 namespace {
@@ -36,7 +36,7 @@ constexpr std::size_t kIdsMax = 500;
 // How large the rows of a list are: serial and bytes.
 constexpr std::string_view kSizeColumns =
     "serial, COALESCE(LENGTH(payload), 0) + COALESCE(LENGTH(task_payload), 0) + "
-    "COALESCE(LENGTH(outcome), 0)";
+    "COALESCE(LENGTH(outcome), 0) + COALESCE(LENGTH(progress), 0)";
 
 }  // namespace
 
@@ -59,9 +59,7 @@ std::string Render(const sql::Query& query) {
 }
 
 Reader::Reader(const MysqlOptions& options)
-    : options_(options),
-      dialect_(sql::Mysql(options.prefix)),
-      session_(options, ReaderSetup(options)) {}
+    : options_(options), session_(options, ReaderSetup(options)) {}
 
 template <typename Work>
 auto Reader::Read(Work work) {
@@ -90,50 +88,69 @@ Rows Reader::QueryOne(const std::string& query) {
 }
 
 Result<std::vector<std::optional<Execution>>> Reader::FindExecutions(
-    Partition, const std::vector<ExecutionId>& ids) {
-    std::vector<std::string> queries;
-    std::string list;
-    const auto flush = [&] {
-        if (list.empty()) return;
-        for (const std::string_view table : {"live", "history"}) {
-            queries.push_back(fmt::format("SELECT {} FROM {}{} WHERE id IN ({})",
-                                          sql::kExecutionColumns, options_.prefix, table, list));
+    Partition partition, const std::vector<ExecutionId>& ids) {
+    using Found = std::vector<std::optional<Execution>>;
+    return From(partition, Found(ids.size()), [&](const std::string& prefix) {
+        std::vector<std::string> queries;
+        std::string list;
+        const auto flush = [&] {
+            if (list.empty()) return;
+            for (const std::string_view table :
+                 {"live", "history", "child_live", "child_history"}) {
+                queries.push_back(fmt::format("SELECT {} FROM {}{} WHERE id IN ({})",
+                                              sql::kExecutionColumns, prefix, table, list));
+            }
+            list.clear();
+        };
+        std::size_t count = 0;
+        for (const ExecutionId& id : ids) {
+            // There is none with such an id, and asking would not be by index.
+            if (!IsValidId(id.view())) continue;
+            if (!list.empty()) list += ',';
+            AppendText(list, id.view());
+            if (++count % kIdsMax == 0) flush();
         }
-        list.clear();
-    };
-    std::size_t count = 0;
-    for (const ExecutionId& id : ids) {
-        // There is none with such an id, and asking would not be by index.
-        if (!IsValidId(id.view())) continue;
-        if (!list.empty()) list += ',';
-        AppendText(list, id.view());
-        if (++count % kIdsMax == 0) flush();
-    }
-    flush();
-    std::vector<std::optional<Execution>> found(ids.size());
-    if (queries.empty()) return found;
-    std::unordered_map<Text, Execution, TextHash, TextEqual> by_id;
-    sql::ExecutionReader reader;
-    for (Rows& rows : Query(queries)) {
-        while (rows.Next()) {
-            Execution row = reader.Read(rows);
-            by_id.emplace(row.id.text(), std::move(row));
+        flush();
+        Found found(ids.size());
+        if (queries.empty()) return found;
+        std::unordered_map<Text, Execution, TextHash, TextEqual> by_id;
+        sql::ExecutionReader reader;
+        for (Rows& rows : Query(queries)) {
+            while (rows.Next()) {
+                Execution row = reader.Read(rows);
+                by_id.emplace(row.id.text(), std::move(row));
+            }
         }
-    }
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        const auto row = by_id.find(ids[i].text());
-        if (row != by_id.end()) found[i] = row->second;
-    }
-    return found;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const auto row = by_id.find(ids[i].text());
+            if (row != by_id.end()) found[i] = row->second;
+        }
+        return found;
+    });
 }
 
 Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& filter) {
-    std::vector<Execution> found;
-    if ((filter.task && !IsValidId(filter.task->view())) ||
-        (filter.worker && !IsValidId(filter.worker->view()))) {
-        return found;
+    const auto no_id = [](const auto& id) { return id && !IsValidId(id->view()); };
+    if (no_id(filter.task) || no_id(filter.worker) || no_id(filter.parent)) {
+        return std::vector<Execution>();
     }
-    if (!filter.brief) return ListWhole(filter);
+    return From(filter.partition, std::vector<Execution>(), [&](const std::string&) {
+        return filter.brief ? ListBrief(filter) : ListWhole(filter);
+    });
+}
+
+std::vector<std::string> Reader::ListQueries(const ExecutionFilter& filter,
+                                             std::string_view columns) const {
+    const sql::Dialect dialect = sql::Mysql(TablePrefix(options_.prefix, filter.partition));
+    std::vector<std::string> queries;
+    for (const sql::Query& query : sql::ListQueries(dialect, filter, columns)) {
+        queries.push_back(Render(query));
+    }
+    return queries;
+}
+
+std::vector<Execution> Reader::ListBrief(const ExecutionFilter& filter) {
+    std::vector<Execution> found;
     sql::ExecutionReader reader(true);
     for (Rows& rows : Query(ListQueries(filter, sql::ListColumns(filter)))) {
         while (rows.Next()) found.push_back(reader.Read(rows));
@@ -142,18 +159,9 @@ Result<std::vector<Execution>> Reader::ListExecutions(const ExecutionFilter& fil
     return MakeListPage(filter, std::move(found));
 }
 
-std::vector<std::string> Reader::ListQueries(const ExecutionFilter& filter,
-                                             std::string_view columns) const {
-    std::vector<std::string> queries;
-    for (const sql::Query& query : sql::ListQueries(dialect_, filter, columns)) {
-        queries.push_back(Render(query));
-    }
-    return queries;
-}
-
 // Answers are in memory as a whole. So a first look tells how large the rows are, and then they
 // come in groups that are not, until the page is full; all of one state.
-Result<std::vector<Execution>> Reader::ListWhole(const ExecutionFilter& filter) {
+std::vector<Execution> Reader::ListWhole(const ExecutionFilter& filter) {
     const std::string look = fmt::format("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{}",
                                          fmt::join(ListQueries(filter, kSizeColumns), ";"));
     return Read([&](Connection& connection) {
@@ -171,18 +179,26 @@ Result<std::vector<Execution>> Reader::ListWhole(const ExecutionFilter& filter) 
                 group.push_back(next->first);
                 bytes += next->second;
             }
-            ReadGroup(connection, group, page);
+            ReadGroup(connection, filter, group, page);
         }
         connection.Run("COMMIT");
         return page.TakeRows();
     });
 }
 
-void Reader::ReadGroup(Connection& connection, const std::vector<Serial>& group, ListPage& page) {
-    const std::string packet = fmt::format(
-        "SELECT {0} FROM {1}live WHERE serial IN ({2});"
-        "SELECT {0} FROM {1}history WHERE serial IN ({2})",
-        sql::kExecutionColumns, options_.prefix, fmt::join(group, ","));
+void Reader::ReadGroup(Connection& connection, const ExecutionFilter& filter,
+                       const std::vector<Serial>& group, ListPage& page) {
+    std::string packet;
+    for (const bool children : {false, true}) {
+        if (children ? !filter.parent && !filter.children : filter.parent.has_value()) continue;
+        if (!packet.empty()) packet += ';';
+        packet += fmt::format(
+            "SELECT {0} FROM {1}live WHERE serial IN ({2});"
+            "SELECT {0} FROM {1}history WHERE serial IN ({2})",
+            sql::kExecutionColumns,
+            TablePrefix(options_.prefix, filter.partition) + (children ? "child_" : ""),
+            fmt::join(group, ","));
+    }
     sql::ExecutionReader reader;
     std::vector<Execution> found;
     for (Rows& rows : connection.Run(packet)) {
@@ -192,87 +208,6 @@ void Reader::ReadGroup(Connection& connection, const std::vector<Serial>& group,
     for (Execution& row : found) {
         if (!page.full()) page.Add(std::move(row));
     }
-}
-
-Result<TaskRow> Reader::FindTask(Partition, const TaskId& id) {
-    Rows row = QueryOne(fmt::format("SELECT record FROM {}tasks WHERE id = {}", options_.prefix,
-                                    TextLiteral(id.view())));
-    if (!row.Next()) return NoSuchTask(id);
-    return sql::ReadTask(id.view(), row.Bytes(0));
-}
-
-Result<std::vector<TaskRow>> Reader::ListTasks(const TaskFilter& filter) {
-    Rows rows = QueryOne(Render(
-        {fmt::format("SELECT id, record FROM {}tasks WHERE id > ? AND {} ORDER BY id LIMIT ?",
-                     options_.prefix, dialect_.contains("name")),
-         {Text(filter.after), filter.name_contains, std::int64_t(filter.limit)}}));
-    std::vector<TaskRow> found;
-    while (rows.Next()) {
-        auto task = sql::ReadTaskOrTell(rows.Bytes(0), rows.Bytes(1));
-        if (task) found.push_back(std::move(*task));
-    }
-    return found;
-}
-
-Result<std::vector<Worker>> Reader::ListWorkers(Partition) {
-    Rows rows = QueryOne(
-        fmt::format("SELECT id, record FROM {}workers ORDER BY id, partition_id", options_.prefix));
-    std::vector<Worker> found;
-    while (rows.Next()) {
-        if (!found.empty() && found.back().id.view() == rows.Bytes(0)) continue;
-        found.push_back(sql::ReadWorker(rows.Bytes(0), rows.Bytes(1)));
-    }
-    return found;
-}
-
-Result<std::vector<SettingPut>> Reader::ListSettings(Partition, const Text& key_prefix) {
-    // By partition, so that the primary key serves: most settings are statistics of past days.
-    std::string partitions;
-    Rows terms = QueryOne(fmt::format("SELECT partition_id FROM {}terms", options_.prefix));
-    while (terms.Next()) {
-        if (!partitions.empty()) partitions += ',';
-        partitions += terms.Bytes(0);
-    }
-    if (partitions.empty()) return std::vector<SettingPut>();
-    std::string query =
-        fmt::format("SELECT name, value FROM {}settings WHERE partition_id IN ({}) AND name >= ",
-                    options_.prefix, partitions);
-    AppendBinary(query, key_prefix);
-    if (const auto end = sql::EndOfPrefix(key_prefix)) {
-        query += " AND name < ";
-        AppendBinary(query, *end);
-    }
-    Rows rows = QueryOne(query + " ORDER BY name, partition_id");
-    std::vector<SettingPut> found;
-    while (rows.Next()) {
-        const std::string_view key = rows.Bytes(0);
-        if (!found.empty() && found.back().key.view() == key) continue;
-        found.push_back({Text(key), Text(rows.Bytes(1))});
-    }
-    return found;
-}
-
-Result<std::vector<LogChunk>> Reader::ReadLog(Partition, const ExecutionId& execution, Serial after,
-                                              std::size_t limit) {
-    Rows rows = QueryOne(
-        fmt::format("SELECT chunk, attempt, at_ms, content FROM {}logs WHERE execution = {} AND "
-                    "chunk > {} ORDER BY chunk LIMIT {}",
-                    options_.prefix, TextLiteral(execution.view()), after, limit));
-    std::vector<LogChunk> found;
-    while (rows.Next()) {
-        found.push_back({execution, rows.Unsigned(0), static_cast<std::uint32_t>(rows.Int(1)),
-                         Time(Duration(rows.Int(2))), Text(rows.Bytes(3))});
-    }
-    return found;
-}
-
-Result<std::vector<Event>> Reader::ReadEvents(Partition, Serial after, std::size_t limit) {
-    Rows rows = QueryOne(fmt::format(
-        "SELECT serial, record FROM {}events WHERE serial > {} ORDER BY serial LIMIT {}",
-        options_.prefix, after, limit));
-    std::vector<Event> found;
-    while (rows.Next()) found.push_back(sql::ReadEvent(rows.Unsigned(0), rows.Bytes(1)));
-    return found;
 }
 
 // Those of a version before announce themselves in a table of their own.
@@ -288,10 +223,6 @@ Result<std::vector<NodeRow>> Reader::Nodes() {
                          Time(Duration(row.Int(3))), SplitNames(row.Bytes(4))});
     }
     return nodes;
-}
-
-Result<std::vector<AuditRow>> Reader::ReadAudit(Partition, Serial, std::size_t) {
-    return HasNoSuchRows();
 }
 
 }  // namespace takt::internal::mysql

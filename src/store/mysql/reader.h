@@ -2,11 +2,14 @@
 // one state of the database, whatever is committed meanwhile, in one round trip.
 #pragma once
 
+#include <mysqld_error.h>
+
 #include <span>
 #include <string>
 #include <vector>
 
 #include "store/list_page.h"
+#include "store/mysql/schema.h"
 #include "store/mysql/session.h"
 #include "store/sql/dialect.h"
 #include "store/sql/execution_query.h"
@@ -64,18 +67,34 @@ class Reader {
     // The rows of each query, in the order of the queries, all of one state.
     std::vector<Rows> Query(std::span<const std::string> queries);
     Rows QueryOne(const std::string& query);
+    // The answer of `work` from the partition's tables, given their prefix; `nothing` if it has none
+    // yet.
+    template <typename T, typename Work>
+    Result<T> From(Partition partition, T nothing, Work work);
     static void AddBeginning(Rows& settings, Rows& workers, LoadPage& page);
     std::vector<std::string> ListQueries(const ExecutionFilter& filter,
                                          std::string_view columns) const;
-    Result<std::vector<Execution>> ListWhole(const ExecutionFilter& filter);
-    void ReadGroup(Connection& connection, const std::vector<Serial>& group, ListPage& page);
-    Result<LoadPage> LoadTasks(Partition partition, std::string_view after);
-    Result<LoadPage> LoadExecutions(Partition partition, Serial after);
+    std::vector<Execution> ListBrief(const ExecutionFilter& filter);
+    std::vector<Execution> ListWhole(const ExecutionFilter& filter);
+    void ReadGroup(Connection& connection, const ExecutionFilter& filter,
+                   const std::vector<Serial>& group, ListPage& page);
+    LoadPage LoadTasks(Partition partition, std::string_view after);
+    LoadPage LoadRecords(Partition partition, std::uint8_t kind, std::string_view after);
+    LoadPage LoadExecutions(Partition partition, Serial after);
     std::string LastSerial(Partition partition) const;
 
     const MysqlOptions& options_;
-    const sql::Dialect dialect_;
     Session session_;
 };
+
+template <typename T, typename Work>
+Result<T> Reader::From(Partition partition, T nothing, Work work) {
+    try {
+        return work(TablePrefix(options_.prefix, partition));
+    } catch (const MysqlError& error) {
+        if (partition == kDefaultPartition || error.code() != ER_NO_SUCH_TABLE) throw;
+        return nothing;
+    }
+}
 
 }  // namespace takt::internal::mysql

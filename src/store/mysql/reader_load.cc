@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "store/mysql/reader.h"
 #include "store/mysql/values.h"
@@ -35,14 +36,27 @@ std::string Reader::LastSerial(Partition partition) const {
 }
 
 Result<LoadPage> Reader::Load(Partition partition, const std::string& cursor) {
+    using Kind = sql::LoadCursor::Kind;
     const Result<sql::LoadCursor> at = sql::ParseLoadCursor(cursor);
     if (!at) return std::unexpected(at.error());
-    return at->executions ? LoadExecutions(partition, at->serial) : LoadTasks(partition, at->task);
+    auto page = From(partition, std::optional<LoadPage>(), [&](const std::string&) {
+        return std::optional(at->kind == Kind::kTasks ? LoadTasks(partition, at->key)
+                             : at->kind == Kind::kRecords
+                                 ? LoadRecords(partition, at->record, at->key)
+                                 : LoadExecutions(partition, at->serial));
+    });
+    if (*page) return std::move(**page);
+    // Serials go on where they were also if the rows are gone.
+    LoadPage nothing;
+    Rows last = QueryOne(LastSerial(partition));
+    if (last.Next()) nothing.last_serial = last.Unsigned(0);
+    return nothing;
 }
 
-Result<LoadPage> Reader::LoadTasks(Partition partition, std::string_view after) {
+LoadPage Reader::LoadTasks(Partition partition, std::string_view after) {
+    const std::string prefix = TablePrefix(options_.prefix, partition);
     LoadPage page;
-    page.next = "e0";
+    page.next = "r0/";
     PageSize size(options_.load_page_rows);
     std::string last(after);
     for (bool begin = true;; begin = false) {
@@ -52,11 +66,11 @@ Result<LoadPage> Reader::LoadTasks(Partition partition, std::string_view after) 
             fmt::format(
                 "SELECT id, record FROM {}tasks WHERE id > {} AND partition_id = {} ORDER BY id "
                 "LIMIT {}",
-                options_.prefix, TextLiteral(last), partition, wanted + 1),
+                prefix, TextLiteral(last), partition, wanted + 1),
             fmt::format("SELECT name, value FROM {}settings WHERE partition_id = {} ORDER BY name",
-                        options_.prefix, partition),
+                        prefix, partition),
             fmt::format("SELECT id, record FROM {}workers WHERE partition_id = {} ORDER BY id",
-                        options_.prefix, partition),
+                        prefix, partition),
         };
         // Settings and workers are on the first page only.
         const bool first = begin && after.empty();
@@ -87,18 +101,22 @@ void Reader::AddBeginning(Rows& settings, Rows& workers, LoadPage& page) {
     }
 }
 
-Result<LoadPage> Reader::LoadExecutions(Partition partition, Serial after) {
+LoadPage Reader::LoadRecords(Partition partition, std::uint8_t kind, std::string_view after) {
+    const std::string prefix = TablePrefix(options_.prefix, partition);
     LoadPage page;
+    page.next = "e0";
     PageSize size(options_.load_page_rows);
-    sql::ExecutionReader reader;
+    RecordPut last{static_cast<RecordKind>(kind), Text(after), {}};
     // Ends: each turn but the last adds rows, up to a full page.
     for (;;) {
         const std::size_t wanted = size.next();
+        std::string key;
+        AppendBinary(key, last.key);
         const std::string queries[] = {
             LastSerial(partition),
-            fmt::format("SELECT {} FROM {}live FORCE INDEX (PRIMARY) WHERE serial > {} AND "
-                        "(serial >> 14) & 255 = {} ORDER BY serial LIMIT {}",
-                        sql::kExecutionColumns, options_.prefix, after, partition, wanted + 1),
+            fmt::format("SELECT kind, name, value FROM {0}records FORCE INDEX (PRIMARY) WHERE kind "
+                        "> {1} OR (kind = {1} AND name > {2}) ORDER BY kind, name LIMIT {3}",
+                        prefix, static_cast<int>(last.kind), key, wanted + 1),
         };
         std::vector<Rows> rows = Query(queries);
         if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
@@ -106,9 +124,44 @@ Result<LoadPage> Reader::LoadExecutions(Partition partition, Serial after) {
         while (count < wanted && rows[1].Next()) {
             ++count;
             size.Add(rows[1].bytes());
-            page.executions.push_back(reader.Read(rows[1]));
+            last = {static_cast<RecordKind>(rows[1].Int(0)), Text(rows[1].Bytes(1)), {}};
+            page.records.push_back({last.kind, last.key, Text(rows[1].Bytes(2))});
         }
         if (count < wanted || !rows[1].Next()) return page;
+        if (!size.full()) continue;
+        page.next = sql::RecordCursor(last);
+        return page;
+    }
+}
+
+// Runs and their children together, by serial.
+LoadPage Reader::LoadExecutions(Partition partition, Serial after) {
+    const std::string prefix = TablePrefix(options_.prefix, partition);
+    LoadPage page;
+    PageSize size(options_.load_page_rows);
+    sql::ExecutionReader reader;
+    // Ends: each turn but the last adds rows, up to a full page.
+    for (;;) {
+        const std::size_t wanted = size.next();
+        const auto select = [&](std::string_view table) {
+            return fmt::format(
+                "SELECT {} FROM {}{} FORCE INDEX (PRIMARY) WHERE serial > {} ORDER BY serial "
+                "LIMIT {}",
+                sql::kExecutionColumns, prefix, table, after, wanted + 1);
+        };
+        const std::string queries[] = {LastSerial(partition), select("live"), select("child_live")};
+        std::vector<Rows> rows = Query(queries);
+        if (rows[0].Next()) page.last_serial = rows[0].Unsigned(0);
+        std::array<bool, 2> has = {rows[1].Next(), rows[2].Next()};
+        std::size_t count = 0;
+        for (; count < wanted && (has[0] || has[1]); ++count) {
+            const bool child = !has[0] || (has[1] && rows[2].Unsigned(0) < rows[1].Unsigned(0));
+            Rows& next = rows[child ? 2 : 1];
+            size.Add(next.bytes());
+            page.executions.push_back(reader.Read(next));
+            has[child ? 1 : 0] = next.Next();
+        }
+        if (!has[0] && !has[1]) return page;
         after = page.executions.back().serial;
         if (!size.full()) continue;
         page.next = "e" + std::to_string(after);

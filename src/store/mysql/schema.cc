@@ -1,6 +1,6 @@
 #include "store/mysql/schema.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <mysqld_error.h>
 
 #include <array>
@@ -16,11 +16,11 @@
 namespace takt::internal::mysql {
 namespace {
 
-// Of live and history alike; the order is that of sql::kExecutionColumns. Ids and names of states
+// Of live and history alike. Ids and names of states
 // are text, so that every tool shows them; what users choose freely is bytes, because text columns
 // refuse what is no UTF-8 and take 'a' and 'a ' for equal. Defaults are what batch_sql.cc leaves
 // out.
-constexpr std::string_view kExecutionColumnsV1 = R"(
+constexpr std::string_view kExecutionColumns1 = R"(
     serial BIGINT NOT NULL PRIMARY KEY,
     id VARCHAR(64) NOT NULL,
     task_id VARCHAR(64),
@@ -51,13 +51,22 @@ constexpr std::string_view kExecutionColumnsV1 = R"(
     task_payload LONGBLOB,
     payload LONGBLOB)";
 
+// Columns that an execution has since version 2.
+constexpr std::array<std::string_view, 6> kAddedColumns2 = {
+    "parent VARCHAR(64)",
+    "step BLOB",
+    "shard_index INT UNSIGNED NOT NULL DEFAULT 0",
+    "shard_total INT UNSIGNED NOT NULL DEFAULT 0",
+    "round INT UNSIGNED NOT NULL DEFAULT 0",
+    "progress LONGBLOB",
+};
+
 constexpr std::string_view kTableOptions =
     " ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
 
 // An index of InnoDB ends with the primary key, so each of these is in the order of a list.
-// `terms` is the fence, locked by every commit; `leases` is apart from it, so that a renewal never
-// waits for a commit.
-constexpr std::array<std::string_view, 10> kVersion1 = {
+// {0} is the prefix of the partition's tables, {1} the columns of an execution.
+constexpr std::array<std::string_view, 7> kRows1 = {
     R"({0}live ({1},
     UNIQUE KEY live_id (id), KEY live_task (task_id)))",
     R"({0}history ({1},
@@ -89,6 +98,31 @@ constexpr std::array<std::string_view, 10> kVersion1 = {
     at_ms BIGINT NOT NULL,
     content LONGBLOB NOT NULL,
     PRIMARY KEY (execution, chunk)))",
+};
+
+// Children of runs have tables of their own: an index by parent, or one more condition of a purge,
+// would have to be built over all that is there, and be written for each execution that is no child.
+constexpr std::array<std::string_view, 4> kRows2 = {
+    R"({0}child_live ({1},
+    UNIQUE KEY child_live_id (id), KEY child_live_task (task_id), KEY child_live_parent (parent)))",
+    R"({0}child_history ({1},
+    UNIQUE KEY child_history_id (id), KEY child_history_task (task_id),
+    KEY child_history_status (status), KEY child_history_worker (worker),
+    KEY child_history_parent (parent)))",
+    R"({0}records (
+    kind TINYINT UNSIGNED NOT NULL,
+    name VARBINARY(1024) NOT NULL,
+    value LONGBLOB NOT NULL,
+    PRIMARY KEY (kind, name)))",
+    R"({0}audit (
+    serial BIGINT NOT NULL PRIMARY KEY,
+    at_ms BIGINT NOT NULL,
+    body LONGBLOB NOT NULL))",
+};
+
+// Tables of the whole cluster. `terms` is the fence, locked by every commit; `leases` is apart from
+// it, so that a renewal never waits for a commit.
+constexpr std::array<std::string_view, 3> kShared1 = {
     R"({0}terms (
     partition_id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
     epoch BIGINT UNSIGNED NOT NULL,
@@ -128,10 +162,22 @@ constexpr std::string_view kSchedulers = R"({0}schedulers (
 // that may be twice as much, and the other rows of its statement are a quarter of a megabyte.
 constexpr std::size_t kPacketBytesMin = 8 << 20;
 
-constexpr std::array<std::string_view, 11> kTables = {
-    "live", "history", "tasks",  "workers", "settings",   "events",
-    "logs", "terms",   "leases", "nodes",   "schedulers",
+constexpr std::array<std::string_view, 11> kRowTables = {
+    "live",     "history", "child_live", "child_history", "tasks", "workers",
+    "settings", "records", "events",     "audit",         "logs",
 };
+constexpr std::array<std::string_view, 4> kSharedTables = {"terms", "leases", "nodes",
+                                                           "schedulers"};
+
+std::string CreateTable(std::string_view table, const std::string& prefix,
+                        const std::string& columns) {
+    return "CREATE TABLE IF NOT EXISTS " + fmt::format(fmt::runtime(table), prefix, columns) +
+           std::string(kTableOptions);
+}
+
+std::string ExecutionColumns2() {
+    return fmt::format("{},\n    {}", kExecutionColumns1, fmt::join(kAddedColumns2, ",\n    "));
+}
 
 // "10.11.19-MariaDB-…" and "8.0.36": major * 1000 + minor.
 int VersionNumber(std::string_view version) {
@@ -141,12 +187,6 @@ int VersionNumber(std::string_view version) {
     const auto dot = std::from_chars(version.data(), end, major).ptr;
     if (dot != end) std::from_chars(dot + 1, end, minor);
     return major * 1000 + minor;
-}
-
-std::string CreateTable(std::string_view table, const std::string& prefix) {
-    return "CREATE TABLE IF NOT EXISTS " +
-           fmt::format(fmt::runtime(table), prefix, kExecutionColumnsV1) +
-           std::string(kTableOptions);
 }
 
 std::size_t ReadVersion(Connection& connection, const std::string& prefix) {
@@ -174,14 +214,59 @@ std::optional<std::string> MarkMigration(Connection& connection, const std::stri
     return std::string(older.Bytes(0));
 }
 
+// A step that stopped half way has added some columns already.
+void RunStep(Connection& connection, const std::string& statement) {
+    try {
+        connection.Run(statement);
+    } catch (const MysqlError& error) {
+        if (error.code() != ER_DUP_FIELDNAME) throw;
+    }
+}
+
 }  // namespace
 
 std::vector<std::vector<std::string>> Migrations(const std::string& prefix) {
     std::vector<std::string> first;
-    for (const std::string_view table : kVersion1) {
-        first.push_back(CreateTable(table, prefix));
+    for (const std::string_view table : kRows1) {
+        first.push_back(CreateTable(table, prefix, std::string(kExecutionColumns1)));
     }
-    return {first, {CreateTable(kSchedulers, prefix)}};
+    for (const std::string_view table : kShared1) first.push_back(CreateTable(table, prefix, ""));
+    // Added columns take the server no time, however many rows there are.
+    std::vector<std::string> second = {CreateTable(kSchedulers, prefix, "")};
+    for (const std::string_view table : {"live", "history"}) {
+        second.push_back(fmt::format("ALTER TABLE {}{} ADD COLUMN {}", prefix, table,
+                                     fmt::join(kAddedColumns2, ", ADD COLUMN ")));
+    }
+    for (const std::string_view table : kRows2) {
+        second.push_back(CreateTable(table, prefix, ExecutionColumns2()));
+    }
+    return {first, second};
+}
+
+std::string TablePrefix(const std::string& prefix, Partition partition) {
+    return partition == kDefaultPartition ? prefix : fmt::format("{}{}_", prefix, partition);
+}
+
+std::string PartitionSql(const std::string& prefix, Partition partition) {
+    const std::string own = TablePrefix(prefix, partition);
+    std::string sql;
+    for (const std::string_view table : kRows1) {
+        sql += CreateTable(table, own, ExecutionColumns2()) + ";";
+    }
+    for (const std::string_view table : kRows2) {
+        sql += CreateTable(table, own, ExecutionColumns2()) + ";";
+    }
+    sql.pop_back();
+    return sql;
+}
+
+std::string DropSql(const std::string& prefix, Partition partition) {
+    std::string sql = "DROP TABLE IF EXISTS ";
+    for (const std::string_view table : kRowTables) {
+        if (table != kRowTables.front()) sql += ',';
+        sql += TablePrefix(prefix, partition) + std::string(table);
+    }
+    return sql;
 }
 
 Result<void> Migrate(Connection& connection, const MysqlOptions& options,
@@ -221,7 +306,7 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
         older = MarkMigration(connection, prefix, version, migrations.size());
     }
     for (; !older && version < migrations.size(); ++version) {
-        for (const std::string& statement : migrations[version]) connection.Run(statement);
+        for (const std::string& statement : migrations[version]) RunStep(connection, statement);
         connection.Run(fmt::format("REPLACE INTO {}schema (only_row, version) VALUES (1, {})",
                                    prefix, version + 1));
     }
@@ -241,12 +326,14 @@ Result<void> Migrate(Connection& connection, const MysqlOptions& options,
 void CheckPrivileges(Connection& connection, const MysqlOptions& options) {
     // Privileges are checked before rows are looked for, and these find none.
     std::string statements;
-    for (const std::string_view table : kTables) {
+    const auto add = [&](std::string_view table) {
         statements += fmt::format(
             "SELECT 1 FROM {0}{1} LIMIT 0;INSERT INTO {0}{1} SELECT * FROM {0}{1} WHERE 1 = 0;"
             "DELETE FROM {0}{1} WHERE 1 = 0;",
             options.prefix, table);
-    }
+    };
+    for (const std::string_view table : kRowTables) add(table);
+    for (const std::string_view table : kSharedTables) add(table);
     statements += fmt::format("UPDATE {0}live SET attempt = 0 WHERE 1 = 0", options.prefix);
     try {
         connection.Run(statements);

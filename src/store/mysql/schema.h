@@ -8,13 +8,25 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "store/mysql/connection.h"
 
 namespace takt::internal::mysql {
 
-// The statements that lead from version i to i + 1. Steps are only ever added. The server commits
-// each statement by itself, so each can be run again after a step that stopped half way.
+// The statements that lead from version i to i + 1. Steps are only ever added; one that changes
+// tables of rows has to do so for each partition that has them. The server commits each statement by
+// itself, so each can be run again after a step that stopped half way; one that adds columns which
+// are there is passed over.
 std::vector<std::vector<std::string>> Migrations(const std::string& prefix);
+
+// Each partition has tables of its own for its rows, so that none walks through another's: those of
+// the default one begin with the prefix of the options ("takt_"), those of 7 with "takt_7_".
+std::string TablePrefix(const std::string& prefix, Partition partition);
+// Makes the tables of another partition than the default one, as they are in the newest version,
+// where they are not.
+std::string PartitionSql(const std::string& prefix, Partition partition);
+// Drops them, where they are.
+std::string DropSql(const std::string& prefix, Partition partition);
 
 // Brings the tables to the newest version; several schedulers may do so at once. kInvalid if they
 // are newer than the steps.

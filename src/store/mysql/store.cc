@@ -16,6 +16,7 @@
 #include "store/mysql/writer.h"
 #include "store/operation_queue.h"
 #include "store/refusals.h"
+#include "store/turn_queue.h"
 
 namespace takt::internal {
 namespace mysql {
@@ -24,6 +25,10 @@ namespace {
 // A packet holds this much beside one large value, at the very most: a statement's other rows. And
 // values double when each of their bytes must be escaped.
 constexpr std::size_t kPacketOverhead = 512 << 10;
+
+// Connections that commit: a lock wait or a large purge of one namespace delays only those that share
+// its own.
+constexpr std::size_t kLanes = 4;
 
 StoreLimits LimitsOf(const Server& server) {
     const std::size_t bytes = (server.packet_bytes_max - kPacketOverhead) / 2;
@@ -40,8 +45,7 @@ class MysqlStore final : public CallStore<MysqlStore> {
         : options_(options),
           limits_(LimitsOf(server)),
           leases_(options_, watch_),
-          terms_(options_, watch_),
-          writer_(options_, server, server.packet_bytes_max - kPacketOverhead) {
+          terms_(options_, watch_) {
         for (std::size_t i = 0; i < options_.readers; ++i) {
             readers_.push_back(std::make_unique<Reader>(options_));
             threads_.emplace_back([this, reader = readers_.back().get()] {
@@ -54,16 +58,19 @@ class MysqlStore final : public CallStore<MysqlStore> {
         threads_.emplace_back([this] {
             while (auto operation = term_calls_.Pop()) (*operation)(&terms_, nullptr);
         });
-        threads_.emplace_back([this] {
-            while (auto operation = commits_.Pop()) (*operation)(&writer_, nullptr);
-        });
+        for (std::size_t i = 0; i < kLanes; ++i) {
+            lanes_.push_back(std::make_unique<Lane>(options_, server));
+            threads_.emplace_back([lane = lanes_.back().get()] {
+                while (auto operation = lane->commits.Pop()) (*operation)(&lane->writer, nullptr);
+            });
+        }
     }
 
     ~MysqlStore() override {
         reads_.Close();
         lease_calls_.Close();
         term_calls_.Close();
-        commits_.Close();
+        for (const auto& lane : lanes_) lane->commits.Close();
         threads_.clear();
     }
 
@@ -71,39 +78,59 @@ class MysqlStore final : public CallStore<MysqlStore> {
     std::string Describe() const override { return internal::Describe(options_); }
 
     void Commit(BatchPtr batch, Done<void> done) override {
-        Run<void>(
-            commits_,
-            [batch = std::move(batch)](Writer& writer) {
-                if (auto served = CheckHasSuchRows(*batch); !served) return served;
-                return writer.Commit(*batch);
-            },
+        const Partition partition = batch->term.partition;
+        RunWriter(
+            partition, [batch = std::move(batch)](Writer& writer) { return writer.Commit(*batch); },
             std::move(done));
     }
-
-    void DropPartition(Partition, Done<void> done) override {
-        Run<void>(
-            commits_, [](Writer&) -> Result<void> { return HasNoSuchRows(); }, std::move(done));
+    void DropPartition(Partition partition, Done<void> done) override {
+        RunWriter(
+            partition,
+            [partition](Writer& writer) -> Result<void> {
+                if (partition == kDefaultPartition) return DefaultIsKept();
+                return writer.Drop(partition);
+            },
+            std::move(done));
     }
 
     // What keeps a lead waits for nothing else; whoever only asks uses a reader.
     template <typename Part, typename T, typename Work>
     void Call(Part, Work work, Done<T> done) {
         if constexpr (std::is_same_v<Part, LeaseCall>) {
-            Run<T>(lease_calls_, std::move(work), std::move(done));
+            lease_calls_.Push(Timed<Leases, T>(std::move(work), std::move(done)));
         } else if constexpr (std::is_same_v<Part, TermCall>) {
-            Run<T>(term_calls_, std::move(work), std::move(done));
+            term_calls_.Push(Timed<Terms, T>(std::move(work), std::move(done)));
         } else {
-            Run<T>(reads_, std::move(work), std::move(done));
+            reads_.Push(Timed<Reader, T>(std::move(work), std::move(done)));
         }
     }
 
   private:
+    // A connection that commits, and what waits for it. Connected when it is first needed.
+    struct Lane {
+        Lane(const MysqlOptions& options, const Server& server)
+            : writer(options, server, server.packet_bytes_max - kPacketOverhead) {}
+
+        Writer writer;
+        TurnQueue<Writer> commits;
+    };
+
+    template <typename Work>
+    void RunWriter(Partition partition, Work work, Done<void> done) {
+        // A partition is always on the same one. The default one has it for itself: those who use
+        // no other notice nothing of them.
+        const std::size_t lane =
+            partition == kDefaultPartition ? 0 : 1 + (partition - 1) % (kLanes - 1);
+        lanes_[lane]->commits.Push(partition,
+                                   Timed<Writer, void>(std::move(work), std::move(done)));
+    }
+
     // Behind operations that each ran into their timeout, the later ones would wait for all of
     // them; so what has waited for too long is not begun any more.
-    template <typename T, typename Context, typename Work>
-    void Run(OperationQueue<Context>& queue, Work work, Done<T> done) {
+    template <typename Context, typename T, typename Work>
+    Operation<Context> Timed(Work work, Done<T> done) {
         const Steady latest = SteadyClock::now() + options_.timeout;
-        queue.Push(MakeOperation<Context, T>(
+        return MakeOperation<Context, T>(
             [this, latest, work = std::move(work)](Context& context) -> Result<T> {
                 if (SteadyClock::now() > latest) {
                     return Fail(ErrorCode::kUnavailable, Describe() + " is too slow at the moment");
@@ -114,7 +141,7 @@ class MysqlStore final : public CallStore<MysqlStore> {
                     return std::unexpected(Judge(error, options_));
                 }
             },
-            std::move(done)));
+            std::move(done));
     }
 
     const MysqlOptions options_;
@@ -122,12 +149,11 @@ class MysqlStore final : public CallStore<MysqlStore> {
     LockWatch watch_;
     Leases leases_;
     Terms terms_;
-    Writer writer_;
     std::vector<std::unique_ptr<Reader>> readers_;
     OperationQueue<Reader> reads_;
     OperationQueue<Leases> lease_calls_;
     OperationQueue<Terms> term_calls_;
-    OperationQueue<Writer> commits_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
     std::vector<std::jthread> threads_;
 };
 

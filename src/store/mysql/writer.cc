@@ -4,9 +4,12 @@
 #include <mysqld_error.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "store/mysql/judge.h"
+#include "store/mysql/purge_plan.h"
+#include "store/mysql/schema.h"
 
 namespace takt::internal::mysql {
 namespace {
@@ -42,7 +45,9 @@ Writer::Writer(const MysqlOptions& options, const Server& server, std::size_t pa
       session_(options, Setup(options, !server.statement_binlog)) {}
 
 Result<void> Writer::Commit(const Batch& batch) {
-    const BatchSql sql = MakeBatchSql(batch, options_.prefix, packet_bytes_);
+    const std::optional<PurgePlan> plan = Plan(batch);
+    const BatchSql sql =
+        MakeBatchSql(batch, options_.prefix, packet_bytes_, plan ? &*plan : nullptr);
     for (const std::string& packet : sql.packets) {
         // The server would end the session for it, each time.
         if (packet.size() + 1 < server_bytes_max_) continue;
@@ -54,6 +59,43 @@ Result<void> Writer::Commit(const Batch& batch) {
     return Try(batch, sql);
 }
 
+Result<void> Writer::Drop(Partition partition) {
+    families_.erase(partition);
+    session_.Retry(
+        [&](Connection& connection) { connection.Run(DropSql(options_.prefix, partition)); });
+    return {};
+}
+
+std::optional<PurgePlan> Writer::Plan(const Batch& batch) {
+    const bool families = HasFamilies(batch);
+    const Purge* purge = nullptr;
+    std::set<Serial> kept;
+    for (const Change& change : batch.changes) {
+        if (const auto* found = std::get_if<Purge>(&change)) purge = found;
+        const auto* execution = std::get_if<ExecutionChange>(&change);
+        if (execution && execution->before == Place::kHistory) kept.insert(execution->row.serial);
+    }
+    if (!purge || !families) return std::nullopt;
+    const std::string prefix = TablePrefix(options_.prefix, batch.term.partition);
+    return session_.Retry(
+        [&](Connection& connection) { return PlanPurge(connection, prefix, *purge, kept); });
+}
+
+bool Writer::HasFamilies(const Batch& batch) {
+    auto& [term, any] = families_[batch.term.partition];
+    if (term != batch.term) {
+        const std::string prefix = TablePrefix(options_.prefix, batch.term.partition);
+        any = session_.Retry(
+            [&](Connection& connection) { return HasFinishedChildren(connection, prefix); });
+        term = batch.term;
+    }
+    any = any || std::ranges::any_of(batch.changes, [](const Change& change) {
+              const auto* execution = std::get_if<ExecutionChange>(&change);
+              return execution && !execution->row.parent.empty();
+          });
+    return any;
+}
+
 void Writer::GrantTime(bool late) {
     const auto longest = std::max(kAnswerMax, options_.timeout);
     session_.set_timeout(late ? std::min(session_.timeout() * 2, longest) : options_.timeout);
@@ -61,6 +103,7 @@ void Writer::GrantTime(bool late) {
 
 Result<void> Writer::Try(const Batch& batch, const BatchSql& sql) {
     const Steady deadline = SteadyClock::now() + options_.timeout;
+    bool made = false;  // Whether the tables of the partition were, just now.
     for (int attempt = 1;; ++attempt) {
         std::size_t packet = 0;
         bool sent = false;  // Whether COMMIT was.
@@ -91,6 +134,12 @@ Result<void> Writer::Try(const Batch& batch, const BatchSql& sql) {
                 return std::unexpected(std::move(verdict));
             }
             Rollback();
+            const Partition partition = batch.term.partition;
+            if (error.code() == ER_NO_SUCH_TABLE && partition != kDefaultPartition && !made) {
+                made = true;
+                session_.Get().Run(PartitionSql(options_.prefix, partition));
+                continue;
+            }
             const bool may_repeat = attempt < kAttemptsMax && SteadyClock::now() < deadline;
             if (error.lock_conflict() && may_repeat) {
                 std::this_thread::sleep_for(kRetryDelay * attempt);

@@ -1,6 +1,10 @@
 // Writer: commits batches, on one connection of one thread.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <utility>
+
 #include <cstddef>
 #include <string>
 
@@ -19,9 +23,17 @@ class Writer {
     // See Store::Commit. A transaction that the server gave up for the sake of another runs again,
     // a few times. One that the server did not answer in time gets more of it the next time: what
     // takes longer than the timeout must not be repeated for ever.
+    // The first batch of a partition makes its tables. Throws MysqlError if that fails, or what a
+    // purge deletes cannot be read.
     Result<void> Commit(const Batch& batch);
 
+    // Drops the tables of a partition. Throws MysqlError.
+    Result<void> Drop(Partition partition);
+
   private:
+    // The rows that the batch's purge deletes, if it has one and there are families to be purged.
+    std::optional<PurgePlan> Plan(const Batch& batch);
+    bool HasFamilies(const Batch& batch);
     Result<void> Try(const Batch& batch, const BatchSql& sql);
     // `late`: the server got the batch, and did not answer in the time that it had.
     void GrantTime(bool late);
@@ -33,6 +45,8 @@ class Writer {
     const std::size_t server_bytes_max_;
     const std::size_t packet_bytes_;
     Session session_;
+    // Whether there are finished children, of the terms that purge. Only they make new ones.
+    std::map<Partition, std::pair<Term, bool>> families_;
 };
 
 }  // namespace takt::internal::mysql

@@ -6,30 +6,41 @@
 
 namespace takt::internal::sql {
 
+// Of the tables of one partition.
 struct Dialect {
-    // Before the name of every table.
-    std::string_view table_prefix;
+    std::string table_prefix;  // Before the name of every table.
+    std::string index_prefix;  // Before the name of every index.
     // After a table's name: read it through this index, whatever the statistics say. Without a
     // name: in the order of its primary key.
     std::string (*use_index)(std::string_view index);
     // Whether the column's text contains the parameter, byte by byte.
     std::string (*contains)(std::string_view column);
+
+    // `index` without its prefix.
+    std::string UseIndex(std::string_view index) const {
+        return use_index(index.empty() ? std::string() : index_prefix + std::string(index));
+    }
 };
 
-inline constexpr Dialect kSqlite = {
-    .table_prefix = "",
-    .use_index =
-        [](std::string_view index) {
-            return index.empty() ? std::string(" NOT INDEXED")
-                                 : " INDEXED BY " + std::string(index);
-        },
-    .contains = [](std::string_view column) { return "instr(" + std::string(column) + ", ?) > 0"; },
-};
-
-// `table_prefix` must outlive the dialect.
-constexpr Dialect Mysql(std::string_view table_prefix) {
+// Names of indexes are the whole database's there.
+inline Dialect Sqlite(const std::string& table_prefix) {
     return {
         .table_prefix = table_prefix,
+        .index_prefix = table_prefix,
+        .use_index =
+            [](std::string_view index) {
+                return index.empty() ? std::string(" NOT INDEXED")
+                                     : " INDEXED BY " + std::string(index);
+            },
+        .contains =
+            [](std::string_view column) { return "instr(" + std::string(column) + ", ?) > 0"; },
+    };
+}
+
+inline Dialect Mysql(std::string table_prefix) {
+    return {
+        .table_prefix = std::move(table_prefix),
+        .index_prefix = {},
         .use_index =
             [](std::string_view index) {
                 return " FORCE INDEX (" + std::string(index.empty() ? "PRIMARY" : index) + ")";

@@ -75,42 +75,80 @@ std::string_view ListColumns(const ExecutionFilter& filter) {
     return filter.brief ? std::string_view(BriefExecutionColumns()) : kExecutionColumns;
 }
 
+namespace {
+
+// Makes the queries for one table of executions.
+class TableQueries {
+  public:
+    TableQueries(const Dialect& dialect, const ExecutionFilter& filter, std::string_view columns,
+                 std::vector<Query>& to)
+        : dialect_(dialect), filter_(filter), columns_(columns), to_(to) {}
+
+    // `family`: of children. `history`: of finished ones.
+    void Add(bool family, bool history) {
+        const std::vector<Status> statuses = Those(filter_.statuses, history);
+        if (!filter_.statuses.empty() && statuses.empty()) return;
+        table_ = std::string(family ? "child_" : "") + (history ? "history" : "live");
+        if (filter_.parent) {
+            AddQuery("_parent", [&](Select& select) { WhereFamily(select); }, statuses);
+        } else if (filter_.task) {
+            AddTask(statuses);
+        } else if (history && filter_.worker) {
+            AddQuery("_worker", [](Select&) {}, statuses);
+        } else if (history && !statuses.empty()) {
+            // One query for each: an IN over an index would have to sort all its rows.
+            for (const Status status : statuses) AddQuery("_status", [](Select&) {}, {status});
+        } else {
+            AddQuery("", [](Select&) {}, statuses);
+        }
+    }
+
+  private:
+    // `index` is the end of its name; empty: the primary key.
+    template <typename Conditions>
+    void AddQuery(std::string_view index, Conditions conditions, const std::vector<Status>& of) {
+        const std::string hint =
+            dialect_.UseIndex(index.empty() ? std::string() : table_ + std::string(index));
+        Finish(hint, conditions, of);
+    }
+    template <typename Conditions>
+    void Finish(const std::string& hint, Conditions conditions, const std::vector<Status>& of) {
+        Select select(columns_, dialect_.table_prefix + table_, hint);
+        conditions(select);
+        WhereStatus(select, of);
+        to_.push_back(select.WhereRest(filter_).Newest(filter_.limit));
+    }
+
+    void AddTask(const std::vector<Status>& statuses) {
+        const Text& task = filter_.task->text();
+        AddQuery("_task", [&](Select& select) { select.Where("task_id = ?", task); }, statuses);
+        // The row of a one-off task has its id.
+        Finish(
+            "", [&](Select& select) { select.Where("id = ?", task).Where("task_id IS NULL"); },
+            statuses);
+    }
+
+    void WhereFamily(Select& select) {
+        select.Where("parent = ?", filter_.parent->text());
+        if (filter_.task) select.Where("COALESCE(task_id, id) = ?", filter_.task->text());
+    }
+
+    const Dialect& dialect_;
+    const ExecutionFilter& filter_;
+    const std::string_view columns_;
+    std::vector<Query>& to_;
+    std::string table_;
+};
+
+}  // namespace
+
 std::vector<Query> ListQueries(const Dialect& dialect, const ExecutionFilter& filter,
                                std::string_view columns) {
     std::vector<Query> queries;
+    TableQueries tables(dialect, filter, columns, queries);
     for (const bool history : {false, true}) {
-        const std::vector<Status> statuses = Those(filter.statuses, history);
-        if (!filter.statuses.empty() && statuses.empty()) continue;
-        const std::string table = history ? "history" : "live";
-        const auto add = [&](const std::string& hint, auto&& conditions,
-                             const std::vector<Status>& of) {
-            Select select(columns, std::string(dialect.table_prefix) + table, hint);
-            conditions(select);
-            WhereStatus(select, of);
-            queries.push_back(select.WhereRest(filter).Newest(filter.limit));
-        };
-        const auto nothing = [](Select&) {};
-        if (filter.task) {
-            add(
-                dialect.use_index(table + "_task"),
-                [&](Select& select) { select.Where("task_id = ?", filter.task->text()); },
-                statuses);
-            add(
-                "",
-                [&](Select& select) {
-                    select.Where("id = ?", filter.task->text()).Where("task_id IS NULL");
-                },
-                statuses);
-        } else if (history && filter.worker) {
-            add(dialect.use_index("history_worker"), nothing, statuses);
-        } else if (history && !statuses.empty()) {
-            // One query for each: an IN over an index would have to sort all its rows.
-            for (const Status status : statuses) {
-                add(dialect.use_index("history_status"), nothing, {status});
-            }
-        } else {
-            add(dialect.use_index(""), nothing, statuses);
-        }
+        if (!filter.parent) tables.Add(false, history);
+        if (filter.parent || filter.children) tables.Add(true, history);
     }
     return queries;
 }

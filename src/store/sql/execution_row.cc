@@ -53,7 +53,7 @@ Result<void> ReadStatus(std::string_view name, Execution& row) {
 }
 
 Result<void> ReadOrigin(std::string_view name, Execution& row) {
-    for (const Origin origin : {Origin::kOnce, Origin::kFire, Origin::kTrigger}) {
+    for (const Origin origin : {Origin::kOnce, Origin::kFire, Origin::kTrigger, Origin::kStep}) {
         if (Name(origin) == name) {
             row.origin = origin;
             return {};
@@ -77,9 +77,9 @@ Result<void> ReadOutcome(std::string_view bytes, bool head, Execution& row) {
     return {};
 }
 
-Result<void> CheckState(const Execution& row) {
+Result<void> CheckState(const Execution& row, bool run) {
     const bool working = IsWorking(row.status);
-    if (!working || !row.worker.empty()) return {};
+    if (!working || run || !row.worker.empty()) return {};
     return Fail(ErrorCode::kInvalid,
                 "it is " + std::string(Name(row.status)) + " and names no worker");
 }

@@ -1,5 +1,6 @@
 // Executions as rows of the tables `live` and `history`: which columns, and how they are filled and
-// read. Both tables have the same columns in the same order.
+// read. Children of runs are in `child_live` and `child_history`, so that neither lists nor purges of
+// the others meet them. All four have the same columns.
 //
 // A Binder has Int, Text, Blob, Null (the next parameter) and Keep (bytes that must live until the
 // statement has run). A Reader has Int, Bytes and IsNull (the column of a number).
@@ -20,7 +21,9 @@ inline constexpr std::string_view kExecutionColumns =
     "serial, id, task_id, task_name, type, queue, priority, task_version, timeout_ms, run_at_ms, "
     "task_created_at_ms, task_updated_at_ms, origin, created_at_ms, scheduled_at_ms, "
     "status, attempt, failures, losses, epoch, token, worker, ready_at_ms, started_at_ms, "
-    "finished_at_ms, outcome, options, task_payload, payload";
+    "finished_at_ms, outcome, options, task_payload, payload, parent, step, shard_index, "
+    "shard_total, "
+    "round, progress";
 // The same columns for a brief list, where what may be large is not even read.
 inline const std::string& BriefExecutionColumns() {
     static const std::string kColumns = [] {
@@ -29,6 +32,8 @@ inline const std::string& BriefExecutionColumns() {
             const std::size_t at = columns.rfind(last);
             columns.replace(at, last.size(), by);
         };
+        // Not null where there is some: that is how a run is told from other executions.
+        replace(", progress", ", SUBSTR(progress, 1, 0)");
         replace(", payload", ", NULL");
         replace(", task_payload", ", NULL");
         replace(", outcome", ", CASE WHEN status = '" + std::string(Name(Status::kSuccess)) +
@@ -39,12 +44,14 @@ inline const std::string& BriefExecutionColumns() {
     return kColumns;
 }
 inline constexpr std::string_view kExecutionParameters =
-    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?";
+    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?, "
+    "?, ?";
 
 // The columns that an attempt can change.
 inline constexpr std::string_view kStateAssignments =
     "status = ?, attempt = ?, failures = ?, losses = ?, epoch = ?, token = ?, worker = ?, "
-    "ready_at_ms = ?, started_at_ms = ?, finished_at_ms = ?, outcome = ?";
+    "ready_at_ms = ?, started_at_ms = ?, finished_at_ms = ?, outcome = ?, progress = ?";
 
 inline std::int64_t Ms(Time time) {
     return time.time_since_epoch().count();
@@ -60,9 +67,9 @@ void BindBlobOrNull(Binder& to, std::string_view bytes) {
     bytes.empty() ? to.Null() : to.Blob(bytes);
 }
 
-// The parameters of kStateAssignments.
+// The parameters of kStateAssignments but the last.
 template <typename Binder>
-void BindState(Binder& to, const Execution& row) {
+void BindAttempt(Binder& to, const Execution& row) {
     static constexpr Token kNoToken{};
     to.Text(Name(row.status));
     to.Int(row.attempt);
@@ -79,6 +86,13 @@ void BindState(Binder& to, const Execution& row) {
     to.Int(Ms(row.started_at));
     to.Int(Ms(row.finished_at));
     row.outcome ? to.Blob(to.Keep(EncodeOutcome(row.outcome))) : to.Null();
+}
+
+// The parameters of kStateAssignments.
+template <typename Binder>
+void BindState(Binder& to, const Execution& row) {
+    BindAttempt(to, row);
+    BindBlobOrNull(to, row.progress);
 }
 
 // The parameters of kExecutionParameters.
@@ -100,10 +114,16 @@ void BindExecution(Binder& to, const Execution& row) {
     to.Text(Name(row.origin));
     to.Int(Ms(row.created_at));
     to.Int(Ms(row.scheduled_at));
-    BindState(to, row);
+    BindAttempt(to, row);
     task.options ? BindBlobOrNull(to, to.Keep(EncodeOptions(*task.options))) : to.Null();
     BindBlobOrNull(to, task.payload);
     BindBlobOrNull(to, row.payload);
+    BindTextOrNull(to, row.parent.view());
+    BindBlobOrNull(to, row.step);
+    to.Int(row.shard_index);
+    to.Int(row.shard_total);
+    to.Int(row.round);
+    BindBlobOrNull(to, row.progress);
 }
 
 // Reads rows one after the other. Texts and tasks that equal those of the row before are shared,
@@ -138,7 +158,7 @@ class ExecutionReader {
     Result<void> MakeTask(const TaskColumns& columns, bool recurring, Execution& row);
 
     const bool brief_;
-    Shared name_, type_, queue_, worker_;
+    Shared name_, type_, queue_, worker_, parent_, step_;
     TaskPtr last_task_;  // Of the last row of a recurring task.
     std::string last_options_;
 };
@@ -148,8 +168,8 @@ Result<void> ReadStatus(std::string_view name, Execution& row);
 Result<void> ReadOrigin(std::string_view name, Execution& row);
 Result<void> ReadToken(std::string_view bytes, Execution& row);
 Result<void> ReadOutcome(std::string_view bytes, bool head, Execution& row);
-// Whether its columns make sense together.
-Result<void> CheckState(const Execution& row);
+// Whether its columns make sense together. A run is worked on by its children, not by a worker.
+Result<void> CheckState(const Execution& row, bool run);
 void MakeUndecodable(Execution& row, const Error& error);
 
 template <typename Reader>
@@ -182,13 +202,19 @@ Execution ExecutionReader::Read(const Reader& from) {
     row.started_at = time(23);
     row.finished_at = time(24);
     row.payload = Text(from.Bytes(28));
+    if (!from.IsNull(29)) row.parent = ExecutionId(parent_.Get(from.Bytes(29)));
+    if (!from.IsNull(30)) row.step = step_.Get(from.Bytes(30));
+    row.shard_index = static_cast<std::uint32_t>(from.Int(31));
+    row.shard_total = static_cast<std::uint32_t>(from.Int(32));
+    row.round = static_cast<std::uint32_t>(from.Int(33));
+    row.progress = Text(from.Bytes(34));
 
     Result<void> read = ReadStatus(from.Bytes(15), row);
     if (read) read = ReadOrigin(from.Bytes(12), row);
     if (read) read = ReadToken(from.Bytes(20), row);
     if (read) read = ReadOutcome(from.Bytes(25), brief_, row);
     if (read) read = MakeTask(columns, recurring, row);
-    if (read) read = CheckState(row);
+    if (read) read = CheckState(row, !from.IsNull(34));
     if (!read) MakeUndecodable(row, read.error());
     if (!row.task) {
         boost::intrusive_ptr<Task> task(new Task);

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <string>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "model/record.h"
 
 namespace takt::internal::sql {
@@ -62,20 +62,27 @@ std::optional<std::string> EndOfPrefix(std::string_view prefix) {
     return end;
 }
 
+std::string RecordCursor(const RecordPut& last) {
+    return "r" + std::to_string(static_cast<int>(last.kind)) + "/" + last.key.str();
+}
+
 Result<LoadCursor> ParseLoadCursor(std::string_view text) {
-    LoadCursor cursor;
-    if (text.empty()) return cursor;
-    if (text.starts_with('t')) {
-        cursor.task = text.substr(1);
-        return cursor;
+    using Kind = LoadCursor::Kind;
+    if (text.empty()) return LoadCursor{};
+    const std::string_view rest = text.substr(1);
+    if (text.starts_with('t')) return LoadCursor{.key = rest};
+    if (text.starts_with('r')) {
+        const std::size_t slash = rest.find('/');
+        const auto record = ParseNumber<std::uint8_t>(rest.substr(0, slash));
+        if (record && slash != std::string_view::npos) {
+            return LoadCursor{
+                .kind = Kind::kRecords, .key = rest.substr(slash + 1), .record = *record};
+        }
+    } else if (text.starts_with('e')) {
+        const auto serial = ParseNumber<Serial>(rest);
+        if (serial) return LoadCursor{.kind = Kind::kExecutions, .serial = *serial};
     }
-    cursor.executions = true;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 1, end, cursor.serial);
-    if (!text.starts_with('e') || error != std::errc() || stop != end) {
-        return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
-    }
-    return cursor;
+    return Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor");
 }
 
 }  // namespace takt::internal::sql

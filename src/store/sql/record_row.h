@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "model/change.h"
 #include "model/event.h"
 #include "model/task.h"
 #include "model/worker.h"
@@ -29,12 +30,16 @@ Event ReadEvent(Serial serial, std::string_view record);
 // The first text behind all that begin with `prefix`, byte by byte; nothing if there is none.
 std::optional<std::string> EndOfPrefix(std::string_view prefix);
 
-// Cursors of Load: "t" and the last task's id, or "e" and the last execution's serial.
+// Cursors of Load: "t" and the last task's id, "r", kind and key of the last record with a slash
+// between, or "e" and the last execution's serial.
 struct LoadCursor {
-    bool executions = false;  // Tasks, and what comes before them, are done.
-    std::string_view task;    // Of the text that was parsed.
+    enum class Kind : std::uint8_t { kTasks, kRecords, kExecutions };
+    Kind kind = Kind::kTasks;  // All that comes before is done.
+    std::string_view key;      // Of the last task or record, as in the text that was parsed.
+    std::uint8_t record = 0;   // The kind of the last record.
     Serial serial = 0;
 };
+std::string RecordCursor(const RecordPut& last);
 Result<LoadCursor> ParseLoadCursor(std::string_view text);
 
 }  // namespace takt::internal::sql

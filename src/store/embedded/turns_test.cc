@@ -1,0 +1,118 @@
+// Several namespaces in one file: nobody waits for another's flood, or for the end of another.
+#include <mutex>
+
+#include "store/embedded/sqlite.h"
+#include "store/embedded/store_fixture.h"
+
+namespace takt::internal::embedded {
+namespace {
+
+constexpr Partition kOther = 7;
+
+class EmbeddedTurnsTest : public EmbeddedStoreTest {
+  protected:
+    void SetUp() override {
+        EmbeddedStoreTest::SetUp();
+        const auto term =
+            TakeLead(*store_, {.node = {.node = NodeId("node")}, .partition = kOther});
+        ASSERT_TRUE(term) << term.error().detail;
+        other_ = *term;
+    }
+
+    // Answers are noted in the order in which they come.
+    Done<void> Noted(std::string name) {
+        return [this, name = std::move(name)](Result<void> result) {
+            const std::lock_guard lock(mutex_);
+            said_ += name + (result ? " " : ": " + result.error().detail + " ");
+        };
+    }
+    void Begin(const std::string& name, const Term& term, std::uint64_t sequence,
+               std::vector<Change> changes) {
+        store_->Commit(std::make_shared<const Batch>(Batch{term, sequence, 0, std::move(changes)}),
+                       Noted(name));
+    }
+    // Returns when all that was begun before is answered.
+    void Settle(const Term& term, std::uint64_t sequence) {
+        const auto batch = std::make_shared<const Batch>(Batch{term, sequence, 0, {}});
+        ASSERT_TRUE(Await<void>([&](Done<void> done) { store_->Commit(batch, std::move(done)); }));
+    }
+
+    Term other_;
+    std::mutex mutex_;
+    std::string said_;
+};
+
+// One namespace floods the store while another has one commit: that one is written with the first of
+// the flood, not behind all of it.
+TEST_F(EmbeddedTurnsTest, ACommitWaitsForOneBatchOfAnotherPartitionNotForAll) {
+    Connection operators(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+    operators.Run("BEGIN IMMEDIATE");  // The writer waits, and the queue grows.
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        Begin("flood" + std::to_string(i), term_, i, {SettingPut{"a", Text(std::to_string(i))}});
+    }
+    Begin("other", other_, 1, {SettingPut{"a", "1"}});
+
+    operators.Run("ROLLBACK");
+    Settle(term_, 5);
+    Settle(other_, 2);
+
+    const std::lock_guard lock(mutex_);
+    EXPECT_LT(said_.find("other"), said_.find("flood3")) << said_;
+    EXPECT_LT(said_.find("flood1"), said_.find("flood2")) << said_;
+    EXPECT_LT(said_.find("flood3"), said_.find("flood4")) << said_;
+    EXPECT_EQ(said_.find(':'), std::string::npos) << said_;
+}
+
+// A namespace of many rows is deleted; the others go on meanwhile.
+TEST_F(EmbeddedTurnsTest, APartitionIsDroppedStepByStep) {
+    RowMaker make(kOther);
+    std::vector<Change> changes;
+    for (int i = 0; i < 2500; ++i) {
+        const Execution row = Finished(make.OneOff("e-" + std::to_string(i)));
+        changes.push_back(ExecutionChange{Place::kNone, Place::kHistory, row});
+        changes.push_back(LogAppend{LogChunk{row.id, 1, 1, make.now(), "line\n"}});
+    }
+    Begin("fill", other_, 1, {changes.begin(), changes.begin() + 4000});
+    Begin("fill", other_, 2, {changes.begin() + 4000, changes.end()});
+    Settle(other_, 3);
+
+    Connection operators(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+    operators.Run("BEGIN IMMEDIATE");
+    store_->DropPartition(kOther, Noted("dropped"));
+    Begin("commit", term_, 1, {SettingPut{"a", "1"}});
+    operators.Run("ROLLBACK");
+    ASSERT_TRUE(
+        Await<void>([&](Done<void> done) { store_->DropPartition(kOther, std::move(done)); }));
+
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(said_, "fill fill commit dropped ");
+    EXPECT_EQ(operators.QueryInt("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'p7%'"), 0);
+    EXPECT_EQ(operators.QueryInt("SELECT count(*) FROM terms WHERE partition = 7"), 1);
+}
+
+// The first batch of a namespace contradicts itself: its tables are not left half made, and the next
+// batch finds or makes them.
+TEST_F(EmbeddedTurnsTest, TablesThatWereRolledBackAreMadeAgain) {
+    RowMaker make(kOther);
+    const auto commit = [&](std::uint64_t sequence, std::vector<Change> changes) {
+        const auto batch =
+            std::make_shared<const Batch>(Batch{other_, sequence, 0, std::move(changes)});
+        return Await<void>([&](Done<void> done) { store_->Commit(batch, std::move(done)); });
+    };
+    const Execution row = make.OneOff("e-1");
+    const auto wrong = commit(1, {ExecutionChange{Place::kLive, Place::kHistory, Finished(row)}});
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, ErrorCode::kInvalid);
+
+    const auto right = commit(1, {ExecutionChange{Place::kNone, Place::kLive, row}});
+
+    ASSERT_TRUE(right) << right.error().detail;
+    using Rows = std::vector<Execution>;
+    const auto list = Await<Rows>(
+        [&](Done<Rows> done) { store_->ListExecutions({.partition = kOther}, std::move(done)); });
+    ASSERT_TRUE(list) << list.error().detail;
+    EXPECT_EQ(list->size(), 1u);
+}
+
+}  // namespace
+}  // namespace takt::internal::embedded
