@@ -116,6 +116,24 @@ test('a queue is paused and resumed', async () => {
     await page.locator('.badge', { hasText: 'Open' }).waitFor();
 });
 
+test('a lock is taken away from its holder, and the next in line has it', async () => {
+    const given = await call(scheduler.address, 'POST', 'locks/ledger/acquire', {
+        owner: 'host-a',
+        ttl: '1h',
+    });
+    const waiter = call(scheduler.address, 'POST', 'locks/ledger/acquire', { owner: 'host-b', wait: '50s' });
+    await page.goto(`${scheduler.address}/locks`);
+    await page.getByRole('cell', { name: 'host-a' }).waitFor();
+    await page.getByText('host-b').waitFor();
+    await page.getByText(String(given.token)).waitFor();
+    await page.getByRole('button', { name: 'Take away' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Take away' }).click();
+    assert.ok((await waiter).token > given.token);
+    await page.getByRole('cell', { name: 'host-b' }).waitFor();
+    await call(scheduler.address, 'DELETE', 'locks/ledger');
+    await page.getByText('Nobody holds a lock').waitFor();
+});
+
 test('the language is switched and remembered', async () => {
     await page.goto(`${scheduler.address}/`);
     await page.getByRole('button', { name: '切换到中文' }).click();

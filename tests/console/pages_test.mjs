@@ -303,6 +303,7 @@ test('every page opens, also on a phone and in the dark', async () => {
         '/executions': 'Executions',
         '/workers': 'Workers',
         '/queues': 'Queues',
+        '/locks': 'Locks',
         '/cluster': 'Cluster',
         '/alerts': 'Alerts',
         '/statistics': 'Statistics',

@@ -25,6 +25,7 @@ const pages: [string, () => Module][] = [
     ['/executions/:id', () => import('./pages/executions/ExecutionDetail')],
     ['/workers', () => import('./pages/Workers')],
     ['/queues', () => import('./pages/Queues')],
+    ['/locks', () => import('./pages/Locks')],
     ['/cluster', () => import('./pages/Cluster')],
     ['/alerts', () => import('./pages/alerts/Alerts')],
     ['/statistics', () => import('./pages/Statistics')],

@@ -21,6 +21,7 @@ import type {
     Metrics,
     Page,
     ProblemFields,
+    Lock,
     Queue,
     SchedulerStatus,
     Status,
@@ -203,6 +204,9 @@ export const api = {
         call<Executor>('PUT', `executors/${id(executor)}/status`, { body: { status, reason } }),
     removeExecutor: (executor: string) => call<void>('DELETE', `executors/${id(executor)}`),
 
+    locks: (signal?: Signal) => call<Page<Lock>>('GET', 'locks?limit=1000', { signal }),
+    releaseLock: (name: string, lockId: string) =>
+        call<Lock>('DELETE', `locks/${id(name)}?lock_id=${id(lockId)}`),
     queues: (signal?: Signal) => call<Page<Queue>>('GET', 'queues', { signal }),
     pauseQueue: (name: string) => call<Queue>('POST', `queues/${id(name)}/pause`),
     resumeQueue: (name: string) => call<Queue>('POST', `queues/${id(name)}/resume`),

@@ -16,7 +16,7 @@ export interface LiveEvent {
     detail?: string;
 }
 
-export type Topic = 'task' | 'queue' | 'worker' | 'leader' | 'alert';
+export type Topic = 'task' | 'queue' | 'lock' | 'worker' | 'leader' | 'alert';
 export type LiveState = 'connecting' | 'live' | 'polling' | 'offline';
 
 type Listener = (event: LiveEvent | undefined) => void;

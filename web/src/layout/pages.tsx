@@ -7,6 +7,7 @@ import {
     ClusterOutlined,
     DashboardOutlined,
     InboxOutlined,
+    LockOutlined,
     SettingOutlined,
     UnorderedListOutlined,
 } from '@ant-design/icons';
@@ -25,6 +26,7 @@ export const pageLinks: PageLink[] = [
     { path: '/executions', text: 'nav.executions', icon: <UnorderedListOutlined /> },
     { path: '/workers', text: 'nav.workers', icon: <ApartmentOutlined /> },
     { path: '/queues', text: 'nav.queues', icon: <InboxOutlined /> },
+    { path: '/locks', text: 'nav.locks', icon: <LockOutlined /> },
     { path: '/cluster', text: 'nav.cluster', icon: <ClusterOutlined /> },
     { path: '/alerts', text: 'nav.alerts', icon: <AlertOutlined /> },
     { path: '/statistics', text: 'nav.statistics', icon: <BarChartOutlined /> },

@@ -59,6 +59,7 @@ export const frame = {
     'nav.cluster': 'Cluster',
     'nav.executions': 'Executions',
     'nav.overview': 'Overview',
+    'nav.locks': 'Locks',
     'nav.queues': 'Queues',
     'nav.settings': 'Settings',
     'nav.statistics': 'Statistics',

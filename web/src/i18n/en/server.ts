@@ -9,6 +9,11 @@ export const server = {
     'explain.concurrency_limit':
         'Its concurrency limit of {limit} is reached; it starts when another one ends.',
     'explain.failed': 'It has failed.',
+    'explain.handler_lock':
+        'It runs, and waits for the lock “{lock}”. Held by: {holder}. Others before it in line: {before}',
+    'explain.lock': 'It waits for the lock “{lock}”. Held by: {holder}. Others before it in line: {before}',
+    'explain.lock_circle':
+        'It waits for the lock “{lock}” in a circle of executions that wait for each other: {circle}',
     'explain.near_miss_executor':
         'Worker “{worker}” could run it, but is not the executor “{executor}” that it asks for.',
     'explain.near_miss_labels':
@@ -126,6 +131,7 @@ export const server = {
     'reason.cancelled': 'Cancelled',
     'reason.expired': 'It was not started in time',
     'reason.handler_failed': 'Failed',
+    'reason.lock_too_small': 'It asks for more permits of a lock than the lock has',
     'reason.missed': 'Its due time passed while nobody could fire it',
     'reason.paused': 'It was due while its task was paused',
     'reason.rejected': 'The worker refused it',

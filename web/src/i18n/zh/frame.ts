@@ -57,6 +57,7 @@ export const frame = {
     'nav.cluster': '集群',
     'nav.executions': '执行记录',
     'nav.overview': '总览',
+    'nav.locks': '锁',
     'nav.queues': '队列',
     'nav.settings': '设置',
     'nav.statistics': '统计',

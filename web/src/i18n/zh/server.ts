@@ -6,6 +6,9 @@ export const server = {
     'explain.circuit_open': '对执行器“{worker}”的调用接连失败，将在 {at} 再次尝试。',
     'explain.concurrency_limit': '已达到并发上限 {limit}，有执行结束后才会开始。',
     'explain.failed': '已失败。',
+    'explain.handler_lock': '正在运行，并等待锁“{lock}”。持有者：{holder}；前面还有 {before} 个在等待。',
+    'explain.lock': '等待锁“{lock}”。持有者：{holder}；前面还有 {before} 个在等待。',
+    'explain.lock_circle': '等待锁“{lock}”，与其他执行互相等待，形成环：{circle}',
     'explain.near_miss_executor': '工作节点“{worker}”可以运行它，但不是它指定的执行器“{executor}”。',
     'explain.near_miss_labels': '工作节点“{worker}”可以运行它，但缺少所要求的标签：{labels}',
     'explain.near_miss_queue':
@@ -114,6 +117,7 @@ export const server = {
     'reason.cancelled': '已取消',
     'reason.expired': '未能按时开始',
     'reason.handler_failed': '失败',
+    'reason.lock_too_small': '所需的锁许可数超过了该锁的总数',
     'reason.missed': '到期时无法触发，已错过',
     'reason.paused': '到期时任务处于暂停状态',
     'reason.rejected': '工作节点拒绝运行',
