@@ -63,6 +63,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     if (auto made = p.MakeAlerts(); !made) return std::unexpected(made.error());
     if (auto bound = p.Listen(); !bound) return std::unexpected(bound.error());
     if (auto made = p.MakeLinks(); !made) return std::unexpected(made.error());
+    if (auto claimed = p.ClaimId(); !claimed) return std::unexpected(claimed.error());
     p.MakeNode(watcher);
     p.MakeApis();
     p.node->Start();
@@ -95,6 +96,7 @@ void Server::Stop() {
     p.thread.join();
     p.http.reset();
     p.node.reset();
+    p.node_id_watch.reset();
     // Store callbacks post to the loop: the store goes first, then whatever they posted is dropped.
     p.store.reset();
 }

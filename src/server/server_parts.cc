@@ -20,6 +20,9 @@
 namespace takt::internal {
 namespace {
 
+// A store that does not answer must not keep the port from saying so.
+constexpr Duration kStorePatience{2'000};
+
 NodeConfig NodeConfigOf(const Config& config, Partition partition, const NodeId& node,
                         const std::string& address) {
     return {.leadership = {.partition = partition,
@@ -88,8 +91,9 @@ HttpSend SendBy(HttpClient& client) {
 }
 
 Result<bool> HasTokens(Store& store) {
-    const auto settings = AskStore<std::vector<SettingPut>>(
-        [&](auto done) { store.ListSettings(kDefaultPartition, "token/", std::move(done)); });
+    const auto settings = AskStoreFor<std::vector<SettingPut>>(kStorePatience, [&](auto done) {
+        store.ListSettings(kDefaultPartition, "token/", std::move(done));
+    });
     if (!settings) return std::unexpected(settings.error());
     return !settings->empty();
 }
@@ -264,6 +268,20 @@ Result<void> Server::Parts::MakeLinks() {
         TracePolicyOf(config), *exporter,
         [push = push.get()](SessionId session) { return push->Has(session); });
     meters->WatchSpans(*exporter);
+    return {};
+}
+
+Result<void> Server::Parts::ClaimId() {
+    if (!IsShared(config.store.url)) return {};
+    NodeRow row{.node = id,
+                .address = Text(address),
+                .version = kVersion,
+                .started_at = runtime.Now().wall};
+    const Duration ttl = config.scheduler.leader_ttl;
+    auto claimed = ClaimNodeId(*store, row, ttl);
+    if (!claimed) return claimed;
+    node_id_watch = std::make_unique<NodeIdWatch>(runtime, *store, std::move(row), ttl);
+    node_id_watch->Start();
     return {};
 }
 

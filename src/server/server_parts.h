@@ -22,6 +22,7 @@
 #include "node/asio_runtime.h"
 #include "server/door.h"
 #include "server/listen_address.h"
+#include "server/node_id_watch.h"
 #include "server/server.h"
 #include "server/sink_fan.h"
 
@@ -59,6 +60,7 @@ struct Server::Parts {
     std::unique_ptr<SchedulerSpans> spans;  // Null unless traces are on.
     SinkFan fan;
     std::unique_ptr<Node> node;
+    std::unique_ptr<NodeIdWatch> node_id_watch;  // Null if nobody else can use the store.
     std::unique_ptr<HttpServer> http;
     std::thread thread;
     bool stopped = false;
@@ -75,6 +77,8 @@ struct Server::Parts {
     // even if the system chose it.
     Result<void> Listen();
     Result<void> MakeLinks();
+    // kConflict if another scheduler has its id and is alive.
+    Result<void> ClaimId();
     void MakeNode(Sink* watcher);
     void MakeApis();
 

@@ -1,0 +1,91 @@
+#include "server/node_id_watch.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "store/wait.h"
+
+namespace takt::internal {
+namespace {
+
+// How often the announcements are looked at: others may replace them every second.
+constexpr Duration kTurn{1'000};
+constexpr Duration kClaimTurn{200};
+// A store that does not answer must not keep the scheduler from saying so.
+constexpr Duration kStorePatience{1'000};
+// Between two log lines about it.
+constexpr Duration kSayAgain{30'000};
+
+std::string WhoElse(const NodeRow& other) {
+    return "another scheduler uses the node id '" + other.node.text().str() + "' (" +
+           other.address.str() + ", started " + FormatTime(other.started_at) +
+           "): give each its own server.node_id (--node-id), or none, and it makes one";
+}
+
+// Another process's announcement of the same id.
+const NodeRow* OtherOf(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
+    const auto found = std::ranges::find(nodes, mine.node, &NodeRow::node);
+    return found == nodes.end() || found->address == mine.address ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl) {
+    const Steady until = SteadyClock::now() + ttl + kStorePatience;
+    for (bool said = false;; said = true) {
+        const auto nodes = AskStoreFor<std::vector<NodeRow>>(
+            kStorePatience, [&](auto done) { store.Nodes(std::move(done)); });
+        const NodeRow* other = nodes ? OtherOf(*nodes, mine) : nullptr;
+        if (!other) return {};
+        if (SteadyClock::now() >= until) {
+            return Fail(ErrorCode::kConflict, WhoElse(*other), "server.node_id");
+        }
+        if (!said) {
+            Log(LogLevel::kWarning, "server",
+                "another scheduler is announced under this node id; waiting whether it is alive",
+                {{"node", mine.node}, {"address", other->address.view()}, {"ttl", ttl}});
+        }
+        std::this_thread::sleep_for(kClaimTurn);
+    }
+}
+
+NodeIdWatch::NodeIdWatch(Runtime& runtime, Store& store, NodeRow mine, Duration ttl)
+    : runtime_(runtime), store_(store), mine_(std::move(mine)), ttl_(ttl), home_(runtime) {}
+
+NodeIdWatch::~NodeIdWatch() {
+    runtime_.Cancel(timer_);
+}
+
+void NodeIdWatch::Start() {
+    home_.Post([this] { LookLater(); });
+}
+
+void NodeIdWatch::LookLater() {
+    timer_ = runtime_.After(kTurn, [this] {
+        store_.Nodes(home_.Here([this](const Result<std::vector<NodeRow>>& nodes) {
+            if (nodes) Look(*nodes);
+            LookLater();
+        }));
+    });
+}
+
+void NodeIdWatch::Look(const std::vector<NodeRow>& nodes) {
+    const Steady now = runtime_.Now().steady;
+    const NodeRow* other = OtherOf(nodes, mine_);
+    if (!other) {
+        other_since_ = {};
+        seen_own_ =
+            seen_own_ || std::ranges::find(nodes, mine_.node, &NodeRow::node) != nodes.end();
+        return;
+    }
+    if (other_since_ == Steady{}) other_since_ = now;
+    const bool alive = seen_own_ || now - other_since_ > ttl_;
+    if (!alive || (said_at_ != Steady{} && now - said_at_ < kSayAgain)) return;
+    said_at_ = now;
+    Log(LogLevel::kError, "server", WhoElse(*other),
+        {{"this_one", mine_.address.view()}, {"other", other->address.view()}});
+}
+
+}  // namespace takt::internal
