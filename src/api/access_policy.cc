@@ -63,6 +63,7 @@ void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> s
     load_ended_ = load;
     loading_ = load < load_begun_;
     tried_at_ = now;
+    trouble_ = settings ? std::string() : settings.error().detail;
     if (!settings) {
         Log(LogLevel::kWarning, "api", "cannot read the access tokens",
             {{"error", settings.error().detail}});
@@ -109,7 +110,8 @@ std::optional<Problem> AccessPolicy::CheckOpen(const HttpRequest& request) const
                          std::string(host->substr(0, 100)) + "'");
     }
     // A proxy on this machine makes everybody a caller from this machine.
-    for (const char* header : {"Forwarded", "X-Forwarded-For", "Via"}) {
+    for (const char* header : {"Forwarded", "X-Forwarded-For", "X-Forwarded-Host",
+                               "X-Forwarded-Proto", "X-Real-IP", "Via"}) {
         if (!request.headers.Find(header)) continue;
         return Forbidden("this came through a proxy (" + std::string(header) +
                          "), and without tokens that lets everybody in; make one with 'takt token "
@@ -170,6 +172,18 @@ bool AccessPolicy::Knows(const HttpRequest& request, Time now) const {
     const std::string_view text = BearerOf(request);
     const AccessToken* token = text.empty() ? nullptr : FindByText(tokens_, text);
     return token && !IsExpired(*token, now);
+}
+
+bool AccessPolicy::MayHearOfTheStore(const HttpRequest& request, Time now) const {
+    if (loaded_) return Knows(request, now);
+    return config_.insecure || (config_.loopback_only && !CheckOpen(request));
+}
+
+std::string AccessPolicy::WhyUnread(const HttpRequest& request) const {
+    const std::string what = "the store cannot say who may do this";
+    if (trouble_.empty()) return what + " yet; try again shortly";
+    // No token has been read that could hold at any time.
+    return what + (MayHearOfTheStore(request, Time{}) ? ": " + trouble_ : "; its log says why");
 }
 
 const AccessToken* AccessPolicy::Find(std::string_view id) const {

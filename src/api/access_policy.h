@@ -80,6 +80,12 @@ class AccessPolicy {
     using Verdict = std::variant<Principal, Refusal>;
     Verdict Decide(const HttpRequest& request, const AccessQuestion& asked, Instant now);
 
+    // Whether the caller may hear what the store says, which names hosts: as Knows, and while the
+    // tokens cannot be read whoever is on this machine, if nobody else can come.
+    bool MayHearOfTheStore(const HttpRequest& request, Time now) const;
+    // Why the tokens were never read, for that caller; REQUIRES: !loaded().
+    std::string WhyUnread(const HttpRequest& request) const;
+
     // Whether the request shows a token that holds, or needs none, as far as the last reading tells.
     // For more than making room for it ask Decide.
     bool Knows(const HttpRequest& request, Time now) const;
@@ -109,6 +115,7 @@ class AccessPolicy {
     std::uint64_t load_ended_ = 0;
     Steady loaded_at_{};
     Steady tried_at_{};
+    std::string trouble_;  // Of the last try to read them; empty if there was none.
     std::map<std::string, AccessToken> tokens_;           // By id.
     std::unordered_map<std::string, Failures> failures_;  // By address.
     std::vector<std::string> used_;

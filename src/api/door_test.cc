@@ -56,7 +56,8 @@ TEST(Door, TheOnlyTokenOfAServerThatOthersReachIsNotRevoked) {
 // Somebody puts a proxy with TLS in front of a scheduler that trusts everybody on its machine.
 TEST(Door, AProxyInFrontOfAnOpenServerIsRefused) {
     TestScheduler scheduler;
-    for (const char* header : {"Forwarded", "X-Forwarded-For", "Via"}) {
+    for (const char* header : {"Forwarded", "X-Forwarded-For", "X-Forwarded-Host",
+                               "X-Forwarded-Proto", "X-Real-IP", "Via"}) {
         const Answered refused = scheduler.Get("/api/v1/tasks", {{header, "for=192.0.2.7"}});
         EXPECT_EQ(refused.status, 403) << header;
         EXPECT_THAT(refused.Text("detail"), HasSubstr("proxy"));

@@ -129,12 +129,11 @@ AccessQuestion QuestionOf(const RouteTable::Match& match) {
 AccessPolicy::Verdict JudgeAccess(Gate& gate, const RouteTable::Match& match,
                                   const HttpRequest& request) {
     if (gate.access.loaded()) return gate.access.Decide(request, QuestionOf(match), ReadClocks());
-    return AccessPolicy::Refusal{
-        .problem = {.status = 503,
-                    .code = "unavailable",
-                    .detail = "the store cannot say who may do this; try again shortly",
-                    .retry_after_seconds = 1},
-        .who = {}};
+    return AccessPolicy::Refusal{.problem = {.status = 503,
+                                             .code = "unavailable",
+                                             .detail = gate.access.WhyUnread(request),
+                                             .retry_after_seconds = 1},
+                                 .who = {}};
 }
 
 // Tokens that are used are told from those that can go. Only the leader writes it down; what others

@@ -73,6 +73,7 @@ TEST(Executions, BadQueriesAndIdsAreRefusedByName) {
         {"/api/v1/executions?limit=1&limit=2", 400, "limit"},
         {"/api/v1/executions?cursor=zzz", 400, "cursor"},
         {"/api/v1/executions?from=yesterday", 400, "from"},
+        {"/api/v1/executions?from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z", 400, "to"},
         {"/api/v1/executions?taskid=1", 400, "taskid"},
         {"/api/v1/executions?worker_id=..%2f", 400, "worker_id"},
         {"/api/v1/executions/..%2fetc", 400, "(absent)"},  // The HTTP layer knows that one.

@@ -115,6 +115,9 @@ Result<ExecutionFilter> QueryExecutions(const HttpRequest& request) {
         const auto set = SetFilter(filter, name, value);
         if (!set) return std::unexpected(set.error());
     }
+    if (filter.created_to != Time{} && filter.created_from >= filter.created_to) {
+        return BadField("to", "must be after from; nothing can be between them");
+    }
     const auto limit = QueryCount(request, "limit");
     if (!limit) return std::unexpected(limit.error());
     filter.limit = *limit;

@@ -1,4 +1,7 @@
 // The scheduler itself: status, strategy, health, version.
+#include <atomic>
+#include <memory>
+
 #include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/request_kinds.h"
@@ -147,12 +150,18 @@ void Healthz(Call call) {
     call.Json(200, R"({"status":"ok"})");
 }
 
-void Readyz(Call call) {
-    Store& store = call.services().store;
-    // The store's words name hosts, which are not for strangers.
-    const bool known = call.services().access.Knows(call.request(), ReadClocks().wall);
+// A probe gives up soon, and would then see nothing of what this says.
+constexpr Duration kReadyPatience{2'000};
+
+// Is answered once: by the store, or because that takes too long. From any thread.
+struct ReadyQuestion {
+    explicit ReadyQuestion(Call asked)
+        : call(std::move(asked)),
+          known(call.services().access.MayHearOfTheStore(call.request(), ReadClocks().wall)) {}
+
     // Any read will do to see that the store answers; who leads the node knows.
-    store.Nodes([call = std::move(call), known](Result<std::vector<NodeRow>> nodes) mutable {
+    void Answer(const Result<std::vector<NodeRow>>& nodes) {
+        if (answered.exchange(true)) return;
         const NodeStatus status = call.services().node.status();
         std::string why;
         const auto cause = [&](std::string_view what, const std::string& detail) {
@@ -172,7 +181,24 @@ void Readyz(Call call) {
                      .code = nodes && !status.leader ? "no_leader" : "unavailable",
                      .detail = std::move(why),
                      .retry_after_seconds = 1});
-    });
+    }
+
+    Call call;
+    const bool known;  // The store names hosts, which are not for strangers.
+    std::atomic<bool> answered = false;
+};
+
+void Readyz(Call call) {
+    Services& services = call.services();
+    const auto question = std::make_shared<ReadyQuestion>(std::move(call));
+    if (const auto& after = services.gate->after) {
+        after(kReadyPatience, [question] {
+            question->Answer(Fail(ErrorCode::kUnavailable,
+                                  "it has not answered for " + FormatDuration(kReadyPatience)));
+        });
+    }
+    services.store.Nodes(
+        [question](const Result<std::vector<NodeRow>>& nodes) { question->Answer(nodes); });
 }
 
 void Version(Call call) {

@@ -38,9 +38,11 @@ Services::Services(std::shared_ptr<Gate> of_gate, RealmParts parts)
 void Call::Send(HttpResponse response) {
     services_->meters.CountRequest(response.status);
     if (IsAudited(*route_)) {
-        AuditChange(*route_, request_, who_, response.status);
+        AuditChange(*route_, request_, who_, response.websocket ? 101 : response.status);
     } else if (IsRefusedStranger(*route_, response.status)) {
-        AuditRefusal(request_, who_, response.status, "its token does not fit");
+        // 409: the token is an attempt's of this execution, and that one is over.
+        AuditRefusal(request_, who_, response.status,
+                     response.status == 409 ? "its attempt is over" : "its token does not fit");
     }
     if (!who_.token_id.empty()) EndWithToken(response, services_->gate, who_.token_id);
     // Answers are of the moment and may be secret.

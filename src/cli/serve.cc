@@ -1,9 +1,13 @@
 // takt serve: a scheduler, with a worker in the same process if asked.
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <semaphore>
+#include <stop_token>
+#include <thread>
 
 #include "base/log.h"
 #include "cli/cli.h"
@@ -18,12 +22,20 @@
 namespace takt::internal::cli {
 namespace {
 
+// Beyond scheduler.stop_deadline: connections that end, threads that are joined.
+constexpr Duration kStopMargin{1'000};
+
 struct ServeOptions {
     ConfigFlags config;
     bool with_worker = false;
     bool demo = false;
     bool insecure = false;
 };
+
+WorkerWishes WishesOf(const ServeOptions& options) {
+    return {.demo = options.demo,
+            .how_to_run = "--demo, or worker.executors or worker.allow_shell in the configuration"};
+}
 
 void PrintWelcome(const Server& server, bool with_worker) {
     const std::string& url = server.url();
@@ -38,6 +50,22 @@ void PrintWelcome(const Server& server, bool with_worker) {
         "  curl -s %s/api/v1/scheduler/status\n",
         url.c_str(), url.c_str(), url.c_str());
     std::fflush(stdout);
+}
+
+// After the deadline a stop only waits for a store that does not answer, for as long as that store's
+// own timeout. Nothing is lost without it: the next leader goes on as after a crash.
+void StopInTime(Server& server, Duration deadline) {
+    const std::jthread watch([deadline](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any over;
+        std::unique_lock lock(mutex);
+        over.wait_for(lock, stop, deadline + kStopMargin, [] { return false; });
+        if (stop.stop_requested()) return;
+        Log(LogLevel::kWarning, "serve",
+            "the store does not answer; stopped without waiting for it any longer");
+        _exit(kOk);
+    });
+    server.Stop();
 }
 
 int Serve(const ServeOptions& options) {
@@ -60,6 +88,15 @@ int Serve(const ServeOptions& options) {
     RaiseDescriptorLimit();
     const BlockedSignals signals;
     const MemoryReturn memory;  // After the signals: its thread must not take them.
+    if (options.with_worker) {
+        // Before anything is served: a worker that cannot be made is a mistake in what was asked.
+        Config own = *config;
+        own.worker.servers = {"http://127.0.0.1"};
+        if (auto made = MakeWorker(own, WishesOf(options)); !made) {
+            PrintError(made.error());
+            return ExitOf(made.error());
+        }
+    }
     auto server = Server::Start(*config);
     if (!server) {
         PrintError(server.error());
@@ -69,10 +106,7 @@ int Serve(const ServeOptions& options) {
     if (options.with_worker) {
         Config own = *config;
         own.worker.servers = {(*server)->url()};
-        auto made = MakeWorker(
-            own, {.demo = options.demo,
-                  .how_to_run = "--demo, or worker.executors or worker.allow_shell in the "
-                                "configuration"});
+        auto made = MakeWorker(own, WishesOf(options));
         if (made) {
             worker = std::move(*made);
             if (auto started = worker->Start(); !started) made = std::unexpected(started.error());
@@ -94,7 +128,7 @@ int Serve(const ServeOptions& options) {
         // The reason why it was turned away has been logged; the server stops all the same.
         static_cast<void>(worker->Wait());
     }
-    (*server)->Stop();
+    StopInTime(**server, config->scheduler.stop_deadline);
     return kOk;
 }
 

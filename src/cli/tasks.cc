@@ -41,6 +41,18 @@ std::string ScheduleOf(const boost::json::value& task) {
     return "once";
 }
 
+// One that runs again after its run ended has no next time while that run lasts.
+bool IsOver(const boost::json::value& task) {
+    const double fires_max = NumberMember(task, "fires_max");
+    if (fires_max > 0 && NumberMember(task, "fires") >= fires_max) return true;
+    return Member(task, "next_fire_at").empty() && Member(task, "interval_after_end").empty();
+}
+
+Cell StateOf(const boost::json::value& task) {
+    if (Member(task, "enabled") == "false") return Cell("paused", Colour::kYellow);
+    return Cell(IsOver(task) ? "over" : "active");
+}
+
 Result<int> ListTasks(Client& client, const TasksOptions& options) {
     const auto page =
         client.Get(WithQuery("/api/v1/tasks", {{"name", options.name},
@@ -50,10 +62,8 @@ Result<int> ListTasks(Client& client, const TasksOptions& options) {
     if (PrintedAsJson(options.client, *page)) return kOk;
     Table table({"ID", "NAME", "TYPE", "SCHEDULE", "STATE", "FIRES", "MISSED", "LAST", "NEXT"});
     for (const auto* task : ListMember(page->value, "items")) {
-        const bool enabled = Member(*task, "enabled") != "false";
         table.Add({Member(*task, "id"), Clean(Member(*task, "name"), 30),
-                   Clean(Member(*task, "type"), 20), Clean(ScheduleOf(*task), 40),
-                   enabled ? Cell("active") : Cell("paused", Colour::kYellow),
+                   Clean(Member(*task, "type"), 20), Clean(ScheduleOf(*task), 40), StateOf(*task),
                    Member(*task, "fires"), Member(*task, "missed"),
                    ShortTime(Member(*task, "last_fire_at")),
                    ShortTime(Member(*task, "next_fire_at"))});
@@ -185,6 +195,12 @@ Result<int> Trigger(Client& client, const TasksOptions& options) {
     return options.wait ? ExitOfOutcome(answer->value) : kOk;
 }
 
+Result<int> SetFires(Client& client, const TasksOptions& options, const char* action) {
+    auto answer = client.Post(PathOf("tasks", options.id, action));
+    if (!answer) return std::unexpected(HintAtExecution(client, options.id, answer.error()));
+    return Show(options, std::move(answer));
+}
+
 void AddFilters(CLI::App& command, TasksOptions& options) {
     command.add_option("--name", options.name, "Only tasks whose name contains this");
     command.add_option("-n,--limit", options.limit, "How many")
@@ -212,10 +228,10 @@ void AddTasks(CLI::App& app, Context& context) {
         update, remove,
         tasks.Add({"pause", "Stops its fires"},
                   [](Client& client, const TasksOptions& given) {
-                      return Show(given, client.Post(PathOf("tasks", given.id, "pause")));
+                      return SetFires(client, given, "pause");
                   }),
         tasks.Add({"resume", "Resumes its fires"}, [](Client& client, const TasksOptions& given) {
-            return Show(given, client.Post(PathOf("tasks", given.id, "resume")));
+            return SetFires(client, given, "resume");
         })};
     for (CLI::App* part : named) part->add_option("id", options.id, "Task")->required();
     remove->add_flag("--keep-runs", options.keep_runs,

@@ -102,6 +102,16 @@ TEST(LateServer, ServesAndSaysThatItsStoreIsAway) {
     const HttpAnswer ready = get("/readyz");
     EXPECT_EQ(ready.status, 503);
     EXPECT_NE(ready.body.find("the store cannot be read"), std::string::npos) << ready.body;
+    EXPECT_NE(ready.body.find("127.0.0.1:1"), std::string::npos) << ready.body;
+    const HttpAnswer status = get("/api/v1/scheduler/status");
+    EXPECT_EQ(status.status, 503);
+    EXPECT_NE(status.body.find("127.0.0.1:1"), std::string::npos) << status.body;
+    // A caller that comes through a proxy may be anybody, and is told nothing of what is behind this
+    // one.
+    const HttpAnswer stranger =
+        client->Send({.url = (*server)->url() + "/readyz", .headers = {{"Via", "1.1 proxy"}}})
+            .value();
+    EXPECT_EQ(stranger.body.find("127.0.0.1:1"), std::string::npos) << stranger.body;
 }
 
 TEST(LateServer, GivesUpIfItIsNotToWait) {

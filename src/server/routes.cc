@@ -18,6 +18,8 @@ Route AttachRoute() {
             .tag = "workers",
             .summary = "Opens a worker's session (WebSocket; see the worker protocol)",
             .success = 101,
+            // The link tells who is taken in; while nobody leads, all come several times a second.
+            .routine = true,
             .opens_session = true};
 }
 

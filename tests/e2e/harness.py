@@ -97,7 +97,11 @@ class TaktTest(unittest.TestCase):
         """A scheduler that is ready; self.url is where."""
         process = self.start("serve", "serve", "--store", self.store_url, "--listen",
                              f"127.0.0.1:{port}", *arguments, env=env)
+        self.url = self.address_of(process)
+        until(self.is_ready, "the scheduler is ready")
+        return process
 
+    def address_of(self, process):
         def address():
             if process.process.poll() is not None:
                 raise AssertionError(f"takt serve ended: {process.text()}")
@@ -106,9 +110,7 @@ class TaktTest(unittest.TestCase):
                     return line.split(" listens on ")[1].strip()
             return None
 
-        self.url = until(address, "the scheduler says where it listens")
-        until(self.is_ready, "the scheduler is ready")
-        return process
+        return until(address, "the scheduler says where it listens")
 
     def port(self):
         return int(self.url.rsplit(":", 1)[1])

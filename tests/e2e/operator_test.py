@@ -1,7 +1,10 @@
 """An operator's day at the real program: log rotation, mistakes in configuration, what commands show."""
 import pathlib
 import signal
+import socket
+import time
 import unittest
+import urllib.error
 import urllib.request
 
 from harness import TaktTest, until
@@ -58,6 +61,36 @@ class Stops(TaktTest):
             worker.signal(signal.SIGTERM)
             self.assertEqual(worker.wait(), 0, worker.text())
 
+    def test_a_store_that_does_not_answer_delays_neither_the_port_nor_the_stop(self):
+        # A firewall drops what is sent, or the server is stopped: the connection is there, and silent.
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            at = f"127.0.0.1:{silent.getsockname()[1]}"
+            for url in (f"redis://{at}", f"etcd://{at}", f"mysql://u:p@{at}/takt"):
+                began = time.monotonic()
+                server = self.start("serve", "serve", "--store", url + "?timeout=60s", "--listen",
+                                    "127.0.0.1:0", "--set", "scheduler.stop_deadline=1s")
+                address = self.address_of(server)
+                with urllib.request.urlopen(address + "/healthz", timeout=10) as answer:
+                    self.assertEqual(answer.status, 200)
+                with self.assertRaises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(address + "/readyz", timeout=30)
+                self.assertEqual(refused.exception.code, 503)
+                self.assertIn("answer", refused.exception.read().decode())
+                server.signal(signal.SIGTERM)
+                self.assertEqual(server.wait(40), 0, server.text())
+                self.assertLess(time.monotonic() - began, 40, f"{url} has a timeout of 60 s")
+
+
+class Lists(TaktTest):
+
+    def test_a_task_that_never_fires_again_is_over(self):
+        self.serve("--with-worker", "--demo")
+        self.takt("submit", "echo", "--every", "1s", "--id", "single-shot", "--field", "fires_max=1")
+        until(lambda: self.takt_json("tasks", "get", "single-shot")["fires"] == 1, "it fires")
+        self.assertIn(" over ", self.takt("tasks"))
+        self.takt("submit", "echo", "--id", "once")
+        self.assertIn("it is an execution", self.refused(3, "tasks", "pause", "once"))
+
 
 class Mistakes(TaktTest):
 
@@ -95,6 +128,7 @@ class Mistakes(TaktTest):
         nothing = self.serve_refused("--with-worker")
         self.assertIn("--demo", nothing)
         self.assertNotIn("--http", nothing)
+        self.assertNotIn("listening", nothing)
         run = self.run_takt("worker", "--grpc", "resize=images")
         self.assertEqual(run.returncode, USAGE)
         self.assertIn("HOST:PORT", run.stderr)

@@ -22,7 +22,7 @@ export const server = {
         'Worker “{worker}” could run it, but serves only {serves}. Start a worker with --queues {queue}',
     'explain.near_miss_type': 'Worker “{worker}” could take it, but does not run the type “{type}”.',
     'explain.no_executor': 'There is no executor “{executor}”.',
-    'explain.no_worker': 'No worker has ever connected. Start one with: takt worker',
+    'explain.no_worker': 'No worker is connected. Start one with: takt worker',
     'explain.no_worker_for_all':
         'No worker meets all that it asks for at once: type “{type}”, queue “{queue}”, labels and executor.',
     'explain.no_worker_for_queue': 'No worker serves the queue “{queue}”.',

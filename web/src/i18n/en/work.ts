@@ -145,6 +145,7 @@ export const work = {
     'task.force': 'Even if it is running',
     'task.forceHelp': 'Whatever its mode says about a run that is still going.',
     'task.isPaused': 'Paused',
+    'task.isOver': 'Over',
     'task.labels': 'Labels',
     'task.labelsHelp': 'A worker must carry all of them',
     'task.lastFire': 'Last fire',

@@ -15,7 +15,7 @@ export const server = {
         '工作节点“{worker}”可以运行它，但只服务队列 {serves}。请用 --queues {queue} 启动一个工作节点',
     'explain.near_miss_type': '工作节点“{worker}”可以接收它，但不支持类型“{type}”。',
     'explain.no_executor': '执行器“{executor}”不存在。',
-    'explain.no_worker': '还没有工作节点接入。请启动一个：takt worker',
+    'explain.no_worker': '没有工作节点接入。请启动一个：takt worker',
     'explain.no_worker_for_all':
         '没有一个工作节点能同时满足全部要求：类型“{type}”、队列“{queue}”，以及标签和执行器。',
     'explain.no_worker_for_queue': '没有工作节点服务队列“{queue}”。',

@@ -143,6 +143,7 @@ export const work = {
     'task.force': '即使正在运行也执行',
     'task.forceHelp': '忽略任务的执行模式。',
     'task.isPaused': '已暂停',
+    'task.isOver': '已结束',
     'task.labels': '标签',
     'task.labelsHelp': '工作节点必须具备全部标签',
     'task.lastFire': '上次触发',

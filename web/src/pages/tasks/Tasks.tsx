@@ -28,13 +28,21 @@ import { useTaskActions } from './useTaskActions';
 
 const pageSize = 50;
 
+// It never fires again: fires_max is used up, or its end has passed. One that runs again after its
+// run ended has no next time while that run lasts.
+function isOver(task: Task): boolean {
+    if (task.fires_max && (task.fires ?? 0) >= task.fires_max) return true;
+    return !task.next_fire_at && !task.interval_after_end;
+}
+
 export function EnabledTag({ task }: { task: Task }) {
     const { t } = useI18n();
     const palette = usePalette();
-    return task.enabled ? (
-        <Badge colour={palette.status.success} label={t('task.active')} />
+    if (!task.enabled) return <Badge colour={palette.status.retrying} label={t('task.isPaused')} />;
+    return isOver(task) ? (
+        <Badge colour={palette.status.cancelled} label={t('task.isOver')} />
     ) : (
-        <Badge colour={palette.status.retrying} label={t('task.isPaused')} />
+        <Badge colour={palette.status.success} label={t('task.active')} />
     );
 }
 
