@@ -1,4 +1,4 @@
-// What a namespace notices of another one: the time of its commits at 100 a second, alone and beside
+// How much a namespace notices of another one: the time of its commits at 100 a second, alone and beside
 // one that commits as fast as the store lets it.
 //
 //   neighbours_bench [SECONDS] [redis|etcd|mysql|embedded …]
@@ -23,6 +23,7 @@
 
 #include "bench/lifecycles.h"
 #include "store/lead.h"
+#include "store/mysql/connection.h"
 #include "store/open.h"
 #include "store/testing/etcd_server.h"
 #include "store/testing/mariadb_server.h"
@@ -185,16 +186,31 @@ void Run(const std::string& name, const std::string& url, double seconds) {
 }
 
 template <typename Server>
-void RunOn(const std::string& name, double seconds) {
-    auto server = Server::Start();
+std::unique_ptr<Server> Started(Result<std::unique_ptr<Server>> server) {
     if (!server) throw std::runtime_error(server.error().detail);
-    Run(name, (*server)->url(), seconds);
+    return std::move(*server);
+}
+
+void RunMysql(const std::string& name, double seconds) {
+    const auto server = Started(MariadbServer::Start());
+    mysql::Connection root({.socket = server->socket(), .user = "root", .database = "mysql"});
+    root.Run("CREATE DATABASE takt_test");
+    Run(name,
+        fmt::format("mysql://{}:p%40ss%3Aword%2F%3F@127.0.0.1:{}/takt_test", MariadbServer::kUser,
+                    server->port()),
+        seconds);
 }
 
 void RunStore(const std::string& name, double seconds) {
-    if (name == "redis") return RunOn<RedisServer>(name, seconds);
-    if (name == "etcd") return RunOn<EtcdServer>(name, seconds);
-    if (name == "mysql") return RunOn<MariadbServer>(name, seconds);
+    if (name == "redis") {
+        const auto server = Started(RedisServer::Start());
+        return Run(name, server->url(), seconds);
+    }
+    if (name == "etcd") {
+        const auto server = Started(EtcdServer::Start({}));
+        return Run(name, server->url(), seconds);
+    }
+    if (name == "mysql") return RunMysql(name, seconds);
     if (name != "embedded") throw std::runtime_error("there is no store " + name);
     const auto folder =
         std::filesystem::temp_directory_path() / fmt::format("takt-neighbours-{}", getpid());
