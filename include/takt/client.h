@@ -16,9 +16,10 @@ namespace takt {
 struct ClientOptions {
     // Any schedulers of one cluster, http:// or https://; tried in order.
     std::vector<std::string> servers = {"http://127.0.0.1:8080"};
-    std::string token = {};    // Access token with the role operator; empty is none.
-    std::string ca_file = {};  // PEM, for https; empty is the system's certificates.
-    Duration timeout{30'000};  // Of one call to one server.
+    std::string name_space = {};  // The namespace; empty: the token's, else `default`.
+    std::string token = {};       // Access token with the role operator; empty is none.
+    std::string ca_file = {};     // PEM, for https; empty is the system's certificates.
+    Duration timeout{30'000};     // Of one call to one server.
     // A call that found no scheduler, or none that leads, is tried again for this long: a change of
     // leaders takes up to ten seconds. Only calls of which nothing was done are repeated.
     Duration patience{0};

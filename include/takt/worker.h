@@ -33,6 +33,7 @@ struct WorkerOptions {
     // Instead of servers: asks this store, at the start, where its schedulers are. Not for file:.
     // With neither it is http://127.0.0.1:8080.
     std::string store_url = {};
+    std::string name_space = {};           // The one it serves; empty: its token's, else `default`.
     std::string id = {};                   // Empty: the host name and a random part.
     std::string name = {};                 // What people read; empty is the id.
     std::vector<std::string> types = {};   // Empty: those that it has handlers for.

@@ -54,6 +54,7 @@ Result<std::vector<Channel>> ChannelsOf(
 struct Notice {
     Alert alert;
     std::string rule_description;
+    std::string space;     // The namespace; empty: `default`.
     std::string observer;  // The follower that saw it; empty: the leader did.
     std::size_t more =
         0;  // Alerts of the same rule at the same moment that are not told one by one.

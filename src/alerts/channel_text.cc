@@ -55,6 +55,8 @@ std::string JsonBody(const Notice& notice) {
     json.EndObject();
     json.Field("title", std::string_view(NoticeTitle(notice)));
     json.Field("description", std::string_view(notice.rule_description));
+    json.Field("namespace",
+               notice.space.empty() ? std::string_view("default") : std::string_view(notice.space));
     json.Key("observer");
     notice.observer.empty() ? json.Null() : json.Value(std::string_view(notice.observer));
     json.Field("more", notice.more).Field("test", notice.test).EndObject();
@@ -148,6 +150,7 @@ std::string NoticeTitle(const Notice& notice) {
                                    : alert.state == AlertState::kResolved ? "RESOLVED"
                                                                           : "PENDING";
     std::string title = fmt::format("[Takt] {} {}: {}", state, Name(alert.severity), alert.rule);
+    if (!notice.space.empty()) title += fmt::format(" in {}", notice.space);
     if (notice.more > 0) title += fmt::format(" (and {} more)", notice.more);
     return title;
 }
@@ -157,6 +160,7 @@ std::string NoticeText(const Notice& notice) {
     std::string text = alert.message;
     const auto add = [&](std::string_view line) { text += "\n" + std::string(line); };
     if (!notice.rule_description.empty()) add(notice.rule_description);
+    if (!notice.space.empty()) add("Namespace: " + notice.space);
     if (!alert.subject.empty()) add("About: " + alert.subject.str());
     if (alert.firing_at != Time{}) add("Firing since: " + FormatTime(alert.firing_at));
     if (alert.resolved_at != Time{}) add("Resolved at: " + FormatTime(alert.resolved_at));

@@ -84,8 +84,8 @@ Tell TellBy(HttpClient& client, Mailer& mailer) {
     };
 }
 
-Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell)
-    : runtime_(runtime), tell_(std::move(tell)) {
+Delivery::Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell, std::string space)
+    : runtime_(runtime), space_(std::move(space)), tell_(std::move(tell)) {
     for (Channel& channel : channels) {
         lines_.push_back(std::make_unique<Line>());
         lines_.back()->channel = std::move(channel);
@@ -122,6 +122,7 @@ void Delivery::Send(const Notice& notice, const std::vector<std::string>& channe
             continue;
         }
         line->waiting.push_back({notice, all});
+        line->waiting.back().notice.space = space_;
         if (!line->busy) Launch(TellAll(*line));
     }
 }
@@ -167,6 +168,7 @@ void Delivery::Test(const std::string& channel, std::move_only_function<void(Res
     }
     Notice notice;
     notice.test = true;
+    notice.space = space_;
     notice.alert.id = "test";
     notice.alert.rule = "test";
     notice.alert.severity = Severity::kInfo;

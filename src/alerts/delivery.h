@@ -46,7 +46,8 @@ class Delivery {
         std::uint64_t failed = 0;  // Given up, or no room.
     };
 
-    Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell);
+    // `space` is the namespace that its notices name; empty: `default`.
+    Delivery(Runtime& runtime, std::vector<Channel> channels, Tell tell, std::string space = {});
     ~Delivery();
 
     // Tells the channels named, or all if none is; names that nobody has are passed over. `done`
@@ -83,6 +84,7 @@ class Delivery {
     void Note(Line& line, const Result<void>& result);
 
     Runtime& runtime_;
+    const std::string space_;
     const Tell tell_;
     std::vector<std::unique_ptr<Line>> lines_;
     Home home_{runtime_};

@@ -50,6 +50,30 @@ std::optional<Sha256> ParseHash(std::string_view hex) {
     return hash;
 }
 
+constexpr std::pair<std::string_view, std::vector<std::string> TokenBounds::*> kBounds[] = {
+    {"worker_ids", &TokenBounds::worker_ids},
+    {"queues", &TokenBounds::queues},
+    {"types", &TokenBounds::types},
+    {"services", &TokenBounds::services}};
+
+void WriteBound(JsonWriter& json, std::string_view name, const std::vector<std::string>& list) {
+    if (list.empty()) return;
+    json.Key(name).BeginArray();
+    for (const std::string& one : list) json.Value(std::string_view(one));
+    json.EndArray();
+}
+
+std::vector<std::string> ReadBound(const JsonView& value) {
+    std::vector<std::string> list;
+    if (value.kind() != JsonView::Kind::kArray) return list;
+    std::string scratch;
+    JsonView::Elements elements(value);
+    while (elements.Next()) {
+        if (elements.value().is_string()) list.emplace_back(elements.value().AsString(scratch));
+    }
+    return list;
+}
+
 std::string_view View(const Sha256& hash) {
     return {reinterpret_cast<const char*>(hash.data()), hash.size()};
 }
@@ -115,7 +139,9 @@ std::string EncodeToken(const AccessToken& token) {
     json.BeginObject();
     json.Field("hash", std::string_view(HexText(View(token.hash))));
     json.Field("role", Name(token.role)).Field("name", std::string_view(token.name));
-    json.Field("namespace", std::string_view(token.space));
+    // Schedulers that know of no namespaces read on what is for all of them.
+    if (token.space != kEverySpace) json.Field("namespace", std::string_view(token.space));
+    for (const auto& [name, list] : kBounds) WriteBound(json, name, token.bounds.*list);
     json.Field("created_at", token.created_at).Field("expires_at", token.expires_at).EndObject();
     return out;
 }
@@ -134,6 +160,9 @@ Result<AccessToken> DecodeToken(std::string_view id, std::string_view value) {
     std::string scratch;
     JsonView::Members members(view);
     while (members.Next()) {
+        for (const auto& [name, list] : kBounds) {
+            if (members.key() == name) token.bounds.*list = ReadBound(members.value());
+        }
         if (!members.value().is_string()) continue;
         const std::string_view text = members.value().AsString(scratch);
         if (members.key() == "hash") {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -44,12 +45,26 @@ constexpr std::string_view kEverySpace = "*";
 // never brings a revoked token back.
 constexpr std::string_view kTokenUsedSuffix = "/used";
 
+// The bounds of a worker's or an executor's token; an empty list: there is none.
+struct TokenBounds {
+    std::vector<std::string> worker_ids;  // Executors' instances too.
+    std::vector<std::string> queues;
+    std::vector<std::string> types;
+    std::vector<std::string> services;  // Names of executors.
+
+    bool none() const {
+        return worker_ids.empty() && queues.empty() && types.empty() && services.empty();
+    }
+    friend bool operator==(const TokenBounds&, const TokenBounds&) = default;
+};
+
 // A token as it is stored.
 struct AccessToken {
     std::string id;
     std::string name;  // What its owner calls it.
     AccessRole role{};
     std::string space = std::string(kEverySpace);  // The namespace it is for, or all of them.
+    TokenBounds bounds;
     Sha256 hash{};
     Time created_at{};
     Time expires_at{};    // 0 is never.

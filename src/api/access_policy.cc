@@ -138,7 +138,11 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
     }
     AccessToken* token = FindByText(tokens_, text);
     Principal who;
-    if (token) who = {.token_id = token->id, .name = token->name, .space = token->space};
+    if (token)
+        who = {.token_id = token->id,
+               .name = token->name,
+               .space = token->space,
+               .bounds = token->bounds};
     if (!token || IsExpired(*token, now.wall)) {
         if (CountFailure(request.remote_address, now.steady) > config_.failures_max) {
             return Refusal{{.status = 429,

@@ -35,6 +35,7 @@ struct Principal {
     std::string token_id;  // Empty: anonymous.
     std::string name = "anonymous";
     std::string space = std::string(kEverySpace);  // The namespace that its token is for.
+    TokenBounds bounds = {};
 };
 
 // The thing that a request asks to be let in for.

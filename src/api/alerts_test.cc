@@ -133,7 +133,7 @@ TEST(AlertsApi, EventsTellTheAlertAndNotASerial) {
     event.detail = Text(AlertEventText(alert));
     std::string text;
     JsonWriter json(text);
-    WriteEvent(json, event);
+    WriteEvent(json, event, "default");
     const auto read = boost::json::parse(text);
     EXPECT_EQ(read.at("id").as_string(), "0abc");
     EXPECT_EQ(read.at("type").as_string(), "alert");

@@ -57,6 +57,15 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
     return std::shared_ptr<Api>(new Api(std::move(gate)));
 }
 
+void Api::AddRealm(RealmParts parts) {
+    auto services = std::make_shared<Services>(gate_, std::move(parts));
+    gate_->realms.insert_or_assign(services->name, services);
+}
+
+void Api::RemoveRealm(const std::string& name) {
+    gate_->realms.erase(name);
+}
+
 namespace {
 
 void TakeAccess(Gate& gate, std::uint64_t load, Result<std::vector<SettingPut>> settings) {

@@ -49,6 +49,11 @@ class Api final : public HttpHandler {
     static std::shared_ptr<Api> Make(ApiParts parts);
     ~Api() override;
 
+    // On the server's thread: another namespace is there, or is gone. What is under way in it goes
+    // on, and holds `parts.keep`.
+    void AddRealm(RealmParts parts);
+    void RemoveRealm(const std::string& name);
+
     // HttpHandler. On the server's thread.
     std::unique_ptr<HttpExchange> OnHead(const HttpRequest& request,
                                          HttpHeadVerdict& verdict) override;

@@ -10,29 +10,30 @@ namespace {
 // Twice as long as the node keeps changes back that are not urgent.
 constexpr Duration kLazyMax{2'000};
 
-std::string Format(const Event& event) {
+std::string Format(const Event& event, std::string_view space) {
     std::string data;
     JsonWriter json(data);
-    WriteEvent(json, event);
+    WriteEvent(json, event, space);
     return FormatEvent(
         {.event = Name(event.type), .data = data, .id = std::to_string(event.serial)});
 }
 
 }  // namespace
 
-void WriteEvent(JsonWriter& json, const Event& event) {
+void WriteEvent(JsonWriter& json, const Event& event, std::string_view space) {
     if (event.type == EventType::kAlert && event.detail.view().starts_with('{')) {
         // {"id":…} as the alerts wrote it, with what every event has.
         std::string rest = event.detail.str();
         rest.pop_back();
-        rest += ",\"type\":\"alert\",\"at\":\"" + FormatTime(event.at) + "\"}";
+        rest += ",\"type\":\"alert\",\"namespace\":\"" + std::string(space) + "\",\"at\":\"" +
+                FormatTime(event.at) + "\"}";
         json.Raw(rest);
         return;
     }
     json.BeginObject();
     // As a text: JavaScript would round so large a number.
     json.Field("id", std::string_view(std::to_string(event.serial)));
-    json.Field("type", Name(event.type)).Field("at", event.at);
+    json.Field("type", Name(event.type)).Field("namespace", space).Field("at", event.at);
     if (!event.task.empty()) json.Field("task_id", event.task.view());
     if (!event.execution.empty()) json.Field("execution_id", event.execution.view());
     if (!event.worker.empty()) json.Field("worker_id", event.worker.view());
@@ -79,7 +80,7 @@ void EventHub::Release(const Effects& effects) {
         std::string text;
         for (auto& [number, watcher] : watchers_) {
             if (!watcher.filter.Fits(event)) continue;
-            if (text.empty()) text = Format(event);
+            if (text.empty()) text = Format(event, config_.space);
             // A watcher that is too slow is cut off by its stream and comes back with the last id
             // it saw; on_close takes it off the list.
             watcher.stream->WriteFormatted(text);
@@ -131,7 +132,8 @@ void EventHub::Replay(const Watcher& watcher, Serial last) {
         return;
     }
     for (auto event = after; event != events_.end(); ++event) {
-        if (watcher.filter.Fits(*event)) watcher.stream->WriteFormatted(Format(*event));
+        if (watcher.filter.Fits(*event))
+            watcher.stream->WriteFormatted(Format(*event, config_.space));
     }
 }
 

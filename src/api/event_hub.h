@@ -22,7 +22,8 @@
 
 namespace takt::internal {
 
-void WriteEvent(JsonWriter& json, const Event& event);
+// `space` is the namespace that it is of.
+void WriteEvent(JsonWriter& json, const Event& event, std::string_view space);
 
 // Filters combine with AND; an empty one does not filter.
 struct EventFilter {
@@ -44,6 +45,7 @@ class EventHub final : public Sink {
   public:
     struct Config {
         std::size_t events_max = 10'000;    // Kept; some 150 bytes each.
+        std::string space = "default";      // The namespace that events name.
         std::size_t watchers_max = 10'000;  // Each costs a comparison per event.
     };
 

@@ -186,8 +186,19 @@ void Refuse(const Gate& gate, const Problem& problem, Arrived& arrived) {
     arrived.reply(RefusalOf(problem, arrived.request));
 }
 
+// A namespace that is being deleted lets what is under way end; nothing new begins.
+bool IsTooLate(const Services& realm, const Route& route) {
+    return realm.closing && *realm.closing && route.permission != Permission::kNone &&
+           !route.cluster && (route.method != HttpMethod::kGet || route.opens_session);
+}
+
 void Enter(std::shared_ptr<Services> realm, ApiExchange::Learnt learnt, Arrived arrived) {
     const Route& route = *learnt.match.route;
+    if (IsTooLate(*realm, route)) {
+        return Refuse(*realm->gate,
+                      {409, "conflict", "the namespace '" + realm->name + "' is being deleted"},
+                      arrived);
+    }
     arrived.request.parameters = std::move(learnt.match.parameters);
     Dispatch(Call(std::move(realm), route, std::move(arrived.request), std::move(arrived.reply),
                   std::move(*learnt.who)),

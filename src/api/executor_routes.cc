@@ -8,6 +8,7 @@
 
 #include "api/call_body.h"
 #include "api/call_flow.h"
+#include "api/executor_bounds.h"
 #include "api/executor_call.h"
 #include "api/executor_json.h"
 #include "api/json_read.h"
@@ -142,6 +143,9 @@ Flow<> Register(PushLink& link, Call call) {
                                                    .task_limits = services.config.task_limits,
                                                    .texts = services.texts});
     if (!registration) co_return call.RefuseRequest(registration.error());
+    if (const Worker& worker = registration->worker; !MayBe(call, worker.id, worker.group)) {
+        co_return call.Refuse(NotYours(worker.id));
+    }
     const auto conflict = co_await Looked<std::optional<Error>>(
         call, [&](const Engine& engine) { return ConflictOf(engine, *registration); });
     if (!conflict) co_return call.RefuseAnswer(conflict.error());
@@ -168,6 +172,14 @@ Flow<> Beat(PushLink& link, Call call) {
     if (!id) co_return;
     const auto load = ReadBody(call, ExecutorLoadFields());
     if (!load) co_return call.RefuseRequest(load.error());
+    if (!call.who().bounds.none()) {
+        const auto service = co_await Looked<Text>(call, [&](const Engine& engine) {
+            const auto view = engine.FindWorker(*id);
+            return view ? view->row.group : Text();
+        });
+        if (!service) co_return call.RefuseAnswer(service.error());
+        if (!MayBe(call, *id, *service)) co_return call.Refuse(NotYours(*id));
+    }
     const auto beaten = co_await Answered<Result<void>>(
         call, [&](auto done) { link.Beat(*id, *load, std::move(done)); });
     if (!beaten) co_return call.RefuseAnswer(beaten.error());

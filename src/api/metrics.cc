@@ -1,5 +1,7 @@
 // Metrics: as JSON for people and the console, as text for Prometheus.
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "alerts/alerts.h"
 #include "api/call_flow.h"
@@ -60,27 +62,40 @@ MeterExtras ExtrasOf(Services& services) {
     return extras;
 }
 
-// Of this node: Prometheus asks each of them.
-void GetPrometheus(Call call) {
-    if (!call.services().meters.enabled()) {
-        return call.RefuseAnswer(
-            {ErrorCode::kNotFound, "metrics are switched off (metrics.enabled)", ""});
-    }
-    Node& node = call.services().node;
-    node.Look([call = std::move(call)](const Engine* engine) mutable {
-        const Instant now = ReadClocks();
-        if (engine) call.services().meters.Sample(*engine, now.steady);
-        const MetricsView view = ViewOf(engine, now);
-        const MeterExtras extras = ExtrasOf(call.services());
-        auto services = call.shared_services();
-        services->post([call = std::move(call), view, extras]() mutable {
-            HttpResponse response;
-            response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-            response.body =
-                call.services().meters.Text(view, call.services().node.status(), extras);
-            call.Send(std::move(response));
+auto AskReading(const Call& call, const std::shared_ptr<Services>& realm) {
+    return Answered<MeterReading>(call, [realm](auto done) {
+        realm->node.Look([realm, done = std::move(done)](const Engine* engine) mutable {
+            const Instant now = ReadClocks();
+            if (engine) realm->meters.Sample(*engine, now.steady);
+            done(MeterReading{.meters = &realm->meters,
+                              .view = ViewOf(engine, now),
+                              .status = realm->node.status(),
+                              .extras = ExtrasOf(*realm)});
         });
     });
+}
+
+// Of this node: Prometheus asks each of them.
+Flow<> GetPrometheus(Call call) {
+    if (!call.services().meters.enabled()) {
+        co_return call.RefuseAnswer(
+            {ErrorCode::kNotFound, "metrics are switched off (metrics.enabled)", ""});
+    }
+    // Held until they are written: a namespace may go meanwhile.
+    std::vector<std::shared_ptr<Services>> realms;
+    for (const auto& [name, realm] : call.services().gate->realms) {
+        const std::string& space = call.who().space;
+        if (space == kEverySpace || space == name) realms.push_back(realm);
+    }
+    std::vector<MeterReading> readings;
+    for (const auto& realm : realms) readings.push_back(co_await AskReading(call, realm));
+    if (readings.empty()) {
+        co_return call.RefuseAnswer({ErrorCode::kNotFound, "the namespace is gone", ""});
+    }
+    HttpResponse response;
+    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    response.body = MetersText(readings);
+    call.Send(std::move(response));
 }
 
 }  // namespace
@@ -97,10 +112,11 @@ void AddMetricsRoutes(std::vector<Route>& routes) {
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/metrics",
                       .permission = Permission::kViewer,
-                      .handler = GetPrometheus,
+                      .handler = Flowing(GetPrometheus),
                       .tag = "metrics",
                       .summary = "Numbers of this node, for Prometheus",
-                      .gives_type = "text/plain"});
+                      .gives_type = "text/plain",
+                      .cluster = true});
 }
 
 }  // namespace takt::internal

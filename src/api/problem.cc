@@ -13,6 +13,8 @@ constexpr ProblemTitle kTitles[] = {
     {"too_large", "The request is too large"},
     {"not_found", "There is no such thing"},
     {"no_namespace", "There is no such namespace"},
+    {"namespaces_full", "There can be no more namespaces"},
+    {"not_yours", "The token is bound to something else"},
     {"no_route", "There is no such address"},
     {"method_not_allowed", "This address does not take that method"},
     {"unsupported_media_type", "The body is of a type that is not taken here"},

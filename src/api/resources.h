@@ -24,6 +24,7 @@ void AddAlertRoutes(std::vector<Route>& routes);
 void AddAlertRuleRoutes(std::vector<Route>& routes);
 void AddStatisticsRoutes(std::vector<Route>& routes);
 void AddEventRoutes(std::vector<Route>& routes);
+void AddNamespaceRoutes(std::vector<Route>& routes);
 void AddTokenRoutes(std::vector<Route>& routes);
 void AddDocsRoutes(std::vector<Route>& routes);
 

@@ -24,6 +24,7 @@ std::vector<Route> ApiRoutes() {
     AddAlertRuleRoutes(routes);
     AddStatisticsRoutes(routes);
     AddEventRoutes(routes);
+    AddNamespaceRoutes(routes);
     AddTokenRoutes(routes);
     AddDocsRoutes(routes);
     return routes;

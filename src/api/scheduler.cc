@@ -1,5 +1,6 @@
 // The scheduler itself: status, strategy, health, version.
 #include <atomic>
+#include <map>
 #include <memory>
 
 #include "api/call_body.h"
@@ -21,19 +22,36 @@ void WriteLeader(JsonWriter& json, const std::optional<LeaderRow>& leader) {
     json.Field("address", leader->address.view()).Field("epoch", leader->epoch).EndObject();
 }
 
-void WriteNodes(JsonWriter& json, const std::vector<NodeRow>& nodes) {
+// The namespaces that each node leads, as far as this one knows.
+using Leads = std::multimap<std::string, std::string>;
+
+Leads LeadsOf(const Gate& gate) {
+    Leads leads;
+    for (const auto& [name, realm] : gate.realms) {
+        const NodeStatus status = realm->node.status();
+        if (status.leader) leads.emplace(status.leader->node.text().str(), name);
+    }
+    return leads;
+}
+
+void WriteNodes(JsonWriter& json, const std::vector<NodeRow>& nodes, const Leads& leads) {
     json.Key("nodes").BeginArray();
     for (const NodeRow& row : nodes) {
         json.BeginObject().Field("node_id", row.node.view());
         json.Field("address", row.address.view()).Field("version", row.version.view());
-        json.Field("started_at", row.started_at).EndObject();
+        json.Field("started_at", row.started_at).Key("leads").BeginArray();
+        const auto [from, to] = leads.equal_range(row.node.text().str());
+        for (auto lead = from; lead != to; ++lead) json.Value(std::string_view(lead->second));
+        json.EndArray().EndObject();
     }
     json.EndArray();
 }
 
 void GetStatus(Call call) {
     Store& store = call.services().store;
-    store.Nodes([call = std::move(call)](Result<std::vector<NodeRow>> nodes) mutable {
+    Leads leads = LeadsOf(*call.services().gate);
+    store.Nodes([call = std::move(call),
+                 leads = std::move(leads)](Result<std::vector<NodeRow>> nodes) mutable {
         Services& services = call.services();
         const NodeStatus status = services.node.status();
         std::string body;
@@ -56,7 +74,7 @@ void GetStatus(Call call) {
         json.Field("reachable", nodes.has_value());
         json.Field("trouble", std::string_view(nodes ? status.trouble : nodes.error().detail));
         json.Field("commits", status.commits).Field("changes", status.changes).EndObject();
-        if (nodes) WriteNodes(json, *nodes);
+        if (nodes) WriteNodes(json, *nodes, leads);
         json.EndObject();
         call.Json(200, std::move(body));
     });

@@ -101,6 +101,7 @@ void AddSchedulerStatus(SchemaList& to) {
                                  .Add("address", schema::Text())
                                  .Add("version", schema::Text())
                                  .Add("started_at", OrNull(schema::Time()))
+                                 .Add("leads", ListOf(schema::Text()))
                                  .Text();
     const std::string leader = Object()
                                    .Add("node_id", schema::Text())
@@ -284,6 +285,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
         AddAlertRuleSchemas(made);
         AddStatistics(made);
         AddTokenSchemas(made);
+        AddNamespaceSchemas(made);
         made.emplace_back("OpenApi", R"({"type":"object"})");
         return made;
     }();

@@ -24,6 +24,7 @@ void AddStrategySchemas(SchemaList& to);
 void AddAlertNoteSchema(SchemaList& to);
 void AddAlertRuleSchemas(SchemaList& to);
 void AddTokenSchemas(SchemaList& to);
+void AddNamespaceSchemas(SchemaList& to);
 
 // The list in which a bulk or a sweep tells of each thing that it touched.
 std::string TouchedSchema();

@@ -2,6 +2,7 @@
 // server's thread has for all namespaces together.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "api/route.h"
 #include "api/task_json.h"
 #include "http/message.h"
+#include "model/namespace.h"
 #include "node/home.h"
 #include "node/node.h"
 #include "store/partition_reader.h"
@@ -32,9 +34,6 @@ class Statistics;
 class StreamLink;
 struct Gate;
 struct Services;
-
-// The namespace that is always there, and that whoever names none means.
-constexpr std::string_view kDefaultNamespace = "default";
 
 // Passes a request on to another node and its answer back.
 using Forward = std::function<void(HttpRequest request, std::string_view address, HttpReply reply)>;
@@ -153,6 +152,8 @@ struct RealmParts {
     PushLink* push_link = nullptr;
     // Whether an attempt has this token, for callbacks; empty: none has. From any thread.
     std::function<bool(const Token&)> knows_attempt = {};
+    // Whether it is being deleted, and takes nothing new; null: it is not. From any thread.
+    const std::atomic<bool>* closing = nullptr;
     std::shared_ptr<const void> keep = {};  // Whoever may be told to go while calls are under way.
 };
 

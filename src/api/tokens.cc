@@ -16,12 +16,29 @@ namespace {
 
 constexpr std::size_t kTokensMax = 1000;
 constexpr std::size_t kTokenNameBytesMax = 100;
+constexpr std::size_t kBoundBytesMax = 200;  // Of a type, the longest of what a token is bound to.
+constexpr std::size_t kBoundsMax = 100;
 
 struct TokenRequest {
     std::string name;
     AccessRole role{};
+    std::string space;  // Empty: that of whoever makes it.
+    TokenBounds bounds;
     Duration expires_in{0};  // 0: never.
 };
+
+template <std::vector<std::string> TokenBounds::* list>
+ResourceField<TokenRequest, AccessToken> BoundField(std::string_view name, std::string_view about) {
+    return {name,
+            about,
+            TakenBy<TokenRequest>::Texts([](TokenRequest& r) -> auto& { return r.bounds.*list; },
+                                         kBoundBytesMax, kBoundsMax),
+            {schema::ListOf(schema::Text()), [](JsonWriter& json, const AccessToken& t) {
+                 json.BeginArray();
+                 for (const std::string& one : t.bounds.*list) json.Value(std::string_view(one));
+                 json.EndArray();
+             }}};
+}
 
 const ResourceTable<TokenRequest, AccessToken>& TokenTable() {
     using Token = AccessToken;
@@ -44,6 +61,17 @@ const ResourceTable<TokenRequest, AccessToken>& TokenTable() {
          Take::Choice(&TokenRequest::role, ParseAccessRole, roles).Required(),
          {schema::OneOf(roles),
           [](JsonWriter& json, const Token& t) { json.Value(Name(t.role)); }}},
+        {"namespace",
+         "The one it is for, or `*` for all; unless given, that of the token that makes it.",
+         Take::Text(&TokenRequest::space, kTokenNameBytesMax),
+         {schema::Text(),
+          [](JsonWriter& json, const Token& t) { json.Value(std::string_view(t.space)); }}},
+        BoundField<&TokenBounds::worker_ids>(
+            "worker_ids", "A worker's or executor's: the ids that may attach with it."),
+        BoundField<&TokenBounds::queues>("queues", "A worker's: the queues that it may serve."),
+        BoundField<&TokenBounds::types>("types", "A worker's: the types that it may serve."),
+        BoundField<&TokenBounds::services>("services",
+                                           "An executor's: the names that it may register under."),
         {"expires_in", "How long it is good for; for ever unless given.",
          Take::Duration(&TokenRequest::expires_in, Duration(1'000))},
         {"created_at",
@@ -82,7 +110,7 @@ bool HasLastingAdmin(const AccessPolicy& access, std::string_view but_for) {
     return std::ranges::any_of(access.tokens(), [&](const auto& known) {
         const AccessToken& token = known.second;
         return token.id != but_for && token.role == AccessRole::kAdmin &&
-               token.expires_at == Time{};
+               token.space == kEverySpace && token.expires_at == Time{};
     });
 }
 
@@ -94,8 +122,17 @@ Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& reque
     if (access.tokens().empty() && request.role != AccessRole::kAdmin) {
         return BadField("role", "of the first token must be admin");
     }
-    if (request.role == AccessRole::kAdmin && request.expires_in > Duration(0) &&
-        !HasLastingAdmin(access, {})) {
+    if (access.tokens().empty() && request.space != kEverySpace) {
+        return BadField("namespace", "of the first token must be *");
+    }
+    const bool worker = request.role == AccessRole::kWorker;
+    if (!request.bounds.none() && !worker && request.role != AccessRole::kExecutor) {
+        return BadField("role",
+                        "must be worker or executor to be bound to ids, queues, types or "
+                        "services");
+    }
+    if (request.role == AccessRole::kAdmin && request.space == kEverySpace &&
+        request.expires_in > Duration(0) && !HasLastingAdmin(access, {})) {
         return BadField("expires_in",
                         "would lock everybody out when the only administrator expires; make an "
                         "admin token without it first");
@@ -106,13 +143,26 @@ Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& reque
 Flow<> CreateToken(Call call) {
     auto request = ReadBody(call, TokenTable().request());
     if (!request) co_return call.RefuseRequest(request.error());
+    const Principal& who = call.who();
+    if (request->space.empty()) request->space = who.space;
+    if (who.space != kEverySpace && request->space != who.space) {
+        co_return call.Refuse({403, "forbidden",
+                               "this token is for the namespace " + who.space +
+                                   ", and makes tokens for that one only"});
+    }
+    if (request->space != kEverySpace && !call.services().gate->realms.contains(request->space)) {
+        co_return call.RefuseRequest(
+            BadField("namespace", "names none that there is: '" + request->space + "'").error());
+    }
     if (const auto checked = CheckNewToken(call.services().access, *request); !checked) {
         co_return call.RefuseAnswer(checked.error());
     }
     const Time now = ReadClocks().wall;
     const Time expires_at = request->expires_in > Duration(0) ? now + request->expires_in : Time{};
-    const NewToken made =
+    NewToken made =
         MakeToken(request->role, std::move(request->name), now, expires_at, call.services().random);
+    made.token.space = std::move(request->space);
+    made.token.bounds = std::move(request->bounds);
     const auto kept = co_await StoreToken(call, made.token.id, Text(EncodeToken(made.token)));
     if (!kept) co_return call.RefuseAnswer(kept.error());
     std::string body;
@@ -123,11 +173,17 @@ Flow<> CreateToken(Call call) {
     call.Json(201, std::move(body));
 }
 
+// An administrator of one namespace manages the tokens of that one.
+bool MayManage(const Call& call, const AccessToken& token) {
+    return call.who().space == kEverySpace || call.who().space == token.space;
+}
+
 void ListTokens(Call call) {
     std::string body;
     JsonWriter json(body);
     json.BeginObject().Key("items").BeginArray();
     for (const auto& [id, token] : call.services().access.tokens()) {
+        if (!MayManage(call, token)) continue;
         json.BeginObject();
         WriteFields(json, TokenTable().answer(), token);
         json.EndObject();
@@ -149,7 +205,8 @@ Result<void> CheckRevoked(const Services& services, const AccessToken& token) {
             "come in again; create another admin token first",
             "id");
     }
-    const bool matters = token.role == AccessRole::kAdmin && token.expires_at == Time{};
+    const bool matters = token.role == AccessRole::kAdmin && token.space == kEverySpace &&
+                         token.expires_at == Time{};
     if (!matters || HasLastingAdmin(access, token.id)) return {};
     return Fail(ErrorCode::kConflict,
                 "this is the last admin token that does not expire; create another one first",
@@ -159,7 +216,7 @@ Result<void> CheckRevoked(const Services& services, const AccessToken& token) {
 Flow<> RevokeToken(Call call) {
     const std::string id(call.request().Parameter("id"));
     const AccessToken* token = call.services().access.Find(id);
-    if (!token) {
+    if (!token || !MayManage(call, *token)) {
         co_return call.RefuseAnswer({ErrorCode::kNotFound, "there is no token '" + id + "'", "id"});
     }
     if (const auto checked = CheckRevoked(call.services(), *token); !checked) {

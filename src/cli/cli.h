@@ -82,6 +82,7 @@ void AddLogs(CLI::App& app, Context& context);
 void AddAlerts(CLI::App& app, Context& context);
 void AddStats(CLI::App& app, Context& context);
 void AddTop(CLI::App& app, Context& context);
+void AddNamespaces(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddOpenApi(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);

@@ -14,6 +14,10 @@ void ClientOptions::Add(CLI::App& command) {
         ->envname("TAKT_SERVER")
         ->capture_default_str()
         ->group("Connection");
+    command
+        .add_option("--namespace", space, "Namespace that it is about [the token's, else default]")
+        ->envname("TAKT_NAMESPACE")
+        ->group("Connection");
     command.add_option("--token", token, "Access token")
         ->envname("TAKT_TOKEN")
         ->group("Connection");
@@ -26,7 +30,8 @@ void ClientOptions::Add(CLI::App& command) {
 }
 
 Result<Client> Client::Open(const ClientOptions& options) {
-    RemoteOptions remote{.token = options.token,
+    RemoteOptions remote{.space = options.space,
+                         .token = options.token,
                          .ca_file = options.ca_file,
                          .user_agent = std::string("takt-cli/") + kVersion,
                          .advice = " --server or TAKT_SERVER names another",

@@ -18,12 +18,14 @@ namespace takt::internal::cli {
 
 struct ClientOptions {
     std::string server = "http://127.0.0.1:8080";  // Several, parted by commas, are tried in order.
+    std::string space;  // The namespace; empty: the token's, else `default`.
     std::string token;
     std::string ca_file;
     std::string timeout = "30s";  // Of one call.
     bool json = false;
 
-    // --server, --token, --ca-file, --call-timeout and --json, with TAKT_SERVER and TAKT_TOKEN.
+    // --server, --namespace, --token, --ca-file, --call-timeout and --json, with TAKT_SERVER,
+    // TAKT_NAMESPACE and TAKT_TOKEN.
     void Add(CLI::App& command);
 };
 

@@ -126,10 +126,11 @@ std::string StatusText(const boost::json::value& status) {
                                {"store", Cell(store, store_colour)},
                                {"version", Member(status, "version")},
                                {"up since", ShortTime(Member(status, "started_at"))}});
-    Table nodes({"NODE", "ADDRESS", "VERSION", "STARTED"});
+    Table nodes({"NODE", "ADDRESS", "VERSION", "STARTED", "LEADS"});
     for (const auto* node : ListMember(status, "nodes")) {
         nodes.Add({Member(*node, "node_id"), Member(*node, "address"), Member(*node, "version"),
-                   ShortTime(Member(*node, "started_at"))});
+                   ShortTime(Member(*node, "started_at")),
+                   ListMember(*node, "leads").empty() ? "-" : Joined(*node, "leads")});
     }
     if (!nodes.empty()) text += "\n" + nodes.Text();
     return text;

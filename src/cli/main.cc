@@ -1,6 +1,7 @@
 // takt: the one binary.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/failpoint.h"
 #include "cli/cli.h"
@@ -18,16 +19,23 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", std::string("takt ") + takt::kVersion);
     app.require_subcommand(1);
     app.footer("takt COMMAND --help tells more about a command.");
+    // For every command; by the environment, which they all read. Some have a -n of their own.
+    app.add_option_function<std::string>(
+           "-n", [](const std::string& space) { setenv("TAKT_NAMESPACE", space.c_str(), 1); },
+           "Namespace that the command is about, as --namespace and TAKT_NAMESPACE")
+        ->trigger_on_parse();
     cli::Context context;
-    for (const auto add : {cli::AddServe,       cli::AddWorker,  cli::AddSubmit,    cli::AddGet,
-                           cli::AddList,        cli::AddCancel,  cli::AddRetry,     cli::AddTrigger,
-                           cli::AddTasks,       cli::AddWorkers, cli::AddExecutors, cli::AddQueues,
-                           cli::AddLocks,       cli::AddLock,    cli::AddStrategy,  cli::AddStatus,
-                           cli::AddExplain,     cli::AddLogs,    cli::AddAlerts,    cli::AddStats,
-                           cli::AddTop,         cli::AddToken,   cli::AddOpenApi,   cli::AddBench,
-                           cli::AddBenchWorker, cli::AddHelp,    cli::AddCompletion}) {
+    for (const auto add :
+         {cli::AddServe,   cli::AddWorker,      cli::AddSubmit,     cli::AddGet,
+          cli::AddList,    cli::AddCancel,      cli::AddRetry,      cli::AddTrigger,
+          cli::AddTasks,   cli::AddWorkers,     cli::AddExecutors,  cli::AddQueues,
+          cli::AddLocks,   cli::AddLock,        cli::AddStrategy,   cli::AddStatus,
+          cli::AddExplain, cli::AddLogs,        cli::AddAlerts,     cli::AddStats,
+          cli::AddTop,     cli::AddToken,       cli::AddNamespaces, cli::AddOpenApi,
+          cli::AddBench,   cli::AddBenchWorker, cli::AddHelp,       cli::AddCompletion}) {
         add(app, context);
     }
+    for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
     if (argc == 1) {
         std::fputs(app.help().c_str(), stdout);
         return cli::kOk;

@@ -14,6 +14,7 @@ namespace {
 struct TokensOptions {
     ClientOptions client;
     std::string name, role, expires_in, id, store;
+    std::vector<std::string> worker_ids, queues, types, services;
 };
 
 constexpr const char* kShownOnce =
@@ -22,6 +23,14 @@ constexpr const char* kShownOnce =
 Result<int> Create(Client& client, const TokensOptions& options) {
     boost::json::object request{{"name", options.name}, {"role", options.role}};
     if (!options.expires_in.empty()) request["expires_in"] = options.expires_in;
+    if (!options.client.space.empty()) request["namespace"] = options.client.space;
+    const auto bind = [&](const char* name, const std::vector<std::string>& to) {
+        if (!to.empty()) request[name] = boost::json::array(to.begin(), to.end());
+    };
+    bind("worker_ids", options.worker_ids);
+    bind("queues", options.queues);
+    bind("types", options.types);
+    bind("services", options.services);
     std::string body;
     AppendJson(body, request);
     const auto made = client.Post("/api/v1/tokens", std::move(body));
@@ -76,10 +85,11 @@ Result<int> List(Client& client, const TokensOptions& options) {
         std::printf("%s\n", page->body.c_str());
         return kOk;
     }
-    Table table({"ID", "NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"});
+    Table table({"ID", "NAME", "ROLE", "NAMESPACE", "CREATED", "EXPIRES", "LAST USED"});
     for (const auto* token : ListMember(page->value, "items")) {
         table.Add({Member(*token, "id"), Clean(Member(*token, "name"), 40), Member(*token, "role"),
-                   ShortTime(Member(*token, "created_at")), ShortTime(Member(*token, "expires_at")),
+                   Member(*token, "namespace"), ShortTime(Member(*token, "created_at")),
+                   ShortTime(Member(*token, "expires_at")),
                    ShortTime(Member(*token, "last_used_at"))});
     }
     if (table.empty()) {
@@ -134,6 +144,18 @@ void AddToken(CLI::App& app, Context& context) {
     create->add_option("--role", options->role, "viewer, operator, admin, worker or executor")
         ->required();
     create->add_option("--name", options->name, "What its owner calls it [its role]");
+    create
+        ->add_option("--worker-ids", options->worker_ids,
+                     "A worker's or executor's: ids that may use it, parted by commas [all]")
+        ->delimiter(',');
+    create->add_option("--queues", options->queues, "A worker's: queues that it may serve [all]")
+        ->delimiter(',');
+    create->add_option("--types", options->types, "A worker's: types that it may serve [all]")
+        ->delimiter(',');
+    create
+        ->add_option("--services", options->services,
+                     "An executor's: names that it may register under [all]")
+        ->delimiter(',');
     create->add_option("--expires-in", options->expires_in, "30d [never]");
     create->add_option("--store", options->store,
                        "Write it into this store while no scheduler runs on it, instead of asking "
@@ -161,6 +183,7 @@ void AddToken(CLI::App& app, Context& context) {
         "  takt token create --role admin --name me --store file:/var/lib/takt\n"
         "  takt token create --role admin --store - < store.url\n"
         "  takt token create --role worker --name fleet --expires-in 90d\n"
+        "  takt -n billing token create --role worker --queues invoices\n"
         "  takt token revoke 3f2a9c10d4e7\n");
 }
 

@@ -1,5 +1,6 @@
 // takt worker: runs tasks by calling services, as processes or with the demonstration handlers.
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "base/log.h"
@@ -44,6 +45,9 @@ int Work(const WorkerFlags& options) {
         return kUsage;
     }
     config->worker.allow_shell |= options.allow_shell;
+    if (const char* space = std::getenv("TAKT_NAMESPACE"); space && config->worker.space.empty()) {
+        config->worker.space = space;
+    }
     for (const auto& [flags, protocol] :
          {std::pair{options.http, "http"}, {options.grpc, "grpc"}}) {
         if (auto added = AddExecutors(flags, protocol, config->worker); !added) {
@@ -106,6 +110,8 @@ void AddWorker(CLI::App& app, Context& context) {
         ->add_option("--store", options->store,
                      "Ask this store where its schedulers are, instead of --server")
         ->excludes("--server");
+    config.AddShort(*worker, "-n,--namespace", "worker.namespace",
+                    "Namespace that it serves [its token's, else default]");
     config.AddShort(*worker, "--id", "worker.id", "Name of this worker");
     config.AddShort(*worker, "--name", "worker.name", "What people read");
     config.AddShort(*worker, "--capacity", "worker.capacity", "Executions at once [10]");

@@ -39,6 +39,8 @@ class Checker {
                 "must be above 0 and at most half of scheduler.worker_lease");
         Require(scheduler.inbox_max > 0, "scheduler.inbox_max",
                 "must be at least 1: with 0 every request is refused");
+        Require(scheduler.loops >= 1 && scheduler.loops <= 64, "scheduler.loops",
+                "must be between 1 and 64");
         Require(engine.worker_lease >= scheduler.leader_ttl, "scheduler.worker_lease",
                 "must be at least scheduler.leader_ttl: a leader that was paused for longer than a "
                 "lease, and still leads, would take all workers for dead");

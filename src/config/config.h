@@ -52,6 +52,8 @@ struct Config {
         Duration heartbeat_interval{10'000};
         std::size_t inbox_max = 200'000;
         Duration stop_deadline{5'000};
+        std::size_t loops = 2;
+        std::vector<std::string> namespaces;  // That it may lead; empty: all.
     } scheduler;
     EngineConfig engine;  // Under `scheduler.` too.
 

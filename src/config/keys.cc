@@ -113,6 +113,12 @@ Keys TaskKeys() {
             "Executions that may wait in one queue; submits beyond are refused (429)."),
         Key("scheduler.inbox_max", FIELD(scheduler.inbox_max),
             "Requests that may wait to be taken; those beyond are refused (429)."),
+        Key("scheduler.namespaces", FIELD(scheduler.namespaces),
+            "Namespaces that this scheduler may lead; empty: all."),
+        Key("scheduler.loops", FIELD(scheduler.loops),
+            "Threads that namespaces are served on: `default` has one of its own, the others share "
+            "the "
+            "rest. 1: all share one."),
         Key("scheduler.retention", FIELD(engine.retention),
             "How long finished executions, their logs and events are kept."),
         Key("scheduler.cleanup_interval", FIELD(engine.cleanup_interval),
@@ -201,6 +207,8 @@ Keys WorkerKeys() {
             "Task types it runs; empty is all it has handlers for."),
         Key("worker.queues", FIELD(worker.queues), "Queues it serves; empty is all."),
         Key("worker.labels", FIELD(worker.labels), "What tasks can ask for, zone=a,disk=ssd."),
+        Key("worker.namespace", FIELD(worker.space),
+            "Namespace that it serves; empty: its token's, else `default`."),
         Key("worker.group", FIELD(worker.group), "What a task's `executor` can name."),
         Key("worker.capacity", FIELD(worker.capacity), "Executions at once."),
         Key("worker.weight", FIELD(worker.weight), "Share under weighted_round_robin."),

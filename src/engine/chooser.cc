@@ -73,4 +73,9 @@ Result<Text> Chooser::SetStrategy(std::optional<Strategy> strategy, const Text& 
     return custom ? Text(std::string(kCustomPrefix) + name.str()) : Text(Name(*strategy));
 }
 
+void Chooser::FollowConfig() {
+    strategy_ = config_.strategy;
+    strategy_name_ = config_.strategy_name;
+}
+
 }  // namespace takt::internal

@@ -38,6 +38,8 @@ class Chooser {
     // to be stored under kKey, empty to delete it; kInvalid if this scheduler has no strategy of
     // its own of that name.
     Result<Text> SetStrategy(std::optional<Strategy> strategy, const Text& name);
+    // The configuration names another strategy now, and nobody chose one against it.
+    void FollowConfig();
     // Forgets what the strategies have learned.
     void Reset() { balancers_.clear(); }
 

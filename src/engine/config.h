@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "engine/balancer.h"
 #include "model/event.h"
+#include "model/namespace.h"
 #include "model/task.h"
 
 namespace takt::internal {
@@ -54,6 +55,7 @@ struct EngineConfig {
     std::size_t lock_waiters_max = 100'000;  // Beyond, one more is refused.
     std::size_t lock_holders_max = 1'000'000;
     Duration ageing{0};                 // Waiting this long counts as one priority more; 0 is off.
+    Quotas quotas;                      // Of the namespace.
     Duration misfire_tolerance{5'000};  // A fire this late is not missed yet, whatever the policy.
     std::uint64_t log_bytes_max = 1 << 20;  // Of one execution's output; what is beyond is dropped.
     // Bits by EventType: these events are stored, the others only sent to who listens.

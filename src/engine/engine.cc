@@ -76,6 +76,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     draft_.Open(effects, now, {.changes_max = SIZE_MAX, .bytes_max = SIZE_MAX});
     draft_.FollowForSerials(clock_.trusted());
     retention_.Begin(now.steady);
+    quotas_.Set(config_.quotas, now.steady);
     draft_.Resume(term_.partition, last_serial);
     BeginLimits();
     locks_.Begin(now);

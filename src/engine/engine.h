@@ -38,6 +38,7 @@
 #include "engine/live_table.h"
 #include "engine/locks.h"
 #include "engine/outputs.h"
+#include "engine/quota_meter.h"
 #include "engine/recurring.h"
 #include "engine/retention.h"
 #include "engine/slot.h"
@@ -77,6 +78,9 @@ struct FireRequest {
     Text payload;
     bool force = false;
 };
+
+// The configuration with what a namespace decides otherwise.
+void Apply(const Configure& values, EngineConfig& config);
 
 class Engine {
   public:
@@ -147,6 +151,7 @@ class Engine {
     const Text& strategy_name() const { return chooser_.strategy_name(); }
     Serial last_serial() const { return draft_.last_serial(); }
     const TrustedClock& clock() const { return clock_; }
+    const QuotaMeter& quotas() const { return quotas_; }
 
   private:
     // An attempt that a worker brings along, and that is not its own any more.
@@ -168,6 +173,8 @@ class Engine {
     void On(Trigger& trigger);
     void On(SetQueue& set);
     void On(SetSetting& set);
+    void On(SwapSettings& swap);
+    void On(Configure& configure);
     void On(PostAlert& alert);
     void On(LookupDone& lookup);
     void On(AcquireLock& acquire) { locks_.Acquire(acquire); }
@@ -328,7 +335,7 @@ class Engine {
     void Emit(EventType type, const Live& live, Text detail = {});
     void Emit(EventType type, const Slot& slot, Text detail = {});
 
-    const EngineConfig config_;
+    EngineConfig config_;
     const TermView term_;
     Random random_;
     Draft draft_;
@@ -365,6 +372,8 @@ class Engine {
     Outputs outputs_;
     TrustedClock clock_;
     Retention retention_;
+    QuotaMeter quotas_;
+    std::map<Text, Text, std::less<>> guards_;  // Of SwapSettings, by name.
 
     Chooser chooser_;
 

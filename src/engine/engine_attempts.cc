@@ -36,6 +36,7 @@ Live& Engine::InsertExecution(Execution row, Place place) {
         ++live.lane->queue->working;
     }
     ++counts_[static_cast<std::size_t>(live.row.status)];
+    quotas_.Add(live.row);
     return live;
 }
 
@@ -353,6 +354,7 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
     claims_.Release(live.row);
     if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
+    quotas_.Remove(live.row);
     --live.lane->live;
     live_.Finish(live);
 }

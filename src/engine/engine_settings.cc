@@ -16,12 +16,45 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
         chooser_.Restore(value);
     } else if (name.starts_with(Claims::kPrefix) && !config_.sabotage.forget_keys_on_load) {
         claims_.Restore(name.substr(Claims::kPrefix.size()), value);
+    } else if (name.ends_with(kGuardSuffix)) {
+        guards_[key] = value;
     }
 }
 
 void Engine::On(SetSetting& set) {
     draft_.Set({std::move(set.key), std::move(set.value)});
     draft_.Reply(set.request, Answer{});
+}
+
+void Engine::On(SwapSettings& swap) {
+    Text& stands = guards_[swap.guard];
+    if (stands != swap.expected) {
+        return draft_.Reply(swap.request,
+                            Fail(ErrorCode::kConflict, "somebody else changed it meanwhile"));
+    }
+    stands = swap.next;
+    draft_.Set({std::move(swap.guard), std::move(swap.next)});
+    for (SettingPut& put : swap.puts) draft_.Set(std::move(put));
+    draft_.Reply(swap.request, Answer{});
+}
+
+void Apply(const Configure& values, EngineConfig& config) {
+    config.quotas = values.quotas;
+    config.retention = values.retention;
+    config.timeout = values.timeout;
+    config.retry = values.retry;
+    config.strategy = values.strategy;
+    config.strategy_name = values.strategy_name;
+    config.log_bytes_max = values.log_bytes_max;
+}
+
+void Engine::On(Configure& configure) {
+    const bool configured = chooser_.strategy() == config_.strategy &&
+                            chooser_.strategy_name() == config_.strategy_name;
+    Apply(configure, config_);
+    quotas_.Set(config_.quotas, now_.steady);
+    outputs_.SetBytesMax(config_.log_bytes_max);
+    if (configured) chooser_.FollowConfig();
 }
 
 void Engine::On(PostAlert& alert) {

@@ -88,6 +88,11 @@ void Engine::CreateOnce(const Submit& submit) {
                                                      " executions wait in it; try again later",
                                                  "queue"));
     }
+    const auto admitted =
+        quotas_.Admit({.waiting = count(Status::kPending) + count(Status::kRetrying),
+                       .payload_bytes = task.payload.size(),
+                       .now = now_.steady});
+    if (!admitted) return draft_.Reply(submit.request, std::unexpected(admitted.error()));
     Execution row;
     if (task.id.empty()) {
         auto [serial, id] = FreshId();

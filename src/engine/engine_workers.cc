@@ -28,6 +28,12 @@ void Engine::On(Attach& attach) {
         entry->second->order = ++joined_;
     }
     Slot& slot = *entry->second;
+    if (const auto admitted = quotas_.AdmitWorker(sessions_.size());
+        !admitted && slot.session == 0) {
+        draft_.Send(CloseSession{attach.session, Text(admitted.error().detail)});
+        if (is_new) workers_.erase(entry);
+        return;
+    }
     if (is_new && !MakeRoomFor(slot)) {
         draft_.Send(
             CloseSession{attach.session, Text("there are " + std::to_string(config_.workers_max) +

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/id.h"
+#include "model/change.h"
 #include "model/execution.h"
+#include "model/namespace.h"
 #include "model/task.h"
 #include "model/worker.h"
 
@@ -121,6 +123,29 @@ struct SetSetting {
     RequestId request = 0;
     Text key;
     Text value;
+};
+
+// Changes several named values at once, if the value under `guard` is still what the asker read; that
+// becomes `next`. kConflict otherwise: read again, decide again.
+struct SwapSettings {
+    RequestId request = 0;
+    Text guard;  // Its name ends with kGuardSuffix.
+    Text expected;
+    Text next;
+    std::vector<SettingPut> puts;
+};
+constexpr std::string_view kGuardSuffix = ".version";
+
+// The namespace may use something else from now on, or decides otherwise. What an operator set by
+// SetStrategy stays.
+struct Configure {
+    Quotas quotas;
+    Duration retention{0};
+    Duration timeout{0};
+    RetryPolicy retry;
+    Strategy strategy{};
+    Text strategy_name;
+    std::uint64_t log_bytes_max = 0;
 };
 
 // An alert came to another state: keeps it under `key` and tells who watches, in one batch, so that
@@ -298,10 +323,11 @@ struct MakeRoom {};
 // Only time has passed.
 struct Tick {};
 
-using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask,
-                           Trigger, SetQueue, SetSetting, PostAlert, SetStrategy, SetWorkerStatus,
-                           RemoveWorker, AcquireLock, WithdrawLock, RenewLock, ReleaseLock,
-                           FreeLock, SetLock, AskLock, DropLock, Attach, Heartbeat, Detach, Goodbye,
-                           Started, Progress, LogLines, Report, LookupDone, MakeRoom, Tick>;
+using Input =
+    std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
+                 SetQueue, SetSetting, SwapSettings, Configure, PostAlert, SetStrategy,
+                 SetWorkerStatus, RemoveWorker, AcquireLock, WithdrawLock, RenewLock, ReleaseLock,
+                 FreeLock, SetLock, AskLock, DropLock, Attach, Heartbeat, Detach, Goodbye, Started,
+                 Progress, LogLines, Report, LookupDone, MakeRoom, Tick>;
 
 }  // namespace takt::internal

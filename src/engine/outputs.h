@@ -19,6 +19,8 @@ class Outputs {
   public:
     explicit Outputs(std::uint64_t log_bytes_max) : log_bytes_max_(log_bytes_max) {}
 
+    void SetBytesMax(std::uint64_t log_bytes_max) { log_bytes_max_ = log_bytes_max; }
+
     // The current attempt of the execution says how far it is. Null if it said nothing yet.
     void SetProgress(const Execution& row, const Progress& progress, Time now);
     const ProgressView* FindProgress(const Execution& row) const;
@@ -38,7 +40,7 @@ class Outputs {
         std::uint64_t lines_dropped = 0;
     };
 
-    const std::uint64_t log_bytes_max_;
+    std::uint64_t log_bytes_max_;
     std::map<Serial, ProgressView> progress_;
     std::map<Serial, LogMeter> meters_;  // Of those that wrote something.
 };

@@ -161,4 +161,26 @@ std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, Sess
     return attach;
 }
 
+std::string BindWorker(Worker& worker, const AttachBounds& bounds) {
+    const auto foreign = [](const std::vector<std::string>& allowed, std::string_view asked) {
+        return !allowed.empty() && std::ranges::find(allowed, asked) == allowed.end();
+    };
+    if (foreign(bounds.worker_ids, worker.id.view())) {
+        return "the token is not for a worker with the id " + worker.id.text().str();
+    }
+    const auto narrow = [&](std::vector<Text>& asked, const std::vector<std::string>& allowed,
+                            std::string_view what) -> std::string {
+        if (asked.empty()) asked.assign(allowed.begin(), allowed.end());
+        std::ranges::sort(asked);
+        for (const Text& one : asked) {
+            if (foreign(allowed, one.view())) {
+                return "the token is not for the " + std::string(what) + " " + one.str();
+            }
+        }
+        return {};
+    };
+    std::string why = narrow(worker.queues, bounds.queues, "queue");
+    return why.empty() ? narrow(worker.types, bounds.types, "type") : why;
+}
+
 }  // namespace takt::internal

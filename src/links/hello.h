@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/input.h"
@@ -43,5 +44,16 @@ std::expected<Attach, FrameFault> ReadHello(const worker::v1::Hello& hello, Sess
 // `where` names the message in the fault: "results[3].attempt".
 std::expected<AttemptRef, FrameFault> ReadAttempt(const worker::v1::Attempt& attempt,
                                                   std::string_view where);
+
+// The bounds of the token that a worker attaches with; an empty list: there is none.
+struct AttachBounds {
+    std::vector<std::string> worker_ids;
+    std::vector<std::string> queues;
+    std::vector<std::string> types;
+};
+
+// Holds a worker to what its token is bound to: who says nothing of queues or types serves those, and
+// no others. The sentence why it may not attach; empty if it may.
+std::string BindWorker(Worker& worker, const AttachBounds& bounds);
 
 }  // namespace takt::internal

@@ -50,7 +50,9 @@ HttpCall MakePushCall(const Worker& worker, const Assign& assign, const PushTerm
     if (!trace.tracestate.empty()) {
         call.headers.emplace_back("tracestate", std::move(trace.tracestate));
     }
-    const std::string path = "/api/v1/executions/" + execution.id.text().str() + "/callback";
+    const std::string space = terms.space.empty() ? "" : "/namespaces/" + std::string(terms.space);
+    const std::string path =
+        "/api/v1" + space + "/executions/" + execution.id.text().str() + "/callback";
     JsonWriter json(call.body);
     json.BeginObject();
     json.Field("execution_id", execution.id.view()).Field("task_id", task.id.view());

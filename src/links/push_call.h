@@ -16,8 +16,9 @@ namespace takt::internal {
 struct PushTerms {
     // "http://scheduler:8080", of every scheduler that takes the callback. Not empty.
     std::span<const std::string> callback_bases;
-    Time deadline{};     // Of the attempt.
-    Duration timeout{};  // Of the call.
+    std::string_view space = {};  // The namespace, unless it is `default`.
+    Time deadline{};              // Of the attempt.
+    Duration timeout{};           // Of the call.
     TracePolicy tracing;
 };
 

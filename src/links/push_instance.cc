@@ -221,6 +221,7 @@ void PushInstance::SendOrder(Attempt& attempt) {
     if (attempt.deadline == Time{}) attempt.deadline = now + attempt.assign.timeout;
     const Duration left = attempt.deadline - now;
     const PushTerms terms{.callback_bases = context_->callback_bases,
+                          .space = context_->config.space,
                           .deadline = attempt.deadline,
                           .timeout = std::clamp(left, Duration(1), context_->config.timeout),
                           .tracing = context_->config.tracing};

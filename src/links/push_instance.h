@@ -33,6 +33,7 @@ class PushInstance;
 struct PushLinkConfig {
     std::string address;        // Where others reach this scheduler, "http://10.0.0.5:8080".
     std::string callback_base;  // Where services reach all of them, if that is one; else empty.
+    std::string space = {};     // The namespace that callbacks name; empty: `default`.
     bool health_check = true;
     Duration health_interval{30'000};
     Duration health_timeout{5'000};

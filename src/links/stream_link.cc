@@ -95,7 +95,7 @@ void StreamLink::Bind(Node& node) {
     sessions_->set_node(&node);
 }
 
-HttpResponse StreamLink::Attach(const HttpRequest&) {
+HttpResponse StreamLink::Attach(const HttpRequest&, AttachBounds bounds) {
     const StreamLinkConfig& config = sessions_->config();
     auto callbacks = std::make_shared<WebSocketCallbacks>();
     // Twice the limit, so that a frame that is a little too large is refused with an explanation;
@@ -104,7 +104,8 @@ HttpResponse StreamLink::Attach(const HttpRequest&) {
                           .queue_bytes_max = config.queue_bytes_max,
                           .ping_interval = config.ping_interval,
                           .unfinished = sessions_->unfinished()};
-    auto session = std::make_shared<StreamSession>(sessions_, SteadyClock::now());
+    auto session =
+        std::make_shared<StreamSession>(sessions_, SteadyClock::now(), std::move(bounds));
     callbacks->on_open = [sessions = sessions_, session](std::shared_ptr<WebSocketSession> socket) {
         session->OnOpen(std::move(socket));
         sessions->AddSession(session);

@@ -14,11 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/id.h"
 #include "base/time.h"
 #include "http/message.h"
 #include "links/frame_inputs.h"
+#include "links/hello.h"
 #include "node/runtime.h"
 #include "node/sink.h"
 #include "trace/execution_trace.h"
@@ -29,6 +32,8 @@ class Node;
 
 struct StreamLinkConfig {
     NodeId node;                      // This scheduler's, told to workers.
+    std::string space = "default";    // The namespace, and
+    std::uint64_t space_id = 0;       // its id: see Welcome in the worker protocol.
     Duration heartbeat{10'000};       // How often workers are to send one.
     Duration lease{30'000};           // As the engine's: told to workers so that they know it.
     Duration hello_deadline{10'000};  // A connection that has not said Hello by then is closed.
@@ -70,7 +75,7 @@ class StreamLink final : public Sink {
     void Bind(Node& node);
 
     // Takes the connection of a worker; who may be one is for the caller to decide first.
-    HttpResponse Attach(const HttpRequest& request);
+    HttpResponse Attach(const HttpRequest& request, AttachBounds bounds = {});
 
     void Release(const Effects& effects) override;
     void OnRole(Role role) override;

@@ -27,8 +27,13 @@ void Count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) {
 
 }  // namespace
 
-StreamSession::StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened)
-    : id_(NewSessionId()), sessions_(std::move(sessions)), opened_(opened), heard_at_(opened) {}
+StreamSession::StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened,
+                             AttachBounds bounds)
+    : id_(NewSessionId()),
+      sessions_(std::move(sessions)),
+      opened_(opened),
+      heard_at_(opened),
+      bounds_(std::move(bounds)) {}
 
 void StreamSession::OnOpen(std::shared_ptr<WebSocketSession> socket) {
     socket_ = std::move(socket);
@@ -64,6 +69,19 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     const worker::v1::Hello& hello = frame.hello();
     auto attach = ReadHello(hello, id_, socket_->remote_address());
     if (!attach) return Refuse(attach.error());
+    if (auto foreign = BindWorker(attach->worker, bounds_); !foreign.empty()) {
+        return Refuse({"not_yours", std::move(foreign)});
+    }
+    const StreamLinkConfig& config = sessions_->config();
+    if (!hello.namespace_().empty() && hello.namespace_() != config.space) {
+        return Refuse({"wrong_namespace", "this address is that of the namespace " + config.space +
+                                              ", and the worker is one of " + hello.namespace_() +
+                                              ": attach at /api/v1/namespaces/" +
+                                              hello.namespace_() + "/workers/attach"});
+    }
+    // Epochs of another namespace, or of one that had the same name before, say nothing here.
+    const std::uint64_t epoch_seen =
+        hello.namespace_id() == config.space_id ? hello.epoch_seen() : 0;
     peer_.accepts_zstd = hello.accepts_zstd();
     worker_ = hello.worker_id();
     instance_ = hello.instance();
@@ -75,16 +93,16 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     const NodeStatus status = node.status();
     const std::uint64_t known = std::max(status.epoch, status.leader ? status.leader->epoch : 0);
     // Not final for the worker: a node that has just started may know of no term at all.
-    if (hello.epoch_seen() > known + kEpochJumpMax) {
+    if (epoch_seen > known + kEpochJumpMax) {
         return Refuse({"unknown_epoch",
-                       "epoch_seen is " + std::to_string(hello.epoch_seen()) +
+                       "epoch_seen is " + std::to_string(epoch_seen) +
                            ", but the latest term known here is " + std::to_string(known) +
                            ": the worker comes from another cluster, or the store was emptied; "
                            "restart the worker and it forgets"});
     }
-    if (hello.epoch_seen() > status.epoch) node.NoteEpoch(hello.epoch_seen());
+    if (epoch_seen > status.epoch) node.NoteEpoch(epoch_seen);
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
-    if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
+    if (status.role != Role::kLeader || epoch_seen > status.epoch) return Move();
     for (const AttemptRef& attempt : attach->holding) NoteHeld(attempt.token);
     if (!ClaimId()) return;
     Count(sessions_->counters().attached);
@@ -126,6 +144,8 @@ void StreamSession::Welcome(std::uint64_t epoch) {
     welcome.set_session(id_);
     welcome.set_epoch(epoch);
     welcome.set_node_id(config.node.text().str());
+    welcome.set_namespace_(config.space);
+    welcome.set_namespace_id(config.space_id);
     welcome.set_heartbeat_ms(static_cast<std::uint32_t>(config.heartbeat.count()));
     welcome.set_lease_ms(static_cast<std::uint32_t>(config.lease.count()));
     Send(frame);

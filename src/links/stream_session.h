@@ -22,7 +22,8 @@ class StreamSessions;
 // One connection. Methods on the thread of its server, unless they say otherwise.
 class StreamSession {
   public:
-    StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened);
+    StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened,
+                  AttachBounds bounds = {});
 
     void OnOpen(std::shared_ptr<WebSocketSession> socket);
     void OnMessage(const WebSocketMessage& message);
@@ -70,6 +71,7 @@ class StreamSession {
     const SessionId id_;
     const std::shared_ptr<StreamSessions> sessions_;
     const Steady opened_;
+    const AttachBounds bounds_;
     std::shared_ptr<WebSocketSession> socket_;
 
     // Set by the first frame, before the session can be found by other threads' effects.

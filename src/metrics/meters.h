@@ -22,8 +22,9 @@
 namespace takt::internal {
 
 struct MetersConfig {
-    bool enabled = true;        // Whether /metrics is served.
-    Duration interval{10'000};  // Over which the throughput is measured.
+    bool enabled = true;            // Whether /metrics is served.
+    std::string space = "default";  // The namespace that its series are labelled with.
+    Duration interval{10'000};      // Over which the throughput is measured.
 };
 
 // Numbers of other parts of the program; gathered on the node's thread.
@@ -71,13 +72,24 @@ class Meters final : public Sink {
     // many queues to tell.
     std::optional<double> throughput(const internal::Text& queue) const;
     bool enabled() const { return config_.enabled; }
-    // The Prometheus text format, with the gauges as given.
-    std::string Text(const MetricsView& view, const NodeStatus& status, const MeterExtras& extras);
+    const std::string& space() const { return config_.space; }
 
   private:
+    friend std::string MetersText(const std::vector<struct MeterReading>& readings);
     struct State;
     const MetersConfig config_;
     std::unique_ptr<State> state_;
 };
+
+// One namespace, read on its node's thread.
+struct MeterReading {
+    Meters* meters = nullptr;
+    MetricsView view;
+    NodeStatus status;
+    MeterExtras extras;
+};
+// The Prometheus text format. What happens in a namespace is told if this node leads it.
+// REQUIRES: at least one; numbers of the process are taken from the first.
+std::string MetersText(const std::vector<MeterReading>& readings);
 
 }  // namespace takt::internal

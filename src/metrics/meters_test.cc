@@ -37,7 +37,7 @@ TEST(Meters, LabelsAreBounded) {
         changes.emplace_back(ExecutionChange{Place::kLive, Place::kHistory, row});
     }
     meters.OnCommit({changes, std::chrono::microseconds(100)});
-    const std::string text = meters.Text({}, {}, {});
+    const std::string text = MetersText({{.meters = &meters, .status = {.role = Role::kLeader}}});
     std::size_t count = 0;
     for (std::size_t at = text.find("task_execution_duration_seconds_count{"); at != text.npos;
          at = text.find("task_execution_duration_seconds_count{", at + 1)) {

@@ -22,18 +22,20 @@ using Labels = std::vector<ClientMetric::Label>;
 // Families by name; each is asked for by the name that the table has.
 class Families {
   public:
+    // The values that follow are of this namespace; numbers of the process have no such label.
+    void Begin(std::string space) { space_ = std::move(space); }
     void Counter(std::string_view name, double value, Labels labels = {}) {
-        ClientMetric metric{.label = std::move(labels)};
+        ClientMetric metric{.label = InSpace(name, std::move(labels))};
         metric.counter.value = value;
         Of(name).metric.push_back(std::move(metric));
     }
     void Gauge(std::string_view name, double value, Labels labels = {}) {
-        ClientMetric metric{.label = std::move(labels)};
+        ClientMetric metric{.label = InSpace(name, std::move(labels))};
         metric.gauge.value = value;
         Of(name).metric.push_back(std::move(metric));
     }
     void Histogram(std::string_view name, const MeterHistogram& from, Labels labels = {}) {
-        ClientMetric metric{.label = std::move(labels)};
+        ClientMetric metric{.label = InSpace(name, std::move(labels))};
         std::uint64_t cumulative = 0;
         for (std::size_t i = 0; i < from.counts().size(); ++i) {
             cumulative += from.counts()[i];
@@ -54,6 +56,12 @@ class Families {
     }
 
   private:
+    Labels InSpace(std::string_view name, Labels labels) const {
+        if (DescribeMetric(name).labels.starts_with("namespace")) {
+            labels.insert(labels.begin(), {"namespace", space_});
+        }
+        return labels;
+    }
     prometheus::MetricFamily& Of(std::string_view name) {
         auto& family = families_[name];
         if (family.name.empty()) {
@@ -67,6 +75,7 @@ class Families {
         return family;
     }
     std::map<std::string_view, prometheus::MetricFamily> families_;
+    std::string space_;
 };
 
 void AddView(Families& to, const MetricsView& view) {
@@ -105,15 +114,10 @@ void AddView(Families& to, const MetricsView& view) {
     }
 }
 
-void AddNode(Families& to, const NodeStatus& status, Time now) {
+void AddNode(Families& to, const NodeStatus& status) {
     to.Gauge("scheduler_is_leader", status.role == Role::kLeader ? 1 : 0);
     to.Counter("scheduler_elections_total", double(status.elections));
     to.Gauge("takt_epoch", double(status.epoch));
-    const auto seconds = [](Duration duration) {
-        return std::chrono::duration<double>(duration).count();
-    };
-    to.Gauge("takt_uptime_seconds", seconds(now - status.started_at));
-    to.Gauge("process_start_time_seconds", seconds(status.started_at.time_since_epoch()));
     to.Gauge("takt_store_trouble", status.trouble.empty() ? 0 : 1);
 }
 
@@ -130,13 +134,18 @@ void AddExtras(Families& to, const MeterExtras& extras) {
     }
 }
 
-void AddProcess(Families& to) {
+void AddProcess(Families& to, const NodeStatus& status, Time now) {
+    const auto seconds = [](Duration duration) {
+        return std::chrono::duration<double>(duration).count();
+    };
+    to.Gauge("takt_uptime_seconds", seconds(now - status.started_at));
+    to.Gauge("process_start_time_seconds", seconds(status.started_at.time_since_epoch()));
     rusage usage{};
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
-        const auto seconds = [](const timeval& time) {
+        const auto spent = [](const timeval& time) {
             return double(time.tv_sec) + double(time.tv_usec) / 1e6;
         };
-        to.Counter("process_cpu_seconds_total", seconds(usage.ru_utime) + seconds(usage.ru_stime));
+        to.Counter("process_cpu_seconds_total", spent(usage.ru_utime) + spent(usage.ru_stime));
     }
     if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {
         long long total = 0;
@@ -155,74 +164,92 @@ void AddProcess(Families& to) {
     }
 }
 
+template <typename State>
+void AddCounts(Families& to, const State& from) {
+    to.Counter("tasks_submitted_total", double(from.submitted));
+    to.Counter("tasks_completed_total", double(from.completed));
+    to.Counter("tasks_failed_total", double(from.failed));
+    to.Counter("tasks_cancelled_total", double(from.cancelled));
+    to.Counter("tasks_retried_total", double(from.retried));
+    to.Counter("tasks_skipped_total", double(from.skipped));
+    to.Counter("tasks_fired_total", double(from.fired));
+    to.Counter("tasks_missed_total", double(from.missed));
+    to.Counter("task_dispatches_total", double(from.dispatched));
+    to.Counter("task_dispatches_lost_total", double(from.lost));
+    to.Counter("takt_reports_stale_total", double(from.stale));
+    to.Counter("takt_locks_acquired_total", double(from.locks_acquired));
+    to.Counter("takt_locks_lost_total", double(from.locks_lost));
+    to.Histogram("takt_lock_wait_seconds", from.lock_wait);
+    to.Histogram("task_scheduling_delay_seconds", from.delay);
+    to.Histogram("takt_store_commit_duration_seconds", from.commit);
+    to.Histogram("takt_store_commit_changes", from.changes);
+}
+
+template <typename State>
+void AddBreakdown(Families& to, State& from, Steady now) {
+    for (const auto& [queue, meter] : from.queues.values()) {
+        to.Histogram("task_queue_wait_seconds", meter->wait, {{"queue", queue.str()}});
+        for (const auto& [status, count] :
+             {std::pair("success", meter->succeeded), std::pair("failed", meter->failed),
+              std::pair("cancelled", meter->cancelled)}) {
+            to.Counter("takt_queue_finished_total", double(count),
+                       {{"queue", queue.str()}, {"status", status}});
+        }
+    }
+    for (const auto& [type, meter] : from.types.values()) {
+        to.Histogram("task_execution_duration_seconds", meter->duration, {{"type", type.str()}});
+        for (const auto& [name, quantile] :
+             {std::pair("p50", 0.5), std::pair("p95", 0.95), std::pair("p99", 0.99)}) {
+            const auto value = meter->recent.Quantile(quantile, now);
+            if (!value) continue;
+            to.Gauge("task_execution_duration_percentile_seconds", *value / 1e3,
+                     {{"type", type.str()}, {"percentile", name}});
+        }
+    }
+}
+
+template <typename State>
+void AddRates(Families& to, State& from, Steady now) {
+    // Without anything to divide by there is no value, rather than a wrong one.
+    const RateCounts rates = from.rates.Sum(now);
+    const auto ratio = [&](std::string_view name, std::uint64_t part, std::uint64_t whole) {
+        if (whole > 0) to.Gauge(name, double(part) / double(whole));
+    };
+    const std::uint64_t ended = rates.succeeded + rates.failed;
+    ratio("task_success_rate", rates.succeeded, ended);
+    ratio("task_failure_rate", rates.failed, ended);
+    ratio("task_retry_rate", rates.retried, ended + rates.retried);
+    ratio("task_dispatch_success_rate", rates.dispatched - std::min(rates.lost, rates.dispatched),
+          rates.dispatched);
+    to.Gauge("task_throughput", from.Throughput(now));
+}
+
 }  // namespace
 
-std::string Meters::Text(const MetricsView& view, const NodeStatus& status,
-                         const MeterExtras& extras) {
+std::string MetersText(const std::vector<MeterReading>& readings) {
     Families to;
-    State& from = *state_;
     const Instant now = ReadClocks();
-    AddView(to, view);
-    AddNode(to, status, now.wall);
-    AddExtras(to, extras);
-    AddProcess(to);
-    for (std::size_t i = 1; i < from.by_class.size(); ++i) {
-        to.Counter("takt_http_requests_total", double(from.by_class[i].load()),
-                   {{"status", std::to_string(i) + "xx"}});
-    }
-    to.Counter("takt_spans_exported_total", from.exporter ? double(from.exporter->exported()) : 0);
-    to.Counter("takt_spans_dropped_total", from.exporter ? double(from.exporter->dropped()) : 0);
-    {
+    AddProcess(to, readings.front().status, now.wall);
+    const Meters::State& process = *readings.front().meters->state_;
+    const SpanExporter* spans = process.exporter;
+    to.Counter("takt_spans_exported_total", spans ? double(spans->exported()) : 0);
+    to.Counter("takt_spans_dropped_total", spans ? double(spans->dropped()) : 0);
+    for (const MeterReading& reading : readings) {
+        Meters::State& from = *reading.meters->state_;
+        to.Begin(reading.meters->space());
+        AddNode(to, reading.status);
+        for (std::size_t i = 1; i < from.by_class.size(); ++i) {
+            to.Counter("takt_http_requests_total", double(from.by_class[i].load()),
+                       {{"status", std::to_string(i) + "xx"}});
+        }
+        // Of two schedulers that told the same, a sum would be twice what there is.
+        if (reading.status.role != Role::kLeader) continue;
+        AddView(to, reading.view);
+        AddExtras(to, reading.extras);
         const std::scoped_lock lock(from.mutex);
-        to.Counter("tasks_submitted_total", double(from.submitted));
-        to.Counter("tasks_completed_total", double(from.completed));
-        to.Counter("tasks_failed_total", double(from.failed));
-        to.Counter("tasks_cancelled_total", double(from.cancelled));
-        to.Counter("tasks_retried_total", double(from.retried));
-        to.Counter("tasks_skipped_total", double(from.skipped));
-        to.Counter("tasks_fired_total", double(from.fired));
-        to.Counter("tasks_missed_total", double(from.missed));
-        to.Counter("task_dispatches_total", double(from.dispatched));
-        to.Counter("task_dispatches_lost_total", double(from.lost));
-        to.Counter("takt_reports_stale_total", double(from.stale));
-        to.Counter("takt_locks_acquired_total", double(from.locks_acquired));
-        to.Counter("takt_locks_lost_total", double(from.locks_lost));
-        to.Histogram("takt_lock_wait_seconds", from.lock_wait);
-        to.Histogram("task_scheduling_delay_seconds", from.delay);
-        to.Histogram("takt_store_commit_duration_seconds", from.commit);
-        to.Histogram("takt_store_commit_changes", from.changes);
-        for (const auto& [queue, meter] : from.queues.values()) {
-            to.Histogram("task_queue_wait_seconds", meter->wait, {{"queue", queue.str()}});
-            for (const auto& [status, count] :
-                 {std::pair("success", meter->succeeded), std::pair("failed", meter->failed),
-                  std::pair("cancelled", meter->cancelled)}) {
-                to.Counter("takt_queue_finished_total", double(count),
-                           {{"queue", queue.str()}, {"status", status}});
-            }
-        }
-        for (const auto& [type, meter] : from.types.values()) {
-            to.Histogram("task_execution_duration_seconds", meter->duration,
-                         {{"type", type.str()}});
-            for (const auto& [name, quantile] :
-                 {std::pair("p50", 0.5), std::pair("p95", 0.95), std::pair("p99", 0.99)}) {
-                const auto value = meter->recent.Quantile(quantile, now.steady);
-                if (!value) continue;
-                to.Gauge("task_execution_duration_percentile_seconds", *value / 1e3,
-                         {{"type", type.str()}, {"percentile", name}});
-            }
-        }
-        // Without anything to divide by there is no value, rather than a wrong one.
-        const RateCounts rates = from.rates.Sum(now.steady);
-        const auto ratio = [&](std::string_view name, std::uint64_t part, std::uint64_t whole) {
-            if (whole > 0) to.Gauge(name, double(part) / double(whole));
-        };
-        const std::uint64_t ended = rates.succeeded + rates.failed;
-        ratio("task_success_rate", rates.succeeded, ended);
-        ratio("task_failure_rate", rates.failed, ended);
-        ratio("task_retry_rate", rates.retried, ended + rates.retried);
-        ratio("task_dispatch_success_rate",
-              rates.dispatched - std::min(rates.lost, rates.dispatched), rates.dispatched);
-        to.Gauge("task_throughput", from.Throughput(now.steady));
+        AddCounts(to, from);
+        AddBreakdown(to, from, now.steady);
+        AddRates(to, from, now.steady);
     }
     return prometheus::TextSerializer().Serialize(to.Take());
 }

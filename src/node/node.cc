@@ -45,6 +45,7 @@ Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& 
     : runtime_(runtime),
       store_(store),
       config_(std::move(config)),
+      engine_config_(config_.engine),
       sink_(sink),
       random_(seed),
       started_at_(runtime.Now().wall),
@@ -204,7 +205,7 @@ void Node::OnElected(const Term& term) {
     engine_.reset();
     auto seed = RandomSeed{};
     random_.Fill(seed);
-    EngineConfig config = config_.engine;
+    EngineConfig config = engine_config_;
     const StoreLimits limits = store_.limits();
     config.bytes_per_step = std::min(config.bytes_per_step, limits.bytes_max / kStepShare);
     config.leader_ttl = config_.leadership.ttl;
@@ -240,6 +241,7 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
     SetRole(Role::kLeader);
     committer_->NoteStep(engine_->last_serial());
     EndTurn();
+    TellConfig();
 }
 
 void Node::OnDeposed(const std::string& why) {
@@ -301,6 +303,21 @@ Flow<> Node::LookUp(std::vector<ExecutionId> ids) {
         }
         co_return EndTurn();
     }
+}
+
+void Node::SetEngineConfig(Configure values) {
+    home_.Post([this, values = std::move(values)]() mutable {
+        Apply(values, engine_config_);
+        // One that is being loaded had the old values; it is told as soon as it begins.
+        configure_ = std::move(values);
+        TellConfig();
+    });
+}
+
+void Node::TellConfig() {
+    if (!engine_ || !configure_) return;
+    StepEngine(std::exchange(configure_, std::nullopt).value());
+    EndTurn();
 }
 
 // --- Being there --------------------------------------------------------------------------------

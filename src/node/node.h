@@ -99,6 +99,9 @@ class Node {
     // The namespace that it leads or follows. From any thread.
     Partition partition() const { return config_.leadership.partition; }
 
+    // From any thread: this engine, and those of later terms, decide by these values from now on.
+    void SetEngineConfig(Configure values);
+
     // From any thread: as of a moment ago.
     NodeStatus status() const;
 
@@ -128,10 +131,12 @@ class Node {
     void BeginHandOver(const NodeId& to);
     void FinishHandOver();
     std::unique_ptr<Presence> MakePresence();
+    void TellConfig();
 
     Runtime& runtime_;
     Store& store_;
     const NodeConfig config_;
+    EngineConfig engine_config_;  // Of the next engine.
     Sink* const sink_;
     Random random_;
     const Time started_at_;
@@ -151,6 +156,7 @@ class Node {
     std::uint64_t stop_timer_ = 0;
     std::uint64_t publish_timer_ = 0;
     Action stopped_;
+    std::optional<Configure> configure_;  // The engine has not been told.
     bool stopping_ = false;
     NodeId heir_;  // To whom the lead is being handed over; empty: to nobody.
     std::uint64_t hand_over_timer_ = 0;

@@ -61,6 +61,16 @@ Error NotJson(std::string_view server, const Error& why) {
             {}};
 }
 
+std::string PathInSpace(std::string_view space, const std::string& path) {
+    constexpr std::string_view kBase = "/api/v1/";
+    if (space.empty() || !path.starts_with(kBase)) return path;
+    const std::string_view rest = std::string_view(path).substr(kBase.size());
+    for (const std::string_view own : {"namespaces", "tokens", "scheduler/status"}) {
+        if (rest.starts_with(own)) return path;
+    }
+    return std::string(kBase) + "namespaces/" + PercentEncode(space) + "/" + std::string(rest);
+}
+
 std::string WithQuery(std::string path, const Query& query) {
     char mark = '?';
     for (const auto& [name, value] : query) {
@@ -115,7 +125,7 @@ Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
     Error last{ErrorCode::kUnavailable, {}, {}};
     for (const std::string& server : options_.servers) {
         auto answer = http_->Send({.method = method,
-                                   .url = server + path,
+                                   .url = server + PathInSpace(options_.space, path),
                                    .headers = headers,
                                    .body = body,
                                    .timeout = options_.timeout,
@@ -180,7 +190,7 @@ Result<void> Remote::Stream(const std::string& path, const std::string& last_id,
     Error last{ErrorCode::kUnavailable, {}, {}};
     for (const std::string& server : options_.servers) {
         auto reading = std::make_shared<StreamOrRefusal>(sink);
-        const auto ended = http_->Send({.url = server + path,
+        const auto ended = http_->Send({.url = server + PathInSpace(options_.space, path),
                                         .headers = headers,
                                         .timeout = kStreamSilenceMax,
                                         .sink = reading});

@@ -16,6 +16,7 @@ namespace takt::internal {
 
 struct RemoteOptions {
     std::vector<std::string> servers;  // Tried in order.
+    std::string space;                 // The namespace; empty: the token's, else `default`.
     std::string token;
     std::string ca_file;
     std::string user_agent;
@@ -69,6 +70,10 @@ Error NotJson(std::string_view server, const Error& why);
 
 // A page of 1000 executions with results; beyond it a smaller limit helps.
 constexpr std::size_t kRemoteAnswerBytesMax = 64 << 20;
+
+// The address in a namespace, if one is given and there is such an address: what is the cluster's own
+// stays as it is.
+std::string PathInSpace(std::string_view space, const std::string& path);
 
 // A name of the query and its value; those with an empty value are left out.
 using Query = std::vector<std::pair<std::string_view, std::string>>;

@@ -16,6 +16,7 @@ class RemoteCalls final : public Calls {
     explicit RemoteCalls(ClientOptions options)
         : options_(std::move(options)),
           remote_(internal::Remote::Open({.servers = options_.servers,
+                                          .space = options_.name_space,
                                           .token = options_.token,
                                           .ca_file = options_.ca_file,
                                           .user_agent = std::string("takt-cpp/") + kVersion,

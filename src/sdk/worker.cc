@@ -25,7 +25,8 @@ internal::Result<std::vector<std::string>> ServersOf(const WorkerOptions& option
 }
 
 internal::WorkerOptions RuntimeOptionsOf(const WorkerOptions& options) {
-    internal::WorkerOptions inner{.id = options.id,
+    internal::WorkerOptions inner{.space = options.name_space,
+                                  .id = options.id,
                                   .name = options.name,
                                   .types = options.types,
                                   .queues = options.queues,

@@ -12,7 +12,9 @@ Route AttachRoute() {
             .where = Where::kAnyNode,
             .handler =
                 [](Call call) {
-                    HttpResponse response = call.services().stream_link->Attach(call.request());
+                    const TokenBounds& bounds = call.who().bounds;
+                    HttpResponse response = call.services().stream_link->Attach(
+                        call.request(), {bounds.worker_ids, bounds.queues, bounds.types});
                     call.Send(std::move(response));
                 },
             .tag = "workers",

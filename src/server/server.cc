@@ -16,7 +16,6 @@ namespace {
 
 // How long running requests may take to finish when the server stops.
 constexpr std::chrono::milliseconds kDrain{2'000};
-constexpr Duration kFlush{500};  // Of statistics, before the lead is given up.
 
 std::string DefaultNodeId() {
     std::array<char, 256> host{};
@@ -52,51 +51,42 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.listen = std::move(*listen);
     p.id = std::move(*node_id);
     if (auto opened = p.OpenTheStore(); !opened) return std::unexpected(opened.error());
-    p.work.emplace(p.loop.get_executor());
+    while (p.loops.size() < p.config.scheduler.loops) p.loops.emplace_back();
     if (auto made = p.MakeDoors(); !made) return std::unexpected(made.error());
-    if (auto made = p.MakeClients(); !made) return std::unexpected(made.error());
-    p.events = std::make_unique<EventHub>();
-    p.meters = std::make_unique<Meters>(
-        MetersConfig{.enabled = p.config.metrics.enabled, .interval = p.config.metrics.interval});
-    p.statistics = std::make_unique<Statistics>(p.runtime, p.rows(),
-                                                StatisticsConfig{.keep = p.config.statistics.keep});
-    if (auto made = p.MakeAlerts(); !made) return std::unexpected(made.error());
     if (auto bound = p.Listen(); !bound) return std::unexpected(bound.error());
-    if (auto made = p.MakeLinks(); !made) return std::unexpected(made.error());
+    if (auto started = p.StartSpans(); !started) return std::unexpected(started.error());
     if (auto claimed = p.ClaimId(); !claimed) return std::unexpected(claimed.error());
-    p.MakeNode(watcher);
+    if (auto made = p.MakeRealms(watcher); !made) return std::unexpected(made.error());
     p.MakeApis();
-    p.node->Start();
     for (const auto& door : p.doors) door->Start();
-    p.thread = std::thread([&loop = p.loop] { loop.run(); });
+    p.loops.front().Start();
+    p.presence->Start();
+    p.realms->Follow();
     return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
 void Server::Stop() {
     Parts& p = *parts_;
     if (std::exchange(p.stopped, true)) return;
-    // The counts since the last time are written while this node still leads. A store that
-    // does not answer must not hold up the stop: then it is lost, as in a crash.
-    const auto flushed = std::make_shared<std::promise<void>>();
-    p.statistics->Flush([flushed] { flushed->set_value(); });
-    flushed->get_future().wait_for(std::min<Duration>(p.config.scheduler.stop_deadline, kFlush));
-    // The node first: it answers what it was asked, gives up the lead and sends workers on their
+    // The nodes first: they answer what they were asked, give up the lead and send workers on their
     // way. Connections that take their time to end must not keep the next leader waiting.
-    std::promise<void> node_stopped;
-    p.node->Stop([&] { node_stopped.set_value(); });
-    node_stopped.get_future().wait();
+    std::promise<void> realms_stopped;
+    p.realms->Stop([&] { realms_stopped.set_value(); });
+    realms_stopped.get_future().wait();
+    // A store that does not answer must not hold up the stop: then the node goes with its ttl.
+    const auto left = std::make_shared<std::promise<void>>();
+    p.presence->Leave([left] { left->set_value(); });
+    left->get_future().wait_for(p.config.scheduler.stop_deadline);
     std::promise<void> http_stopped;
     p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
     http_stopped.get_future().wait();
     for (const auto& door : p.doors) door->Stop();
-    // Work that the loop still holds may refer to the parts; it must be gone before they are.
-    boost::asio::post(p.loop, [&p] { p.node.reset(); });
-    p.work.reset();
-    p.loop.stop();
-    p.thread.join();
+    for (WorkLoop& loop : p.loops) loop.Stop();
     p.http.reset();
-    p.node.reset();
     p.node_id_watch.reset();
+    // Handlers that the loops still hold may hold realms, which must not refer to parts that are gone.
+    p.realms->Dismantle();
+    p.presence.reset();
     // Store callbacks post to the loop: the store goes first, then whatever they posted is dropped.
     p.store.reset();
 }
@@ -119,7 +109,7 @@ const std::string& Server::store_name() const {
     return parts_->store_name;
 }
 Node& Server::node() {
-    return *parts_->node;
+    return parts_->realms->home().node();
 }
 Store& Server::store() {
     return *parts_->store;

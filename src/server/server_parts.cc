@@ -23,31 +23,6 @@ namespace {
 // A store that does not answer must not keep the port from saying so.
 constexpr Duration kStorePatience{2'000};
 
-NodeConfig NodeConfigOf(const Config& config, Partition partition, const NodeId& node,
-                        const std::string& address) {
-    return {.leadership = {.partition = partition,
-                           .node = node,
-                           .address = Text(address),
-                           .ttl = config.scheduler.leader_ttl,
-                           .renew_interval = config.scheduler.leader_renew_interval,
-                           .acquire_interval = config.scheduler.leader_acquire_interval,
-                           .margin = config.scheduler.leader_ttl / 10},
-            .engine = config.engine,
-            .version = kVersion,
-            .inbox_max = config.scheduler.inbox_max,
-            .stop_deadline = config.scheduler.stop_deadline,
-            .look_again = config.scheduler.scan_interval};
-}
-
-HttpLog ToLog() {
-    return [](HttpLogLevel level, std::string_view message) {
-        Log(level == HttpLogLevel::kInfo      ? LogLevel::kInfo
-            : level == HttpLogLevel::kWarning ? LogLevel::kWarning
-                                              : LogLevel::kError,
-            "http", message);
-    };
-}
-
 void LogAccess(const HttpAccess& access) {
     Log(LogLevel::kDebug, "access", Name(access.method),
         {{"target", access.target},
@@ -64,32 +39,6 @@ std::vector<std::string> OwnStrategies(const EngineConfig& config) {
     return names;
 }
 
-TracePolicy TracePolicyOf(const Config& config) {
-    return {.enabled = config.tracing.enabled, .sample_ratio = config.tracing.sample_ratio};
-}
-
-PushLinkConfig PushLinkConfigOf(const Config& config, const std::string& address) {
-    const Config::Executors& executors = config.executors;
-    return {.address = address,
-            .callback_base = executors.callback_base,
-            .health_check = executors.health_check,
-            .health_interval = executors.health_interval,
-            .health_timeout = executors.health_timeout,
-            .failure_threshold = executors.failure_threshold,
-            .recovery_threshold = executors.recovery_threshold,
-            .concurrency_max = executors.concurrency_max,
-            .timeout = executors.timeout,
-            .breaker = {.failures_max = executors.circuit_failures,
-                        .open_min = executors.circuit_open,
-                        .open_max = executors.circuit_open_max},
-            .tracing = TracePolicyOf(config)};
-}
-
-HttpSend SendBy(HttpClient& client) {
-    return
-        [&client](HttpCall call, HttpDone done) { client.Send(std::move(call), std::move(done)); };
-}
-
 Result<bool> HasTokens(Store& store) {
     const auto settings = AskStoreFor<std::vector<SettingPut>>(kStorePatience, [&](auto done) {
         store.ListSettings(kDefaultPartition, "token/", std::move(done));
@@ -101,15 +50,6 @@ Result<bool> HasTokens(Store& store) {
 // Whether schedulers on other machines may use the same store.
 bool IsShared(std::string_view store_url) {
     return !store_url.starts_with("file:") && !store_url.starts_with("memory:");
-}
-
-Result<void> MakeClient(boost::asio::io_context& loop, HttpClientOptions options,
-                        std::unique_ptr<HttpClient>& client) {
-    auto made = HttpClient::Create(loop, std::move(options));
-    // Only the file of authorities can be wrong.
-    if (!made) return Fail(made.error().code, made.error().detail, "server.tls_ca");
-    client = std::move(*made);
-    return {};
 }
 
 }  // namespace
@@ -138,7 +78,7 @@ Result<void> Server::Parts::OpenTheStore() {
 
 Result<void> Server::Parts::MakeDoors() {
     if (config.server.io_threads == 0) {
-        doors.push_back(std::make_unique<Door>(loop, Door::Thread::kLoops));
+        doors.push_back(std::make_unique<Door>(loops.front().io(), Door::Thread::kLoops));
     }
     while (doors.size() < config.server.io_threads) {
         doors.push_back(std::make_unique<Door>(door_loops.emplace_back(1), Door::Thread::kOwn));
@@ -147,71 +87,6 @@ Result<void> Server::Parts::MakeDoors() {
         auto made = door->MakeClients({.ca_file = config.server.tls_ca});
         if (!made) return made;
     }
-    return {};
-}
-
-Result<void> Server::Parts::MakeClients() {
-    // Executors may be anywhere, also where the system's authorities vouch for them.
-    const TlsClientOptions anybody{.ca_file = config.server.tls_ca, .system_too = true};
-    auto made = MakeClient(loop,
-                           {.connections_per_host_max = config.executors.concurrency_max,
-                            .tls = anybody,
-                            .log = ToLog()},
-                           executors);
-    if (made) made = MakeClient(loop, {.tls = anybody, .log = ToLog()}, health);
-    if (made) {
-        made = MakeClient(loop, {.connections_per_host_max = 4, .log = ToLog()}, webhooks);
-    }
-    return made;
-}
-
-Result<void> Server::Parts::MakeAlerts() {
-    std::vector<AlertRule> rules;
-    for (const auto& fields : config.alerts.rules) {
-        auto rule = RuleOf(fields);
-        if (!rule) {
-            return Fail(ErrorCode::kInvalid, "alerts.rules: " + rule.error().detail,
-                        "alerts.rules");
-        }
-        rules.push_back(std::move(*rule));
-    }
-    auto channels = ChannelsOf(config.alerts.channels);
-    if (!channels) return std::unexpected(channels.error());
-    for (Channel& channel : *channels) {
-        if (channel.kind == ChannelKind::kLog) continue;
-        // The operator who wrote the host into the configuration has allowed it, but not whatever
-        // the owner of the name points it at: link-local addresses and this machine need to be
-        // meant.
-        auto policy = ServicePolicy::Make({channel.host()}, loopback());
-        if (!policy) return std::unexpected(policy.error());
-        channel.allow_address = [policy = std::move(*policy),
-                                 host = channel.host()](const IpAddress& address) {
-            return policy.Allows(host, address);
-        };
-    }
-    delivery = std::make_unique<Delivery>(runtime, std::move(*channels), TellBy(*webhooks, mailer));
-    for (const AlertRule& rule : rules) {
-        for (const std::string& channel : rule.channels) {
-            if (delivery->Has(channel)) continue;
-            return Fail(ErrorCode::kInvalid,
-                        "alerts.rules: rule '" + rule.name + "' names the channel '" + channel +
-                            "', which alerts.channels does not have",
-                        "alerts.rules");
-        }
-    }
-    alerts = std::make_unique<Alerts>(
-        runtime, rows(), *delivery,
-        AlertsConfig{
-            .enabled = config.alerts.enabled, .interval = config.alerts.interval, .rules = rules},
-        [meters = meters.get()](const Engine& engine, Instant now, AlertReadings& readings) {
-            meters->Read(engine, now, readings);
-        });
-    follower_watch = std::make_unique<FollowerWatch>(
-        runtime, rows(), *delivery,
-        FollowerWatchConfig{.enabled = config.alerts.enabled,
-                            .node = id,
-                            .grace = 3 * config.scheduler.leader_ttl,
-                            .rules = std::move(rules)});
     return {};
 }
 
@@ -248,55 +123,71 @@ Result<void> Server::Parts::Listen() {
     return {};
 }
 
-Result<void> Server::Parts::MakeLinks() {
-    stream = std::make_unique<StreamLink>(
-        runtime, StreamLinkConfig{.node = id,
-                                  .heartbeat = config.scheduler.heartbeat_interval,
-                                  .lease = config.engine.worker_lease,
-                                  .tracing = TracePolicyOf(config)});
-    auto policy = ServicePolicy::Make(config.executors.allow, loopback());
-    if (!policy) return std::unexpected(policy.error());
-    push = std::make_unique<PushLink>(runtime, rows(), PushLinkConfigOf(config, address),
-                                      std::move(*policy), SendBy(*executors), SendBy(*health));
+Result<void> Server::Parts::StartSpans() {
     if (!config.tracing.enabled) return {};
     auto started = SpanExporter::Start({.endpoint = config.tracing.endpoint,
                                         .service = "takt-scheduler",
                                         .instance = id.text().str()});
     if (!started) return std::unexpected(started.error());
     exporter = std::move(*started);
-    spans = std::make_unique<SchedulerSpans>(
-        TracePolicyOf(config), *exporter,
-        [push = push.get()](SessionId session) { return push->Has(session); });
-    meters->WatchSpans(*exporter);
     return {};
 }
 
 Result<void> Server::Parts::ClaimId() {
     if (!IsShared(config.store.url)) return {};
-    NodeRow row{.node = id,
-                .address = Text(address),
-                .version = kVersion,
-                .started_at = runtime.Now().wall};
+    NodeRow row{
+        .node = id, .address = Text(address), .version = kVersion, .started_at = ReadClocks().wall};
     const Duration ttl = config.scheduler.leader_ttl;
     auto claimed = ClaimNodeId(*store, row, ttl);
     if (!claimed) return claimed;
-    node_id_watch = std::make_unique<NodeIdWatch>(runtime, *store, std::move(row), ttl);
+    node_id_watch =
+        std::make_unique<NodeIdWatch>(loops.front().runtime(), *store, std::move(row), ttl);
     node_id_watch->Start();
     return {};
 }
 
-void Server::Parts::MakeNode(Sink* watcher) {
-    for (Sink* sink : std::initializer_list<Sink*>{stream.get(), push.get(), events.get(),
-                                                   meters.get(), statistics.get(), alerts.get(),
-                                                   follower_watch.get(), watcher, spans.get()}) {
-        if (sink) fan.Add(*sink);
+Result<void> Server::Parts::MakeRealms(Sink* watcher) {
+    const Config::Scheduler& scheduler = config.scheduler;
+    presence = std::make_unique<Presence>(
+        loops.front().runtime(), *store,
+        PresenceConfig{
+            .row = {.node = id,
+                    .address = Text(address),
+                    .version = kVersion,
+                    .started_at = ReadClocks().wall,
+                    .namespaces = {scheduler.namespaces.begin(), scheduler.namespaces.end()}},
+            .ttl = scheduler.leader_ttl,
+            .renew_interval = scheduler.leader_renew_interval,
+            .acquire_interval = scheduler.leader_acquire_interval,
+            .margin = scheduler.leader_ttl / 10},
+        NewRandomSeed());
+    ground.emplace(RealmGround{.config = config,
+                               .node = id,
+                               .address = address,
+                               .loopback = loopback(),
+                               .store = *store,
+                               .presence = *presence,
+                               .mailer = mailer,
+                               .exporter = exporter.get()});
+    realms = std::make_unique<Realms>(
+        *ground, loops,
+        RealmsEvents{.on_made = [this](const std::shared_ptr<Realm>& realm) { TellDoors(realm); },
+                     .on_gone =
+                         [this](const std::string& name) {
+                             for (const auto& door : doors) {
+                                 boost::asio::post(door->loop(), [api = door->api(), name] {
+                                     api->RemoveRealm(name);
+                                 });
+                             }
+                         }});
+    return realms->MakeDefault(watcher);
+}
+
+void Server::Parts::TellDoors(const std::shared_ptr<Realm>& realm) {
+    for (const auto& door : doors) {
+        boost::asio::post(door->loop(),
+                          [api = door->api(), realm] { api->AddRealm(realm->parts()); });
     }
-    node = std::make_unique<Node>(runtime, *store, NodeConfigOf(config, partition, id, address),
-                                  NewRandomSeed(), &fan);
-    stream->Bind(*node);
-    push->Bind(*node);
-    statistics->Bind(*node);
-    alerts->Bind(*node);
 }
 
 void Server::Parts::MakeApis() {
@@ -305,15 +196,7 @@ void Server::Parts::MakeApis() {
         std::vector<Route> more_routes = ExecutorRoutes();
         more_routes.push_back(AttachRoute());
         door->MakeApi(
-            {.realm = {.node = *node,
-                       .events = *events,
-                       .meters = *meters,
-                       .statistics = *statistics,
-                       .alerts = *alerts,
-                       .stream_link = stream.get(),
-                       .push_link = push.get(),
-                       .knows_attempt =
-                           [push = push.get()](const Token& token) { return push->Knows(token); }},
+            {.realm = realms->home().parts(),
              .store = *store,
              .runtime = door->runtime(),
              .config = {.version = kVersion,
@@ -326,6 +209,12 @@ void Server::Parts::MakeApis() {
                         .bulk_bytes_max = config.server.bulk_bytes_max},
              .more_routes = std::move(more_routes),
              .pages = ConsolePage,
+             .refresh_realms =
+                 [this, door = door.get()](std::move_only_function<void()> done) {
+                     realms->Refresh([door, done = std::move(done)]() mutable {
+                         boost::asio::post(door->loop(), std::move(done));
+                     });
+                 },
              .family = family});
     }
 }

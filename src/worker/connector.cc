@@ -7,8 +7,6 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::string_view kPath = "/api/v1/workers/attach";
-
 // A session that lasted this long was a good one: the next try need not wait for long.
 constexpr Duration kGoodSession{5'000};
 
@@ -89,7 +87,8 @@ std::string Connector::Target(std::string server) {
     scheme_ = server.substr(0, server.find("://"));
     while (server.ends_with('/')) server.pop_back();
     // http → ws, https → wss.
-    return "ws" + server.substr(4) + std::string(kPath);
+    const std::string space = options_.space.empty() ? "" : "/namespaces/" + options_.space;
+    return "ws" + server.substr(4) + "/api/v1" + space + "/workers/attach";
 }
 
 void Connector::Try() {

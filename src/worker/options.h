@@ -29,6 +29,7 @@ struct WorkerOptions {
     // Where they are by now, if that can be found out: asked, on a thread of its own, when none of
     // them could be reached. Those that replaced others may have other addresses.
     std::function<Result<std::vector<std::string>>()> find_servers;
+    std::string space;                // The namespace it serves; empty: its token's, else default.
     std::string id;                   // Empty: made from host name and a random part.
     std::string name;                 // Shown to people; empty is the id.
     std::vector<std::string> types;   // Empty: what the handlers say.

@@ -112,6 +112,8 @@ void WorkerCore::OnOpen() {
     hello.set_group(options_.group);
     hello.set_version(options_.version);
     hello.set_epoch_seen(epoch_seen_);
+    hello.set_namespace_(options_.space);
+    hello.set_namespace_id(space_id_);
     hello.set_accepts_zstd(true);
     for (const auto& [key, held] : held_) {
         worker::v1::Attempt& attempt = *hello.add_holding();
@@ -167,6 +169,9 @@ void WorkerCore::OnMessage(const WebSocketMessage& message) {
 }
 
 void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
+    // The namespace was deleted and made again, or the token is for another one now.
+    if (welcome.namespace_id() != space_id_) epoch_seen_ = 0;
+    space_id_ = welcome.namespace_id();
     if (welcome.epoch() < epoch_seen_) {
         return connector_.Drop("the scheduler leads an older term than the latest known");
     }
@@ -209,6 +214,7 @@ void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
     if (welcomed_ && frame_at_fault) BlameResults(why);
     // These stay as they are however often it is tried.
     const bool final = refused.code() == "protocol" || refused.code() == "invalid_hello" ||
+                       refused.code() == "not_yours" || refused.code() == "wrong_namespace" ||
                        refused.code() == "replaced";
     if (!final) return connector_.Drop(why);
     failure_ = Error{ErrorCode::kConflict, "the scheduler refused the worker: " + why, {}};

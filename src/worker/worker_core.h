@@ -146,6 +146,7 @@ class WorkerCore {
 
     bool welcomed_ = false;
     std::uint64_t epoch_seen_ = 0;
+    std::uint64_t space_id_ = 0;  // Of the namespace whose epochs these are.
     Duration heartbeat_{10'000};
     Duration lease_{30'000};
     Steady heard_at_{};

@@ -113,6 +113,7 @@ export const server = {
     'problem.invalid.type': 'The type is missing or not allowed',
     'problem.method_not_allowed': 'This server does not offer it in this way',
     'problem.no_leader': 'No scheduler leads at the moment; try again in a few seconds',
+    'problem.namespaces_full': 'There are as many namespaces as there can be',
     'problem.no_namespace': 'There is no namespace of this name',
     'problem.no_route': 'This server does not offer it',
     'problem.not_delivered': 'It could not be delivered',

@@ -99,6 +99,7 @@ export const server = {
     'problem.invalid.type': '类型未填写或不符合要求',
     'problem.method_not_allowed': '此服务器不支持这种操作',
     'problem.no_leader': '当前没有主节点，请几秒后再试',
+    'problem.namespaces_full': '命名空间数量已达上限',
     'problem.no_namespace': '没有这个名称的命名空间',
     'problem.no_route': '此服务器不提供该功能',
     'problem.not_delivered': '未能送达',

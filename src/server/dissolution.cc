@@ -1,0 +1,124 @@
+#include "server/dissolution.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+
+namespace takt::internal {
+namespace {
+
+// At a time: as many as a step of the engine ends at ease.
+constexpr std::size_t kEndedAtOnce = 100;
+
+bool Leads(Realm& realm) {
+    return realm.node().status().role == Role::kLeader;
+}
+
+}  // namespace
+
+Dissolution::Dissolution(Runtime& runtime, Store& store, std::function<void()> on_change)
+    : store_(store), on_change_(std::move(on_change)), home_(runtime) {}
+
+void Dissolution::GoOn(const Directory& directory, const std::shared_ptr<Realm>& home,
+                       const FindRealm& find) {
+    for (const auto& [name, row] : directory.rows) {
+        if (row.state == NamespaceState::kActive || busy_.contains(name)) continue;
+        const std::shared_ptr<Realm> realm = find(name);
+        if (row.state == NamespaceState::kDeleting && realm && Leads(*realm)) {
+            busy_.insert(name);
+            Launch(EndAll(realm, row));
+        } else if (Leads(*home)) {
+            busy_.insert(name);
+            Launch(row.state == NamespaceState::kEmpty ? Drop(home, row, directory.version)
+                                                       : NoteEmpty(home, row, directory.version));
+        }
+    }
+}
+
+Flow<Result<Answer>> Dissolution::Ask(Realm& realm, Input input) {
+    co_return co_await home_.Wait<Result<Answer>>(
+        [&](auto done) { realm.node().Ask(std::move(input), std::move(done)); });
+}
+
+// Whether there are none left.
+Flow<bool> Dissolution::DeleteTasks(Realm& realm) {
+    const auto tasks = co_await home_.Wait<Result<std::vector<TaskRow>>>(
+        [&](auto done) { realm.rows().ListTasks({.limit = kEndedAtOnce}, std::move(done)); });
+    if (!tasks) co_return false;
+    for (const TaskRow& row : *tasks) {
+        co_await Ask(realm, DeleteTask{.task = row.task->id, .runs = RunsOfDeleted::kCancel});
+    }
+    co_return tasks->empty();
+}
+
+Flow<bool> Dissolution::CancelExecutions(Realm& realm) {
+    ExecutionFilter filter{.limit = kEndedAtOnce, .brief = true};
+    filter.statuses = {Status::kPending, Status::kScheduled, Status::kRunning, Status::kRetrying};
+    const auto rows = co_await home_.Wait<Result<std::vector<Execution>>>(
+        [&](auto done) { realm.rows().ListExecutions(filter, std::move(done)); });
+    if (!rows) co_return false;
+    for (const Execution& row : *rows) {
+        co_await Ask(realm,
+                     Cancel{.execution = row.id, .reason = "its namespace is being deleted"});
+    }
+    co_return rows->empty();
+}
+
+// The next look at the directory goes on with what is left.
+Flow<> Dissolution::EndAll(std::shared_ptr<Realm> realm, NamespaceRow row) {
+    const bool no_tasks = co_await DeleteTasks(*realm);
+    const bool no_executions = co_await CancelExecutions(*realm);
+    if (no_tasks && no_executions) {
+        co_await Ask(*realm, SetSetting{.key = Text(kNamespaceEmptyKey),
+                                        .value = Text(std::to_string(row.id))});
+    }
+    busy_.erase(row.name);
+    on_change_();
+}
+
+Flow<bool> Dissolution::Swap(Realm& home, std::uint64_t version, SettingPut put) {
+    SwapSettings swap{.guard = Text(kDirectoryVersionKey),
+                      .expected = Text(std::to_string(version)),
+                      .next = Text(std::to_string(version + 1))};
+    swap.puts.push_back(std::move(put));
+    co_return (co_await Ask(home, std::move(swap))).has_value();
+}
+
+Flow<> Dissolution::NoteEmpty(std::shared_ptr<Realm> home, NamespaceRow row,
+                              std::uint64_t version) {
+    const auto told = co_await home_.Wait<Result<std::vector<SettingPut>>>([&](auto done) {
+        store_.ListSettings(row.number, Text(kNamespaceEmptyKey), std::move(done));
+    });
+    if (told && !told->empty() && told->front().value.view() == std::to_string(row.id)) {
+        row.state = NamespaceState::kEmpty;
+        if (co_await Swap(*home, version, SettingOf(row))) on_change_();
+    }
+    busy_.erase(row.name);
+}
+
+// Whether nobody leads the partition.
+Flow<bool> Dissolution::IsLetGo(Partition partition) {
+    const auto leaders = co_await home_.Wait<Result<std::vector<LeaderRow>>>(
+        [&](auto done) { store_.Leaders(std::move(done)); });
+    co_return leaders&& std::ranges::none_of(
+        *leaders, [&](const LeaderRow& row) { return row.partition == partition && row.leads(); });
+}
+
+Flow<> Dissolution::Drop(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version) {
+    if (co_await IsLetGo(row.number)) {
+        const auto dropped = co_await home_.Wait<Result<void>>(
+            [&](auto done) { store_.DropPartition(row.number, std::move(done)); });
+        if (!dropped) {
+            Log(LogLevel::kWarning, "namespaces", "the rows of a namespace cannot be deleted yet",
+                {{"namespace", row.name}, {"error", dropped.error().detail}});
+        } else if (co_await Swap(*home, version, {SettingOf(row).key, Text()})) {
+            Log(LogLevel::kInfo, "namespaces", "deleted a namespace", {{"namespace", row.name}});
+            on_change_();
+        }
+    }
+    busy_.erase(row.name);
+}
+
+}  // namespace takt::internal

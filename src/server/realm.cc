@@ -1,0 +1,271 @@
+#include "server/realm.h"
+
+#include <boost/asio/post.hpp>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "takt/version.h"
+
+namespace takt::internal {
+namespace {
+
+// Between two looks at a namespace other than `default`: there may be many.
+constexpr Duration kWatchOthers{60'000};
+constexpr Duration kFlush{500};  // Of statistics, before the lead is given up.
+
+EngineConfig EngineConfigOf(const EngineConfig& process, const NamespaceRow& row) {
+    EngineConfig config = process;
+    const NamespaceSettings& settings = row.settings;
+    config.quotas = row.quotas;
+    config.retention = settings.retention.value_or(config.retention);
+    if (row.quotas.retention > Duration(0)) {
+        config.retention = std::min(config.retention, row.quotas.retention);
+    }
+    config.timeout = settings.timeout.value_or(config.timeout);
+    config.retry = settings.retry.value_or(config.retry);
+    if (settings.strategy) {
+        config.strategy = *settings.strategy;
+        config.strategy_name = Text();
+    }
+    if (row.quotas.log_bytes > 0) {
+        config.log_bytes_max = std::min(config.log_bytes_max, row.quotas.log_bytes);
+    }
+    return config;
+}
+
+Configure ConfigureOf(const EngineConfig& config) {
+    return {.quotas = config.quotas,
+            .retention = config.retention,
+            .timeout = config.timeout,
+            .retry = config.retry,
+            .strategy = config.strategy,
+            .strategy_name = config.strategy_name,
+            .log_bytes_max = config.log_bytes_max};
+}
+
+NodeConfig NodeConfigOf(const RealmGround& ground, const NamespaceRow& row) {
+    const Config& config = ground.config;
+    return {.leadership = {.partition = row.number, .name = Text(row.name)},
+            .engine = EngineConfigOf(config.engine, row),
+            .inbox_max = config.scheduler.inbox_max,
+            .stop_deadline = config.scheduler.stop_deadline,
+            .look_again = config.scheduler.scan_interval};
+}
+
+PushLinkConfig PushLinkConfigOf(const RealmGround& ground, const std::string& name) {
+    const Config& config = ground.config;
+    const Config::Executors& executors = config.executors;
+    return {.address = ground.address,
+            .callback_base = executors.callback_base,
+            .space = name == kDefaultNamespace ? std::string() : name,
+            .health_check = executors.health_check,
+            .health_interval = executors.health_interval,
+            .health_timeout = executors.health_timeout,
+            .failure_threshold = executors.failure_threshold,
+            .recovery_threshold = executors.recovery_threshold,
+            .concurrency_max = executors.concurrency_max,
+            .timeout = executors.timeout,
+            .breaker = {.failures_max = executors.circuit_failures,
+                        .open_min = executors.circuit_open,
+                        .open_max = executors.circuit_open_max},
+            .tracing = TracePolicyOf(config)};
+}
+
+HttpSend SendBy(HttpClient& client) {
+    return
+        [&client](HttpCall call, HttpDone done) { client.Send(std::move(call), std::move(done)); };
+}
+
+}  // namespace
+
+TracePolicy TracePolicyOf(const Config& config) {
+    return {.enabled = config.tracing.enabled, .sample_ratio = config.tracing.sample_ratio};
+}
+
+Realm::Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row)
+    : ground_(ground),
+      loop_(loop),
+      name_(row.name),
+      rows_(ground.store, row.number),
+      row_(row),
+      closing_(row.state != NamespaceState::kActive),
+      events_(std::make_unique<EventHub>(EventHub::Config{.space = row.name})),
+      meters_(std::make_unique<Meters>(MetersConfig{.enabled = ground.config.metrics.enabled,
+                                                    .space = row.name,
+                                                    .interval = ground.config.metrics.interval})),
+      statistics_(std::make_unique<Statistics>(
+          loop.runtime(), rows_, StatisticsConfig{.keep = ground.config.statistics.keep})) {}
+
+Realm::~Realm() {
+    Dismantle();
+}
+
+Result<std::shared_ptr<Realm>> Realm::Make(const RealmGround& ground, WorkLoop& loop,
+                                           const NamespaceRow& row) {
+    // Its parts have timers, which belong to the loop's thread. Without parts it needs no loop; there
+    // may be none any more.
+    std::shared_ptr<Realm> realm(new Realm(ground, loop, row), [&loop](Realm* made) {
+        if (made->dismantled_) return std::default_delete<Realm>()(made);
+        boost::asio::post(loop.io(), [owned = std::unique_ptr<Realm>(made)] {});
+    });
+    auto made = realm->MakeAlerts();
+    if (made) made = realm->MakeLinks();
+    if (made) return realm;
+    realm->Dismantle();
+    return std::unexpected(made.error());
+}
+
+Result<void> Realm::MakeAlerts() {
+    std::vector<AlertRule> rules;
+    for (const auto& fields : ground_.config.alerts.rules) {
+        auto rule = RuleOf(fields);
+        if (!rule) {
+            return Fail(ErrorCode::kInvalid, "alerts.rules: " + rule.error().detail,
+                        "alerts.rules");
+        }
+        rules.push_back(std::move(*rule));
+    }
+    auto channels = ChannelsOf(ground_.config.alerts.channels);
+    if (!channels) return std::unexpected(channels.error());
+    for (Channel& channel : *channels) {
+        if (channel.kind == ChannelKind::kLog) continue;
+        // The configuration allows the host that it names, but not whatever the owner of
+        // the name points it at: link-local addresses and this machine need to be meant.
+        auto policy = ServicePolicy::Make({channel.host()}, ground_.loopback);
+        if (!policy) return std::unexpected(policy.error());
+        channel.allow_address = [policy = std::move(*policy),
+                                 host = channel.host()](const IpAddress& address) {
+            return policy.Allows(host, address);
+        };
+    }
+    delivery_ = std::make_unique<Delivery>(loop_.runtime(), std::move(*channels),
+                                           TellBy(loop_.webhooks(), ground_.mailer),
+                                           name_ == kDefaultNamespace ? std::string() : name_);
+    for (const AlertRule& rule : rules) {
+        for (const std::string& channel : rule.channels) {
+            if (delivery_->Has(channel)) continue;
+            return Fail(ErrorCode::kInvalid,
+                        "alerts.rules: rule '" + rule.name + "' names the channel '" + channel +
+                            "', which alerts.channels does not have",
+                        "alerts.rules");
+        }
+    }
+    alerts_ = std::make_unique<Alerts>(
+        loop_.runtime(), rows_, *delivery_,
+        AlertsConfig{.enabled = ground_.config.alerts.enabled,
+                     .interval = ground_.config.alerts.interval,
+                     .rules = rules},
+        [meters = meters_.get()](const Engine& engine, Instant now, AlertReadings& readings) {
+            meters->Read(engine, now, readings);
+        });
+    follower_watch_ = std::make_unique<FollowerWatch>(
+        loop_.runtime(), rows_, *delivery_,
+        FollowerWatchConfig{
+            .enabled = ground_.config.alerts.enabled,
+            .node = ground_.node,
+            .interval = name_ == kDefaultNamespace ? FollowerWatchConfig{}.interval : kWatchOthers,
+            .grace = 3 * ground_.config.scheduler.leader_ttl,
+            .rules = std::move(rules)});
+    return {};
+}
+
+Result<void> Realm::MakeLinks() {
+    const Config& config = ground_.config;
+    stream_ = std::make_unique<StreamLink>(
+        loop_.runtime(), StreamLinkConfig{.node = ground_.node,
+                                          .space = name_,
+                                          .space_id = row_.id,
+                                          .heartbeat = config.scheduler.heartbeat_interval,
+                                          .lease = config.engine.worker_lease,
+                                          .tracing = TracePolicyOf(config)});
+    auto policy = ServicePolicy::Make(config.executors.allow, ground_.loopback);
+    if (!policy) return std::unexpected(policy.error());
+    push_ = std::make_unique<PushLink>(loop_.runtime(), rows_, PushLinkConfigOf(ground_, name_),
+                                       std::move(*policy), SendBy(loop_.executors()),
+                                       SendBy(loop_.health()));
+    if (!ground_.exporter) return {};
+    spans_ = std::make_unique<SchedulerSpans>(
+        TracePolicyOf(config), *ground_.exporter,
+        [push = push_.get()](SessionId session) { return push->Has(session); });
+    // Spans are the process's; they are counted once.
+    if (name_ == kDefaultNamespace) meters_->WatchSpans(*ground_.exporter);
+    return {};
+}
+
+void Realm::Start(Sink* watcher) {
+    for (Sink* sink : std::initializer_list<Sink*>{stream_.get(), push_.get(), events_.get(),
+                                                   meters_.get(), statistics_.get(), alerts_.get(),
+                                                   follower_watch_.get(), watcher, spans_.get()}) {
+        if (sink) fan_.Add(*sink);
+    }
+    node_ = std::make_unique<Node>(loop_.runtime(), ground_.store, NodeConfigOf(ground_, row_),
+                                   NewRandomSeed(), &fan_, &ground_.presence);
+    stream_->Bind(*node_);
+    push_->Bind(*node_);
+    statistics_->Bind(*node_);
+    alerts_->Bind(*node_);
+    node_->Start();
+}
+
+void Realm::Apply(const NamespaceRow& row) {
+    closing_ = row.state != NamespaceState::kActive;
+    boost::asio::post(loop_.io(), [weak = weak_from_this(), row] {
+        const auto realm = weak.lock();
+        if (!realm || !realm->node_ || realm->row_ == row) return;
+        realm->row_ = row;
+        realm->node_->SetEngineConfig(
+            ConfigureOf(EngineConfigOf(realm->ground_.config.engine, row)));
+    });
+}
+
+void Realm::Stop(Action done) {
+    // Counts since the last time are written while this node still leads. A store that does
+    // not answer must not hold up the stop: then it is lost, as in a crash.
+    boost::asio::post(loop_.io(), [self = shared_from_this(), done = std::move(done)]() mutable {
+        auto go = std::make_shared<Action>(
+            [self, done = std::move(done)]() mutable { self->node_->Stop(std::move(done)); });
+        const auto once = [go] {
+            if (*go) std::exchange(*go, {})();
+        };
+        const Duration most =
+            std::min<Duration>(self->ground_.config.scheduler.stop_deadline, kFlush);
+        const std::uint64_t timer = self->loop_.runtime().After(most, once);
+        self->statistics_->Flush([self, once, timer] {
+            self->loop_.runtime().Cancel(timer);
+            once();
+        });
+    });
+}
+
+void Realm::Dismantle() {
+    dismantled_ = true;
+    node_.reset();
+    spans_.reset();
+    push_.reset();
+    stream_.reset();
+    follower_watch_.reset();
+    alerts_.reset();
+    delivery_.reset();
+    statistics_.reset();
+}
+
+RealmParts Realm::parts() {
+    return {
+        .name = name_,
+        .partition = rows_.partition(),
+        .node = *node_,
+        .events = *events_,
+        .meters = *meters_,
+        .statistics = *statistics_,
+        .alerts = *alerts_,
+        .stream_link = stream_.get(),
+        .push_link = push_.get(),
+        .knows_attempt = [push = push_.get()](const Token& token) { return push->Knows(token); },
+        .closing = &closing_,
+        .keep = shared_from_this()};
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,193 @@
+#include "server/realms.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <charconv>
+#include <utility>
+
+#include "base/log.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr Duration kLook{2'000};
+
+using Settings = Result<std::vector<SettingPut>>;
+
+}  // namespace
+
+Realms::Realms(const RealmGround& ground, std::deque<WorkLoop>& loops, RealmsEvents events)
+    : ground_(ground),
+      loops_(loops),
+      events_(std::move(events)),
+      loops_used_(loops.size()),
+      dissolution_(loops.front().runtime(), ground.store, [this] { Refresh([] {}); }),
+      home_(loops.front().runtime()) {}
+
+Result<void> Realms::MakeDefault(Sink* watcher) {
+    if (auto made = loops_.front().MakeClients(ground_.config); !made) return made;
+    auto realm =
+        Realm::Make(ground_, loops_.front(), {.name = std::string(kDefaultNamespace), .number = 0});
+    if (!realm) return std::unexpected(realm.error());
+    home_realm_ = std::move(*realm);
+    made_.push_back(home_realm_);
+    loops_used_.front() = 1;
+    home_realm_->Start(watcher);
+    return {};
+}
+
+void Realms::Follow() {
+    home_.Post([this] { LookLater(); });
+}
+
+void Realms::LookLater() {
+    home_.After(kLook, [this] { Launch(Look()); });
+}
+
+// Most often nothing has changed, and one small row says so.
+Flow<> Realms::Look() {
+    if (stopping_) co_return;
+    const auto rows = co_await home_.Wait<Settings>([&](auto done) {
+        ground_.store.ListSettings(kDefaultPartition, Text(kDirectoryVersionKey), std::move(done));
+    });
+    LookLater();
+    if (!rows || reading_) co_return;
+    if (ending_ || ReadDirectory(*rows).version != version_.value_or(0)) Launch(ReadAll());
+}
+
+void Realms::Refresh(Action done) {
+    home_.Post([this, done = std::move(done)]() mutable {
+        // One that is under way may have been read before what the asker means was written.
+        awaited_next_.push_back(std::move(done));
+        if (!reading_) Launch(ReadAll());
+    });
+}
+
+Flow<> Realms::ReadAll() {
+    reading_ = true;
+    awaited_ = std::exchange(awaited_next_, {});
+    const auto rows = co_await home_.Wait<Settings>([&](auto done) {
+        ground_.store.ListSettings(kDefaultPartition, Text(kDirectoryPrefix), std::move(done));
+    });
+    reading_ = false;
+    if (rows) {
+        TakeDirectory(ReadDirectory(*rows));
+    } else {
+        Log(LogLevel::kWarning, "namespaces", "cannot read which namespaces there are",
+            {{"error", rows.error().detail}});
+    }
+    for (Action& waiting : std::exchange(awaited_, {})) waiting();
+    if (!awaited_next_.empty()) Launch(ReadAll());
+}
+
+void Realms::TakeDirectory(const Directory& directory) {
+    if (stopping_) return;
+    version_ = directory.version;
+    ending_ = std::ranges::any_of(directory.rows, [](const auto& entry) {
+        return entry.second.state != NamespaceState::kActive;
+    });
+    std::vector<std::string> gone;
+    for (const auto& [name, place] : places_) {
+        const auto found = directory.rows.find(name);
+        const bool stays = found != directory.rows.end() && found->second.id == place.row.id &&
+                           found->second.state != NamespaceState::kEmpty;
+        if (!stays && place.realm) gone.push_back(name);
+    }
+    for (const std::string& name : gone) EndRealm(name);
+    for (const auto& [name, row] : directory.rows) {
+        if (name == kDefaultNamespace) {
+            home_realm_->Apply(row);
+            continue;
+        }
+        const auto known = places_.find(name);
+        if (known != places_.end() && known->second.realm) {
+            known->second.row = row;
+            known->second.realm->Apply(row);
+        } else if (row.state != NamespaceState::kEmpty) {
+            MakeRealm(row);
+        }
+    }
+    dissolution_.GoOn(directory, home_realm_, [this](const std::string& name) {
+        const auto found = places_.find(name);
+        return found == places_.end() || !found->second.started ? nullptr : found->second.realm;
+    });
+}
+
+// The loop that has fewest; one that was never used gets what it needs now.
+Result<std::size_t> Realms::FreeLoop() {
+    if (loops_.size() == 1) return 0;
+    const auto least = std::min_element(loops_used_.begin() + 1, loops_used_.end());
+    const auto index = static_cast<std::size_t>(least - loops_used_.begin());
+    WorkLoop& loop = loops_[index];
+    if (loop.runs()) return index;
+    if (auto made = loop.MakeClients(ground_.config); !made) return std::unexpected(made.error());
+    loop.Start();
+    return index;
+}
+
+void Realms::MakeRealm(const NamespaceRow& row) {
+    // A realm that had the number, or the name, must have let go of the lead.
+    for (const auto& [name, place] : places_) {
+        if (name == row.name || place.row.number == row.number) return version_.reset();
+    }
+    const auto index = FreeLoop();
+    auto realm = index ? Realm::Make(ground_, loops_[*index], row)
+                       : Result<std::shared_ptr<Realm>>(std::unexpected(index.error()));
+    if (!realm) {
+        Log(LogLevel::kError, "namespaces", "a namespace cannot be served here",
+            {{"namespace", row.name}, {"error", realm.error().detail}});
+        return version_.reset();
+    }
+    Log(LogLevel::kInfo, "namespaces", "serving a namespace",
+        {{"namespace", row.name}, {"number", unsigned{row.number}}});
+    ++loops_used_[*index];
+    places_.emplace(row.name, Place{*realm, row, *index});
+    std::erase_if(made_, [](const auto& made) { return made.expired(); });
+    made_.push_back(*realm);
+    boost::asio::post((*realm)->loop().io(),
+                      [this, realm = *realm, then = home_.Here([this, name = row.name] {
+                          const auto found = places_.find(name);
+                          if (found != places_.end()) found->second.started = true;
+                      })]() mutable {
+                          realm->Start(nullptr);
+                          events_.on_made(realm);
+                          then();
+                      });
+}
+
+void Realms::EndRealm(const std::string& name) {
+    Log(LogLevel::kInfo, "namespaces", "a namespace is gone", {{"namespace", name}});
+    const std::shared_ptr<Realm> realm = std::exchange(places_.at(name).realm, nullptr);
+    events_.on_gone(name);
+    realm->Stop(home_.Here([this, name] {
+        --loops_used_[places_.at(name).loop];
+        places_.erase(name);
+    }));
+}
+
+void Realms::Stop(Action done) {
+    home_.Post([this, done = std::move(done)]() mutable {
+        stopping_ = true;
+        std::vector<std::shared_ptr<Realm>> all{home_realm_};
+        for (const auto& [name, place] : places_) {
+            if (place.realm) all.push_back(place.realm);
+        }
+        const auto left = std::make_shared<std::size_t>(all.size());
+        const auto then = std::make_shared<Action>(std::move(done));
+        for (const auto& realm : all) {
+            realm->Stop(home_.Here([left, then] {
+                if (--*left == 0) (*then)();
+            }));
+        }
+    });
+}
+
+void Realms::Dismantle() {
+    for (const auto& made : made_) {
+        if (const auto realm = made.lock()) realm->Dismantle();
+    }
+    places_.clear();
+    home_realm_.reset();
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,89 @@
+// Realms: the namespaces of this process. Follows the directory: makes a realm for each namespace that
+// it has, ends those that it has no more.
+//
+// The directory is read every two seconds, by one small row unless it has changed, and at once when
+// somebody asks for a namespace that is not known here. A store that cannot be read changes nothing.
+//
+// Lives on the first loop, that of `default`; each other namespace on the loop that has fewest of them,
+// but not on the first if there is another.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/flow.h"
+#include "model/namespace.h"
+#include "node/home.h"
+#include "server/dissolution.h"
+#include "server/realm.h"
+#include "server/work_loop.h"
+
+namespace takt::internal {
+
+struct RealmsEvents {
+    // On any loop. A realm is told of once it has been started.
+    std::function<void(const std::shared_ptr<Realm>&)> on_made;
+    std::function<void(const std::string& name)> on_gone;
+};
+
+class Realms {
+  public:
+    // All outlive it. REQUIRES: there is at least one loop.
+    Realms(const RealmGround& ground, std::deque<WorkLoop>& loops, RealmsEvents events);
+
+    // Makes and starts the realm of `default`, before the loops run.
+    Result<void> MakeDefault(Sink* watcher);
+    Realm& home() { return *home_realm_; }
+
+    // Begins to follow the directory. From any thread.
+    void Follow();
+    // Reads the directory again. `done` comes on the first loop when what it had to tell is told. From
+    // any thread.
+    void Refresh(Action done);
+
+    // Stops all of them and follows no more. `done` comes on the first loop. From any thread, once.
+    void Stop(Action done);
+    // Ends all parts of all realms there ever were. REQUIRES: the loops have ended.
+    void Dismantle();
+
+  private:
+    struct Place {
+        std::shared_ptr<Realm> realm;  // Null while the namespace that had the name is ending.
+        NamespaceRow row;
+        std::size_t loop = 0;
+        bool started = false;
+    };
+
+    void LookLater();
+    Flow<> Look();
+    Flow<> ReadAll();
+    void TakeDirectory(const Directory& directory);
+    void MakeRealm(const NamespaceRow& row);
+    void EndRealm(const std::string& name);
+    Result<std::size_t> FreeLoop();
+
+    const RealmGround& ground_;
+    std::deque<WorkLoop>& loops_;
+    const RealmsEvents events_;
+    std::vector<std::size_t> loops_used_;  // Realms on each.
+    std::shared_ptr<Realm> home_realm_;
+    std::map<std::string, Place, std::less<>> places_;  // All but `default`.
+    std::vector<std::weak_ptr<Realm>> made_;            // All that may still be there.
+    std::optional<std::uint64_t> version_;              // Of the directory as last taken.
+    bool reading_ = false;
+    std::vector<Action> awaited_;       // Callers that wait for the reading under way,
+    std::vector<Action> awaited_next_;  // or for one that begins after it.
+    bool stopping_ = false;
+    bool ending_ = false;  // Some namespace is being deleted: looked at more closely.
+    Dissolution dissolution_;
+    Home home_;
+};
+
+}  // namespace takt::internal

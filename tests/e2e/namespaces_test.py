@@ -1,0 +1,126 @@
+"""Several namespaces in real processes: schedulers, workers, the command line."""
+import json
+import shutil
+import socket
+import unittest
+
+from harness import QUICK, Process, TaktTest, until
+
+SPACES = ["billing", "images", "mail"]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class NamespacesTest(TaktTest):
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("redis-server"):
+            self.fail("redis-server is needed")
+        port = free_port()
+        self.processes.append(Process(
+            self.folder, "redis", ["--port", str(port), "--bind", "127.0.0.1", "--dir", self.folder,
+                                   "--save", "", "--appendonly", "yes"], program="redis-server"))
+        self.store_url = f"redis://127.0.0.1:{port}"
+
+        def answers():
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        until(answers, "Redis answers")
+
+    def serve_as(self, name):
+        process = self.serve(*QUICK, "--set", f"server.node_id={name}")
+        return process, self.url
+
+    def spaces(self):
+        return {row["name"]: row for row in self.takt_json("namespaces")["items"]}
+
+    def led(self):
+        rows = self.spaces()
+        return rows if all(row["leader"] for row in rows.values()) else None
+
+    def work(self, space):
+        name = f"w-{space}"
+        return self.start(name, "worker", "-n", space, "--server", self.url, "--id", name, "--demo")
+
+    def submit(self, space, name, *more):
+        return self.takt("-n", space, "submit", "echo", json.dumps({"of": space}), "--id", name,
+                         *more)
+
+    def status(self, space, name):
+        ended = self.run_takt("-n", space, "get", name, "--json")
+        return json.loads(ended.stdout) if ended.returncode == 0 else {}
+
+    def until_done(self, space, name):
+        return until(lambda: (row := self.status(space, name)).get("status") == "success" and row,
+                     f"{name} of {space} succeeds")
+
+    # Two teams use the same id. Neither sees the other's, whatever it asks for.
+    def test_one_sees_nothing_of_another(self):
+        self.serve_as("a")
+        self.takt("namespaces", "create", "billing")
+        self.takt("namespaces", "create", "images", "--quota", "executions_waiting=1")
+        self.submit("billing", "report")
+        self.assertEqual(self.run_takt("get", "report").returncode, 3)
+        self.assertEqual(self.run_takt("-n", "images", "get", "report").returncode, 3)
+        self.submit("images", "report")
+        self.assertIn("executions_waiting", self.refused(1, "-n", "images", "submit", "x"))
+        self.submit("default", "report")
+        for space in ["billing", "images", "default"]:
+            row = self.status(space, "report")
+            self.assertEqual(row["parameters"], {"of": space})
+        self.work("billing")
+        self.until_done("billing", "report")
+        self.assertEqual(self.status("default", "report")["status"], "pending")
+        self.assertEqual(self.status("images", "report")["status"], "pending")
+        self.assertIn("no namespace", self.refused(3, "-n", "nobody", "list"))
+
+    # Every scheduler has its share; one dies, and its share goes on elsewhere.
+    def test_a_scheduler_dies_and_its_namespaces_go_on(self):
+        nodes = {}
+        for name in ["a", "b", "c"]:
+            nodes[name] = self.serve_as(name)
+        for space in SPACES:
+            self.takt("namespaces", "create", space)
+        until(self.led, "all namespaces have a leader")
+        for space in SPACES:
+            self.work(space)
+            self.submit(space, "before")
+        for space in SPACES:
+            self.until_done(space, "before")
+        victim = self.spaces()["billing"]["leader"]["node_id"]
+        nodes[victim][0].kill()
+        self.url = next(url for name, (_, url) in nodes.items() if name != victim)
+
+        def moved():
+            rows = self.led()
+            return rows and all(row["leader"]["node_id"] != victim for row in rows.values())
+
+        until(moved, "others lead what it led")
+        for space in SPACES:
+            self.submit(space, "after")
+        for space in SPACES:
+            self.until_done(space, "after")
+            listed = self.takt_json("-n", space, "list")["items"]
+            self.assertEqual(sorted(row["id"] for row in listed), ["after", "before"])
+
+    # A namespace goes with everything in it, and its name can be used again.
+    def test_deleting_ends_what_runs_and_forgets_everything(self):
+        self.serve_as("a")
+        self.takt("namespaces", "create", "billing")
+        self.submit("billing", "waits", "--delay", "1h")
+        self.assertIn("--yes", self.refused(2, "namespaces", "delete", "billing"))
+        self.takt("namespaces", "delete", "billing", "--yes")
+        until(lambda: "billing" not in self.spaces(), "the namespace is gone")
+        self.takt("namespaces", "create", "billing")
+        self.assertEqual(self.run_takt("-n", "billing", "get", "waits").returncode, 3)
+        self.submit("billing", "waits")
+        self.assertEqual(self.status("billing", "waits")["status"], "pending")
+
+
+if __name__ == "__main__":
+    unittest.main()
