@@ -369,6 +369,34 @@ TEST_F(LeadershipTest, WhatIsHandedOverIsNotTakenBack) {
     EXPECT_EQ(store.acquires.size(), 1u) << "it could not be given away, and nobody leads";
 }
 
+// A namespace's loop is stuck in a handler of an embedding program, while the loop that announces the
+// process is well. Its lead goes to others all the same.
+TEST_F(LeadershipTest, ALoopThatHangsLosesItsLead) {
+    DrivenRuntime other;  // The presence's own loop.
+    Presence apart(other, store, PresenceConfig{.row = {.node = NodeId("a")}}, SeedOf(2));
+    auto trust = std::make_shared<Trust>();
+    apart.Join({.partition = 0, .name = "default", .tell = [](const Standing&) {}, .trust = trust});
+    apart.Start();
+    const auto pass = [&](Duration time) {
+        for (; time > Duration(0); time -= 100ms) {
+            other.Pass(100ms);
+            while (!store.announces.empty()) DrivenStore::Reply(store.announces, Result<void>());
+            while (!store.leaders.empty()) {
+                DrivenStore::Reply(store.leaders,
+                                   Result<std::vector<LeaderRow>>({RowOf("a", kTerm)}));
+            }
+            other.Run();
+        }
+    };
+    pass(9s);
+    EXPECT_GT(trust->Until(kTerm), other.Now().steady);
+    EXPECT_TRUE(store.resigns.empty());
+    pass(3s);
+
+    ASSERT_FALSE(store.resigns.empty());
+    EXPECT_EQ(store.resigns.front().first.first, kTerm);
+}
+
 // The process is on its way out, and the store's thread still has an answer for it.
 TEST_F(LeadershipTest, AnAnswerAfterItIsGoneIsDropped) {
     StartCampaign();
