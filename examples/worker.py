@@ -21,6 +21,7 @@ def run():
         outbox.put({"started": [{"attempt": name}]})
         result = {"attempt": name, "success": True}
         log = lambda line: outbox.put({"logs": [{"attempt": name, "lines": [line]}]})
+        log.assign = assign  # the rest: parent_id, step and shard of a workflow's step, metadata …
         try:
             answer = HANDLERS[assign["type"]](json.loads(assign["payload"] or "null"), log)
             result["data"] = json.dumps(answer)
@@ -69,8 +70,8 @@ def serve(url, worker_id, token, instance):
         for ack in frame.get("acks", []):
             held.pop(ack["attempt"]["token"], None)
 
-if __name__ == "__main__":
-    server, worker_id, token = (sys.argv[1:] + [None] * 3)[:3]
+def main(arguments):
+    server, worker_id, token = (arguments + [None] * 3)[:3]
     for _ in range(CAPACITY):
         threading.Thread(target=run, daemon=True).start()
     url, instance = server, str(uuid.uuid4())
@@ -81,3 +82,6 @@ if __name__ == "__main__":
             print("disconnected:", error, file=sys.stderr)
             url = server
         time.sleep(random.random())
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

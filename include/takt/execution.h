@@ -49,7 +49,7 @@ struct Execution {
     std::string queue;
     int priority = 0;
     Status status = Status::kPending;
-    std::string origin;          // once, fire (of a recurring task) or trigger.
+    std::string origin;          // once, fire (of a recurring task), trigger, step or backfill.
     std::uint32_t attempt = 0;   // The number of the last attempt; 0 before the first.
     std::uint32_t failures = 0;  // Attempts that failed.
     std::uint32_t losses = 0;    // Attempts whose worker was lost.

@@ -92,6 +92,12 @@ class TAKT_EXPORT TaskContext {
     std::uint32_t attempt() const;   // 1, 2, 3 …
     std::uint32_t failures() const;  // Attempts that failed before.
     Time scheduled_at() const;
+    // A step of a workflow: the run that it is a part of, its name, and which part of so many it is;
+    // empty and 0 for all others.
+    const std::string& parent_id() const;
+    const std::string& step() const;
+    std::uint32_t shard_index() const;       // From 0.
+    std::uint32_t shard_total() const;       // 0: the step is not divided.
     const std::string& traceparent() const;  // W3C trace context of the submitter, or empty.
 
     // For writes to systems that can refuse stale ones: (epoch, attempt) of a later assignment of

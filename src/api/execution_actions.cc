@@ -10,6 +10,7 @@
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "api/task_json.h"
+#include "model/workflow.h"
 
 namespace takt::internal {
 namespace {
@@ -34,11 +35,27 @@ void CancelOne(Call call) {
     node.Ask(std::move(cancel), SendExecution(std::move(call)));
 }
 
+struct RetryBody {
+    std::vector<std::string> steps;
+};
+
+const RequestTable<RetryBody>& RetryFields() {
+    using Take = TakenBy<RetryBody>;
+    static const RequestTable<RetryBody> fields = {
+        {"steps",
+         "Of a run: these steps and what comes after them run again, also if they succeeded.",
+         Take::Texts(&RetryBody::steps, 64, kStepsMax)}};
+    return fields;
+}
+
 void RetryOne(Call call) {
     auto id = PathId<ExecutionId>(call);
     if (!id) return;
+    auto body = ReadBody(call, RetryFields());
+    if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
     Redrive redrive{.execution = std::move(*id)};
+    redrive.steps.assign(body->steps.begin(), body->steps.end());
     node.Ask(std::move(redrive), SendExecution(std::move(call)));
 }
 
@@ -238,6 +255,7 @@ void CancelMany(Call call) {
 
 void AddExecutionActionSchemas(SchemaList& to) {
     to.emplace_back("ExecutionFilter", RequestSchema(FilterFields()));
+    to.emplace_back("RetryRequest", RequestSchema(RetryFields()));
     to.emplace_back("Reason", RequestSchema(ReasonFields()));
     to.emplace_back("Conclusion", RequestSchema(ConclusionFields()));
     to.emplace_back("SweepAnswer", schema::Object()
@@ -266,7 +284,9 @@ void AddExecutionActionRoutes(std::vector<Route>& routes) {
     add({.method = HttpMethod::kPost,
          .path = "/api/v1/executions/{id}/retry",
          .handler = RetryOne,
-         .summary = "Run a failed or cancelled execution again",
+         .summary = "Run a failed or cancelled execution again; of a run, what has not succeeded",
+         .takes = "RetryRequest",
+         .body_optional = true,
          .gives = "Execution"});
     add({.method = HttpMethod::kPut,
          .path = "/api/v1/executions/{id}/status",

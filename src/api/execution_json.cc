@@ -1,6 +1,8 @@
 #include "api/execution_json.h"
 
 #include "api/task_json.h"
+#include "model/run_progress.h"
+#include "model/workflow.h"
 
 namespace takt::internal {
 namespace {
@@ -138,6 +140,63 @@ void WriteProgress(JsonWriter& json, const ExecutionView& view) {
     json.Field("at", view.progress->at).EndObject();
 }
 
+void WriteShard(JsonWriter& json, const ExecutionView& view) {
+    const Execution& row = view.execution;
+    if (row.shard_total == 0) {
+        json.Null();
+        return;
+    }
+    json.BeginObject().Field("index", row.shard_index).Field("total", row.shard_total).EndObject();
+}
+
+bool IsRunning(const ExecutionView& view) {
+    return view.execution.task->workflow() && !IsTerminal(view.execution.status);
+}
+bool IsOfRun(const ExecutionView& view) {
+    return view.execution.task->workflow() || !view.execution.parent.empty();
+}
+
+std::uint32_t RoundOf(const Execution& row) {
+    if (!row.task->workflow() || row.progress.empty()) return row.round;
+    const auto head = DecodeProgressHead(row.progress);
+    return head ? head->round : row.round;
+}
+
+void WriteEnding(JsonWriter& json, const ExecutionView& view) {
+    const Text& progress = view.execution.progress;
+    const auto head = progress.empty() ? RunProgress() : DecodeProgressHead(progress);
+    const bool ends = head && head->ending;
+    ends ? json.Value(Name(head->ending->status)) : json.Null();
+}
+
+// Its place in a run, of which it is a part or which it is.
+AnswerTable<ExecutionView> RunFields() {
+    return {
+        {"parent_id", schema::OrNull(schema::Text()), "The run that it is a part of.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             const ExecutionId& parent = view.execution.parent;
+             parent.empty() ? json.Null() : json.Value(parent.view());
+         }},
+        {"step", schema::OrNull(schema::Text()), "Which step of it.",
+         [](JsonWriter& json, const ExecutionView& view) {
+             const Text& step = view.execution.step;
+             step.empty() ? json.Null() : json.Value(step.view());
+         }},
+        {"shard",
+         schema::OrNull(schema::Object()
+                            .Add("index", schema::Integer(0))
+                            .Add("total", schema::Integer(0))
+                            .Text()),
+         "Which part of the step; null: it is not divided.", WriteShard},
+        {"round", schema::Integer(0), "How often its run had been run again.",
+         [](JsonWriter& json, const ExecutionView& view) { json.Value(RoundOf(view.execution)); },
+         IsOfRun},
+        {"ending", schema::OrNull(StatusSchema()),
+         "Of a run that ends: what it will be when its last step has ended.", WriteEnding,
+         IsRunning},
+    };
+}
+
 const AnswerTable<ExecutionView>& ExecutionDetailFields() {
     using View = ExecutionView;
     static const AnswerTable<View> fields = {
@@ -164,13 +223,15 @@ const AnswerTable<ExecutionView>& ExecutionDetailFields() {
 
 }  // namespace
 
-const AnswerTable<ExecutionView>& ExecutionStateFields() {
-    static const AnswerTable<ExecutionView> fields = {
+namespace {
+
+AnswerTable<ExecutionView> OwnStateFields() {
+    return {
         {"status", StatusSchema(), "",
          [](JsonWriter& json, const ExecutionView& view) {
              json.Value(Name(view.execution.status));
          }},
-        {"origin", schema::OneOf({"once", "fire", "trigger"}), "What made it.",
+        {"origin", schema::OneOf({"once", "fire", "trigger", "step", "backfill"}), "What made it.",
          [](JsonWriter& json, const ExecutionView& view) {
              json.Value(Name(view.execution.origin));
          }},
@@ -211,6 +272,17 @@ const AnswerTable<ExecutionView>& ExecutionStateFields() {
         {"error", ErrorSchema(), "Why it did not succeed.",
          [](JsonWriter& json, const ExecutionView& view) { WriteError(json, view.execution); }},
     };
+}
+
+}  // namespace
+
+const AnswerTable<ExecutionView>& ExecutionStateFields() {
+    static const AnswerTable<ExecutionView> fields = [] {
+        AnswerTable<ExecutionView> all = OwnStateFields();
+        const AnswerTable<ExecutionView> of_run = RunFields();
+        all.insert(all.begin() + 2, of_run.begin(), of_run.end());
+        return all;
+    }();
     return fields;
 }
 

@@ -53,6 +53,8 @@ void AddExecutionRoutes(std::vector<Route>& routes) {
                       .tag = "executions",
                       .summary = "List executions, newest first",
                       .query = {{"task_id", "Of this task."},
+                                {"parent_id", "Of the steps of this run."},
+                                {"children", "true: those of steps too, beside those of tasks."},
                                 {"status", "In one of these states, separated by commas."},
                                 {"worker_id", "On this worker."},
                                 {"type", "Of this type."},

@@ -97,6 +97,12 @@ Result<std::string> ParseIdCursor(std::string_view cursor) {
 
 Result<bool> SetFilter(ExecutionFilter& filter, std::string_view name, std::string_view value) {
     if (name == "task_id") return SetId<TaskId>(name, value, filter.task);
+    if (name == "parent_id") return SetId<ExecutionId>(name, value, filter.parent);
+    if (name == "children") {
+        if (value != "true" && value != "false") return BadField(name, "must be true or false");
+        filter.children = value == "true";
+        return true;
+    }
     if (name == "worker_id") return SetId<WorkerId>(name, value, filter.worker);
     if (name == "type") return SetName(name, value, filter.type);
     if (name == "queue") return SetName(name, value, filter.queue);

@@ -11,6 +11,8 @@ void AddTaskRoutes(std::vector<Route>& routes);
 void AddTaskActionRoutes(std::vector<Route>& routes);
 void AddBulkRoutes(std::vector<Route>& routes);
 void AddExecutionRoutes(std::vector<Route>& routes);
+void AddRunRoutes(std::vector<Route>& routes);
+void AddBackfillRoutes(std::vector<Route>& routes);
 void AddExplainRoutes(std::vector<Route>& routes);
 void AddLogRoutes(std::vector<Route>& routes);
 void AddExecutionActionRoutes(std::vector<Route>& routes);

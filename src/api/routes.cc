@@ -11,6 +11,8 @@ std::vector<Route> ApiRoutes() {
     AddTaskActionRoutes(routes);
     AddBulkRoutes(routes);
     AddExecutionRoutes(routes);
+    AddRunRoutes(routes);
+    AddBackfillRoutes(routes);
     AddExplainRoutes(routes);
     AddLogRoutes(routes);
     AddExecutionActionRoutes(routes);

@@ -1,5 +1,7 @@
 #include "api/schemas.h"
 
+#include "api/step_json.h"
+
 #include "api/execution_json.h"
 #include "api/json_schema.h"
 #include "api/task_field.h"
@@ -49,6 +51,10 @@ void AddTasks(SchemaList& to) {
 }
 
 void AddExecutions(SchemaList& to) {
+    to.emplace_back("Step", StepAnswerSchema());
+    to.emplace_back("StepRequest", StepRequestSchema());
+    AddRunSchemas(to);
+    AddBackfillSchemas(to);
     to.emplace_back("Execution", ExecutionSchema());
     to.emplace_back("ExecutionList", PageOf("Execution"));
     to.emplace_back("LogChunk", Object()

@@ -17,6 +17,8 @@ std::span<const std::pair<std::string_view, std::string>> Schemas();
 // Made from the tables that stand beside the routes.
 void AddTaskActionSchemas(SchemaList& to);
 void AddExecutionActionSchemas(SchemaList& to);
+void AddRunSchemas(SchemaList& to);
+void AddBackfillSchemas(SchemaList& to);
 void AddExecutorSchemas(SchemaList& to);
 void AddLockSchemas(SchemaList& to);
 void AddQueueSchemas(SchemaList& to);

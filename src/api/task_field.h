@@ -44,6 +44,8 @@ class TextPool {
     std::array<Text, 256> texts_;
 };
 
+struct WorkflowDraft;
+
 // A task that is being read.
 struct TaskDraft {
     NewTaskPtr task;
@@ -51,6 +53,7 @@ struct TaskDraft {
     std::optional<bool> enabled;
     std::optional<std::uint32_t> retries_max;         // As max_retry says.
     std::optional<std::uint32_t> policy_retries_max;  // As retry_policy says.
+    std::shared_ptr<WorkflowDraft> flow;              // Null while nothing was said of steps.
     std::string_view schedule_field;  // Under which name a schedule was given or taken away last.
     // By the number of the field: the name under which it was given; empty if it was not.
     std::array<std::string_view, 64> seen{};

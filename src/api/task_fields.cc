@@ -1,4 +1,5 @@
 // The table of a task's fields.
+#include "api/step_json.h"
 #include "api/task_field_readers.h"
 #include "api/task_json.h"
 #include "api/task_own_fields.h"
@@ -164,6 +165,7 @@ std::span<const TaskField> TaskFields() {
     static const std::vector<TaskField> fields = [] {
         std::vector<TaskField> made;
         task_field::AddCommon(made);
+        task_field::AddFlow(made);
         task_field::AddOnce(made);
         task_field::AddSchedule(made);
         task_field::AddFiring(made);

@@ -1,6 +1,7 @@
 #include "api/task_json.h"
 
 #include "api/json_read.h"
+#include "api/step_json.h"
 #include "model/fire_plan.h"
 
 namespace takt::internal {
@@ -84,7 +85,7 @@ Result<void> CheckTogether(const TaskDraft& draft, Time now) {
     return HasSchedule(draft) ? CheckRecurring(draft, now) : CheckOnce(draft);
 }
 
-void FillDefaults(TaskDraft& draft) {
+Result<void> FillDefaults(TaskDraft& draft) {
     // The default in its full name is the default: who puts back what he got changes nothing.
     if (draft.options && draft.options->recurrence &&
         draft.options->recurrence->timezone.view() == "UTC") {
@@ -94,18 +95,23 @@ void FillDefaults(TaskDraft& draft) {
     if (task.type.empty()) task.type = task.name;
     if (task.queue.empty()) task.queue = draft.pool->Get(kDefaultQueue);
     if (!HasSchedule(draft) && draft.options) draft.options->recurrence.reset();
-    if (draft.retries_max) {
-        RetryPolicy policy = draft.opt().retry.value_or(draft.limits->retry_default);
-        policy.retries_max = *draft.retries_max;
-        draft.opt().retry = policy;
-    }
+    ApplyMaxRetry(draft);
+    if (auto finished = FinishWorkflow(draft); !finished) return finished;
     // A task that asks for nothing special has no options, and equals another without.
     if (draft.options && !(*draft.options == TaskOptions())) {
         task.options = std::move(draft.options);
     }
+    return {};
 }
 
 }  // namespace
+
+void ApplyMaxRetry(TaskDraft& draft) {
+    if (!draft.retries_max) return;
+    RetryPolicy policy = draft.opt().retry.value_or(draft.limits->retry_default);
+    policy.retries_max = *draft.retries_max;
+    draft.opt().retry = policy;
+}
 
 Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, TextPool& pool,
                              const ReadTaskOptions& options) {
@@ -130,7 +136,9 @@ Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, T
     if (auto fits = CheckTogether(draft, options.now); !fits) {
         return std::unexpected(std::move(fits.error()));
     }
-    FillDefaults(draft);
+    if (auto filled = FillDefaults(draft); !filled) {
+        return std::unexpected(std::move(filled.error()));
+    }
     return TaskRequest{std::move(draft.task), draft.enabled};
 }
 

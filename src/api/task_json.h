@@ -40,6 +40,9 @@ struct TaskRequest {
 Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, TextPool& pool,
                              const ReadTaskOptions& options = {});
 
+// `max_retry` becomes part of the retry policy, once both are known.
+void ApplyMaxRetry(TaskDraft& draft);
+
 // When a task would fire, from the fields of a task that say so. `other` is asked about the others.
 using OtherField =
     std::function<Result<bool>(std::string_view name, const JsonView& value)>;  // False: unknown.

@@ -3,6 +3,7 @@
 
 #include "cli/client.h"
 #include "cli/execution_view.h"
+#include "cli/flows.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -11,6 +12,7 @@ struct GetOptions {
     ClientOptions client;
     std::vector<std::string> ids;
     bool wait = false;
+    bool tree = false;
 };
 
 Result<int> Get(Client& client, const GetOptions& options) {
@@ -21,8 +23,14 @@ Result<int> Get(Client& client, const GetOptions& options) {
                                    : client.Get(PathOf("executions", id));
         if (!answer) return std::unexpected(HintAtTask(client, id, answer.error()));
         if (options.wait && exit == kOk) exit = ExitOfOutcome(answer->value);
+        if (options.tree) {
+            answer = client.Get(PathOf("executions", id, "steps"));
+            if (!answer) return std::unexpected(answer.error());
+        }
         if (options.client.json) {
             std::printf("%s\n", answer->body.c_str());
+        } else if (options.tree) {
+            std::printf("%s%s", i ? "\n" : "", StepTree(answer->value).c_str());
         } else {
             std::printf("%s%s", i ? "\n" : "", ExecutionText(answer->value).c_str());
         }
@@ -40,10 +48,12 @@ void AddGet(CLI::App& app, Context& context) {
         ->required();
     get->add_flag("--wait", options->wait,
                   "Wait until it is finished; the exit code tells whether it succeeded");
+    get->add_flag("--tree", options->tree, "The steps of a run, where each stands");
     get->footer(
         "examples:\n"
         "  takt get remind-7\n"
-        "  takt get remind-7 --wait --json\n");
+        "  takt get remind-7 --wait --json\n"
+        "  takt get RUN --tree\n");
     get->callback([options, &context] {
         context.exit =
             WithClient(options->client, [&](Client& client) { return Get(client, *options); });

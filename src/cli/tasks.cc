@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "cli/execution_view.h"
+#include "cli/flows.h"
 #include "cli/output.h"
 #include "cli/parts.h"
 #include "cli/task_flags.h"
@@ -24,6 +25,8 @@ struct TasksOptions {
     bool force = false;
     bool keep_runs = false;
     bool wait = false;
+    std::string file;
+    BackfillOptions backfill;
     TaskFlags flags;
 };
 
@@ -209,6 +212,15 @@ void AddFilters(CLI::App& command, TasksOptions& options) {
     command.add_option("--cursor", options.cursor, "Go on where an earlier list ended");
 }
 
+void AddBackfillFlags(CLI::App& command, BackfillOptions& options) {
+    command.add_option("id", options.task, "Task")->required();
+    command.add_option("--from", options.from, "The first due time, RFC 3339")->required();
+    command.add_option("--to", options.to, "Due times before this; now unless given");
+    command.add_option("--parallel", options.parallel_max, "So many unfinished at a time; 10");
+    command.add_flag("--dry-run", options.dry_run, "Only show what would be run");
+    command.add_flag("--wait", options.wait, "Show how far it is, until its end");
+}
+
 }  // namespace
 
 void AddTasks(CLI::App& app, Context& context) {
@@ -233,6 +245,19 @@ void AddTasks(CLI::App& app, Context& context) {
         tasks.Add({"resume", "Resumes its fires"}, [](Client& client, const TasksOptions& given) {
             return SetFires(client, given, "resume");
         })};
+    CLI::App* create = tasks.Add({"create", "Creates the task that a file says, with its steps"},
+                                 [](Client& client, const TasksOptions& given) {
+                                     return CreateFromFile(client, given.file, given.client.json);
+                                 });
+    create->add_option("-f,--file", options.file, "YAML or JSON; - is standard input")->required();
+    CLI::App* backfill =
+        tasks.Add({"backfill", "Runs it for past due times that have no execution"},
+                  [](Client& client, const TasksOptions& given) {
+                      BackfillOptions asked = given.backfill;
+                      asked.json = given.client.json;
+                      return RunBackfill(client, asked);
+                  });
+    AddBackfillFlags(*backfill, options.backfill);
     for (CLI::App* part : named) part->add_option("id", options.id, "Task")->required();
     remove->add_flag("--keep-runs", options.keep_runs,
                      "Runs that have not begun go on in their order; else they are cancelled");
@@ -245,6 +270,8 @@ void AddTasks(CLI::App& app, Context& context) {
     tasks.command().footer(
         "examples:\n"
         "  takt tasks\n"
+        "  takt tasks create -f flow.yaml\n"
+        "  takt tasks backfill nightly --from 2026-11-01T00:00:00Z --dry-run\n"
         "  takt tasks pause nightly\n"
         "  takt tasks update nightly --cron '0 3 * * *' --timeout 10m\n"
         "  takt tasks preview nightly --count 3\n"

@@ -30,6 +30,11 @@ struct Sabotage {
     bool reuse_lock_tokens = false;
     bool keep_released_locks = false;
     bool skip_lock_waiters = false;
+    bool start_in_ended_runs = false;
+    bool forget_cursor = false;
+    bool forget_waiting = false;
+    bool forget_results = false;
+    bool forget_ending_on_load = false;
 };
 
 struct EngineConfig {

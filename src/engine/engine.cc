@@ -13,7 +13,7 @@ namespace {
 // The fault that makes a live row impossible to go on with; null if nothing does.
 const char* Nonsense(const Execution& row) {
     if (row.task->priority > kPriorityMax) return "its stored priority is above 9";
-    if (IsWorking(row.status) && row.worker.empty())
+    if (IsWorking(row.status) && row.worker.empty() && !row.task->workflow())
         return "it is stored as at work, but not with whom";
     return nullptr;
 }
@@ -54,7 +54,10 @@ void Engine::RestoreExecution(Execution execution) {
     TAKT_CHECK(!begun_);
     // A store gives a row that it cannot read as a failed one; that is what becomes of it, and of
     // one that makes no sense.
-    if (const char* why = IsTerminal(execution.status) ? nullptr : Nonsense(execution)) {
+    std::optional<RunProgress> progress;
+    const char* why = IsTerminal(execution.status) ? nullptr : Nonsense(execution);
+    if (!why && !IsTerminal(execution.status)) why = ReadFlow(execution, progress);
+    if (why) {
         execution.status = Status::kFailed;
         execution.outcome = MakeOutcome(Reason::kUndecodable, Text(why));
     }
@@ -62,7 +65,8 @@ void Engine::RestoreExecution(Execution execution) {
     if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
     Live& live = InsertExecution(std::move(execution), Place::kLive);
     live.forced = config_.sabotage.forget_turns_on_load;
-    if (live.row.origin != Origin::kOnce) Link(live, OwnerOf(live.row.task));
+    JoinFlow(live, std::move(progress));
+    if (IsOwned(live.row)) Link(live, OwnerOf(live.row.task));
     if (!config_.sabotage.forget_keys_on_load) claims_.Restore(live.row);
     restored_.push_back(&live);
 }
@@ -94,6 +98,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         if (!working(live) && !Begun(live->row)) PlaceRestored(*live);
     }
     restored_ = {};
+    stored_runs_ = {};
     for (auto& [id, recurring] : tasks_) {
         if (recurring->row.state.next_at == Time{} && recurring->runs.empty()) {
             PlanFrom(*recurring, now.wall);
@@ -137,7 +142,8 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
 }
 
 std::optional<Duration> Engine::NextDeadline(Instant now) const {
-    if (!unfinished_.empty() || !unreadable_.empty() || !replacing_.empty() || !deletes_.empty()) {
+    if (!unfinished_.empty() || !unreadable_.empty() || !replacing_.empty() || !deletes_.empty() ||
+        !moving_.empty()) {
         return Duration(0);
     }
     if (clock_.IsSetBack(now)) return Duration(0);
@@ -170,8 +176,11 @@ void Engine::RunDue() {
     }
     while (!draft_.Tired() && !fires_.empty() && fires_.next_at() <= now_.wall)
         OnFire(*fires_.next());
+    // A run that ends lets another one begin.
+    ContinueRuns();
     OpenHolds();
     ServeLocks();
+    ContinueRuns();
     while (!draft_.Tired() && !queue_paces_.empty() && queue_paces_.next_at() <= now_.steady) {
         StartFromQueue(*queue_paces_.next());
     }
@@ -197,6 +206,10 @@ void Engine::EndUnreadable(Execution& row) {
                 .worker = row.worker,
                 .attempt = row.attempt,
                 .detail = why};
+    if (row.task->workflow()) {
+        ChangeMark mark;
+        draft_.Put(mark, RecordPut{RecordKind::kRun, row.id.text(), Text()});
+    }
     draft_.Append(ExecutionChange{Place::kLive, Place::kHistory, std::move(row)});
     draft_.MakeUrgent();
     ++counters_.failed;

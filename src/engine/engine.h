@@ -41,6 +41,7 @@
 #include "engine/quota_meter.h"
 #include "engine/recurring.h"
 #include "engine/retention.h"
+#include "engine/run.h"
 #include "engine/slot.h"
 #include "engine/timer_heap.h"
 #include "engine/trusted_clock.h"
@@ -113,6 +114,8 @@ class Engine {
     // --- Looking in -----------------------------------------------------------------------------
 
     const Execution* Find(const ExecutionId& id) const;
+    // A run that is not finished; nothing if there is none.
+    std::optional<RunView> FindRun(const ExecutionId& id) const;
     std::optional<QueueView> FindQueue(const Text& name) const;
     std::vector<QueueView> Queues() const;  // By name.
     std::optional<WorkerView> FindWorker(const WorkerId& id) const;
@@ -159,9 +162,21 @@ class Engine {
         SessionId session = 0;
         AttemptRef attempt;
     };
+    // A run needs the result of a child that is finished.
+    struct ResultWanted {
+        ExecutionId run;
+        ChildPlace place;
+    };
+    // A backfill needs to know whether a due time has its execution already.
+    struct DueWanted {
+        ExecutionId run;
+        std::uint32_t step = 0;
+        std::uint32_t index = 0;
+        ExecutionId id;
+    };
     // A question about an id that the engine does not hold, until the store has been asked.
-    using Question =
-        std::variant<Submit, Cancel, Redrive, Conclude, PutTask, Trigger, Report, Claimed>;
+    using Question = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, Trigger, Report,
+                                  Claimed, ResultWanted, DueWanted>;
 
     void On(Submit& submit);
     void On(Cancel& cancel);
@@ -199,6 +214,8 @@ class Engine {
     void On(MakeRoom&) { retention_.Hurry(); }
     void On(Tick&) {}
     void On(Claimed& claimed);
+    void On(ResultWanted& wanted);
+    void On(DueWanted& wanted);
 
     // engine_submits.cc, engine_lookups.cc
     void AskStore(const ExecutionId& id, Question question);
@@ -210,6 +227,8 @@ class Engine {
     void AnswerTo(Trigger& trigger, const std::optional<Execution>& found);
     void AnswerTo(const Report& report, const std::optional<Execution>& found);
     void AnswerTo(const Claimed& claimed, const std::optional<Execution>& found);
+    void AnswerTo(const ResultWanted& wanted, const std::optional<Execution>& found);
+    void AnswerTo(const DueWanted& wanted, const std::optional<Execution>& found);
     void JudgeRepeated(Report& report);
     void RefuseFinished(RequestId request, const ExecutionId& id,
                         const std::optional<Execution>& found);
@@ -282,9 +301,64 @@ class Engine {
     bool EndReplaced(Recurring& recurring);
     void ContinueReplacing();
     bool CancelWaitingRuns(Recurring& recurring);
+    static bool IsOwned(const Execution& row);
     Recurring& OwnerOf(const TaskPtr& task);
     void Link(Live& live, Recurring& recurring);
     void OnRunEnded(Live& live);
+
+    // flow_begin.cc: runs begin, and their steps, and children are made
+    void AwaitRoom(Live& run);
+    void BeginRun(Live& live);
+    void SetRunTimeout(Live& live);
+    void WriteRow(Run& run);
+    void WriteRun(Run& run);
+    void MoveRun(Run& run);
+    void ContinueRuns();
+    void ContinueRun(Run& run);
+    void DecideSteps(Run& run);
+    void EndStep(Run& run, std::uint32_t number, StepStatus status);
+    void BeginStep(Run& run, std::uint32_t number);
+    void CountInOutermost(Run& run, std::uint32_t count);
+    Result<std::uint32_t> CountChildren(Run& run, std::uint32_t number);
+    Result<void> CheckNamed(Run& run, const WorkflowStep& step);
+    Result<std::uint32_t> ListWorkers(Run& run, std::uint32_t number);
+    // flow_children.cc: children are made
+    const TaskPtr& TaskOfStep(Run& run, std::uint32_t number);
+    void MakeChildren(Run& run, std::uint32_t number);
+    void MakeChild(Run& run, std::uint32_t number, std::uint32_t index);
+    Execution NewChild(Run& run, std::uint32_t number, std::uint32_t index);
+    Live& AddChild(Run& run, std::uint32_t number, Execution row);
+    void LinkChild(Run& run, std::uint32_t number, Live& live);
+    void FailChild(Live& live, Reason reason, Text why);
+    void MakeRefused(Run& run, std::uint32_t number, Reason reason, Text why);
+
+    // flow_values.cc: what steps take from each other
+    bool GatherValues(Run& run, std::uint32_t number);
+    void AskResults(Run& run, std::uint32_t source);
+
+    // flow_backfill.cc: past due times of a task
+    bool KnowExisting(Run& run, std::uint32_t number);
+    bool PassExisting(Run& run, std::uint32_t number);
+
+    // flow_ends.cc: of children, steps, runs
+    bool MayNotStart(const Live& live) const;
+    void OnChildEnded(Run& run, Live& live);
+    void OnStepMoved(Run& run, std::uint32_t number);
+    void StopAfter(Run& run, std::uint32_t number);
+    void EndRun(Run& run, RunEnding ending);
+    bool EndChildren(Run& run);
+    void FinishRun(Run& run);
+    Text DataOf(const Execution& child) const;
+    void CloseRun(Live& live);
+
+    // flow_restore.cc: runs of an earlier leader, or run again; steps on each worker
+    const char* ReadFlow(const Execution& row, std::optional<RunProgress>& progress);
+    void JoinFlow(Live& live, std::optional<RunProgress> progress);
+    void PlaceRun(Live& live);
+    void RetryRun(const Redrive& redrive, Execution row);
+    void AwaitWorker(Live& live);
+    void EndPinned(Live& live);
+    bool FeedPinned(Slot& slot);
 
     // engine_limits.cc: what starts when something opens
     void OpenHolds();
@@ -356,7 +430,9 @@ class Engine {
     std::deque<Slot*> unfinished_;    // Workers with more to be done for them than one step may do.
     std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.
     std::deque<DeleteTask> deletes_;  // Which have more runs to end than one step may.
-    std::vector<Live*> restored_;     // Between RestoreExecution and Begin.
+    std::deque<ExecutionId> moving_;  // Runs with something to be done for them.
+    std::map<Text, Text, std::less<>> stored_runs_;  // Until their executions are restored.
+    std::vector<Live*> restored_;                    // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.
 
     boost::unordered_flat_map<Text, std::vector<Question>, TextHash, TextEqual> questions_;

@@ -28,11 +28,12 @@ Live* Engine::FindCurrent(const AttemptRef& attempt) {
 Live& Engine::InsertExecution(Execution row, Place place) {
     Live& live = live_.Add(std::move(row));
     live.place = place;
+    AttachRun(live);
     live.lane = &LaneFor(*live.row.task);
     ++live.lane->live;
     if (IsWaiting(live.row.status)) {
         ++live.lane->queue->waiting;
-    } else {
+    } else if (!IsRun(live)) {
         ++live.lane->queue->working;
     }
     ++counts_[static_cast<std::size_t>(live.row.status)];
@@ -48,10 +49,12 @@ void Engine::PlaceRestored(Live& live) {
         // By the clock of another leader what was ready already may seem to be yet to come.
         if (!NeedsClock(live.row)) live.row.ready_at = std::min(live.row.ready_at, now_.wall);
         AwaitNoLonger(live);
-        if (live.row.status == Status::kPending && !Expired(live.row)) return AwaitTime(live);
+        const bool writes = Expired(live.row) || IsRun(live) || MayNotStart(live) || IsPinned(live);
+        if (live.row.status == Status::kPending && !writes) return AwaitTime(live);
         // All that its time brings is written: the steps to come do that, a bounded number each.
         return due_.Set(live, live.row.ready_at, live.row.serial);
     }
+    if (IsRun(live)) return PlaceRun(live);
     TAKT_CHECK(!live.row.worker.empty());
     const auto [worker, unknown] = workers_.try_emplace(live.row.worker.text());
     if (unknown) {
@@ -81,17 +84,6 @@ void Engine::PlaceRestored(Live& live) {
 void Engine::SetTimeout(Live& live) {
     const Duration timeout = TimeoutOf(*live.row.task) + config_.timeout_grace;
     overdue_.Set(live, now_.steady + timeout, live.row.serial);
-}
-
-// Whether a restored execution that waits may wait for a time. One that was to run at once, one
-// that a worker gave back, or one that is run again is ready whatever the clock says.
-bool Engine::NeedsClock(const Execution& row) {
-    if (row.status == Status::kRetrying) return true;
-    if (row.attempt > 0 || row.origin == Origin::kTrigger) return false;
-    if (row.origin == Origin::kFire) return row.task->opt().recurrence->jitter > Duration(0);
-    return row.task->run_at != Time{} ? row.ready_at == row.task->run_at
-                                      : row.ready_at == row.created_at + row.task->opt().delay &&
-                                            row.task->opt().delay > Duration(0);
 }
 
 // An execution that waits for a while rather than for a moment never waits longer than that,
@@ -131,30 +123,10 @@ void Engine::AwaitTime(Live& live) {
     }
 }
 
-// Whether it has had a worker since it was made or last run again.
+// Whether it has had a worker, or as a run has begun a step, since it was made or last run again.
 bool Engine::Begun(const Execution& row) {
+    if (row.task->workflow()) return row.status == Status::kRunning;
     return row.attempt > 0 && !row.worker.empty();
-}
-
-// When it is too late to start; nothing if it never is. A retry has what is left of its time. What
-// somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
-// when it may start, and, once an attempt has failed, by when the first of them began.
-std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
-    const Duration expires_after = row.task->opt().expires_after;
-    if (expires_after <= Duration(0) || config_.sabotage.forget_expiry) return std::nullopt;
-    if (row.origin != Origin::kFire) return row.scheduled_at + expires_after;
-    if (row.failures == 0) return row.ready_at + expires_after;
-    // By how much its jitter delayed it is not stored.
-    const auto& recurrence = row.task->opt().recurrence;
-    const Time due = row.scheduled_at + (recurrence ? recurrence->jitter : Duration(0));
-    const Time expiry = due + expires_after;
-    const auto again = FirstFailureSinceRedrive(row, expiry);
-    return again ? std::max(expiry, *again + expires_after) : expiry;
-}
-
-bool Engine::Expired(const Execution& row) const {
-    const auto expiry = ExpiryOf(row);
-    return expiry && *expiry <= now_.wall;
 }
 
 void Engine::MakeReady(Live& live) {
@@ -168,12 +140,18 @@ void Engine::MakeReady(Live& live) {
                         MakeOutcome(Reason::kExpired, "not started within its expires_after"));
         return;
     }
+    if (MayNotStart(live)) {
+        Unqueue(live);
+        return FinishExecution(live, Status::kCancelled, WhyNotStarted(live));
+    }
     if (const auto expiry = ExpiryOf(live.row)) {
         due_.Set(live, *expiry, live.row.serial);
     } else {
         due_.Remove(live);
     }
     if (live.recurring && !holds_.TakeTurn(live, *live.recurring->turns)) return;
+    if (IsRun(live)) return AwaitRoom(live);
+    if (IsPinned(live)) return AwaitWorker(live);
     Hold* limit = holds_.LimitOf(live);
     Lane& lane = *live.lane;
     const bool queue_open = lane.queue->Open(now_.steady);
@@ -191,10 +169,10 @@ void Engine::MakeReady(Live& live) {
     if (!queue_open && lane.queue->pace.limited()) StartFromQueue(*lane.queue);
 }
 
-// Ends an execution that waits for a worker if its time is over. A timer does that too, but after a
-// pause of this process or a jump of the clock a worker may ask first.
+// Ends an execution that waits for a worker if its time is over, or its run ends. A timer and the run
+// do that too, but after a pause of this process or a jump of the clock a worker may ask first.
 bool Engine::EndIfExpired(Live& live) {
-    if (!Expired(live.row)) return false;
+    if (!Expired(live.row) && !MayNotStart(live)) return false;
     OnDue(live);
     return true;
 }
@@ -213,6 +191,10 @@ void Engine::LeaveList(Live& live) {
             break;
         case Waits::kWorker:
             live.lane->Remove(live);
+            break;
+        case Waits::kPinned:
+            workers_.find(live.row.worker.text())->second->pinned.Remove(live);
+            live.waits = Waits::kNothing;
             break;
     }
 }
@@ -326,6 +308,7 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
                              std::optional<Time> ended) {
     TAKT_CHECK(!live.has_locks);
     outputs_.EndExecution(live.row, draft_);
+    if (IsRun(live)) CloseRun(live);
     MoveTo(live, status);
     live.row.finished_at = ended.value_or(now_.wall);
     live.row.outcome = WithHistory(std::move(outcome), live.row.outcome);
@@ -352,11 +335,13 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
     retention_.CountFinished();
     if (status != Status::kSkipped) ++live.lane->queue->finished;
     claims_.Release(live.row);
+    Run* parent = ParentOf(live);
     if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
     quotas_.Remove(live.row);
     --live.lane->live;
     live_.Finish(live);
+    if (parent) OnChildEnded(*parent, live);
 }
 
 // Tells the worker to stop an attempt that is settled without it. Until it has, it takes up room.
@@ -384,6 +369,7 @@ void Engine::MoveTo(Live& live, Status to) {
 void Engine::OnDue(Live& live) {
     if (live.waits == Waits::kNothing) return MakeReady(live);
     Unqueue(live);
+    if (MayNotStart(live)) return FinishExecution(live, Status::kCancelled, WhyNotStarted(live));
     FinishExecution(live, Status::kFailed,
                     MakeOutcome(Reason::kExpired, "not started within its expires_after"));
 }

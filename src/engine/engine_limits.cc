@@ -49,7 +49,8 @@ void Engine::StartUnderLimit(Hold& limit) {
         Lane::Front front;
         for (auto& [place, line] : limit.lines) {
             Lane& lane = *line->lane;
-            if (lane.free == 0 || !lane.queue->Open(now_.steady)) continue;
+            const bool room = lane.free > 0 && lane.queue->Open(now_.steady);
+            if (!lane.runs && !room) continue;
             const Lane::Front other =
                 Lane::FrontOf(*line->waiting.front(), now_.wall, config_.ageing);
             if (best && !Lane::MoreUrgent(other, front)) continue;
@@ -59,7 +60,9 @@ void Engine::StartUnderLimit(Hold& limit) {
         if (!best) return;
         if (draft_.Tired()) return holds_.WakeSoon(limit);
         Lane& lane = *best->lane;
-        if (lane.front(now_.wall, config_.ageing).live != front.live) {
+        if (lane.runs) {
+            if (!EndIfExpired(*front.live)) BeginRun(*front.live);
+        } else if (lane.front(now_.wall, config_.ageing).live != front.live) {
             // An earlier step stopped short: others of the lane come first.
             StartFromQueue(*lane.queue);
         } else if (!EndIfExpired(*front.live) && HasLocks(*front.live)) {

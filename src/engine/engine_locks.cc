@@ -12,6 +12,7 @@ namespace takt::internal {
 
 void Engine::RestoreRecord(const RecordPut& record) {
     if (record.kind == RecordKind::kLock) locks_.RestoreHolding(record.key, record.value);
+    if (record.kind == RecordKind::kRun) stored_runs_[record.key] = record.value;
 }
 
 // Whether an execution that a worker would take has its locks; else it leaves its lane and stands in

@@ -142,6 +142,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
                                  "execution '" + id + "' is " + std::string(Name(found->status)) +
                                      "; only failed and cancelled ones can be run again"));
     }
+    if (!found->parent.empty()) return draft_.Reply(redrive.request, BelongsToRun(*found));
     const Duration margin = std::min(kRedriveMargin, config_.retention / 2);
     if (found->finished_at <
         std::max(now_.wall - config_.retention, retention_.purged_before()) + margin) {
@@ -155,6 +156,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
         !MayClaim(*found->task, redrive.execution, redrive.request)) {
         return;
     }
+    if (found->task->workflow()) return RetryRun(redrive, *found);
     Execution row = *found;
     RememberLast(row);
     row.status = Status::kPending;
@@ -167,7 +169,7 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     if (row.origin != Origin::kFire) row.scheduled_at = now_.wall;
     row.finished_at = {};
     Live& live = InsertExecution(std::move(row), Place::kHistory);
-    if (live.row.origin != Origin::kOnce) Link(live, OwnerOf(live.row.task));
+    if (IsOwned(live.row)) Link(live, OwnerOf(live.row.task));
     claims_.Hold(live.row, clock_.trusted(), draft_);
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskSubmitted, live, "run again by an operator");

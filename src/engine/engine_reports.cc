@@ -15,6 +15,14 @@ constexpr Duration kReleasedLate{500};
 }  // namespace
 
 void Engine::OnOverdue(Live& live) {
+    if (IsRun(live)) {
+        overdue_.Remove(live);
+        return EndRun(*live.flow, {.status = Status::kFailed,
+                                   .reason = Reason::kTimeout,
+                                   .message = Text("took longer than its timeout of " +
+                                                   FormatDuration(live.row.task->timeout)),
+                                   .data = {}});
+    }
     // Decided, but not sent: its commit is still under way, or its service has as many calls open as
     // it may. Its time has not begun.
     const bool unsent =

@@ -73,8 +73,9 @@ void Engine::Replace(Recurring& recurring, Serial by) {
 bool Engine::EndReplaced(Recurring& recurring) {
     Serial& below = recurring.row.state.replaced_below;
     while (!draft_.Tired()) {
-        const auto older = std::ranges::find_if(
-            recurring.runs, [&](const Live* run) { return run->row.serial < below; });
+        const auto older = std::ranges::find_if(recurring.runs, [&](const Live* run) {
+            return run->row.serial < below && !IsEnding(*run);
+        });
         if (older == recurring.runs.end()) {
             below = 0;
             return true;
@@ -102,7 +103,7 @@ bool Engine::CancelWaitingRuns(Recurring& recurring) {
     for (std::size_t i = 0; i < recurring.runs.size();) {
         Live& run = *recurring.runs[i];
         const bool waits = IsWaiting(run.row.status) && !Begun(run.row);
-        if (!waits && run.row.serial >= below) {
+        if (IsEnding(run) || (!waits && run.row.serial >= below)) {
             ++i;
             continue;
         }
@@ -110,6 +111,13 @@ bool Engine::CancelWaitingRuns(Recurring& recurring) {
         EndNow(run, Status::kCancelled, MakeOutcome(Reason::kCancelled, "its task was deleted"));
     }
     return true;
+}
+
+// Whether it is a run of a recurring task, in whose order it stands. The past that somebody makes up
+// for stands in it only if the task's runs may never overlap.
+bool Engine::IsOwned(const Execution& row) {
+    if (row.origin == Origin::kFire || row.origin == Origin::kTrigger) return true;
+    return row.origin == Origin::kBackfill && row.task->opt().mode == Mode::kSequential;
 }
 
 // The task that keeps a run in order. One that is deleted goes on doing so while it has runs, also

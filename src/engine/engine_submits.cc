@@ -13,6 +13,13 @@ namespace {
 // meant: a Unix time in milliseconds has the same form.
 constexpr Duration kOwnIds{366LL * 86'400'000};
 
+std::unexpected<Error> TakenForStep() {
+    return Fail(ErrorCode::kInvalid,
+                "ids that end with ~ and numbers are given to the steps of workflows; choose "
+                "another, or leave it out",
+                "id");
+}
+
 }  // namespace
 
 void Engine::On(Submit& submit) {
@@ -58,6 +65,12 @@ void Engine::On(Conclude& conclude) {
 
 // Ends an execution wherever it is, without its worker's word.
 void Engine::EndNow(Live& live, Status status, OutcomePtr outcome) {
+    if (IsRun(live) && live.row.status == Status::kRunning) {
+        const Outcome how = outcome ? *outcome : Outcome();
+        return EndRun(
+            *live.flow,
+            {.status = status, .reason = how.reason, .message = how.message, .data = how.data});
+    }
     if (!live.slot) {
         Unqueue(live);
         return FinishExecution(live, status, std::move(outcome));
@@ -76,6 +89,7 @@ void Engine::On(Redrive& redrive) {
 
 void Engine::CreateOnce(const Submit& submit) {
     Task& task = *submit.task;
+    if (IsChildId(task.id.view())) return draft_.Reply(submit.request, TakenForStep());
     if (!MayClaim(task, ExecutionId(task.id.text()), submit.request)) return;
     if (std::string why = locks_.WhyNever(task); !why.empty()) {
         return draft_.Reply(submit.request, Fail(ErrorCode::kInvalid, std::move(why), "locks"));

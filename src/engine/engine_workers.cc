@@ -59,7 +59,7 @@ void Engine::On(Attach& attach) {
     slot.row.status_reason = set_aside ? before.status_reason : Text();
     slot.session = attach.session;
     slot.load = attach.load;
-    slot.leaving = false;
+    slot.leaving = slot.gone = false;
     sessions_[attach.session] = &slot;
     leases_.Set(slot, now_.steady + config_.worker_lease, slot.order);
     LeaveLanes(slot);
@@ -82,8 +82,8 @@ bool Engine::MakeRoomFor(const Slot& newcomer) {
     if (workers_.size() <= config_.workers_max) return true;
     Slot* oldest = nullptr;
     for (const auto& [id, slot] : workers_) {
-        const bool gone =
-            slot->session == 0 && slot->hand.empty() && slot->row.status == WorkerStatus::kOffline;
+        const bool gone = slot->session == 0 && slot->hand.empty() && slot->pinned.empty() &&
+                          slot->row.status == WorkerStatus::kOffline;
         if (!gone || slot.get() == &newcomer) continue;
         if (oldest && std::pair(oldest->row.seen_at, oldest->order) <
                           std::pair(slot->row.seen_at, slot->order)) {
@@ -129,6 +129,7 @@ void Engine::ContinueWorker(Slot& slot) {
         }
         live = next;
     }
+    if (slot.gone && !FeedPinned(slot)) return;
     if (slot.leaving && slot.hand.empty()) return ForgetWorker(slot);
     RefreshCapacity(slot);
     FeedWorker(slot);
@@ -144,6 +145,7 @@ void Engine::ContinueLater(Slot& slot) {
 void Engine::FeedWorker(Slot& slot) {
     // An execution whose lock is free now comes before those in the lanes behind it.
     ServeLocks();
+    if (!FeedPinned(slot)) return;
     while (slot.can_take) {
         Lane* best = nullptr;
         Lane::Front front;
@@ -292,6 +294,7 @@ void Engine::LoseWorker(Slot& slot, Text why) {
     draft_.PutWorker(slot.mark, slot.row);
     Emit(EventType::kWorkerOffline, slot, std::move(why));
     leases_.Set(slot, now_.steady + ForgottenAfter(), slot.order);
+    slot.gone = true;
     DoubtHand(slot, true);
     RefreshCapacity(slot);
     ContinueWorker(slot);
@@ -301,7 +304,7 @@ void Engine::LoseWorker(Slot& slot, Text why) {
 void Engine::DismissWorker(Slot& slot, Text why) {
     CloseSessionOf(slot, why);
     slot.row.status = WorkerStatus::kOffline;
-    slot.leaving = true;
+    slot.leaving = slot.gone = true;
     Emit(EventType::kWorkerLeft, slot, std::move(why));
     DoubtHand(slot, false);
     RefreshCapacity(slot);
@@ -318,7 +321,8 @@ void Engine::OnLease(Slot& slot) {
     if (slot.session != 0 && now_.steady - leases_.next_at() > kTickLate) {
         return leases_.Set(slot, now_.steady + kTickLate, slot.order);
     }
-    if (slot.session == 0 && slot.row.status == WorkerStatus::kOffline && slot.hand.empty()) {
+    if (slot.session == 0 && slot.row.status == WorkerStatus::kOffline && slot.hand.empty() &&
+        slot.pinned.empty()) {
         return ForgetWorker(slot);
     }
     if (slot.session == 0 && slot.row.status == WorkerStatus::kMaintenance && slot.hand.empty()) {
@@ -329,7 +333,7 @@ void Engine::OnLease(Slot& slot) {
 }
 
 void Engine::ForgetWorker(Slot& slot) {
-    TAKT_CHECK(slot.hand.empty() && slot.session == 0);
+    TAKT_CHECK(slot.hand.empty() && slot.pinned.empty() && slot.session == 0);
     LeaveLanes(slot);
     leases_.Remove(slot);
     std::erase(unfinished_, &slot);

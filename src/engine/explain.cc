@@ -106,6 +106,8 @@ std::string Engine::PermitHolder(const Task& task) const {
 std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) const {
     const Live* live = FindLive(id);
     if (!live) return std::nullopt;
+    if (IsRun(*live) && live->row.status == Status::kRunning) return ExplainRun(*live->flow);
+    if (live->waits == Waits::kPinned) return ExplainPinned(live->row);
     if (auto explained = ExplainLocks(*live)) return explained;
     if (auto explained = ExplainStatus(live->row, now.wall)) return explained;
     const Hold* limit = holds_.FindLimit(*live->row.task);

@@ -14,7 +14,9 @@
 
 namespace takt::internal {
 
+struct Execution;
 struct Lane;
+struct Run;
 struct Slot;
 
 struct ExplainedValue {
@@ -36,6 +38,10 @@ Explanation ExplainUnserved(const Lane& lane,
 
 // Why none of the workers that serve the lane takes more. REQUIRES: its pool is not empty.
 Explanation ExplainPool(const Lane& lane);
+
+// Why a run that has begun has not ended, and why an execution that only one worker may run waits.
+Explanation ExplainRun(const Run& run);
+Explanation ExplainPinned(const Execution& row);
 
 // "'nightly'", "1 worker", "3 workers".
 std::string Quoted(const Text& text);

@@ -160,9 +160,9 @@ class History : public ::testing::Test {
     SetQueue Limit(const std::string& queue, QueueLimits limits);
     SetStrategy Use(Strategy strategy, std::string name = {});
     Attach Join(WorkerSpec spec);
-    Heartbeat Beat(const std::string& worker);
-    Detach Cut(const std::string& worker);
-    Goodbye Bye(const std::string& worker);
+    Heartbeat Beat(const std::string& worker) { return {SessionOf(worker), {}}; }
+    Detach Cut(const std::string& worker) { return {SessionOf(worker)}; }
+    Goodbye Bye(const std::string& worker) { return {SessionOf(worker)}; }
     SetWorkerStatus Set(const std::string& worker, WorkerStatus status);
     RemoveWorker Remove(const std::string& worker, bool force = true);
     Started Begun(const std::string& id);

@@ -231,15 +231,6 @@ SessionId History::SessionOf(const std::string& worker) const {
     return found == sessions_.end() ? 0 : found->second;
 }
 
-Heartbeat History::Beat(const std::string& worker) {
-    return {SessionOf(worker), {}};
-}
-Detach History::Cut(const std::string& worker) {
-    return {SessionOf(worker)};
-}
-Goodbye History::Bye(const std::string& worker) {
-    return {SessionOf(worker)};
-}
 SetWorkerStatus History::Set(const std::string& worker, WorkerStatus status) {
     return {++request_, WorkerId(Text(worker)), status, "maintenance window"};
 }
@@ -304,7 +295,9 @@ const TaskRow& History::TaskOf(const std::string& id) {
 std::vector<const Execution*> History::RunsOf(const std::string& task) const {
     std::vector<const Execution*> runs;
     for (const auto& [id, row] : store.executions) {
-        if (row.execution.task->id.view() == task) runs.push_back(&row.execution);
+        const Execution& execution = row.execution;
+        if (execution.task->id.view() != task || !execution.parent.empty()) continue;
+        runs.push_back(&execution);
     }
     std::ranges::sort(runs, {}, &Execution::serial);
     return runs;

@@ -32,7 +32,8 @@ struct Submit {
 };
 
 // Ends an execution that is not finished. A running one is told to stop; its outcome is settled at
-// once and whatever it still reports is stale. Replies with the execution; kNotFound, or kConflict
+// once and whatever it still reports is stale. A run takes its end when its last child has; until
+// then it is ending. Replies with the execution; kNotFound, or kConflict
 // if it is already finished.
 struct Cancel {
     RequestId request = 0;
@@ -40,11 +41,13 @@ struct Cancel {
     Text reason;
 };
 
-// Runs a failed or cancelled execution again, with a fresh count of failures and losses. Replies
-// with the execution; kNotFound, kConflict if it is not finished or succeeded.
+// Runs a failed or cancelled execution again, with a fresh count of failures and losses. Of a run,
+// what succeeded is kept but for `steps` and what comes after them. Replies with the execution;
+// kNotFound, kConflict if it is not finished or succeeded, or is a part of a run.
 struct Redrive {
     RequestId request = 0;
     ExecutionId execution;
+    std::vector<Text> steps = {};
 };
 
 // An operator, or the process that owns the work, ends an execution without being its worker: it

@@ -9,8 +9,9 @@ namespace {
 
 bool Fits(const Lane& lane, const Task& task) {
     const TaskOptions& options = task.opt();
-    return lane.type == task.type && lane.queue->name == task.queue &&
-           lane.target == options.target && lane.labels == options.labels;
+    return lane.runs == (task.workflow() != nullptr) && lane.type == task.type &&
+           lane.queue->name == task.queue && lane.target == options.target &&
+           lane.labels == options.labels;
 }
 
 }  // namespace
@@ -100,6 +101,7 @@ Lane& Lanes::For(const Task& task, bool& made) {
     part(task.queue);
     part(task.type);
     part(options.target);
+    if (task.workflow()) key_ += "steps";
     for (const auto& [name, value] : options.labels) {
         part(name);
         part(value);
@@ -111,6 +113,7 @@ Lane& Lanes::For(const Task& task, bool& made) {
         lane->type = task.type;
         lane->target = options.target;
         lane->labels = options.labels;
+        lane->runs = task.workflow() != nullptr;
         lane->number = ++made_;
         lane->queue->lanes.push_back(lane.get());
         found = lanes_.emplace(key_, std::move(lane)).first;

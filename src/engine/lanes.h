@@ -66,6 +66,7 @@ struct Lane {
     Text target;
     Pairs labels;
     std::uint64_t number = 0;  // In order of making.
+    bool runs = false;         // Of workflows: what waits here needs no worker.
 
     std::array<LiveList, kPriorityMax + 1> waiting;
     std::uint32_t priorities = 0;  // Bit p is set if waiting[p] is not empty.

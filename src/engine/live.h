@@ -16,6 +16,7 @@ namespace takt::internal {
 
 struct Lane;
 struct Recurring;
+struct Run;
 struct Slot;
 
 // Where an execution stands that could start as far as its time goes.
@@ -25,6 +26,7 @@ enum class Waits : std::uint8_t {
     kLimit,    // In a line of its named limit: for a permit, a worker, or both.
     kWorker,   // In its lane.
     kLock,     // In the lines of its locks; see engine/locks.h.
+    kPinned,   // In the list of the one worker that may run it.
 };
 
 // Waits in the timer heap for its time (pending, retrying: by the wall clock) or for its end
@@ -35,7 +37,10 @@ struct Live : Timer {
     Lane* lane = nullptr;            // Never null once it is in the engine.
     Slot* slot = nullptr;            // The worker that has it, while scheduled or running.
     Recurring* recurring = nullptr;  // The task it is a run of; null for one-off tasks.
-    Live* next = nullptr;            // In its lane, or in its worker's hand.
+    // If its task has steps, its own, which goes with it; else the run it is a child of, if any.
+    Run* flow = nullptr;
+    std::uint32_t child = 0;  // Where it is among the children of its run.
+    Live* next = nullptr;     // In its lane, or in its worker's hand.
     Live* previous = nullptr;
     ChangeMark mark;
     Place place = Place::kNone;
@@ -49,6 +54,11 @@ struct Live : Timer {
     bool finished = false;   // Its end is decided; freed at the end of the step.
     bool has_locks = false;  // Has, waits for, or is kept something by Locks.
     bool doubtful = false;   // In the hand of a worker that may not have it any more.
+
+    Live() = default;
+    Live(const Live&) = delete;
+    Live& operator=(const Live&) = delete;
+    ~Live();
 };
 
 // A list through `next` and `previous`; an execution is in one at a time.

@@ -10,7 +10,7 @@ bool Serves(const Worker& worker, const Lane& lane) {
     const auto lists = [](const std::vector<Text>& names, const Text& name) {
         return names.empty() || std::ranges::binary_search(names, name);
     };
-    return lists(worker.types, lane.type) && lists(worker.queues, lane.queue->name) &&
+    return !lane.runs && lists(worker.types, lane.type) && lists(worker.queues, lane.queue->name) &&
            std::ranges::includes(worker.labels, lane.labels) &&
            (lane.target.empty() || lane.target == worker.group || lane.target == worker.id.text());
 }

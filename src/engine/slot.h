@@ -26,12 +26,14 @@ struct Slot : Timer {
     SessionId session = 0;    // 0 while it is not connected.
     std::uint64_t order = 0;  // In which workers joined.
     LiveList hand;
+    LiveList pinned;  // Executions that wait for this worker and no other.
     std::vector<Lingering> lingering;
     std::vector<Lane*> lanes;  // The lanes it serves.
     ChangeMark mark;
     bool can_take = false;  // As counted in the lanes' `free`.
     bool doubt_is_loss =
         false;                // What is doubtful in its hand died with it, rather than never came.
+    bool gone = false;        // Those that wait for it wait in vain.
     bool leaving = false;     // Forgotten as soon as its hand is empty.
     bool unfinished = false;  // More to be done for it than one step may do.
 

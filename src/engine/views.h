@@ -14,6 +14,7 @@
 #include "engine/input.h"
 #include "model/execution.h"
 #include "model/lock.h"
+#include "model/run_progress.h"
 #include "model/task.h"
 #include "model/worker.h"
 
@@ -51,6 +52,18 @@ struct HeldView {
 struct TaskView {
     const TaskRow& row;
     std::vector<const Execution*> runs;
+};
+
+// The children of a step that live.
+struct StepView {
+    std::uint32_t waiting = 0;  // Pending and retrying.
+    std::uint32_t running = 0;  // Scheduled and running.
+};
+// A run and how far it has come.
+struct RunView {
+    const Execution& execution;
+    const RunProgress& progress;
+    std::vector<StepView> steps;
 };
 
 // How far a running attempt says it is.

@@ -100,6 +100,12 @@ void Outgoing::Add(Frame& frame, const Assign& assign) {
         lock.set_token(grant.token);
         lock.set_permits(grant.permits);
     }
+    if (execution.parent.empty()) return;
+    out.set_parent_id(Str(execution.parent.view()));
+    out.set_step(Str(execution.step));
+    if (execution.shard_total == 0) return;
+    out.mutable_shard()->set_index(execution.shard_index);
+    out.mutable_shard()->set_total(execution.shard_total);
 }
 
 void Outgoing::Add(Frame& frame, const StopAttempt& stop) {

@@ -58,6 +58,13 @@ HttpCall MakePushCall(const Worker& worker, const Assign& assign, const PushTerm
     json.Field("execution_id", execution.id.view()).Field("task_id", task.id.view());
     json.Field("task_name", task.name.view()).Field("type", task.type.view());
     json.Field("attempt", execution.attempt);
+    if (!execution.parent.empty()) {
+        json.Field("parent_id", execution.parent.view()).Field("step", execution.step.view());
+    }
+    if (execution.shard_total > 0) {
+        json.Key("shard").BeginObject().Field("index", execution.shard_index);
+        json.Field("total", execution.shard_total).EndObject();
+    }
     WriteInput(json, execution.input());
     WriteMetadata(json, task.opt().metadata);
     if (!assign.locks.empty()) WriteLocks(json, assign.locks);

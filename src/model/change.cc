@@ -1,5 +1,7 @@
 #include "model/change.h"
 
+#include "model/workflow.h"
+
 namespace takt::internal {
 namespace {
 
@@ -27,6 +29,7 @@ std::size_t SizeOf(const TaskOptions& options) {
                         options.trace.size() + options.trace_state.size() +
                         options.concurrency_key.size();
     for (const LockWant& want : options.locks) bytes += want.name.size() + kItemBytes;
+    if (options.workflow) bytes += options.workflow->bytes();
     if (options.recurrence) {
         bytes += options.recurrence->cron.size() + options.recurrence->timezone.size() +
                  SizeOf(options.recurrence->excluded_dates);

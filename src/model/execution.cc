@@ -9,12 +9,13 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<std::string_view, 13> kReasons = {
-    "none",     "handler_failed", "timeout",        "worker_lost", "cancelled",
-    "expired",  "skipped",        "missed",         "replaced",    "undecodable",
-    "rejected", "paused",         "lock_too_small",
+constexpr std::array<std::string_view, 18> kReasons = {
+    "none",           "handler_failed", "timeout",       "worker_lost",  "cancelled",   "expired",
+    "skipped",        "missed",         "replaced",      "undecodable",  "rejected",    "paused",
+    "lock_too_small", "step_failed",    "value_missing", "step_refused", "worker_gone", "run_ended",
 };
-constexpr std::array<std::string_view, 4> kOrigins = {"once", "fire", "trigger", "step"};
+constexpr std::array<std::string_view, 5> kOrigins = {"once", "fire", "trigger", "step",
+                                                      "backfill"};
 constexpr std::array<std::string_view, 4> kAttemptEnds = {"failed", "lost", "returned",
                                                           "cancelled"};
 constexpr std::string_view kHex = "0123456789abcdef";

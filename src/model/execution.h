@@ -39,7 +39,13 @@ enum class Reason : std::uint8_t {
     kRejected,       // The worker refused to run it (unknown type, malformed payload).
     kPaused,         // The fire was due while its task was paused.
     kLockTooSmall,   // It asks for more permits of a lock than the lock has.
+    kStepFailed,     // A run: one of its steps failed.
+    kValueMissing,   // A step: a value that it needs is not there.
+    kStepRefused,    // A step: what it asks for cannot be (no list, too many, no such task).
+    kWorkerGone,     // A step for each worker: this one went away before it began.
+    kRunEnded,       // A step: its run was ended.
 };
+constexpr Reason kReasonLast = Reason::kRunEnded;
 std::string_view Name(Reason reason);
 std::optional<Reason> ParseReason(std::string_view name);
 
@@ -82,7 +88,7 @@ using OutcomePtr = boost::intrusive_ptr<const Outcome>;
 OutcomePtr MakeOutcome(Reason reason, Text message);
 
 // How an execution came to be.
-enum class Origin : std::uint8_t { kOnce, kFire, kTrigger, kStep };
+enum class Origin : std::uint8_t { kOnce, kFire, kTrigger, kStep, kBackfill };
 std::string_view Name(Origin origin);
 
 struct Execution {

@@ -6,6 +6,7 @@
 
 #include "model/record.h"
 #include "model/record_scratch.h"
+#include "model/workflow.h"
 #include "record.pb.h"
 
 namespace takt::internal {
@@ -86,6 +87,39 @@ Recurrence Take(Taker& take, const record::Recurrence& from) {
             .excluded_dates = TakeTexts(from.excluded_dates())};
 }
 
+TaskPtr Take(Taker& take, const record::Task& from, bool is_step);
+
+WorkflowStep Take(Taker& take, const record::Step& from) {
+    WorkflowStep step;
+    step.task = Take(take, from.task(), true);
+    step.named = from.named();
+    step.after = TakeTexts(from.after());
+    step.when = take.OneOf(from.when(), When::kNoneFailed);
+    if (from.has_condition()) {
+        step.condition = {from.condition().value(), from.condition().equals()};
+    }
+    take.Within(from.shards() <= kStepChildrenMax);
+    step.shards = from.shards();
+    step.for_each = from.for_each();
+    step.each_worker = from.each_worker();
+    step.parallel_max = from.parallel_max();
+    step.min_success = from.min_success();
+    if (from.has_priority() && take.Within(from.priority() <= kPriorityMax)) {
+        step.priority = static_cast<std::uint8_t>(from.priority());
+    }
+    step.backfill = from.backfill();
+    return step;
+}
+
+WorkflowPtr Take(Taker& take, const record::Workflow& from) {
+    std::vector<WorkflowStep> steps;
+    for (const record::Step& step : from.steps()) steps.push_back(Take(take, step));
+    auto made = Workflow::Make(std::move(steps),
+                               {.on_failure = take.OneOf(from.on_failure(), OnFailure::kContinue),
+                                .short_form = from.short_form()});
+    return take.Within(made.has_value()) ? *made : WorkflowPtr();
+}
+
 std::unique_ptr<const TaskOptions> Take(Taker& take, const record::Options& from) {
     auto options = std::make_unique<TaskOptions>();
     if (from.has_retry()) options->retry = Take(take, from.retry());
@@ -115,12 +149,14 @@ std::unique_ptr<const TaskOptions> Take(Taker& take, const record::Options& from
         options->locks.push_back({.name = lock.name(), .permits = lock.permits()});
     }
     take.Within(options->locks.size() <= kLocksPerTaskMax);
+    if (from.has_workflow()) options->workflow = Take(take, from.workflow());
     return options;
 }
 
-TaskPtr Take(Taker& take, const record::Task& from) {
+// The task of a step is part of another one, whose id it shares.
+TaskPtr Take(Taker& take, const record::Task& from, bool is_step) {
     boost::intrusive_ptr<Task> task(new Task);
-    task->id = take.Required<TaskId>(from.id());
+    if (!is_step) task->id = take.Required<TaskId>(from.id());
     task->name = from.name();
     task->type = from.type();
     task->queue = from.queue();
@@ -150,7 +186,7 @@ FireState Take(Taker& take, const record::FireState& from) {
 
 OutcomePtr Take(Taker& take, const record::Outcome& from) {
     boost::intrusive_ptr<Outcome> outcome(new Outcome);
-    outcome->reason = take.OneOf(from.reason(), Reason::kLockTooSmall);
+    outcome->reason = take.OneOf(from.reason(), kReasonLast);
     outcome->code = from.code();
     outcome->message = from.message();
     outcome->data = from.data();
@@ -159,7 +195,7 @@ OutcomePtr Take(Taker& take, const record::Outcome& from) {
         PastAttempt& attempt = outcome->past.emplace_back();
         attempt.attempt = past.attempt();
         attempt.end = take.OneOf(past.end(), AttemptEnd::kCancelled);
-        attempt.reason = take.OneOf(past.reason(), Reason::kLockTooSmall);
+        attempt.reason = take.OneOf(past.reason(), kReasonLast);
         if (!past.worker().empty()) attempt.worker = WorkerId(past.worker());
         attempt.started_at = take.At(past.started_at_ms());
         attempt.finished_at = take.At(past.finished_at_ms());
@@ -203,7 +239,8 @@ Result<TaskRow> DecodeTaskRow(std::string_view bytes) {
     Scratch<record::TaskRow> scratch;
     if (!scratch.Decode(bytes) || !(*scratch).has_task()) return NotA("a task");
     Taker take;
-    TaskRow row{.task = Take(take, (*scratch).task()), .state = Take(take, (*scratch).state())};
+    TaskRow row{.task = Take(take, (*scratch).task(), false),
+                .state = Take(take, (*scratch).state())};
     if (!take.within()) return NotA("a task");
     return row;
 }
@@ -215,11 +252,11 @@ Result<Execution> DecodeExecution(std::string_view bytes) {
     Taker take;
     Execution execution;
     execution.serial = from.serial();
-    execution.task = Take(take, from.task());
+    execution.task = Take(take, from.task(), false);
     // A one-off task and its execution have one id: hold it once in memory too.
     execution.id = from.id() == execution.task->id.view() ? ExecutionId(execution.task->id.text())
                                                           : take.Required<ExecutionId>(from.id());
-    execution.origin = take.OneOf(from.origin(), Origin::kStep);
+    execution.origin = take.OneOf(from.origin(), Origin::kBackfill);
     execution.payload = from.payload();
     execution.created_at = take.At(from.created_at_ms());
     execution.scheduled_at = take.At(from.scheduled_at_ms());
@@ -258,7 +295,7 @@ Result<OutcomePtr> DecodeOutcomeHead(std::string_view bytes) {
         if (tag == 0 || field > record::Outcome::kMessageFieldNumber) break;
         if (!from.ReadVarint64(&value)) return NotA("an outcome");
         if (field == record::Outcome::kReasonFieldNumber) {
-            outcome->reason = take.OneOf(static_cast<std::uint32_t>(value), Reason::kLockTooSmall);
+            outcome->reason = take.OneOf(static_cast<std::uint32_t>(value), kReasonLast);
         } else if (field == record::Outcome::kCodeFieldNumber) {
             outcome->code = static_cast<std::int32_t>(value);
         } else {

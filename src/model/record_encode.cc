@@ -1,5 +1,6 @@
 #include "model/record.h"
 #include "model/record_scratch.h"
+#include "model/workflow.h"
 #include "record.pb.h"
 
 namespace takt::internal {
@@ -50,6 +51,32 @@ void Put(const Recurrence& recurrence, record::Recurrence& to) {
     PutTexts(recurrence.excluded_dates, *to.mutable_excluded_dates());
 }
 
+void Put(const Task& task, record::Task& to);
+
+void Put(const WorkflowStep& step, record::Step& to) {
+    Put(*step.task, *to.mutable_task());
+    Put(step.named, *to.mutable_named());
+    PutTexts(step.after, *to.mutable_after());
+    to.set_when(static_cast<std::uint32_t>(step.when));
+    if (step.condition) {
+        Put(step.condition->value, *to.mutable_condition()->mutable_value());
+        Put(step.condition->equals, *to.mutable_condition()->mutable_equals());
+    }
+    to.set_shards(step.shards);
+    Put(step.for_each, *to.mutable_for_each());
+    to.set_each_worker(step.each_worker);
+    to.set_parallel_max(step.parallel_max);
+    to.set_min_success(step.min_success);
+    if (step.priority) to.set_priority(*step.priority);
+    to.set_backfill(step.backfill);
+}
+
+void Put(const Workflow& workflow, record::Workflow& to) {
+    for (const WorkflowStep& step : workflow.steps()) Put(step, *to.add_steps());
+    to.set_on_failure(static_cast<std::uint32_t>(workflow.options().on_failure));
+    to.set_short_form(workflow.options().short_form);
+}
+
 void Put(const TaskOptions& options, record::Options& to) {
     if (options.retry) Put(*options.retry, *to.mutable_retry());
     if (options.strategy) to.set_strategy(static_cast<std::uint32_t>(*options.strategy));
@@ -79,6 +106,7 @@ void Put(const TaskOptions& options, record::Options& to) {
         Put(want.name, *lock.mutable_name());
         lock.set_permits(want.permits);
     }
+    if (options.workflow) Put(*options.workflow, *to.mutable_workflow());
 }
 
 void Put(const Task& task, record::Task& to) {

@@ -25,10 +25,10 @@ bool ExecutionRefused(Change change) {
 TEST(RecordRefusal, UnknownEnumeratorsAreRefused) {
     EXPECT_FALSE(ExecutionRefused([](record::Execution&) {}));
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.mutable_state()->set_status(kStatusCount); }));
-    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(4); }));
+    EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(5); }));
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(256); }));
     EXPECT_TRUE(
-        ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(12); }));
+        ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(18); }));
     EXPECT_TRUE(ExecutionRefused(
         [](auto& m) { m.mutable_state()->mutable_outcome()->add_past()->set_end(4); }));
     EXPECT_TRUE(ExecutionRefused([](auto& m) {

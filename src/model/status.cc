@@ -9,6 +9,7 @@ using enum Status;
 
 constexpr std::array kTransitions = {
     Transition{kPending, kScheduled, "assigned to a worker"},
+    Transition{kPending, kRunning, "a run begins its first step"},
     Transition{kPending, kCancelled, "cancelled while waiting"},
     Transition{kPending, kFailed, "expired before it could start"},
     Transition{kPending, kSkipped, "dropped by the execution mode"},

@@ -104,6 +104,12 @@ struct LockWant {
     friend bool operator==(const LockWant&, const LockWant&) = default;
 };
 constexpr std::size_t kLocksPerTaskMax = 16;
+// The steps of a task (workflow.h), shared by all who hold it. Equal if both say the same.
+class Workflow;
+struct WorkflowPtr : std::shared_ptr<const Workflow> {
+    using std::shared_ptr<const Workflow>::shared_ptr;
+    friend bool operator==(const WorkflowPtr& a, const WorkflowPtr& b);
+};
 
 // The options that most one-off tasks do without. Apart, so that a million of them stay small.
 struct TaskOptions {
@@ -123,6 +129,7 @@ struct TaskOptions {
     std::uint32_t concurrency_max = 0;
     RateLimit rate;
     std::vector<LockWant> locks;  // Had all at once by each attempt; at most kLocksPerTaskMax.
+    WorkflowPtr workflow;  // A task that has steps; its `type` is empty unless they are its shards.
 
     // Recurring tasks only.
     std::optional<Recurrence> recurrence;
@@ -157,6 +164,8 @@ struct Task : boost::intrusive_ref_counter<Task, boost::thread_safe_counter> {
     // Never null: the options, or the defaults.
     const TaskOptions& opt() const;
     bool recurring() const { return options && options->recurrence.has_value(); }
+    // Null if it has no steps; else its executions are runs.
+    const Workflow* workflow() const { return options ? options->workflow.get() : nullptr; }
 };
 
 using TaskPtr = boost::intrusive_ptr<const Task>;

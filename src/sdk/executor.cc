@@ -200,6 +200,18 @@ const std::map<std::string, std::string>& TaskContext::metadata() const {
 int TaskContext::priority() const {
     return static_cast<int>(TaskOf(*this).priority);
 }
+const std::string& TaskContext::parent_id() const {
+    return TaskOf(*this).parent_id;
+}
+const std::string& TaskContext::step() const {
+    return TaskOf(*this).step;
+}
+std::uint32_t TaskContext::shard_index() const {
+    return TaskOf(*this).shard_index;
+}
+std::uint32_t TaskContext::shard_total() const {
+    return TaskOf(*this).shard_total;
+}
 std::uint32_t TaskContext::attempt() const {
     return TaskOf(*this).attempt;
 }

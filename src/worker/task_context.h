@@ -85,6 +85,10 @@ struct AssignedTask {
     std::string traceparent;  // W3C trace context to work under, or empty.
     std::string tracestate;
     std::vector<DeclaredLock> locks;
+    std::string parent_id;          // The run of a workflow that it is a part of, or empty.
+    std::string step;               // Which step of it.
+    std::uint32_t shard_index = 0;  // Which part of the step, from 0 …
+    std::uint32_t shard_total = 0;  // … of so many; 0: it is not divided.
 };
 
 // For writes to systems that can refuse stale ones: a later assignment of the same execution is

@@ -59,6 +59,10 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
     for (const auto& lock : assign.locks()) {
         task.locks.push_back({lock.name(), lock.token(), lock.permits()});
     }
+    task.parent_id = assign.parent_id();
+    task.step = assign.step();
+    task.shard_index = assign.shard().index();
+    task.shard_total = assign.shard().total();
     held->token = assign.attempt().token();
     held->timeout =
         assign.timeout_ms() > 0

@@ -1,8 +1,10 @@
 """The C++ examples, as real processes: the quick start and the worker that is called over HTTP."""
+import json
 import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -78,6 +80,44 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(submitted.returncode, 0, submitted.stderr)
         self.assertIn('"rows":42', submitted.stdout.replace(" ", ""))
         self.assertIn("data.csv", worker.line("processing"))
+
+    def run_flow(self, name):
+        """Creates a workflow from its file and waits for its end; the run, and its steps."""
+        folder = pathlib.Path(__file__).resolve().parents[2] / "examples" / "workflows"
+
+        def takt(*arguments):
+            done = subprocess.run([BUILD / "takt", *arguments, "--json", "--server", self.url],
+                                  capture_output=True, text=True, timeout=DEADLINE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+
+        made = takt("tasks", "create", "-f", str(folder / f"{name}.yaml"))
+        run = takt("get", made["id"], "--wait")
+        return run, takt("get", made["id"], "--tree")["items"]
+
+    def check_flows(self, workers):
+        run, steps = self.run_flow("etl")
+        self.assertEqual(run["result"], {"loaded": 3})
+        self.assertEqual([step["status"] for step in steps], ["success"] * 3)
+        run, steps = self.run_flow("fan_out")
+        self.assertEqual(run["result"], 5 + 6 + 7)
+        self.assertEqual(steps[1]["executions"]["success"], 3)
+        run, steps = self.run_flow("broadcast")
+        self.assertEqual(run["status"], "success")
+        self.assertEqual(steps[0]["executions"]["total"], workers)
+
+    def test_the_workflows_run_on_workers_in_cpp(self):
+        for name in ("one", "two"):
+            self.start("workflow_worker", self.url, name).line("started")
+        self.check_flows(2)
+
+    def test_the_workflows_run_on_a_worker_in_python(self):
+        script = pathlib.Path(__file__).resolve().parents[2] / "examples" / "workflows" / "worker.py"
+        worker = subprocess.Popen([sys.executable, script, self.url.replace("http", "ws", 1), "py"],
+                                  stdin=subprocess.DEVNULL)
+        self.addCleanup(worker.wait)
+        self.addCleanup(worker.kill)
+        self.check_flows(1)
 
     def test_mistakes_are_told_in_one_sentence(self):
         # The port is taken: by the first scheduler.

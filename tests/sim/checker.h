@@ -10,6 +10,7 @@
 
 #include "node/node.h"
 #include "sim/fire_checker.h"
+#include "sim/flow_checker.h"
 #include "sim/limit_checker.h"
 #include "sim/lock_checker.h"
 #include "sim/world.h"
@@ -23,6 +24,7 @@ class Checker {
         : fires(world, [this](const std::string& what) { Fail(what); }),
           limits(world, fires, [this](const std::string& what) { Fail(what); }),
           locks(world, [this](const std::string& what) { Fail(what); }),
+          flows([this](const std::string& what) { Fail(what); }),
           world_(world) {}
 
     // The first thing that went wrong; empty if nothing did.
@@ -33,6 +35,7 @@ class Checker {
     FireChecker fires;
     LimitChecker limits;
     LockChecker locks;
+    FlowChecker flows;
 
     // --- What is observed -----------------------------------------------------------------------
     void OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config);

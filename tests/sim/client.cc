@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "model/workflow.h"
+
 namespace takt::internal::sim {
 
 // How long a client waits for an answer.
@@ -84,7 +86,45 @@ void SimClient::SubmitSomething(bool quiet) {
                                     .delay = Duration(100 + world.Below(1'000)),
                                     .delay_max = Duration(5'000)};
     AddLimits(job);
+    if (world.Chance(0.25)) AddSteps(job, quiet);
     Submit(job);
+}
+
+// A small graph of steps, some of them divided, that hand on what they did.
+void SimClient::AddSteps(Job& job, bool quiet) {
+    World& world = cluster_.world;
+    std::vector<WorkflowStep> steps;
+    for (std::uint64_t i = 0, count = 1 + world.Below(4); i < count; ++i) {
+        auto task = NewTaskPtr(new Task);
+        task->name = Text("s" + std::to_string(i));
+        task->type = "work";
+        task->timeout = job.timeout;
+        auto options = std::make_unique<TaskOptions>();
+        options->retry = job.options.retry;
+        WorkflowStep step;
+        std::string payload;
+        for (std::uint64_t before = 0; before < i; ++before) {
+            if (!world.Chance(0.6)) continue;
+            step.after.push_back(steps[before].task->name);
+            payload += (payload.empty() ? "" : ",") + std::string(R"({"$from":")") +
+                       step.after.back().str() + R"(","default":null})";
+        }
+        task->payload = "[" + payload + "]";
+        task->options = std::move(options);
+        step.task = std::move(task);
+        if (world.Chance(0.4)) step.shards = 1 + std::uint32_t(world.Below(6));
+        if (step.shards > 1 && world.Chance(0.3)) {
+            step.min_success = 1 + std::uint32_t(world.Below(step.shards));
+        }
+        if (step.shards > 0 && world.Chance(0.5))
+            step.parallel_max = 1 + std::uint32_t(world.Below(3));
+        if (!step.after.empty()) step.when = static_cast<When>(world.Below(5));
+        steps.push_back(std::move(step));
+    }
+    const auto on_failure = world.Chance(0.5) ? OnFailure::kStop : OnFailure::kContinue;
+    job.options.workflow = Workflow::Make(std::move(steps), {.on_failure = on_failure}).value();
+    const bool hurried = !quiet && world.Chance(0.2);
+    job.timeout = hurried ? Duration(2'000 + world.Below(20'000)) : Duration(0);
 }
 
 void SimClient::Canary() {
@@ -105,7 +145,7 @@ bool SimClient::canary_finished() const {
 void SimClient::Submit(const Job& job) {
     auto task = NewTaskPtr(new Task);
     if (!job.id.empty()) task->id = TaskId(Text(job.id));
-    task->type = "work";
+    if (!job.options.workflow) task->type = "work";
     task->queue = Text(job.queue);
     task->payload = job.payload;
     task->priority = job.priority;

@@ -42,6 +42,7 @@ class SimClient {
     };
 
     void AddLimits(Job& job);
+    void AddSteps(Job& job, bool quiet);
     void Submit(const Job& job);
     void OnRefused(Job job, const Error& error);
     ExecutionId AnyExecution();

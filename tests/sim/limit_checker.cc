@@ -1,5 +1,7 @@
 #include "sim/limit_checker.h"
 
+#include "model/workflow.h"
+
 #include <algorithm>
 #include <sstream>
 
@@ -66,7 +68,8 @@ void LimitChecker::CheckModes() {
     std::map<std::pair<TaskId, Time>, std::pair<std::size_t, bool>> deleted;
     for (const auto& [id, row] : live_) {
         const Execution& run = row.execution;
-        if (run.origin == Origin::kOnce || run.payload == kForcedPayload) continue;
+        const bool own = run.origin == Origin::kFire || run.origin == Origin::kTrigger;
+        if (!own || run.payload == kForcedPayload) continue;
         const TaskRow* task = fires_.Find(run.task->id);
         // An execution that has begun keeps its turn through retries and losses. One that is run
         // again begins anew.
@@ -173,6 +176,8 @@ void LimitChecker::CheckPace(const Execution& execution, Steady batch_began) {
 std::size_t LimitChecker::CountIn(const Text& queue, bool working) const {
     return std::size_t(std::ranges::count_if(live_, [&](const auto& entry) {
         const Execution& row = entry.second.execution;
+        // The limits of a queue are for what workers run.
+        if (row.task->workflow() && working) return false;
         return row.task->queue == queue && IsWorking(row.status) == working;
     }));
 }
@@ -196,6 +201,8 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
         const bool waited = move.before.task && IsWaiting(move.before.status);
         const bool waits = IsWaiting(move.after.status);
         if (move.before.task && waits && !waited) ++back[queue];
+        // The parts of a run are never refused.
+        if (!move.before.task && !move.after.parent.empty()) ++back[queue];
     }
     for (const auto& [queue, count] : begun) {
         const auto limits = queues_.find(queue);

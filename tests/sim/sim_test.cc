@@ -113,6 +113,31 @@ TEST(SabotageTest, AWaiterThatIsSkippedIsNoticed) {
                 AnyOf(HasSubstr("which nobody held"), HasSubstr("never ended")));
 }
 
+TEST(SabotageTest, StartingWhatWaitsInARunThatEndsIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_start_in_ended_runs = true}, 300),
+                HasSubstr("though its run was to end"));
+}
+
+TEST(SabotageTest, ChildrenThatDoNotMoveTheCursorAreNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_cursor = true}, 100),
+                AnyOf(HasSubstr("more than its cursor says"), HasSubstr("was made twice"),
+                      HasSubstr("contradicts the database")));
+}
+
+TEST(SabotageTest, StepsThatDoNotWaitAreNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_waiting = true}, 100), HasSubstr("have not ended as"));
+}
+
+TEST(SabotageTest, ValuesThatAreNotThoseOfTheResultsAreNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_forget_results = true}, 100), HasSubstr("was given"));
+}
+
+TEST(SabotageTest, ForgettingThatARunWasToEndIsNoticed) {
+    EXPECT_THAT(
+        Noticed({.sabotage_forget_ending = true}, 300),
+        AnyOf(HasSubstr("forgot that it was to end"), HasSubstr("though its run was to end")));
+}
+
 TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_release_early = true}, 100),
                 HasSubstr("was sent to a worker before it was committed"));

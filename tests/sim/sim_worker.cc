@@ -161,6 +161,11 @@ void SimWorker::SendReport(const Held& held) {
     if (!connection_) return;
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = held.success ? Reason::kNone : Reason::kHandlerFailed;
+    // Its result tells who did it when, for whoever is given it.
+    if (held.success) {
+        outcome->data = Text("[\"" + held.ref.execution.text().str() + "\"," +
+                             std::to_string(held.ref.attempt) + "]");
+    }
     Send(Report{connection_->session, held.ref, held.success, true, outcome});
 }
 

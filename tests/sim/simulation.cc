@@ -42,6 +42,11 @@ NodeConfig MakeConfig(const SimulationOptions& options) {
     config.engine.sabotage.reuse_lock_tokens = options.sabotage_reuse_tokens;
     config.engine.sabotage.keep_released_locks = options.sabotage_keep_released;
     config.engine.sabotage.skip_lock_waiters = options.sabotage_skip_waiters;
+    config.engine.sabotage.start_in_ended_runs = options.sabotage_start_in_ended_runs;
+    config.engine.sabotage.forget_cursor = options.sabotage_forget_cursor;
+    config.engine.sabotage.forget_waiting = options.sabotage_forget_waiting;
+    config.engine.sabotage.forget_results = options.sabotage_forget_results;
+    config.engine.sabotage.forget_ending_on_load = options.sabotage_forget_ending;
     config.committer.lazy_delay = Duration(200);
     config.committer.sabotage_release_early = options.sabotage_release_early;
     config.stop_deadline = 2s;

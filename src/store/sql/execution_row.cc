@@ -53,7 +53,8 @@ Result<void> ReadStatus(std::string_view name, Execution& row) {
 }
 
 Result<void> ReadOrigin(std::string_view name, Execution& row) {
-    for (const Origin origin : {Origin::kOnce, Origin::kFire, Origin::kTrigger, Origin::kStep}) {
+    for (const Origin origin :
+         {Origin::kOnce, Origin::kFire, Origin::kTrigger, Origin::kStep, Origin::kBackfill}) {
         if (Name(origin) == name) {
             row.origin = origin;
             return {};

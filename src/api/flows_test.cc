@@ -1,0 +1,203 @@
+// Workflows by REST: made, refused, watched, cancelled, run again.
+#include "api/test_scheduler.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr const char* kEtl =
+    R"({"id": "etl", "name": "nightly", "parameters": {"day": 1}, "steps": [
+  {"name": "extract", "type": "pull", "payload": {"day": {"$input": "/day"}}},
+  {"name": "parts", "after": ["extract"], "shards": 3, "max_retry": 0},
+  {"name": "load", "after": ["parts"], "payload": {"all": {"$from": "parts"}},
+   "if": {"value": {"$from": "extract", "default": null}, "equals": null}}]})";
+
+TEST(Flows, AWorkflowRunsAndShowsItsSteps) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w");
+    const Answered made = scheduler.Post("/api/v1/tasks", kEtl);
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.json.at("steps").as_array().size(), 3u);
+    EXPECT_EQ(made.json.at("steps").as_array()[1].at("shards").to_number<int>(), 3);
+    scheduler.sink().Await(EventType::kTaskCompleted, "etl");
+
+    const Answered run = scheduler.Get("/api/v1/executions/etl");
+    EXPECT_EQ(run.Text("status"), "success");
+    EXPECT_TRUE(run.json.at("parent_id").is_null());
+    const Answered steps = scheduler.Get("/api/v1/executions/etl/steps");
+    ASSERT_EQ(steps.status, 200) << steps.body;
+    const auto& items = steps.json.at("items").as_array();
+    ASSERT_EQ(items.size(), 3u);
+    EXPECT_EQ(items[0].at("name").as_string(), "extract");
+    EXPECT_EQ(items[0].at("execution_id").as_string(), "etl~0.0");
+    EXPECT_EQ(items[1].at("status").as_string(), "success");
+    EXPECT_EQ(items[1].at("executions").at("total").to_number<int>(), 3);
+    EXPECT_EQ(items[1].at("executions").at("success").to_number<int>(), 3);
+
+    const Answered children = scheduler.Get("/api/v1/executions?parent_id=etl");
+    ASSERT_EQ(children.json.at("items").as_array().size(), 5u) << children.body;
+    const Answered shard = scheduler.Get("/api/v1/executions/etl~1.2");
+    EXPECT_EQ(shard.Text("parent_id"), "etl");
+    EXPECT_EQ(shard.Text("step"), "parts");
+    EXPECT_EQ(shard.json.at("shard").at("index").to_number<int>(), 2);
+    EXPECT_EQ(shard.json.at("shard").at("total").to_number<int>(), 3);
+    EXPECT_EQ(shard.Text("origin"), "step");
+    // Lists show runs; their parts only to who asks for them.
+    EXPECT_EQ(scheduler.Get("/api/v1/executions").json.at("items").as_array().size(), 1u);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions?children=true").json.at("items").as_array().size(),
+              6u);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/etl~0.0/steps").status, 404);
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/none/steps").status, 404);
+}
+
+TEST(Flows, EachMistakeIsNamed) {
+    TestScheduler scheduler;
+    const struct {
+        const char* steps;
+        const char* field;
+        const char* detail;
+    } cases[] = {
+        {R"([{"name": "a", "after": ["b"]}, {"name": "b", "after": ["a"]}])", "steps[0].after",
+         "in a circle: 'a' waits for 'b' waits for 'a'"},
+        {R"([{"name": "a", "after": ["x"]}])", "steps[0].after", "there is no such step"},
+        {R"([{"name": "a", "when": "any_failed"}])", "steps[0].when", "can never begin"},
+        {R"([{"name": "a", "payload": {"$from": "b"}}])", "steps[0].payload", "no such step"},
+        {R"([{"name": "a", "shards": 10001}])", "steps[0].shards", "10000"},
+        {R"([{"name": "a", "cron_expression": "* * * * *"}])", "steps[0].cron_expression",
+         "is for whole tasks"},
+        {R"([{"name": "a", "naem": 1}])", "steps[0].naem", "did you mean 'name'"},
+        {R"([{"type": "a"}])", "steps[0].name", "is missing"},
+        {R"([{"name": "a", "if": true}])", "steps[0].if", "must be an object"},
+        {R"([{"name": "a", "for_each": 3}])", "steps[0].for_each", "must be a list"},
+        {R"([])", "steps", "at least one step"},
+        {R"({})", "steps", "must be a list of steps"},
+    };
+    for (const auto& [steps, field, detail] : cases) {
+        const Answered refused = scheduler.Post(
+            "/api/v1/tasks", R"({"name": "flow", "steps": )" + std::string(steps) + "}");
+        EXPECT_EQ(refused.status, 400) << steps;
+        EXPECT_EQ(refused.Text("field"), field) << refused.body;
+        EXPECT_NE(refused.Text("detail").find(detail), std::string::npos) << refused.body;
+    }
+    const auto refusal = [&](const char* body) {
+        return scheduler.Post("/api/v1/tasks", body).Text("field");
+    };
+    EXPECT_EQ(refusal(R"({"name": "a", "type": "x", "steps": [{"name": "a"}]})"), "type");
+    EXPECT_EQ(refusal(R"({"name": "a", "shards": 2, "steps": [{"name": "a"}]})"), "shards");
+    EXPECT_EQ(refusal(R"({"name": "a", "min_success": 2})"), "min_success");
+    EXPECT_EQ(refusal(R"({"name": "a", "on_failure": "continue"})"), "on_failure");
+    EXPECT_EQ(refusal(R"({"name": "a", "id": "run~0.0"})"), "id");
+}
+
+// "shards": 16 on an ordinary task is the short form of one step.
+TEST(Flows, ATaskMayHaveShardsOfItsOwn) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w");
+    const Answered made = scheduler.Post(
+        "/api/v1/tasks",
+        R"({"id": "wide", "name": "wide", "type": "work", "parameters": [7], "shards": 4, "min_success": 3})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.Text("type"), "work");
+    EXPECT_EQ(made.json.at("shards").to_number<int>(), 4);
+    EXPECT_FALSE(made.json.as_object().contains("steps"));
+    scheduler.sink().Await(EventType::kTaskCompleted, "wide");
+    const Answered shard = scheduler.Get("/api/v1/executions/wide~0.1");
+    EXPECT_EQ(shard.Text("type"), "work");
+    EXPECT_EQ(shard.json.at("parameters").as_array()[0].to_number<int>(), 7);
+
+    const Answered again = scheduler.Post(
+        "/api/v1/tasks",
+        R"({"id": "wide", "name": "wide", "type": "work", "parameters": [7], "shards": 4, "min_success": 3})");
+    EXPECT_EQ(again.status, 200) << "the same is the same: " << again.body;
+}
+
+TEST(Flows, ARunThatIsCancelledSaysSoAndEnds) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w", true);
+    scheduler.Post("/api/v1/tasks",
+                   R"({"id": "run", "name": "n", "steps": [{"name": "a", "shards": 2}]})");
+    scheduler.sink().Await(EventType::kTaskStarted, "run~0.0");
+    const Answered steps = scheduler.Get("/api/v1/executions/run/steps");
+    EXPECT_EQ(steps.Text("status"), "running");
+    const auto& counts = steps.json.at("items").as_array()[0].at("executions");
+    EXPECT_EQ(counts.at("running").to_number<int>() + counts.at("waiting").to_number<int>(), 2);
+    const Answered cancelled = scheduler.Post("/api/v1/executions/run/cancel");
+    EXPECT_EQ(cancelled.status, 200);
+    EXPECT_EQ(cancelled.Text("ending"), "cancelled") << cancelled.body;
+    scheduler.sink().Await(EventType::kTaskCancelled, "run");
+    EXPECT_EQ(scheduler.Get("/api/v1/executions/run").Text("status"), "cancelled");
+    const Answered child = scheduler.Post("/api/v1/executions/run~0.0/retry");
+    EXPECT_EQ(child.status, 409);
+    EXPECT_NE(child.Text("detail").find("run 'run'"), std::string::npos) << child.body;
+    EXPECT_EQ(scheduler.Post("/api/v1/executions/run/retry", R"({"steps": ["x"]})").status, 400);
+    const Answered again = scheduler.Post("/api/v1/executions/run/retry", R"({"steps": ["a"]})");
+    EXPECT_EQ(again.status, 200) << again.body;
+    EXPECT_EQ(again.json.at("round").to_number<int>(), 1);
+    scheduler.sink().Await(EventType::kTaskStarted, "run~0.0.1");
+}
+
+TEST(Flows, TheStepsOfARecurringTaskCanBeChanged) {
+    TestScheduler scheduler;
+    const Answered made = scheduler.Post(
+        "/api/v1/tasks",
+        R"({"id": "t", "name": "t", "interval": "1h", "steps": [{"name": "a"}, {"name": "b", "after": ["a"], "when": "all_done"}], "on_failure": "continue"})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(made.Text("on_failure"), "continue");
+    // A task that was read may be sent back.
+    EXPECT_EQ(scheduler.Put("/api/v1/tasks/t", scheduler.Get("/api/v1/tasks/t").body).status, 200);
+    const Answered renamed = scheduler.Patch("/api/v1/tasks/t", R"({"name": "other"})");
+    EXPECT_EQ(renamed.json.at("steps").as_array().size(), 2u) << renamed.body;
+    const Answered changed =
+        scheduler.Patch("/api/v1/tasks/t", R"({"steps": [{"name": "only", "each_worker": true}]})");
+    ASSERT_EQ(changed.status, 200) << changed.body;
+    EXPECT_EQ(changed.json.at("steps").as_array().size(), 1u);
+    EXPECT_EQ(changed.Text("on_failure"), "continue");
+    const Answered plain = scheduler.Patch("/api/v1/tasks/t", R"({"steps": null, "type": "work"})");
+    ASSERT_EQ(plain.status, 200) << plain.body;
+    EXPECT_FALSE(plain.json.as_object().contains("steps"));
+}
+
+// Somebody asks for the last hours again, twice.
+TEST(Flows, PastDueTimesAreRunOnce) {
+    TestScheduler scheduler;
+    scheduler.AttachWorker("w");
+    const Time now = std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now());
+    const std::string from = FormatTime(now - std::chrono::hours(3));
+    ASSERT_EQ(
+        scheduler
+            .Post(
+                "/api/v1/tasks",
+                R"({"id": "t", "name": "t", "cron_expression": "0 * * * *", "execution_mode": "parallel"})")
+            .status,
+        201);
+    const std::string range = R"({"from": ")" + from + R"(", "to": ")" + FormatTime(now) + R"(")";
+    const Answered preview =
+        scheduler.Post("/api/v1/tasks/t/backfill", range + R"(, "dry_run": true})");
+    ASSERT_EQ(preview.status, 200) << preview.body;
+    EXPECT_EQ(preview.json.at("count").to_number<int>(), 3);
+    EXPECT_TRUE(preview.json.at("run").is_null());
+    EXPECT_EQ(preview.json.at("due").as_array()[0].as_string(), from);
+    const Answered made = scheduler.Post("/api/v1/tasks/t/backfill", range + "}");
+    ASSERT_EQ(made.status, 201) << made.body;
+    const std::string run(made.json.at("run").at("id").as_string());
+    scheduler.sink().Await(EventType::kTaskCompleted, run);
+    const Answered children = scheduler.Get("/api/v1/executions?parent_id=" + run);
+    ASSERT_EQ(children.json.at("items").as_array().size(), 3u);
+    EXPECT_EQ(children.json.at("items").as_array()[0].at("origin").as_string(), "backfill");
+    EXPECT_EQ(children.json.at("items").as_array()[0].at("task_id").as_string(), "t");
+    const Answered again = scheduler.Post("/api/v1/tasks/t/backfill", range + "}");
+    EXPECT_EQ(again.status, 200) << again.body;
+    EXPECT_EQ(again.json.at("count").to_number<int>(), 0);
+    EXPECT_EQ(again.json.at("existing").to_number<int>(), 3);
+
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/none/backfill", range + "}").status, 404);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/t/backfill", "{}").Text("field"), "from");
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/t/backfill", R"({"from": "2999-01-01T00:00:00Z"})")
+                  .Text("field"),
+              "from");
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/t/backfill", R"({"from": "2000-01-01T00:00:00Z"})")
+                  .Text("field"),
+              "to");
+}
+
+}  // namespace
+}  // namespace takt::internal

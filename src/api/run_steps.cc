@@ -1,0 +1,234 @@
+// The steps of a run: where each stands. What only the leader knows of a run that goes on (how many of
+// its children wait and how many run) is asked of it; a finished one is answered by any node.
+#include <utility>
+
+#include "api/execution_json.h"
+#include "api/forward.h"
+#include "api/query.h"
+#include "api/resources.h"
+#include "api/schemas.h"
+#include "api/services.h"
+#include "api/task_json.h"
+#include "model/run_progress.h"
+#include "model/workflow.h"
+
+namespace takt::internal {
+namespace {
+
+// Results of so many steps are read and shown, those that are no larger than this.
+constexpr std::size_t kResultsMax = 100;
+constexpr std::size_t kResultBytesMax = 64u << 10;
+
+// A run as it is shown.
+struct ShownRun {
+    Execution execution;
+    RunProgress progress;
+    std::vector<StepView> live;
+    std::vector<Text> results;  // By step; empty where there is none to show.
+
+    const Workflow& workflow() const { return *execution.task->workflow(); }
+};
+
+struct ShownStep {
+    const ShownRun& run;
+    std::size_t number;
+
+    const WorkflowStep& step() const { return run.workflow().steps()[number]; }
+    const StepProgress& progress() const { return run.progress.steps[number]; }
+};
+
+// The id of the one child of a step that has one; empty if it has more, or none yet.
+ExecutionId OnlyChild(const ShownStep& at) {
+    if (at.step().fans_out() || at.progress().rounds.empty()) return {};
+    return ChildId(at.run.execution.id, {.step = static_cast<std::uint32_t>(at.number),
+                                         .index = 0,
+                                         .round = at.progress().rounds.back()});
+}
+
+std::string CountsSchema() {
+    schema::Object object;
+    for (const std::string_view name :
+         {"total", "success", "failed", "cancelled", "skipped", "running", "waiting"}) {
+        object.Add(name, schema::Integer(0));
+    }
+    return object.Text();
+}
+
+void WriteCounts(JsonWriter& json, const ShownStep& at) {
+    const StepProgress& step = at.progress();
+    const StepView live = at.number < at.run.live.size() ? at.run.live[at.number] : StepView{};
+    const std::uint32_t known = step.ended() + live.running;
+    json.BeginObject().Field("total", step.total).Field("success", step.success);
+    json.Field("failed", step.failed).Field("cancelled", step.cancelled);
+    json.Field("skipped", step.skipped).Field("running", live.running);
+    // Executions that are not made yet wait too; once the step is over there are none.
+    json.Field("waiting", IsOver(step.status) || step.total < known ? 0 : step.total - known);
+    json.EndObject();
+}
+
+const AnswerTable<ShownStep>& StepAnswerFields() {
+    using At = ShownStep;
+    static const AnswerTable<At> fields = {
+        {"name", schema::Text(), "",
+         [](JsonWriter& json, const At& at) { json.Value(at.step().task->name.view()); }},
+        {"status",
+         schema::OneOf({"pending", "running", "success", "failed", "cancelled", "skipped"}), "",
+         [](JsonWriter& json, const At& at) { json.Value(Name(at.progress().status)); }},
+        {"after", schema::ListOf(schema::Text()), "What it waits for.",
+         [](JsonWriter& json, const At& at) {
+             json.BeginArray();
+             for (const Text& name : at.step().after) json.Value(name.view());
+             json.EndArray();
+         }},
+        {"executions", CountsSchema(), "How many of its executions stand where.", WriteCounts},
+        {"execution_id", schema::OrNull(schema::Text()),
+         "Its one execution; null if it has several, or none yet.",
+         [](JsonWriter& json, const At& at) {
+             const ExecutionId id = OnlyChild(at);
+             id.empty() ? json.Null() : json.Value(id.view());
+         }},
+        {"started_at", schema::OrNull(schema::Time()), "",
+         [](JsonWriter& json, const At& at) { json.Value(at.progress().started_at); }},
+        {"finished_at", schema::OrNull(schema::Time()), "",
+         [](JsonWriter& json, const At& at) { json.Value(at.progress().finished_at); }},
+        {"reason", schema::OrNull(schema::Text()), "Why it was skipped, or failed as a whole.",
+         [](JsonWriter& json, const At& at) {
+             const Text& note = at.progress().note;
+             note.empty() ? json.Null() : json.Value(note.view());
+         }},
+        {"result", schema::Any(),
+         "Of a step with one execution; null if it is larger than 64 KiB: see that execution.",
+         [](JsonWriter& json, const At& at) {
+             const auto& results = at.run.results;
+             WriteJsonText(
+                 json, at.number < results.size() ? results[at.number].view() : std::string_view());
+         }},
+    };
+    return fields;
+}
+
+void SendSteps(Call call, const ShownRun& run) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject().Field("id", run.execution.id.view());
+    json.Field("status", Name(run.execution.status)).Key("ending");
+    run.progress.ending ? json.Value(Name(run.progress.ending->status)) : json.Null();
+    json.Field("round", run.progress.round).Key("items").BeginArray();
+    for (std::size_t i = 0; i < run.progress.steps.size(); ++i) {
+        json.BeginObject();
+        WriteFields(json, StepAnswerFields(), {run, i});
+        json.EndObject();
+    }
+    json.EndArray().EndObject();
+    call.Json(200, std::move(body));
+}
+
+// Reads the results of steps with one execution, and sends all.
+void SendWithResults(Call call, ShownRun run) {
+    std::vector<ExecutionId> ids;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < run.progress.steps.size() && ids.size() < kResultsMax; ++i) {
+        if (run.progress.steps[i].status != StepStatus::kSuccess) continue;
+        const ExecutionId id = OnlyChild({run, i});
+        if (id.empty()) continue;
+        ids.push_back(id);
+        numbers.push_back(i);
+    }
+    if (ids.empty()) return SendSteps(std::move(call), run);
+    Services& services = call.services();
+    services.rows.FindExecutions(
+        std::move(ids), [call = std::move(call), run = std::move(run),
+                         numbers = std::move(numbers)](FoundExecutions found) mutable {
+            if (!found) return call.RefuseAnswer(found.error());
+            run.results.resize(run.progress.steps.size());
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                const auto& row = (*found)[i];
+                if (!row || !row->outcome || row->outcome->data.size() > kResultBytesMax) continue;
+                run.results[numbers[i]] = row->outcome->data;
+            }
+            SendSteps(std::move(call), run);
+        });
+}
+
+Error HasNoSteps(const ExecutionId& id) {
+    return {ErrorCode::kNotFound, "execution '" + id.text().str() + "' is not of a task with steps",
+            "id"};
+}
+
+// A run that goes on: its leader knows it best.
+void SendLive(Call call, ExecutionId id, Execution row) {
+    const std::shared_ptr<Services> services = call.shared_services();
+    const NodeStatus status = services->node.status();
+    if (status.role == Role::kLeader) {
+        return services->node.Look([call = std::move(call), id,
+                                    row = std::move(row)](const Engine* engine) mutable {
+            ShownRun run{.execution = std::move(row), .progress = {}, .live = {}, .results = {}};
+            const auto view = engine ? engine->FindRun(id) : std::nullopt;
+            if (view) {
+                run.execution = view->execution;
+                run.progress = view->progress;
+                run.live = view->steps;
+            } else {
+                run.progress = NewProgress(run.workflow());
+            }
+            SendWithResults(std::move(call), std::move(run));
+        });
+    }
+    if (CanPassOn(call, status, services->gate->forward)) {
+        return services->post([call = std::move(call), status]() mutable {
+            const std::shared_ptr<Services> services = call.shared_services();
+            PassOn(std::move(call), status, services->gate->forward);
+        });
+    }
+    call.RefuseAnswer(
+        {ErrorCode::kUnavailable,
+         "the run goes on, and its leader, which knows how far it is, cannot be reached; "
+         "try again",
+         ""});
+}
+
+void GetSteps(Call call) {
+    auto id = PathId<ExecutionId>(call);
+    if (!id) return;
+    Services& services = call.services();
+    services.rows.FindExecutions(
+        {*id}, [call = std::move(call), id = *id](FoundExecutions found) mutable {
+            if (!found) return call.RefuseAnswer(found.error());
+            std::optional<Execution>& row = found->front();
+            if (!row) return call.RefuseAnswer(NoSuchExecution(id));
+            const Workflow* workflow = row->task->workflow();
+            if (!workflow) return call.RefuseAnswer(HasNoSteps(id));
+            if (!IsTerminal(row->status)) return SendLive(std::move(call), id, std::move(*row));
+            auto progress = DecodeProgress(row->progress, workflow->steps().size());
+            ShownRun run{.execution = std::move(*row),
+                         .progress = progress ? std::move(*progress) : NewProgress(*workflow),
+                         .live = {},
+                         .results = {}};
+            SendWithResults(std::move(call), std::move(run));
+        });
+}
+
+}  // namespace
+
+void AddRunSchemas(SchemaList& to) {
+    to.emplace_back("RunStep", AnswerSchema(StepAnswerFields()));
+    to.emplace_back("RunSteps", schema::Object()
+                                    .Add("id", schema::Text())
+                                    .Add("status", schema::Text())
+                                    .Add("ending", schema::OrNull(schema::Text()))
+                                    .Add("round", schema::Integer(0))
+                                    .Add("items", schema::ListOf(schema::Reference("RunStep")))
+                                    .Text());
+}
+
+void AddRunRoutes(std::vector<Route>& routes) {
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/executions/{id}/steps",
+                      .permission = Permission::kViewer,
+                      .handler = GetSteps,
+                      .tag = "executions",
+                      .summary = "Where the steps of a run stand",
+                      .gives = "RunSteps"});
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,41 @@
+// Times of an execution: whether it may wait for one, and when it is too late to start.
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace takt::internal {
+
+// Whether a restored execution that waits may wait for a time. One that was to run at once, one
+// that a worker gave back, or one that is run again is ready whatever the clock says.
+bool Engine::NeedsClock(const Execution& row) {
+    if (row.status == Status::kRetrying) return true;
+    if (row.attempt > 0 || row.origin == Origin::kTrigger) return false;
+    if (row.origin == Origin::kFire) return row.task->opt().recurrence->jitter > Duration(0);
+    return row.task->run_at != Time{} ? row.ready_at == row.task->run_at
+                                      : row.ready_at == row.created_at + row.task->opt().delay &&
+                                            row.task->opt().delay > Duration(0);
+}
+
+// When it is too late to start; nothing if it never is. A retry has what is left of its time. What
+// somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
+// when it may start, and, once an attempt has failed, by when the first of them began.
+std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
+    const Duration expires_after = row.task->opt().expires_after;
+    if (expires_after <= Duration(0) || config_.sabotage.forget_expiry) return std::nullopt;
+    if (row.origin == Origin::kBackfill) return row.ready_at + expires_after;
+    if (row.origin != Origin::kFire) return row.scheduled_at + expires_after;
+    if (row.failures == 0) return row.ready_at + expires_after;
+    // By how much its jitter delayed it is not stored.
+    const auto& recurrence = row.task->opt().recurrence;
+    const Time due = row.scheduled_at + (recurrence ? recurrence->jitter : Duration(0));
+    const Time expiry = due + expires_after;
+    const auto again = FirstFailureSinceRedrive(row, expiry);
+    return again ? std::max(expiry, *again + expires_after) : expiry;
+}
+
+bool Engine::Expired(const Execution& row) const {
+    const auto expiry = ExpiryOf(row);
+    return expiry && *expiry <= now_.wall;
+}
+
+}  // namespace takt::internal

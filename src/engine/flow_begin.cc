@@ -1,0 +1,232 @@
+// A run begins, and its steps begin one after the other.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine.h"
+#include "engine/run_values.h"
+#include "model/step_decision.h"
+
+namespace takt::internal {
+namespace {
+
+// A step's record has room for the names of its workers up to here.
+constexpr std::size_t kRecordBytes = 60u << 10;
+
+}  // namespace
+
+// A run needs no worker: it begins as soon as it has its turn and its permit. The limits of its queue
+// are for what workers run: its steps.
+void Engine::AwaitRoom(Live& run) {
+    Hold* limit = holds_.LimitOf(run);
+    if (!limit) return BeginRun(run);
+    holds_.Add(run, *limit, false);
+    if (holds_.IsOpen(*limit)) holds_.WakeSoon(*limit);
+}
+
+void Engine::BeginRun(Live& live) {
+    Unqueue(live);
+    holds_.TakePermit(live);
+    MoveTo(live, Status::kRunning);
+    Run& run = *live.flow;
+    live.row.started_at = now_.wall;
+    live.row.worker = {};
+    SetRunTimeout(live);
+    WriteRow(run);
+    Emit(EventType::kTaskStarted, live);
+    DecideSteps(run);
+}
+
+void Engine::SetRunTimeout(Live& live) {
+    // That of a task with shards is each shard's.
+    if (live.flow->workflow->options().short_form) return;
+    const Duration timeout = live.row.task->timeout;
+    if (timeout <= Duration(0)) return;
+    // The time that has passed is known by the wall clock of whoever began it: no more than all of it.
+    const Duration passed = std::clamp(now_.wall - live.row.started_at, Duration(0), timeout);
+    overdue_.Set(live, now_.steady + (timeout - passed), live.row.serial);
+}
+
+// The run's row says what its state is in short; its record, which comes with it, says it all.
+void Engine::WriteRow(Run& run) {
+    run.live->row.progress = Text(EncodeProgressHead(run.progress));
+    Write(*run.live, Place::kLive, true);
+    WriteRun(run);
+}
+
+void Engine::WriteRun(Run& run) {
+    draft_.MakeUrgent();
+    draft_.Put(run.mark, RecordPut{RecordKind::kRun, run.live->row.id.text(),
+                                   Text(EncodeProgress(run.progress))});
+}
+
+void Engine::MoveRun(Run& run) {
+    if (std::exchange(run.moving, true)) return;
+    moving_.push_back(run.live->row.id);
+}
+
+// Goes through the runs that have something to do, each in its turn.
+void Engine::ContinueRuns() {
+    while (!draft_.Tired() && !moving_.empty()) {
+        Live* live = FindLive(moving_.front());
+        moving_.pop_front();
+        if (!live || !IsRun(*live) || !live->flow->moving) continue;
+        live->flow->moving = false;
+        ContinueRun(*live->flow);
+    }
+}
+
+void Engine::ContinueRun(Run& run) {
+    if (!EndChildren(run)) return;
+    for (std::uint32_t step = 0; step < run.steps.size() && !run.live->finished; ++step) {
+        if (draft_.Tired()) return MoveRun(run);
+        const StepStatus status = run.progress.steps[step].status;
+        if (status == StepStatus::kReady) BeginStep(run, step);
+        if (run.live->finished) return;
+        if (run.progress.steps[step].status == StepStatus::kRunning) MakeChildren(run, step);
+    }
+    DropResults(run);
+}
+
+// --- Steps --------------------------------------------------------------------------------------
+
+// Something has changed in the run: steps begin or are skipped, and if nothing is left it ends.
+void Engine::DecideSteps(Run& run) {
+    // Steps that clean up begin after all that went on has ended.
+    if (run.ending() && !run.children.empty()) return MoveRun(run);
+    if (run.ending()) run.progress.ending->cleaning = true;
+    bool left = false;
+    for (const std::uint32_t number : run.workflow->order()) {
+        StepProgress& step = run.progress.steps[number];
+        if (step.status == StepStatus::kWaiting) {
+            StepDecision decision = DecideBegin(*run.workflow, run.progress, number);
+            if (config_.sabotage.forget_waiting && decision.what == StepDecision::What::kWait) {
+                decision.what = StepDecision::What::kBegin;
+            }
+            if (decision.what == StepDecision::What::kBegin) {
+                step.status = StepStatus::kReady;
+                MoveRun(run);
+            } else if (decision.what == StepDecision::What::kSkip) {
+                EndStep(run, number, StepStatus::kSkipped);
+                step.by_failure = decision.by_failure;
+                step.note = decision.why;
+            }
+        }
+        left = left || !IsOver(step.status);
+    }
+    WriteRun(run);
+    if (!left && run.children.empty()) FinishRun(run);
+}
+
+void Engine::EndStep(Run& run, std::uint32_t number, StepStatus status) {
+    StepProgress& step = run.progress.steps[number];
+    step.status = status;
+    step.finished_at = now_.wall;
+    step.workers.clear();
+    run.steps[number].items.reset();
+}
+
+// A step whose turn it is begins, if the values that it needs are there.
+void Engine::BeginStep(Run& run, std::uint32_t number) {
+    if (!GatherValues(run, number)) return;
+    if (!ConditionHolds(run, number)) {
+        EndStep(run, number, StepStatus::kSkipped);
+        run.progress.steps[number].note = "its if does not hold";
+        return DecideSteps(run);
+    }
+    StepProgress& progress = run.progress.steps[number];
+    const auto total = CountChildren(run, number);
+    progress.status = StepStatus::kRunning;
+    progress.started_at = now_.wall;
+    progress.rounds.push_back(run.progress.round);
+    // Of another number, what succeeded before was something else.
+    if (!total || *total != progress.total)
+        progress = {.status = progress.status,
+                    .rounds = {run.progress.round},
+                    .workers = progress.workers,
+                    .started_at = now_.wall};
+    progress.total = total.value_or(1);
+    CountInOutermost(run, progress.total - progress.success);
+    if (!total) {
+        MakeRefused(run, number, Reason::kStepRefused, Text(total.error().detail));
+        return;
+    }
+    if (progress.total > 0) return WriteRun(run);
+    EndStep(run, number, StepStatus::kSuccess);
+    progress.note = "its list is empty";
+    DecideSteps(run);
+}
+
+void Engine::CountInOutermost(Run& run, std::uint32_t count) {
+    Run& outermost = run.outermost();
+    outermost.progress.children += count;
+    WriteRun(outermost);
+}
+
+// How many children the step has; kInvalid if it cannot have them.
+Result<std::uint32_t> Engine::CountChildren(Run& run, std::uint32_t number) {
+    const WorkflowStep& step = run.step(number);
+    std::uint32_t total = std::max(1u, step.shards);
+    if (!step.for_each.empty()) {
+        if (auto listed = ListItems(run, number); !listed) return std::unexpected(listed.error());
+        total = static_cast<std::uint32_t>(run.steps[number].items->items.size());
+    }
+    if (step.each_worker) {
+        const auto workers = ListWorkers(run, number);
+        if (!workers) return std::unexpected(workers.error());
+        total = *workers;
+    }
+    if (!step.named.empty()) {
+        if (auto checked = CheckNamed(run, step); !checked) return std::unexpected(checked.error());
+    }
+    if (run.outermost().progress.children + total > kRunChildrenMax) {
+        return Fail(ErrorCode::kInvalid, "the run would have more than " +
+                                             std::to_string(kRunChildrenMax) + " executions");
+    }
+    return total;
+}
+
+// The step names a task; it is taken as it stands now.
+Result<void> Engine::CheckNamed(Run& run, const WorkflowStep& step) {
+    const auto found = tasks_.find(step.named);
+    if (found == tasks_.end()) {
+        return Fail(ErrorCode::kInvalid, "there is no recurring task '" + step.named.str() + "'");
+    }
+    const Task& task = *found->second->row.task;
+    if (task.workflow() && run.progress.depth >= kRunDepthMax) {
+        return Fail(ErrorCode::kInvalid,
+                    "runs are nested deeper than " + std::to_string(kRunDepthMax));
+    }
+    const Text& key = task.opt().concurrency_key;
+    for (const Run* at = &run; at && !key.empty(); at = at->parent) {
+        if (at->live->row.task->opt().concurrency_key != key) continue;
+        return Fail(ErrorCode::kInvalid, "its task asks for the concurrency key '" + key.str() +
+                                             "', which the run holds until it ends");
+    }
+    return {};
+}
+
+// The workers of an each_worker step are fixed when it begins.
+Result<std::uint32_t> Engine::ListWorkers(Run& run, std::uint32_t number) {
+    StepProgress& progress = run.progress.steps[number];
+    progress.workers.clear();
+    for (const Slot* slot : LaneFor(*TaskOfStep(run, number)).pool) {
+        if (slot->row.status == WorkerStatus::kOnline) {
+            progress.workers.push_back(slot->row.id.text());
+        }
+    }
+    if (progress.workers.size() > kStepWorkersMax) {
+        return Fail(ErrorCode::kInvalid, std::to_string(progress.workers.size()) +
+                                             " workers serve it; each_worker takes at most " +
+                                             std::to_string(kStepWorkersMax));
+    }
+    if (progress.workers.empty()) {
+        return Fail(ErrorCode::kInvalid, "no worker that is online serves it");
+    }
+    if (EncodeProgress(run.progress).size() > kRecordBytes) {
+        return Fail(ErrorCode::kInvalid, "the names of its workers are too long to be kept");
+    }
+    return static_cast<std::uint32_t>(progress.workers.size());
+}
+
+}  // namespace takt::internal

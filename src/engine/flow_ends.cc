@@ -1,0 +1,183 @@
+// Ends: of a child, of a step, of the run. The end of a child and the run's own state are one batch;
+// that a run is to end is written before anything of it is ended.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/engine.h"
+#include "engine/run_values.h"
+#include "model/step_decision.h"
+
+namespace takt::internal {
+// Whether an execution may not start any more, since its run ends or its step has what it needs.
+bool Engine::MayNotStart(const Live& live) const {
+    const Run* run = ParentOf(live);
+    if (!run || config_.sabotage.start_in_ended_runs) return false;
+    for (const Run* at = run; at; at = at->parent) {
+        if (at->ending()) return true;
+    }
+    const auto step = run->workflow->Find(live.row.step);
+    return step && run->progress.steps[*step].status == StepStatus::kStopping;
+}
+
+// The result of a child, for those that come after it.
+Text Engine::DataOf(const Execution& child) const {
+    return child.outcome && !config_.sabotage.forget_results ? child.outcome->data : Text();
+}
+
+// A child of the run has ended; its row says how.
+void Engine::OnChildEnded(Run& run, Live& live) {
+    run.children.back()->child = live.child;
+    run.children[live.child] = run.children.back();
+    run.children.pop_back();
+    const std::uint32_t number = run.workflow->Find(live.row.step).value();
+    StepProgress& step = run.progress.steps[number];
+    --run.steps[number].unfinished;
+    const ChildPlace place{number, live.row.shard_index, live.row.round};
+    switch (live.row.status) {
+        case Status::kSuccess:
+            ++step.success;
+            step.succeeded.Set(place.index);
+            CacheResult(run, place, DataOf(live.row));
+            break;
+        case Status::kFailed:
+            ++step.failed;
+            break;
+        case Status::kSkipped:
+            ++step.skipped;
+            break;
+        default:
+            ++step.cancelled;
+            break;
+    }
+    WriteRun(run);
+    OnStepMoved(run, number);
+}
+
+// A child of the step has ended: the step may be over, or go on with the next.
+void Engine::OnStepMoved(Run& run, std::uint32_t number) {
+    StepProgress& step = run.progress.steps[number];
+    const StepVerdict verdict = DecideEnd(run.step(number), step);
+    const bool idle = run.steps[number].unfinished == 0;
+    if (step.status == StepStatus::kRunning) {
+        if (verdict == StepVerdict::kGoesOn ||
+            (verdict == StepVerdict::kDoomed && !StopsAtFailure(run))) {
+            if (WorthMaking(run, number)) MoveRun(run);
+            return;
+        }
+        if (verdict == StepVerdict::kDoomed) return StopAfter(run, number);
+        // Enough have succeeded: those that go on are not needed any more.
+        step.status = StepStatus::kStopping;
+        if (!idle) return MoveRun(run);
+    }
+    if (!idle) return;
+    const bool succeeded = verdict == StepVerdict::kSucceeded;
+    EndStep(run, number,
+            succeeded         ? StepStatus::kSuccess
+            : step.failed > 0 ? StepStatus::kFailed
+                              : StepStatus::kCancelled);
+    step.by_failure =
+        !succeeded && run.progress.ending && run.progress.ending->reason == Reason::kStepFailed;
+    if (!succeeded && StopsAtFailure(run)) return StopAfter(run, number);
+    DecideSteps(run);
+}
+
+void Engine::StopAfter(Run& run, std::uint32_t number) {
+    const std::string name = run.step(number).task->name.str();
+    EndRun(run, {.status = Status::kFailed,
+                 .reason = Reason::kStepFailed,
+                 .message = Text("step '" + name + "' failed"),
+                 .data = {}});
+}
+
+// The run is to end so. That is written first; from now on nothing of it starts, and what goes on is
+// ended, a bounded number a step.
+void Engine::EndRun(Run& run, RunEnding ending) {
+    // Another end of a run that is ending already changes nothing, but may cut its clean-up short.
+    const bool cleans = run.progress.ending && run.progress.ending->reason == Reason::kStepFailed &&
+                        ending.reason != Reason::kStepFailed;
+    if (run.progress.ending && !cleans) return;
+    run.progress.ending = std::move(ending);
+    const bool failed = run.progress.ending->reason == Reason::kStepFailed;
+    for (std::uint32_t number = 0; number < run.steps.size(); ++number) {
+        StepProgress& step = run.progress.steps[number];
+        if (step.status == StepStatus::kReady) {
+            EndStep(run, number, StepStatus::kSkipped);
+            step.by_failure = failed;
+            step.note = failed ? "another step failed" : "the run was ended";
+        } else if (step.status == StepStatus::kRunning) {
+            step.status = StepStatus::kStopping;
+            if (run.steps[number].unfinished > 0) continue;
+            EndStep(run, number, step.failed > 0 ? StepStatus::kFailed : StepStatus::kCancelled);
+            step.by_failure = failed;
+        }
+    }
+    WriteRow(run);
+    DecideSteps(run);
+}
+
+// Ends the children that have to, as many as one step may; true if none of those is left.
+bool Engine::EndChildren(Run& run) {
+    const bool all = run.ending();
+    const auto has_to = [&](const Live& child) {
+        if (IsEnding(child)) return false;  // It is being ended already.
+        if (all) return true;
+        const auto step = run.workflow->Find(child.row.step);
+        return run.progress.steps[*step].status == StepStatus::kStopping;
+    };
+    const bool any = all || std::ranges::any_of(run.progress.steps, [](const StepProgress& step) {
+                         return step.status == StepStatus::kStopping;
+                     });
+    // Looks anew after each: whoever ends one may feed a worker, and so end others.
+    for (std::size_t i = 0; any && i < run.children.size();) {
+        Live& child = *run.children[i];
+        if (!has_to(child)) {
+            ++i;
+            continue;
+        }
+        if (draft_.Tired()) {
+            MoveRun(run);
+            return false;
+        }
+        EndNow(child, Status::kCancelled, WhyNotStarted(child));
+        if (run.live->finished) return false;
+    }
+    return !all || run.children.empty();
+}
+
+// Nothing of the run is left.
+void Engine::FinishRun(Run& run) {
+    TAKT_CHECK(run.children.empty());
+    const RunDecision decision = DecideRun(*run.workflow, run.progress);
+    auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+    outcome->message = Text(decision.why);
+    if (run.progress.ending) {
+        outcome->reason = run.progress.ending->reason;
+        outcome->data = run.progress.ending->data;
+    } else if (decision.status == Status::kFailed) {
+        outcome->reason = Reason::kStepFailed;
+    } else {
+        outcome->data = ResultOfRun(run);
+    }
+    FinishExecution(*run.live, decision.status, std::move(outcome));
+}
+
+// The run's execution ends: its progress goes into its row, and its record goes.
+void Engine::CloseRun(Live& live) {
+    Run& run = *live.flow;
+    const bool begun = live.row.status == Status::kRunning;
+    for (std::uint32_t number = 0; number < run.steps.size(); ++number) {
+        StepProgress& step = run.progress.steps[number];
+        if (IsOver(step.status)) continue;
+        EndStep(run, number, StepStatus::kSkipped);
+        step.note = "the run did not begin";
+    }
+    overdue_.Remove(live);
+    live.row.progress = Text(EncodeProgress(run.progress));
+    holds_.ReturnPermit(live);
+    if (begun) {
+        draft_.Put(run.mark, RecordPut{RecordKind::kRun, live.row.id.text(), Text()});
+    }
+}
+
+}  // namespace takt::internal

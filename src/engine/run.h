@@ -1,0 +1,97 @@
+// Run: the execution of a task that has steps, as the engine holds it beside its Live.
+//
+// Only `progress` must survive, stored as a record; the rest is found again by whoever takes over,
+// from the children that live and from their stored results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/draft.h"
+#include "engine/live.h"
+#include "model/run_progress.h"
+#include "model/workflow.h"
+
+namespace takt::internal {
+
+// Results that a later step may ask for are kept up to this much a run; others are asked of the store.
+constexpr std::size_t kRunCacheBytes = 64u << 10;
+// A list of results that is larger is handed on by reference.
+constexpr std::size_t kResultsBytesMax = 256u << 10;
+
+// The results of a step's children, as far as they are in memory.
+struct StepResults {
+    std::vector<std::optional<Text>> parts;  // By index; nothing: not known here.
+    std::size_t bytes = 0;
+    bool too_large = false;  // For a list: it goes by reference.
+};
+
+// A list that children are being made of.
+struct StepItems {
+    std::string json;
+    std::vector<std::string_view> items;
+};
+
+struct RunStep {
+    TaskPtr task;                  // What its children share; made with the first of them.
+    std::uint32_t unfinished = 0;  // Its children that live.
+    StepResults results;
+    std::unique_ptr<StepItems> items;
+    std::optional<Text> payload;  // Filled in, if all of its children have the same.
+    // A backfill: whether a due time has its execution already; nothing: not known yet.
+    std::vector<std::optional<bool>> existing;
+};
+
+struct Run {
+    Live* live = nullptr;                // Its execution.
+    Run* parent = nullptr;               // The run that it is a child of.
+    const Workflow* workflow = nullptr;  // Its task's.
+    RunProgress progress;
+    std::vector<RunStep> steps;
+    std::vector<Live*> children;  // Those that live, in no order; Live::child is the place.
+    std::size_t cached_bytes = 0;
+    std::uint32_t awaited = 0;  // Answers of the store that are still to come.
+    ChangeMark mark;            // Of its record.
+    bool moving = false;        // In the line of those with something to do.
+
+    bool ending() const { return progress.ending && !progress.ending->cleaning; }
+    Run& outermost() { return parent ? parent->outermost() : *this; }
+    const WorkflowStep& step(std::uint32_t number) const { return workflow->steps()[number]; }
+};
+
+inline bool IsRun(const Live& live) {
+    return live.flow && live.flow->live == &live;
+}
+// The run that it is a child of; null if of none.
+inline Run* ParentOf(const Live& live) {
+    return IsRun(live) ? live.flow->parent : live.flow;
+}
+inline bool IsEnding(const Live& live) {
+    return IsRun(live) && live.flow->progress.ending.has_value();
+}
+// Whether only the worker that its row names may run it.
+bool IsPinned(const Live& live);
+
+// Gives the execution its run, if its task has steps.
+void AttachRun(Live& live);
+// Children of the step that may be unfinished at a time.
+std::uint32_t UnfinishedMax(const WorkflowStep& step);
+// Whether a step that has room for more children makes use of it now.
+bool WorthMaking(const Run& run, std::uint32_t number);
+// Whether the failure of a step ends the run.
+bool StopsAtFailure(const Run& run);
+OutcomePtr WhyNotStarted(const Live& child);
+// A stored child brings a copy of its step: all children of the step hold one.
+void ShareTask(Run& run, std::uint32_t number, Live& live);
+// kConflict: a child is run again through its run.
+std::unexpected<Error> BelongsToRun(const Execution& child);
+// The due time that a child of a backfill is made for. REQUIRES: the step's items are there.
+Time DueOf(const Run& run, std::uint32_t number, std::uint32_t index);
+
+}  // namespace takt::internal

@@ -1,0 +1,207 @@
+#include "engine/run_values.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_view.h"
+#include "model/step_values.h"
+
+namespace takt::internal {
+namespace {
+
+// A payload that is filled in may be no larger than one that a caller sends.
+constexpr std::size_t kFilledBytesMax = 1u << 20;
+constexpr JsonLimits kListLimits{.bytes_max = 64u << 20};
+// A run's own result; more goes by reference.
+constexpr std::size_t kRunResultBytesMax = 1u << 20;
+
+std::string_view JsonOf(const std::optional<Text>& part) {
+    return part && !part->empty() ? part->view() : std::string_view("null");
+}
+
+// The item as JSON: one that is none stands in the list as a string.
+void AppendPart(std::string& out, const std::optional<Text>& part) {
+    const std::string_view json = JsonOf(part);
+    if (CheckJson(json, kListLimits)) {
+        out += json;
+    } else {
+        AppendJsonString(out, json);
+    }
+}
+
+}  // namespace
+
+bool HasResult(const WorkflowStep& step, const StepProgress& progress) {
+    if (progress.status == StepStatus::kSuccess) return true;
+    // Of those that ended otherwise, what succeeded stands in the list, null for the rest.
+    return step.fans_out() && progress.success > 0;
+}
+
+void KeepResult(Run& run, const ChildPlace& place, const Text& data) {
+    StepResults& results = run.steps[place.step].results;
+    if (results.too_large) return;
+    results.parts.resize(run.progress.steps[place.step].total);
+    if (place.index >= results.parts.size() || results.parts[place.index]) return;
+    results.parts[place.index] = data;
+    results.bytes += data.size();
+    run.cached_bytes += data.size();
+    if (run.step(place.step).fans_out() && results.bytes > kResultsBytesMax) {
+        run.cached_bytes -= results.bytes;
+        results = {.parts = {}, .bytes = 0, .too_large = true};
+    }
+}
+
+// A child succeeded: its result is kept if a later step may want it and there is room.
+void CacheResult(Run& run, const ChildPlace& place, const Text& data) {
+    if (!run.workflow->wanted(place.step)) return;
+    if (run.cached_bytes + data.size() <= kRunCacheBytes) KeepResult(run, place, data);
+}
+
+// Results that were gathered for a step and are more than a run may keep go again.
+void DropResults(Run& run) {
+    if (run.cached_bytes <= kRunCacheBytes || run.awaited > 0) return;
+    for (RunStep& step : run.steps) {
+        step.results = {.parts = {}, .bytes = 0, .too_large = step.results.too_large};
+    }
+    run.cached_bytes = 0;
+}
+
+// The result of a step as others see it; nothing if it has none. REQUIRES: gathered.
+std::optional<std::string> ResultOf(const Run& run, std::uint32_t number) {
+    const StepProgress& progress = run.progress.steps[number];
+    const WorkflowStep& step = run.step(number);
+    if (!HasResult(step, progress)) return std::nullopt;
+    const StepResults& results = run.steps[number].results;
+    if (!step.fans_out()) {
+        return results.parts.empty() ? std::string("null") : std::string(JsonOf(results.parts[0]));
+    }
+    if (results.too_large) return ReferenceTo(run, number);
+    std::string list = "[";
+    for (std::uint32_t i = 0; i < progress.total; ++i) {
+        if (i > 0) list += ',';
+        AppendPart(list, i < results.parts.size() ? results.parts[i] : std::nullopt);
+    }
+    return list + "]";
+}
+
+std::string ReferenceTo(const Run& run, std::uint32_t number) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Key("$results").BeginObject();
+    json.Field("step", run.step(number).task->name.view());
+    json.Field("count", run.progress.steps[number].total);
+    json.EndObject().EndObject();
+    return text;
+}
+
+Result<std::string> FillStep(const Run& run, std::string_view json,
+                             std::optional<std::string_view> item) {
+    std::map<std::uint32_t, std::optional<std::string>> known;
+    ValueSources sources;
+    sources.input = run.live->row.input();
+    sources.item = item;
+    sources.result = [&](std::string_view name) -> std::optional<std::string_view> {
+        const auto number = run.workflow->Find(name);
+        if (!number) return std::nullopt;
+        const auto [entry, first] = known.try_emplace(*number);
+        if (first) entry->second = ResultOf(run, *number);
+        if (!entry->second) return std::nullopt;
+        return *entry->second;
+    };
+    return FillIn(json, sources);
+}
+
+bool ConditionHolds(const Run& run, std::uint32_t number) {
+    const auto& condition = run.step(number).condition;
+    if (!condition) return true;
+    const auto value = FillStep(run, condition->value, std::nullopt);
+    const std::string_view json = value ? std::string_view(*value) : std::string_view("null");
+    return CheckJson(json, kListLimits) && SameJson(json, condition->equals);
+}
+
+// Reads the list that the step's children are made of, one for each item.
+Result<void> ListItems(Run& run, std::uint32_t number) {
+    auto filled = FillStep(run, run.step(number).for_each, std::nullopt);
+    if (!filled) return std::unexpected(filled.error());
+    auto items = std::make_unique<StepItems>();
+    items->json = std::move(*filled);
+    const bool is_list = CheckJson(items->json, kListLimits).has_value() &&
+                         JsonView(items->json).kind() == JsonView::Kind::kArray;
+    if (!is_list) return Fail(ErrorCode::kInvalid, "what its for_each stands for is no list");
+    JsonView::Elements elements{JsonView(items->json)};
+    while (elements.Next()) {
+        items->items.push_back(elements.value().raw());
+        if (items->items.size() <= kStepChildrenMax) continue;
+        return Fail(ErrorCode::kInvalid,
+                    "its list has more than " + std::to_string(kStepChildrenMax) + " items");
+    }
+    run.steps[number].items = std::move(items);
+    return {};
+}
+
+// The payload of a child. kNotFound if a value is not there, kInvalid if it is too large.
+Result<Text> PayloadOf(Run& run, std::uint32_t number, std::uint32_t index) {
+    RunStep& state = run.steps[number];
+    if (state.payload) return *state.payload;
+    const WorkflowStep& step = run.step(number);
+    std::optional<std::string_view> item;
+    if (state.items) item = state.items->items[index];
+    const Text& written = step.task->payload;
+    if (item && written.empty()) return Text(*item);
+    // The shards of a task have what the task has.
+    if (run.workflow->options().short_form) return run.live->row.input();
+    auto filled = FillStep(run, written, item);
+    if (!filled) return std::unexpected(filled.error());
+    if (filled->size() > kFilledBytesMax) {
+        return Fail(ErrorCode::kInvalid, "its payload, filled in, has " +
+                                             std::to_string(filled->size()) +
+                                             " bytes; at most a mebibyte is handed on");
+    }
+    const Text payload = *filled == written.view() ? written : Text(*filled);
+    // A step that begins before all of its sources are over sees what there is when a child is made.
+    const bool settled = std::ranges::all_of(
+        run.workflow->sources(number),
+        [&](std::uint32_t source) { return IsOver(run.progress.steps[source].status); });
+    if (!item && settled) state.payload = payload;
+    return payload;
+}
+
+// The result of the last step; if several are last, those of all of them by name. What is not in
+// memory any more goes by reference.
+Text ResultOfRun(const Run& run) {
+    const auto result = [&](std::uint32_t number) -> std::string {
+        const StepProgress& progress = run.progress.steps[number];
+        const auto& parts = run.steps[number].results.parts;
+        std::size_t known = 0;
+        for (const auto& part : parts) known += part.has_value();
+        if (progress.success > known) return ReferenceTo(run, number);
+        return ResultOf(run, number).value_or("null");
+    };
+    if (const auto last = run.workflow->last()) {
+        const RunStep& step = run.steps[*last];
+        const bool one = !run.step(*last).fans_out() && !step.results.parts.empty();
+        if (one && step.results.parts[0]) return *step.results.parts[0];
+        return Text(result(*last));
+    }
+    std::string all = "{";
+    for (std::uint32_t number = 0; number < run.steps.size(); ++number) {
+        if (!run.workflow->behind(number).empty()) continue;
+        if (all.size() > 1) all += ',';
+        AppendJsonString(all, run.step(number).task->name.view());
+        const std::string own = result(number);
+        const bool fits = all.size() + own.size() < kRunResultBytesMax;
+        all += ':';
+        if (!fits) {
+            all += ReferenceTo(run, number);
+        } else if (CheckJson(own)) {
+            all += own;
+        } else {
+            AppendJsonString(all, own);
+        }
+    }
+    return Text(all + "}");
+}
+
+}  // namespace takt::internal

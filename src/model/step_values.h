@@ -1,0 +1,57 @@
+// Values in a step's JSON that stand for others, and what they stand for.
+//
+//   {"$from": "extract", "pointer": "/rows", "default": []}   part of an earlier step's result
+//   {"$input": "/day"}                                        part of the run's own parameters
+//   {"$item": "/path"}                                        part of the item of `for_each`
+//   {"$literal": {"$from": "x"}}                              the value itself, whatever it looks like
+//
+// A pointer is a JSON pointer (RFC 6901); none, or "", is the whole. Pure: texts in, texts out, and
+// whatever is not replaced, numbers above all, stays letter by letter as it was written.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace takt::internal {
+
+struct StepReference {
+    enum class Kind : std::uint8_t { kFrom, kInput, kItem };
+    Kind kind{};
+    std::string step;  // Of kFrom.
+    std::string pointer;
+    bool has_default = false;
+};
+
+// Calls `visit` for each reference in `json`. Nothing for a text that is not JSON: it has none.
+void ForEachReference(std::string_view json,
+                      const std::function<void(const StepReference&)>& visit);
+
+// kInvalid if an object looks like a reference and is none: another member beside it, a pointer that
+// is no pointer, a step's name that is no text.
+Result<void> CheckReferences(std::string_view json);
+
+// Where values come from.
+struct ValueSources {
+    // The result of a step: nothing if there is none. It may be no JSON: then it is a string.
+    std::function<std::optional<std::string_view>(std::string_view step)> result;
+    std::string_view input;  // The run's parameters; empty if it has none.
+    std::optional<std::string_view> item;
+};
+
+// `json` with every reference replaced by what it stands for. kNotFound, with a sentence, if a value
+// is not there and has no default. A text that is not JSON is given back as it is.
+Result<std::string> FillIn(std::string_view json, const ValueSources& sources);
+
+// The part of a JSON text that the pointer names; nothing if it is not there. REQUIRES: CheckJson
+// accepts `json`.
+std::optional<std::string_view> AtPointer(std::string_view json, std::string_view pointer);
+
+// Whether both texts are the same JSON value: members in any order, 1 and 1.0 are one number.
+// REQUIRES: CheckJson accepts both.
+bool SameJson(std::string_view a, std::string_view b);
+
+}  // namespace takt::internal

@@ -1,0 +1,188 @@
+// Mistakes for which a workflow is refused when it is made, with a sentence for each.
+#include <algorithm>
+#include <string>
+
+#include "model/step_decision.h"
+#include "model/step_values.h"
+#include "model/workflow.h"
+
+namespace takt::internal {
+namespace {
+
+// With more steps before one than this, ways to end are not tried one by one.
+constexpr std::size_t kTriedMax = 12;
+
+class Checker {
+  public:
+    Checker(const Workflow& workflow, const Task& task) : workflow_(workflow), task_(task) {}
+
+    Result<void> Check() {
+        const std::size_t count = workflow_.steps().size();
+        if (count == 0)
+            return Fail(ErrorCode::kInvalid, "a workflow has at least one step", "steps");
+        if (count > kStepsMax) {
+            return Fail(ErrorCode::kInvalid,
+                        "a workflow has at most " + std::to_string(kStepsMax) + " steps, not " +
+                            std::to_string(count),
+                        "steps");
+        }
+        std::uint64_t children = 0;
+        for (number_ = 0; number_ < count; ++number_) {
+            const WorkflowStep& step = workflow_.steps()[number_];
+            children += std::max<std::uint64_t>(1, step.shards);
+            for (const auto check : {&Checker::CheckKind, &Checker::CheckNumbers,
+                                     &Checker::CheckValues, &Checker::CheckBegins}) {
+                if (auto checked = (this->*check)(step); !checked) return checked;
+            }
+        }
+        if (children <= kRunChildrenMax) return {};
+        return Fail(ErrorCode::kInvalid,
+                    "all steps together have " + std::to_string(children) +
+                        " executions; a run has at most " + std::to_string(kRunChildrenMax),
+                    "steps");
+    }
+
+  private:
+    std::unexpected<Error> Wrong(std::string_view field, const std::string& why) const {
+        const bool own = workflow_.options().short_form;
+        const std::string path = own ? "" : "steps[" + std::to_string(number_) + "].";
+        const std::string who =
+            own ? "" : "step '" + workflow_.steps()[number_].task->name.str() + "' ";
+        return Fail(ErrorCode::kInvalid, who + why, path + std::string(field));
+    }
+
+    Result<void> CheckKind(const WorkflowStep& step) {
+        if (step.task->type.empty() == step.named.empty()) {
+            return Wrong("type", "needs a type, or the name of a task that it runs; one of them");
+        }
+        const int kinds = (step.shards > 0) + !step.for_each.empty() + step.each_worker;
+        if (kinds > 1) {
+            return Wrong("shards", "has more than one of shards, for_each and each_worker");
+        }
+        const TaskOptions& options = step.task->opt();
+        if (step.each_worker && (options.concurrency_max > 0 || options.rate.count > 0)) {
+            return Wrong("each_worker",
+                         "runs on each worker and cannot have a concurrency or rate limit; "
+                         "parallel_max bounds how many run at once");
+        }
+        if (step.each_worker && !options.locks.empty()) {
+            return Wrong("locks", "runs on each worker and cannot declare locks");
+        }
+        const Text& key = task_.opt().concurrency_key;
+        if (!key.empty() && key == options.concurrency_key) {
+            return Wrong("concurrency_key",
+                         "has the concurrency key of its workflow, which the run holds until it "
+                         "ends: it would wait for ever");
+        }
+        return {};
+    }
+
+    Result<void> CheckNumbers(const WorkflowStep& step) {
+        if (step.shards > kStepChildrenMax) {
+            return Wrong("shards", "has more than " + std::to_string(kStepChildrenMax) + " shards");
+        }
+        if (!step.fans_out() && step.parallel_max > 0) {
+            return Wrong("parallel_max", "has a parallel_max, but only one execution");
+        }
+        if (!step.fans_out() && step.min_success > 0) {
+            return Wrong("min_success", "has a min_success, but only one execution");
+        }
+        if (step.shards > 0 && step.min_success > step.shards) {
+            return Wrong("min_success", "can never succeed: of " + std::to_string(step.shards) +
+                                            " shards " + std::to_string(step.min_success) +
+                                            " cannot");
+        }
+        return {};
+    }
+
+    Result<void> CheckValues(const WorkflowStep& step) {
+        const std::vector<bool> before = workflow_.Ancestors(number_);
+        const auto check = [&](std::string_view field, const Text& json) -> Result<void> {
+            if (auto checked = CheckReferences(json); !checked) {
+                return Wrong(field, "has a value that cannot be read: " + checked.error().detail);
+            }
+            Result<void> found;
+            ForEachReference(json, [&](const StepReference& reference) {
+                if (found) found = CheckReference(step, field, reference, before);
+            });
+            return found;
+        };
+        if (auto checked = check("payload", step.task->payload); !checked) return checked;
+        if (auto checked = check("for_each", step.for_each); !checked) return checked;
+        return step.condition ? check("if", step.condition->value) : Result<void>();
+    }
+
+    Result<void> CheckReference(const WorkflowStep& step, std::string_view field,
+                                const StepReference& reference, const std::vector<bool>& before) {
+        using Kind = StepReference::Kind;
+        if (reference.kind == Kind::kItem && (step.for_each.empty() || field != "payload")) {
+            return Wrong(field,
+                         "refers to an $item, which only the payload of a step with for_each "
+                         "has");
+        }
+        if (reference.kind != Kind::kFrom) return {};
+        const auto source = workflow_.Find(reference.step);
+        if (!source) {
+            return Wrong(field,
+                         "takes a value from '" + reference.step + "', and there is no such step");
+        }
+        if (*source == number_ || !before[*source]) {
+            return Wrong(field, "takes a value from '" + reference.step +
+                                    "', which need not have run before it: name it in after");
+        }
+        return {};
+    }
+
+    // Whether there is a way for the steps before it to end after which it begins.
+    Result<void> CheckBegins(const WorkflowStep& step) {
+        if (step.after.empty()) {
+            if (step.when != When::kAnyFailed && step.when != When::kAnySuccess) return {};
+            return Wrong("when",
+                         "can never begin: it waits for one of the steps before it, and "
+                         "there are none");
+        }
+        const std::vector<bool> before = workflow_.Ancestors(number_);
+        std::vector<std::uint32_t> tried;
+        for (std::uint32_t i = 0; i < before.size(); ++i) {
+            if (before[i] && i != number_) tried.push_back(i);
+        }
+        const std::uint64_t ways = tried.size() <= kTriedMax ? std::uint64_t{1} << tried.size() : 1;
+        for (std::uint64_t failing = 0; failing < ways; ++failing) {
+            if (Begins(before, tried, failing)) return {};
+        }
+        if (tried.size() > kTriedMax) return {};
+        return Wrong("when", "can never begin, however the steps before it end");
+    }
+
+    bool Begins(const std::vector<bool>& before, const std::vector<std::uint32_t>& tried,
+                std::uint64_t failing) const {
+        RunProgress progress = NewProgress(workflow_);
+        for (const std::uint32_t step : workflow_.order()) {
+            if (!before[step]) continue;
+            const StepDecision decision = DecideBegin(workflow_, progress, step);
+            if (step == number_) return decision.what == StepDecision::What::kBegin;
+            const auto place = std::ranges::find(tried, step) - tried.begin();
+            const bool fails = failing >> place & 1;
+            StepProgress& state = progress.steps[step];
+            if (decision.what == StepDecision::What::kBegin) {
+                state.status = fails ? StepStatus::kFailed : StepStatus::kSuccess;
+            } else {
+                state.status = StepStatus::kSkipped;
+                state.by_failure = decision.by_failure;
+            }
+        }
+        return false;
+    }
+
+    const Workflow& workflow_;
+    const Task& task_;
+    std::uint32_t number_ = 0;
+};
+
+}  // namespace
+
+Result<void> CheckWorkflow(const Workflow& workflow, const Task& task) {
+    return Checker(workflow, task).Check();
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,195 @@
+#include "sim/flow_checker.h"
+
+#include <algorithm>
+
+#include "model/step_values.h"
+
+namespace takt::internal::sim {
+namespace {
+
+std::string Named(const Execution& row) {
+    return row.id.text().str() + " (" + std::string(Name(row.status)) + ")";
+}
+
+std::uint32_t TotalOf(const WorkflowStep& step) {
+    return std::max(1u, step.shards);
+}
+
+}  // namespace
+
+void FlowChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves) {
+    std::set<ExecutionId> touched;
+    std::set<ExecutionId> ending;
+    std::set<ExecutionId> redriven;
+    for (const auto& [id, run] : runs_) {
+        if (run.ending()) ending.insert(id);
+    }
+    for (const RowMove& move : moves) {
+        if (!move.after.task->workflow()) continue;
+        KnownRun& run = runs_[move.after.id];
+        if (!move.before.task) run = {};
+        if (move.before.task && IsTerminal(move.before.status)) redriven.insert(move.after.id);
+        run.row = move.after;
+        touched.insert(move.after.id);
+    }
+    for (const Change& change : batch.changes) {
+        const auto* record = std::get_if<RecordPut>(&change);
+        if (!record || record->kind != RecordKind::kRun) continue;
+        const ExecutionId id(record->key);
+        KnownRun& run = runs_[id];
+        touched.insert(id);
+        const bool ended = run.progress && run.progress->ending;
+        if (record->value.empty()) {
+            run.progress.reset();
+            continue;
+        }
+        auto progress = DecodeProgress(record->value, run.workflow().steps().size());
+        if (!progress) return fail_(id.text().str() + " has a record that cannot be read");
+        if (ended && !progress->ending && !redriven.contains(id)) {
+            fail_(id.text().str() + " forgot that it was to end");
+        }
+        run.progress = std::move(*progress);
+    }
+    for (const RowMove& move : moves) {
+        if (move.after.parent.empty()) continue;
+        const auto run = runs_.find(move.after.parent);
+        if (run == runs_.end()) return fail_(Named(move.after) + " is a part of no run");
+        touched.insert(run->first);
+        OnPart(run->second, move, ending.contains(run->first));
+    }
+    for (const ExecutionId& id : touched) {
+        const KnownRun& run = runs_[id];
+        if (!run.row.task) return fail_(id.text().str() + " has a record and no row");
+        CheckProgress(run);
+        CheckEnd(run);
+    }
+}
+
+void FlowChecker::OnPart(KnownRun& run, const RowMove& move, bool ended_before) {
+    const Execution& after = move.after;
+    const std::uint32_t step = run.workflow().Find(after.step).value();
+    const Part part{step, after.shard_index, after.round};
+    const bool fresh = !move.before.task;
+    if (fresh) {
+        if (run.parts.contains(part)) fail_(Named(after) + " was made twice");
+        if (ended_before) fail_(Named(after) + " was made though its run was to end");
+        CheckBegins(run, after, step);
+        CheckValues(run, after, step);
+    }
+    if (after.attempt > move.before.attempt && ended_before) {
+        fail_(Named(after) + " was started though its run was to end");
+    }
+    run.parts[part] = after;
+}
+
+std::optional<Execution> FlowChecker::SuccessOf(const KnownRun& run, std::uint32_t step,
+                                                std::uint32_t index) const {
+    for (const auto& [part, row] : run.parts) {
+        if (part.step == step && part.index == index && row.status == Status::kSuccess) return row;
+    }
+    return std::nullopt;
+}
+
+// Judged by the rows of those it waits for, not by what the engine says of them.
+void FlowChecker::CheckBegins(const KnownRun& run, const Execution& part, std::uint32_t step) {
+    std::size_t all = 0, success = 0, over = 0;
+    for (const std::uint32_t before : run.workflow().before(step)) {
+        ++all;
+        const WorkflowStep& other = run.workflow().steps()[before];
+        std::uint32_t succeeded = 0;
+        bool live = false;
+        for (std::uint32_t i = 0; i < TotalOf(other); ++i) {
+            succeeded += SuccessOf(run, before, i).has_value();
+        }
+        for (const auto& [key, row] : run.parts) {
+            live = live || (key.step == before && !IsTerminal(row.status));
+        }
+        const std::uint32_t enough = other.min_success ? other.min_success : TotalOf(other);
+        const bool done = succeeded >= enough;
+        success += done;
+        over += !live && (done || (run.progress && IsOver(run.progress->steps[before].status)));
+    }
+    const When when = run.workflow().steps()[step].when;
+    const bool begins = when == When::kAllSuccess   ? success == all
+                        : when == When::kAnySuccess ? success > 0
+                        : when == When::kAnyFailed  ? over > success
+                                                    : over == all;
+    if (!begins) {
+        fail_(Named(part) + " began though those before it have not ended as " +
+              std::string(Name(when)) + " says");
+    }
+}
+
+void FlowChecker::CheckValues(const KnownRun& run, const Execution& part, std::uint32_t step) {
+    const WorkflowStep& own = run.workflow().steps()[step];
+    std::map<std::string, std::string, std::less<>> results;
+    for (const std::uint32_t source : run.workflow().sources(step)) {
+        const WorkflowStep& from = run.workflow().steps()[source];
+        std::string list;
+        bool any = false;
+        for (std::uint32_t i = 0; i < TotalOf(from); ++i) {
+            const auto row = SuccessOf(run, source, i);
+            any = any || row;
+            const std::string data = row && row->outcome && !row->outcome->data.empty()
+                                         ? row->outcome->data.str()
+                                         : "null";
+            list += (i > 0 ? "," : "") + data;
+        }
+        if (any) results[from.task->name.str()] = from.fans_out() ? "[" + list + "]" : list;
+    }
+    ValueSources sources;
+    sources.input = run.row.input();
+    sources.result = [&](std::string_view name) -> std::optional<std::string_view> {
+        const auto found = results.find(name);
+        if (found == results.end()) return std::nullopt;
+        return found->second;
+    };
+    const auto expected = FillIn(own.task->payload, sources);
+    const bool failed = part.outcome && part.outcome->reason == Reason::kValueMissing;
+    if (expected && *expected != part.input().view() && !failed) {
+        fail_(Named(part) + " was given " + part.input().str() + ", not " + *expected);
+    }
+}
+
+// The cursor and the counts are those of the rows: none is forgotten, none is counted twice.
+void FlowChecker::CheckProgress(const KnownRun& run) {
+    if (!run.progress) return;
+    const std::string name = run.row.id.text().str();
+    for (std::uint32_t number = 0; number < run.progress->steps.size(); ++number) {
+        const StepProgress& step = run.progress->steps[number];
+        const std::string where = name + ", step " + std::to_string(number);
+        std::uint32_t success = 0;
+        for (std::uint32_t i = 0; i < step.total; ++i) {
+            success += SuccessOf(run, number, i).has_value();
+            const bool made = run.parts.contains({number, i, run.progress->round});
+            if (i < step.cursor && !made && !SuccessOf(run, number, i)) {
+                fail_(where + " forgot to make " + std::to_string(i));
+            }
+            const bool now = step.status == StepStatus::kRunning;
+            if (i >= step.cursor && made && now) fail_(where + " made more than its cursor says");
+        }
+        const bool counts = step.status != StepStatus::kWaiting;
+        if (counts && success != step.success) {
+            fail_(where + " counts " + std::to_string(step.success) + " successes, not " +
+                  std::to_string(success));
+        }
+    }
+}
+
+void FlowChecker::CheckEnd(const KnownRun& run) {
+    const std::string name = run.row.id.text().str();
+    const bool live = std::ranges::any_of(
+        run.parts, [](const auto& entry) { return !IsTerminal(entry.second.status); });
+    if (IsTerminal(run.row.status)) {
+        if (live) fail_(name + " has ended before its parts");
+        if (run.progress) fail_(name + " has ended and still has a record");
+        return;
+    }
+    if (run.row.status != Status::kRunning) return;
+    if (!run.progress) return fail_(name + " goes on without a record");
+    const bool over = std::ranges::all_of(
+        run.progress->steps, [](const StepProgress& step) { return IsOver(step.status); });
+    if (over && !live) fail_(name + " has nothing left and has not ended");
+}
+
+}  // namespace takt::internal::sim

@@ -1,0 +1,54 @@
+// FlowChecker: what must hold of workflows, as the committed rows and records show it. A step begins
+// only after what it waits for; each child is made once and none is forgotten; a run ends exactly
+// when nothing of it is left; nothing starts in a run that ends; values are those of the accepted
+// results.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/run_progress.h"
+#include "sim/limit_checker.h"
+#include "store/store.h"
+
+namespace takt::internal::sim {
+
+class FlowChecker {
+  public:
+    explicit FlowChecker(std::function<void(const std::string&)> fail) : fail_(std::move(fail)) {}
+
+    void OnCommit(const Batch& batch, const std::vector<RowMove>& moves);
+
+  private:
+    struct Part {
+        std::uint32_t step = 0;
+        std::uint32_t index = 0;
+        std::uint32_t round = 0;
+        auto operator<=>(const Part&) const = default;
+    };
+    struct KnownRun {
+        Execution row;
+        std::optional<RunProgress> progress;  // Of its record; nothing while it has none.
+        std::map<Part, Execution> parts;
+
+        const Workflow& workflow() const { return *row.task->workflow(); }
+        bool ending() const { return progress && progress->ending && !progress->ending->cleaning; }
+    };
+
+    void OnPart(KnownRun& run, const RowMove& move, bool ended_before);
+    void CheckBegins(const KnownRun& run, const Execution& part, std::uint32_t step);
+    void CheckValues(const KnownRun& run, const Execution& part, std::uint32_t step);
+    void CheckProgress(const KnownRun& run);
+    void CheckEnd(const KnownRun& run);
+    std::optional<Execution> SuccessOf(const KnownRun& run, std::uint32_t step,
+                                       std::uint32_t index) const;
+
+    std::function<void(const std::string&)> fail_;
+    std::map<ExecutionId, KnownRun> runs_;
+};
+
+}  // namespace takt::internal::sim
