@@ -55,7 +55,7 @@ void FlowChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves
         const auto run = runs_.find(move.after.parent);
         if (run == runs_.end()) return fail_(Named(move.after) + " is a part of no run");
         touched.insert(run->first);
-        OnPart(run->second, move, ending.contains(run->first));
+        OnPart(run->second, move, ending.contains(run->first) && !CleansUp(run->second));
     }
     for (const ExecutionId& id : touched) {
         const KnownRun& run = runs_[id];
@@ -63,6 +63,14 @@ void FlowChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves
         CheckProgress(run);
         CheckEnd(run);
     }
+}
+
+// After a failure steps that clean up begin, once all else has ended; one batch may show both.
+bool FlowChecker::CleansUp(const KnownRun& run) {
+    const auto head =
+        run.progress ? Result<RunProgress>(*run.progress) : DecodeProgressHead(run.row.progress);
+    return head && head->ending && head->ending->cleaning &&
+           head->ending->reason == Reason::kStepFailed;
 }
 
 void FlowChecker::OnPart(KnownRun& run, const RowMove& move, bool ended_before) {
@@ -84,8 +92,15 @@ void FlowChecker::OnPart(KnownRun& run, const RowMove& move, bool ended_before) 
 
 std::optional<Execution> FlowChecker::SuccessOf(const KnownRun& run, std::uint32_t step,
                                                 std::uint32_t index) const {
+    // A success from before the step was taken back, to run anew, does not count any more.
+    const auto progress = run.progress
+                              ? Result<RunProgress>(*run.progress)
+                              : DecodeProgress(run.row.progress, run.workflow().steps().size());
     for (const auto& [part, row] : run.parts) {
-        if (part.step == step && part.index == index && row.status == Status::kSuccess) return row;
+        if (part.step != step || part.index != index || row.status != Status::kSuccess) continue;
+        if (!progress) return row;
+        const auto& rounds = progress->steps[step].rounds;
+        if (std::ranges::find(rounds, part.round) != rounds.end()) return row;
     }
     return std::nullopt;
 }

@@ -39,6 +39,7 @@ class FlowChecker {
         bool ending() const { return progress && progress->ending && !progress->ending->cleaning; }
     };
 
+    static bool CleansUp(const KnownRun& run);
     void OnPart(KnownRun& run, const RowMove& move, bool ended_before);
     void CheckBegins(const KnownRun& run, const Execution& part, std::uint32_t step);
     void CheckValues(const KnownRun& run, const Execution& part, std::uint32_t step);
