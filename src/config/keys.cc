@@ -77,8 +77,7 @@ Keys LeadershipKeys() {
         Key("scheduler.leader_acquire_interval", FIELD(scheduler.leader_acquire_interval),
             "How often a scheduler reads who leads what."),
         Key("scheduler.namespaces", FIELD(scheduler.namespaces),
-            "Names of the namespaces that this scheduler may lead; empty: all. Others must be "
-            "there "
+            "Names of the namespaces that this scheduler may lead; empty: all. Others must be there "
             "for the rest."),
         Key("scheduler.scan_interval", FIELD(scheduler.scan_interval),
             "How often the leader looks for due work if no timer wakes it: notices clock jumps."),
@@ -119,8 +118,6 @@ Keys TaskKeys() {
             "Executions that may wait in one queue; submits beyond are refused (429)."),
         Key("scheduler.inbox_max", FIELD(scheduler.inbox_max),
             "Requests that may wait to be taken; those beyond are refused (429)."),
-        Key("scheduler.namespaces", FIELD(scheduler.namespaces),
-            "Namespaces that this scheduler may lead; empty: all."),
         Key("scheduler.loops", FIELD(scheduler.loops),
             "Threads that namespaces are served on: `default` has one of its own, the others share "
             "the "
