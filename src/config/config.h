@@ -54,7 +54,6 @@ struct Config {
         std::size_t inbox_max = 200'000;
         Duration stop_deadline{5'000};
         std::size_t loops = 2;
-        std::vector<std::string> namespaces;  // That it may lead; empty: all.
     } scheduler;
     EngineConfig engine;  // Under `scheduler.` too.
 
