@@ -78,6 +78,7 @@ void Checker::OnCommit(const Batch& batch, Time wall_latest, const EngineConfig&
     CheckCapacity();
     fires.OnCommit(batch);
     limits.OnCommit(batch, moves_, wall_latest, config);
+    locks.OnCommit(batch, [this](const ExecutionId& id) { return Find(id); });
 }
 
 // Whether a delay is over, whatever the clocks say: those of two leaders differ, and may be set.

@@ -11,6 +11,7 @@
 #include "node/node.h"
 #include "sim/fire_checker.h"
 #include "sim/limit_checker.h"
+#include "sim/lock_checker.h"
 #include "sim/world.h"
 #include "store/memory/database.h"
 
@@ -21,6 +22,7 @@ class Checker {
     explicit Checker(World& world)
         : fires(world, [this](const std::string& what) { Fail(what); }),
           limits(world, fires, [this](const std::string& what) { Fail(what); }),
+          locks(world, [this](const std::string& what) { Fail(what); }),
           world_(world) {}
 
     // The first thing that went wrong; empty if nothing did.
@@ -30,6 +32,7 @@ class Checker {
     // The parts that look at one kind of promise each.
     FireChecker fires;
     LimitChecker limits;
+    LockChecker locks;
 
     // --- What is observed -----------------------------------------------------------------------
     void OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config);

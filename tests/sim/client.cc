@@ -41,7 +41,7 @@ void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done
 void SimClient::AddLimits(Job& job) {
     World& world = cluster_.world;
     TaskOptions& options = job.options;
-    switch (world.Below(8)) {
+    switch (world.Below(10)) {
         case 0:
             options.concurrency_key = "two-at-once";
             options.concurrency_max = 2;
@@ -57,6 +57,12 @@ void SimClient::AddLimits(Job& job) {
         case 3:
             options.unique_key = Text("key-" + std::to_string(world.Below(3)));
             if (world.Chance(0.5)) options.unique_for = Duration(1'000 + world.Below(8'000));
+            break;
+        case 4:
+            options.locks = {{.name = Text(kSharedLock)}};
+            break;
+        case 5:
+            options.locks = {{.name = Text(kTasksLock)}, {.name = Text(kSharedLock)}};
             break;
         default:
             break;

@@ -247,7 +247,7 @@ void LimitChecker::OnAssign(const Execution& execution, const Decided& decided) 
             other.status == Status::kPending && other.attempt == 0 &&
             row.written.commit < begun->second.commit && row.written.epoch == begun->second.epoch &&
             other.origin == Origin::kOnce && other.scheduled_at <= other.created_at &&
-            other.ready_at <= at && !Limited(*other.task);
+            other.ready_at <= at && !Limited(*other.task) && other.task->opt().locks.empty();
         if (!lay_ready || !(other.task->queue == execution.task->queue)) continue;
         if (other.task->priority > execution.task->priority) {
             fail_(execution.id.text().str() + " was started before " + id.text().str() +

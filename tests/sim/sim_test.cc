@@ -98,6 +98,21 @@ TEST(SabotageTest, StartsThatSpendNothingOfTheirRateAreNoticed) {
     EXPECT_THAT(Noticed({.sabotage_forget_pace = true}, 100), HasSubstr("than its rate allows"));
 }
 
+TEST(SabotageTest, TokensOfLocksThatAreUsedAgainAreNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_reuse_tokens = true}, 100), HasSubstr("did not rise"));
+}
+
+TEST(SabotageTest, ALockThatSurvivesItsReleaseIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_keep_released = true}, 100),
+                AnyOf(HasSubstr("after its release"), HasSubstr("two holders"),
+                      HasSubstr("that is over holds")));
+}
+
+TEST(SabotageTest, AWaiterThatIsSkippedIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_skip_waiters = true}, 300),
+                AnyOf(HasSubstr("which nobody held"), HasSubstr("never ended")));
+}
+
 TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_release_early = true}, 100),
                 HasSubstr("was sent to a worker before it was committed"));

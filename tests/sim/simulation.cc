@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "sim/client.h"
+#include "sim/locker.h"
 #include "sim/planner.h"
 
 namespace takt::internal::sim {
@@ -38,6 +39,9 @@ NodeConfig MakeConfig(const SimulationOptions& options) {
     config.engine.sabotage.forget_keys_on_load = options.sabotage_forget_keys;
     config.engine.sabotage.forget_expiry = options.sabotage_forget_expiry;
     config.engine.sabotage.forget_pace = options.sabotage_forget_pace;
+    config.engine.sabotage.reuse_lock_tokens = options.sabotage_reuse_tokens;
+    config.engine.sabotage.keep_released_locks = options.sabotage_keep_released;
+    config.engine.sabotage.skip_lock_waiters = options.sabotage_skip_waiters;
     config.committer.lazy_delay = Duration(200);
     config.committer.sabotage_release_early = options.sabotage_release_early;
     config.stop_deadline = 2s;
@@ -58,7 +62,8 @@ class Simulation {
                    .nodes = {},
                    .workers = {}},
           client_(cluster_),
-          planner_(cluster_, client_) {
+          planner_(cluster_, client_),
+          locker_(cluster_, client_) {
         database_.sabotage_no_fence = options.sabotage_no_fence;
         hours_ = !options.quiet && world_.Chance(0.1);
         if (options.quiet) {
@@ -126,13 +131,15 @@ class Simulation {
         steps_done_ = number;
         if (number >= options_.steps) return;
         world_.After(world_.Between(0us, 1s), nullptr, [this, number] {
-            const std::uint64_t dice = options_.quiet ? 0 : world_.Below(14);
+            const std::uint64_t dice = options_.quiet ? 0 : world_.Below(18);
             if (dice < 8) {
                 client_.SubmitSomething(options_.quiet);
             } else if (dice < 10) {
                 client_.CancelSomething();
             } else if (dice < 11) {
                 client_.RedriveSomething();
+            } else if (dice >= 14) {
+                locker_.LockSomething();
             } else {
                 planner_.DoSomething();
             }
@@ -276,7 +283,8 @@ class Simulation {
         // A clock that was an hour ahead may have set times an hour from now.
         const Micros bound = kLivenessMax + (hours_ ? 2 * kHour : Micros(0));
         while (checker_.failure().empty() &&
-               (!checker_.AllFinished() || client_.pending() + planner_.pending() > 0)) {
+               (!checker_.AllFinished() ||
+                client_.pending() + planner_.pending() + locker_.pending() > 0)) {
             RunFor(100ms);
             RestartStopped();
             if (world_.now() - healed > bound) return;  // CheckEnd names what is left.
@@ -296,6 +304,7 @@ class Simulation {
     Cluster cluster_;
     SimClient client_;
     SimPlanner planner_;
+    SimLocker locker_;
     bool faulty_ = false;
     bool hours_ = false;  // Clocks may be wrong by hours.
     std::size_t steps_done_ = 0;

@@ -27,6 +27,9 @@ struct SimulationOptions {
     bool sabotage_forget_keys = false;    // A new leader does not know who holds a unique key.
     bool sabotage_forget_expiry = false;  // What has expired is started all the same.
     bool sabotage_forget_pace = false;    // A start spends nothing of its rate.
+    bool sabotage_reuse_tokens = false;   // A new leader begins to count tokens of locks anew.
+    bool sabotage_keep_released = false;  // The row of a lock survives its release.
+    bool sabotage_skip_waiters = false;   // The first in the line of a lock is passed over.
 };
 
 struct SimulationResult {

@@ -1,0 +1,55 @@
+// LockChecker: no lock has two holders, tokens rise, attempts at work have what they declare, no
+// lease ends before its time and none outlives its release; as the committed rows show it, and what
+// clients were told.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "model/execution.h"
+#include "model/lock.h"
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace takt::internal::sim {
+
+// Locks of simulations; all have one permit.
+constexpr std::string_view kClientsLock = "solo";   // Only clients want it.
+constexpr std::string_view kSharedLock = "ledger";  // Clients and tasks.
+constexpr std::string_view kTasksLock = "gpu";      // Tasks, together with the one before.
+
+class LockChecker {
+  public:
+    using Complain = std::function<void(const std::string&)>;
+    using FindRow = std::function<const Execution*(const ExecutionId&)>;
+
+    LockChecker(World& world, Complain fail) : world_(world), fail_(std::move(fail)) {}
+
+    // The rows are those after the batch.
+    void OnCommit(const Batch& batch, const FindRow& find);
+
+    // A client was told that it has it, now or still; by its clock until then at least.
+    void OnHeld(const Text& id, std::uint64_t token, Steady valid_until);
+    // It asks to let it go: from now on it may be gone at any time.
+    void OnRelease(const Text& id) { released_.insert(id); }
+    void OnReleased(const Text& id);
+    // It was told that others hold it, and these are they.
+    void OnBusy(std::string_view name, std::size_t holders);
+
+  private:
+    void OnPut(const Text& id, const Text& value);
+    void OnGone(const Text& id);
+    void CheckHolders(const FindRow& find);
+
+    World& world_;
+    const Complain fail_;
+    std::map<Text, LockHolding> held_;  // As stored.
+    std::map<Text, Steady> leases_;     // As clients were told.
+    std::set<Text> released_;
+    std::uint64_t token_latest_ = 0;
+};
+
+}  // namespace takt::internal::sim
