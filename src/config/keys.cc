@@ -69,11 +69,17 @@ Keys ServerKeys() {
 Keys LeadershipKeys() {
     return {
         Key("scheduler.leader_ttl", FIELD(scheduler.leader_ttl),
-            "How long the lead lasts without renewal; failover takes about this long."),
+            "How long an announcement of this scheduler lasts, and with it what it leads; failover "
+            "takes "
+            "about this long."),
         Key("scheduler.leader_renew_interval", FIELD(scheduler.leader_renew_interval),
-            "How often the leader renews its lead."),
+            "How often a scheduler announces itself."),
         Key("scheduler.leader_acquire_interval", FIELD(scheduler.leader_acquire_interval),
-            "How often a follower asks whether the lead is free."),
+            "How often a scheduler reads who leads what."),
+        Key("scheduler.namespaces", FIELD(scheduler.namespaces),
+            "Names of the namespaces that this scheduler may lead; empty: all. Others must be "
+            "there "
+            "for the rest."),
         Key("scheduler.scan_interval", FIELD(scheduler.scan_interval),
             "How often the leader looks for due work if no timer wakes it: notices clock jumps."),
         Key("scheduler.heartbeat_interval", FIELD(scheduler.heartbeat_interval),

@@ -36,12 +36,8 @@ void Leadership::Start() {
                     .trust = trust_});
 }
 
-Steady Leadership::TrustedUntil() const {
-    return std::max(stands_until_, trust_->Until(*term_));
-}
-
 bool Leadership::trusted() const {
-    return term_ && runtime_.Now().steady < TrustedUntil();
+    return term_ && runtime_.Now().steady < trust_->Until(*term_);
 }
 
 std::string Leadership::WhyUntrusted() const {
@@ -60,6 +56,7 @@ void Leadership::NoteEpoch(std::uint64_t epoch) {
 
 void Leadership::OnStanding(const Standing& standing) {
     if (stopped_) return;
+    trust_->Hear(runtime_.Now().steady);
     presence_trouble_ = standing.trouble;
     NoteTrouble(presence_trouble_.empty() ? acquire_trouble_ : presence_trouble_);
     if (standing.read_at <= resigned_at_) return;
@@ -103,15 +100,13 @@ void Leadership::NoteTrouble(std::string trouble) {
 
 // --- Winning ------------------------------------------------------------------------------------
 
-// What is planned already stays, unless it can be earlier.
+// The last plan counts: it knows most.
 void Leadership::CampaignIn(Duration delay) {
     if (asking_) return;
     const Steady now = runtime_.Now().steady;
     const Steady due = std::max(now + delay, not_before_);
+    runtime_.Cancel(std::exchange(timer_, 0));
     if (due <= now) return Campaign();
-    if (timer_ != 0 && due_ <= due) return;
-    runtime_.Cancel(timer_);
-    due_ = due;
     timer_ = runtime_.After(std::chrono::ceil<Duration>(due - now), [this] { Campaign(); });
 }
 
@@ -162,7 +157,7 @@ void Leadership::OnAcquired(Steady until, const Result<Term>& term) {
 void Leadership::Win(const Term& term, Steady until) {
     home_.NextTerm();
     term_ = term;
-    stands_until_ = until;
+    trust_->Extend(term, until);
     won_at_ = runtime_.Now().steady;
     leader_ = row_ = LeaderRow{partition_, presence_.config().row.node,
                                presence_.config().row.address, term.epoch, term.nonce};
@@ -175,7 +170,7 @@ void Leadership::Win(const Term& term, Steady until) {
 // Wakes up when trust ends, and steps down if nothing has prolonged it.
 void Leadership::WatchTrust() {
     runtime_.Cancel(watch_);
-    const auto left = std::chrono::ceil<Duration>(TrustedUntil() - runtime_.Now().steady);
+    const auto left = std::chrono::ceil<Duration>(trust_->Until(*term_) - runtime_.Now().steady);
     watch_ = runtime_.After(std::max(left, Duration(0)), [this] {
         watch_ = 0;
         if (!term_) return;

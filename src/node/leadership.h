@@ -96,7 +96,6 @@ class Leadership {
     void Win(const Term& term, Steady until);
     void EndTerm(const NodeId& successor, const std::string& why);
     void WatchTrust();
-    Steady TrustedUntil() const;
     void Depose(const std::string& why);
     void NoteTrouble(std::string trouble);
 
@@ -111,7 +110,6 @@ class Leadership {
     std::optional<LeaderRow> leader_;
     std::optional<LeaderRow> row_;  // The last term that was read; a new one replaces it.
     Steady won_at_{};               // What was read before says nothing about the term.
-    Steady stands_until_{};         // By the announcement that the term was won with.
     Steady not_before_{};           // After it was given up, others go first.
     Steady resigned_at_{};          // What was read before shows a term that is given up.
     std::uint64_t epoch_floor_ = 0;
@@ -119,8 +117,7 @@ class Leadership {
     std::string presence_trouble_;
     std::string acquire_trouble_;
     std::string trouble_;
-    std::uint64_t timer_ = 0;  // Of the next campaign …
-    Steady due_{};             // … and when it is.
+    std::uint64_t timer_ = 0;  // Of the next campaign.
     std::uint64_t watch_ = 0;  // Of the end of trust.
     bool asking_ = false;
     bool stopped_ = false;

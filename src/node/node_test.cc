@@ -33,9 +33,9 @@ class NodeTest : public ::testing::Test {
         config.leadership.shares = {
             .hand_over_every = hand_over_every, .announced_for = 0s, .kept_for = 0s};
         node = std::make_unique<Node>(runtime, store, config, SeedOf(1), nullptr);
+        Lead();
         store.peers = {{.node = NodeId("a")}, {.node = NodeId("b")}};
         store.rows.push_back({7, NodeId("a"), {}, 3, 4});
-        Lead();
     }
     template <typename Questions, typename T>
     void Answer(Questions& questions, Result<T> answer) {

@@ -21,6 +21,7 @@ void Presence::Start() {
         started_ = runtime_.Now().steady;
         handed_over_ = started_;
         Announce();
+        ReadNodes();
         Read();
     });
 }
@@ -36,6 +37,7 @@ void Presence::Pause() {
 void Presence::Leave(Action done) {
     Pause();
     home_.Post([this, done = std::move(done)]() mutable {
+        for (const auto& [partition, place] : places_) place.member.trust->Close();
         store_.Announce({.node = config_.row.node}, Duration(0),
                         home_.Here([done = std::move(done)](const Result<void>&) mutable {
                             if (done) done();
@@ -46,6 +48,7 @@ void Presence::Leave(Action done) {
 void Presence::Join(Member member) {
     home_.Post([this, member = std::move(member)]() mutable {
         const Partition partition = member.partition;
+        member.trust->Hear(runtime_.Now().steady);
         Seat seat{.partition = partition, .name = member.name};
         places_.insert_or_assign(partition, Place{std::move(member), 0, std::move(seat)});
         if (!paused_) Read();
@@ -140,11 +143,7 @@ void Presence::OnRead(Steady began, Steady trusted, const Result<std::vector<Lea
     if (paused_) return;
     if (rows) {
         rows_ = *rows;
-        for (const LeaderRow& row : rows_) {
-            const auto place = places_.find(row.partition);
-            if (place == places_.end() || !row.leads() || row.node != config_.row.node) continue;
-            place->second.member.trust->Extend({row.partition, row.epoch, row.nonce}, trusted);
-        }
+        TrustRows(trusted);
         NoteTrouble(read_trouble_, {});
         TellAll(began);
     } else {
@@ -154,13 +153,30 @@ void Presence::OnRead(Steady began, Steady trusted, const Result<std::vector<Lea
     ReadLater(Spread(config_.acquire_interval));
 }
 
+// A loop that hangs must not keep its lead for ever because this one is well. It hangs if it was told
+// where it stands long after it was last heard of; after a pause of the whole process it was not.
+void Presence::TrustRows(Steady trusted) {
+    for (const LeaderRow& row : rows_) {
+        const auto place = places_.find(row.partition);
+        if (place == places_.end() || !row.leads() || row.node != config_.row.node) continue;
+        const Term term{row.partition, row.epoch, row.nonce};
+        Trust& trust = *place->second.member.trust;
+        if (told_at_ - trust.heard_at() < config_.ttl) {
+            trust.Extend(term, trusted);
+            continue;
+        }
+        Log(LogLevel::kError, "node", "a loop of this scheduler hangs: its lead is given up",
+            {{"partition", row.partition}});
+        store_.Resign(term, {}, [](const Result<void>&) {});
+    }
+}
+
 void Presence::ReadLater(Duration delay) {
     runtime_.Cancel(read_timer_);
     read_timer_ = runtime_.After(delay, [this] { Read(); });
 }
 
-// Remembers since when this node leads it, and since when it is without a leader.
-void Presence::NoteSeat(Place& place, const LeaderRow* row) {
+bool Presence::NoteSeat(Place& place, const LeaderRow* row) {
     const Steady now = runtime_.Now().steady;
     const bool own = row && row->leads() && row->node == config_.row.node;
     if (own && place.epoch != row->epoch) {
@@ -169,16 +185,18 @@ void Presence::NoteSeat(Place& place, const LeaderRow* row) {
         place.epoch = row->epoch;
     }
     if (row && row->leads() && !own) place.epoch = 0;
-    const bool resigned = row && row->nonce == 0;
-    if (!resigned) place.seat.resigned_since = {};
-    if (resigned && place.seat.resigned_since == Steady{}) place.seat.resigned_since = now;
+    const bool open = !row || !row->leads();
+    if (!open) place.seat.open_since = {};
+    if (open && place.seat.open_since == Steady{}) place.seat.open_since = now;
+    return open;
 }
 
 ShareView Presence::View() const {
     ShareView view{.self = config_.row.node,
                    .leaders = rows_,
                    .now = runtime_.Now().steady,
-                   .started = started_};
+                   .started = started_,
+                   .read_gap = config_.acquire_interval * 5 / 4};  // As Spread spreads it.
     for (const auto& [node, peer] : peers_) {
         // One whose terms are over is on its way out, also if it was still there a moment ago.
         const bool gone = std::ranges::any_of(rows_, [&](const LeaderRow& row) {
@@ -194,9 +212,13 @@ ShareView Presence::View() const {
 void Presence::TellAll(Steady began) {
     std::map<Partition, const LeaderRow*> rows;
     for (const LeaderRow& row : rows_) rows[row.partition] = &row;
+    bool open = false;
     for (auto& [partition, place] : places_) {
-        NoteSeat(place, rows.contains(partition) ? rows[partition] : nullptr);
+        open |= NoteSeat(place, rows.contains(partition) ? rows[partition] : nullptr);
     }
+    // The plan for what nobody leads is as good as what is known of the others.
+    if (open) ReadNodes();
+    told_at_ = runtime_.Now().steady;
     const ShareView view = View();
     const bool announced = announced_until() > view.now;
     const auto plan =

@@ -48,8 +48,8 @@ struct Standing {
         trouble;  // Why the store could not be asked, or told of the node; empty if it could.
 };
 
-// Until when a term of a partition can be trusted; shared by Presence and a Leadership, so that trust
-// is not lost because a loop is busy. From any thread.
+// Until when a term of a partition can be trusted, and when its Leadership was last heard of; shared by
+// Presence and a Leadership, so that trust is not lost because a loop is busy. From any thread.
 class Trust {
   public:
     void Extend(const Term& term, Steady until) {
@@ -60,13 +60,29 @@ class Trust {
     }
     Steady Until(const Term& term) const {
         const std::lock_guard lock(mutex_);
-        return term_ == term ? until_ : Steady{};
+        return term_ == term && !closed_ ? until_ : Steady{};
+    }
+    // From now on nothing is trusted: the node is withdrawn.
+    void Close() {
+        const std::lock_guard lock(mutex_);
+        closed_ = true;
+    }
+    // Its loop runs.
+    void Hear(Steady now) {
+        const std::lock_guard lock(mutex_);
+        heard_at_ = now;
+    }
+    Steady heard_at() const {
+        const std::lock_guard lock(mutex_);
+        return heard_at_;
     }
 
   private:
     mutable std::mutex mutex_;
     Term term_;
     Steady until_{};
+    Steady heard_at_{};
+    bool closed_ = false;
 };
 
 class Presence {
@@ -116,9 +132,12 @@ class Presence {
     void Read();
     void OnRead(Steady began, Steady trusted, const Result<std::vector<LeaderRow>>& rows);
     void ReadLater(Duration delay);
-    void NoteSeat(Place& place, const LeaderRow* row);
+    // Remembers since when this node leads it, and since when nobody does; true: nobody does.
+    bool NoteSeat(Place& place, const LeaderRow* row);
     ShareView View() const;
     void TellAll(Steady began);
+    // Trusts the terms that were read, and ends those whose loop hangs.
+    void TrustRows(Steady trusted);
     // What is wrong with announcing, or with reading; empty: nothing any more.
     void NoteTrouble(std::string& what, std::string trouble);
     const std::string& trouble() const;
@@ -140,6 +159,7 @@ class Presence {
     std::string read_trouble_;
     Steady started_{};
     Steady handed_over_{};
+    Steady told_at_{};  // When the members were last told.
     std::uint64_t announce_timer_ = 0;
     std::uint64_t read_timer_ = 0;
     bool reading_ = false;

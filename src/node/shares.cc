@@ -44,7 +44,7 @@ const NodeId* FewestFor(const ShareView& view, const Counts& counts, const Text&
 NodeId SuccessorOf(const ShareView& view, const Seat& seat, const LeaderRow* row,
                    const ShareTimes& times) {
     const bool named = row && row->nonce == 0 && !row->node.empty();
-    if (!named || view.now - seat.resigned_since >= times.successor) return {};
+    if (!named || view.now - seat.open_since >= times.successor) return {};
     return PeerIn(view, row->node) ? row->node : NodeId();
 }
 
@@ -79,20 +79,24 @@ class Planner {
         if (!fewest) return;
         const std::size_t least = counts_[*fewest];
         ++counts_[*fewest];
-        if (may) plan_[seat.partition] = std::max(Wait(*fewest, least), StartWait(seat));
+        if (may) plan_[seat.partition] = Left(seat, Wait(*fewest, least));
     }
 
     Duration Wait(const NodeId& chosen, std::size_t least) const {
         if (chosen == view_.self) return Duration(0);
         const std::size_t more = own_ > least ? own_ - least : 0;
-        return std::min(times_.step * static_cast<Duration::rep>(more + 1), times_.step_max);
+        const Duration wait =
+            std::min(times_.step * static_cast<Duration::rep>(more + 1), times_.step_max);
+        return std::max(wait, view_.read_gap);
     }
 
-    // The default namespace never waits: most installations have no other.
-    Duration StartWait(const Seat& seat) const {
-        const Steady end = view_.started + times_.start;
-        if (seat.partition == 0 || view_.now >= end) return Duration(0);
-        return std::chrono::ceil<Duration>(end - view_.now);
+    // Of a wait that began when it was seen without a leader. The default namespace does not wait for
+    // companions to start: most installations have no other.
+    Duration Left(const Seat& seat, Duration wait) const {
+        Steady begin = seat.open_since;
+        if (seat.partition != 0) begin = std::max(begin, view_.started + times_.start);
+        const Steady due = begin + wait;
+        return std::max(std::chrono::ceil<Duration>(due - view_.now), Duration(0));
     }
 
     const ShareView& view_;

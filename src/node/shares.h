@@ -39,9 +39,9 @@ struct Peer {
 // A partition of this process.
 struct Seat {
     Partition partition = 0;
-    Text name;                // Of the namespace.
-    Steady led_since{};       // By this node; counts while the row says that it leads.
-    Steady resigned_since{};  // Since when its row was seen resigned.
+    Text name;            // Of the namespace.
+    Steady led_since{};   // By this node; counts while the row says that it leads.
+    Steady open_since{};  // Since when it was seen without a leader.
 };
 
 struct ShareView {
@@ -51,6 +51,7 @@ struct ShareView {
     std::vector<Seat> seats;         // By rising partition.
     Steady now{};
     Steady started{};
+    Duration read_gap{0};  // Between two reads of a node, at most: so much later others may see it.
 };
 
 // For each of the seats that this node may go for: after which time.

@@ -26,7 +26,8 @@ class SharesTest : public ::testing::Test {
         view.seats.push_back(
             {.partition = partition,
              .name = partition == 0 ? "default" : Text("n" + std::to_string(partition)),
-             .led_since = kNow - led_for});
+             .led_since = kNow - led_for,
+             .open_since = kNow});
         if (leader) view.leaders.push_back({partition, NodeId(leader), {}, 1, 1});
     }
     std::map<Partition, Duration> Campaigns() const { return PlanCampaigns(view, times); }
@@ -117,13 +118,13 @@ TEST_F(SharesTest, WhatWasHandedOverIsLeftToItsSuccessorForAWhile) {
     AddPeer("b");
     AddSeat(1, nullptr);
     view.leaders.push_back({1, NodeId("b"), {}, 7, 0});
-    view.seats[0].resigned_since = kNow - 1s;
+    view.seats[0].open_since = kNow - 1s;
     EXPECT_FALSE(CampaignsOf("a").contains(1));
     EXPECT_EQ(CampaignsOf("b").at(1), 0ms);
 
-    view.seats[0].resigned_since = kNow - 2s;
+    view.seats[0].open_since = kNow - 2s;
     EXPECT_TRUE(CampaignsOf("a").contains(1)) << "it did not come";
-    view.seats[0].resigned_since = kNow - 1s;
+    view.seats[0].open_since = kNow - 1s;
     view.peers.pop_back();
     EXPECT_TRUE(CampaignsOf("a").contains(1)) << "it is not even there";
 }

@@ -20,6 +20,10 @@
 namespace takt::internal {
 namespace {
 
+std::vector<Text> TextsOf(const std::vector<std::string>& texts) {
+    return {texts.begin(), texts.end()};
+}
+
 NodeConfig NodeConfigOf(const Config& config, Partition partition, const NodeId& node,
                         const std::string& address) {
     return {.leadership = {.partition = partition,
@@ -28,7 +32,8 @@ NodeConfig NodeConfigOf(const Config& config, Partition partition, const NodeId&
                            .ttl = config.scheduler.leader_ttl,
                            .renew_interval = config.scheduler.leader_renew_interval,
                            .acquire_interval = config.scheduler.leader_acquire_interval,
-                           .margin = config.scheduler.leader_ttl / 10},
+                           .margin = config.scheduler.leader_ttl / 10,
+                           .namespaces = TextsOf(config.scheduler.namespaces)},
             .engine = config.engine,
             .version = kVersion,
             .inbox_max = config.scheduler.inbox_max,
