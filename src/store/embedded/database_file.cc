@@ -23,7 +23,14 @@ constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 
 // Tables of what is over, which no scheduler needs to go on: damage in them is found by who reads
 // them.
-constexpr std::array<std::string_view, 3> kPastTables = {"history", "logs", "events"};
+constexpr std::array<std::string_view, 4> kPastTables = {"history", "logs", "events", "audit"};
+
+// Of any partition, and of children too: "p7_child_history".
+bool IsPast(std::string_view table) {
+    return std::ranges::any_of(kPastTables, [&](std::string_view past) {
+        return table == past || table.ends_with("_" + std::string(past));
+    });
+}
 
 std::unexpected<Error> Broken(const std::string& path, std::string_view what) {
     return Fail(ErrorCode::kInvalid,
@@ -110,7 +117,7 @@ Result<void> CheckTops(Connection& connection, const std::string& path, std::uin
         if (!IsTablePage(file, (top - 1) * page_size)) {
             return Broken(path, "is damaged (the top page of " + name + ")");
         }
-        if (std::ranges::find(kPastTables, name) != kPastTables.end()) continue;
+        if (IsPast(name)) continue;
         connection.QueryInt(fmt::format("SELECT 1 FROM {} NOT INDEXED LIMIT 1", name));
     }
     return {};

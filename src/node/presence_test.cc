@@ -1,0 +1,44 @@
+// Presence: one process that announces itself for all of its partitions.
+#include "node/presence.h"
+
+#include "base/log.h"
+#include "node/driven.h"
+
+namespace takt::internal {
+namespace {
+
+// A namespace's loop is stuck in a handler of an embedding program, while the loop that announces the
+// process is well. Its lead goes to others all the same.
+TEST(PresenceTest, ALoopThatHangsLosesItsLead) {
+    constexpr Term kTerm{0, 7, 99};
+    const LogCapture quiet;
+    DrivenStore store;
+    store.presence_by_hand = true;
+    DrivenRuntime loop;  // The presence's own.
+    Presence presence(loop, store, PresenceConfig{.row = {.node = NodeId("a")}}, SeedOf(2));
+    auto trust = std::make_shared<Trust>();
+    presence.Join(
+        {.partition = 0, .name = "default", .tell = [](const Standing&) {}, .trust = trust});
+    presence.Start();
+    const auto pass = [&](Duration time) {
+        for (; time > Duration(0); time -= 100ms) {
+            loop.Pass(100ms);
+            while (!store.announces.empty()) DrivenStore::Reply(store.announces, Result<void>());
+            while (!store.leaders.empty()) {
+                DrivenStore::Reply(store.leaders,
+                                   Result<std::vector<LeaderRow>>({{0, NodeId("a"), {}, 7, 99}}));
+            }
+            loop.Run();
+        }
+    };
+    pass(9s);
+    EXPECT_GT(trust->Until(kTerm), loop.Now().steady);
+    EXPECT_TRUE(store.resigns.empty());
+    pass(3s);
+
+    ASSERT_FALSE(store.resigns.empty());
+    EXPECT_EQ(store.resigns.front().first.first, kTerm);
+}
+
+}  // namespace
+}  // namespace takt::internal
