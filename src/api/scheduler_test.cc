@@ -27,7 +27,11 @@ TEST(SchedulerApi, WorkersAreListedDrainedAndRemoved) {
     EXPECT_EQ(scheduler.Get("/api/v1/metrics").json.at("workers_draining").as_int64(), 1);
     EXPECT_EQ(scheduler.Post("/api/v1/workers/w-1/resume").Text("status"), "online");
     EXPECT_EQ(scheduler.Post("/api/v1/workers/none/drain").status, 404);
-    EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1").status, 204);
+    const Answered busy = scheduler.Delete("/api/v1/workers/w-1");
+    EXPECT_EQ(busy.status, 409) << busy.body;
+    EXPECT_NE(busy.Text("detail").find("has 1 executions in hand"), std::string::npos) << busy.body;
+    EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1?force=perhaps").Text("field"), "force");
+    EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1?force=true").status, 204);
     EXPECT_EQ(scheduler.Delete("/api/v1/workers/w-1").status, 404);
 }
 

@@ -77,8 +77,12 @@ void SetStatus(Call call, WorkerStatus status) {
 void RemoveOne(Call call) {
     auto id = PathId<WorkerId>(call);
     if (!id) return;
+    const std::string force = call.request().Query("force").value_or("false");
+    if (force != "true" && force != "false") {
+        return call.RefuseRequest(BadField("force", "must be true or false").error());
+    }
     Node& node = call.services().node;
-    node.Ask(RemoveWorker{.worker = std::move(*id)},
+    node.Ask(RemoveWorker{.worker = std::move(*id), .force = force == "true"},
              [call = std::move(call)](Result<Answer> answer) mutable {
                  if (!answer) return call.RefuseAnswer(answer.error());
                  call.Send({.status = 204});
@@ -128,6 +132,9 @@ void AddWorkerRoutes(std::vector<Route>& routes) {
          .permission = Permission::kOperator,
          .handler = RemoveOne,
          .summary = "Remove a worker; what it runs is given to others",
+         .query = {{"force",
+                    "true: also while it is connected and has executions in hand, which it goes on "
+                    "with beside whoever gets them next. Else that is 409."}},
          .success = 204});
 }
 

@@ -8,6 +8,7 @@ namespace {
 struct WorkersOptions {
     ClientOptions client;
     std::string id;
+    bool force = false;
 };
 
 Result<int> ListWorkers(Client& client, const WorkersOptions& options) {
@@ -34,13 +35,16 @@ void AddWorkers(CLI::App& app, Context& context) {
                     }),
         workers.Add({"remove", "Removes a worker; what it runs is given to others"},
                     [](Client& client, const WorkersOptions& given) {
-                        return ShowChange(
-                            given.client, given.id,
-                            client.Call(HttpMethod::kDelete, PathOf("workers", given.id)));
+                        return ShowChange(given.client, given.id,
+                                          client.Call(HttpMethod::kDelete,
+                                                      PathOf("workers", given.id) +
+                                                          (given.force ? "?force=true" : "")));
                     })};
     for (CLI::App* part : named) {
         part->add_option("id", workers.options().id, "Worker")->required();
     }
+    named[2]->add_flag("--force", workers.options().force,
+                       "Although it is connected and has executions in hand: they are run twice");
     workers.command().footer(
         "examples:\n"
         "  takt workers\n"

@@ -232,8 +232,11 @@ class Engine {
     void GiveTo(Live& live, Slot& slot);
     Slot& TakeFromHand(Live& live);
     void RequeueExecution(Live& live, bool loss);
-    void FailAttempt(Live& live, OutcomePtr outcome, bool retryable);
-    void FinishExecution(Live& live, Status status, OutcomePtr outcome);
+    // It ended now, or when its worker says.
+    void FailAttempt(Live& live, OutcomePtr outcome, bool retryable,
+                     std::optional<Time> ended = {});
+    void FinishExecution(Live& live, Status status, OutcomePtr outcome,
+                         std::optional<Time> ended = {});
     void StopAtWorker(Live& live, Reason reason);
     void PlaceRestored(Live& live);
     void MoveTo(Live& live, Status to);
@@ -243,7 +246,7 @@ class Engine {
 
     // engine_reports.cc: what is heard of attempts under way
     void OnOverdue(Live& live);
-    void NoteBegan(Execution& row, Duration ran) const;
+    void NoteBegan(Execution& row, Duration ran, Time then) const;
 
     // engine_tasks.cc: recurring tasks
     void MakeOrChange(const PutTask& put);

@@ -292,11 +292,12 @@ void Engine::RequeueExecution(Live& live, bool loss) {
 }
 
 // An attempt failed. REQUIRES: let go.
-void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
+void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable,
+                         std::optional<Time> ended) {
     ++live.row.failures;
     const RetryPolicy& retry = RetryOf(*live.row.task);
     if (!retryable || live.row.failures > retry.retries_max) {
-        FinishExecution(live, Status::kFailed, std::move(outcome));
+        FinishExecution(live, Status::kFailed, std::move(outcome), ended);
         return;
     }
     ++live.lane->queue->waiting;
@@ -311,7 +312,7 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
         RememberAttempt(live.row, {.end = AttemptEnd::kFailed,
                                    .reason = how ? how->reason : Reason::kHandlerFailed,
                                    .message = how ? how->message.view() : std::string_view(),
-                                   .at = now_.wall});
+                                   .at = ended.value_or(now_.wall)});
     ++counters_.retried;
     Write(live, Place::kLive, true);
     Emit(EventType::kTaskRetrying, live, live.row.outcome ? live.row.outcome->message : Text());
@@ -320,11 +321,12 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable) {
 
 // The end. REQUIRES: neither waiting nor in a hand. The execution can be read until the step is
 // over.
-void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome) {
+void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
+                             std::optional<Time> ended) {
     TAKT_CHECK(!live.has_locks);
     outputs_.EndExecution(live.row, draft_);
     MoveTo(live, status);
-    live.row.finished_at = now_.wall;
+    live.row.finished_at = ended.value_or(now_.wall);
     live.row.outcome = WithHistory(std::move(outcome), live.row.outcome);
     Write(live, Place::kHistory, true);
     const Text detail = live.row.outcome ? live.row.outcome->message : Text();

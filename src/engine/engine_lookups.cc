@@ -24,15 +24,13 @@ bool IsEndOf(const Execution& row, const AttemptRef& attempt) {
     return IsWaiting(row.status) && failed;
 }
 
-// Whether what is stored is what the report says. Its data may be missing: a link unpacks none for
-// attempts that are over.
+// Whether what is stored is what the report says.
 bool SaysTheSame(const Report& report, const Execution& row) {
     static const Outcome kNothing;
     const Outcome& said = report.outcome ? *report.outcome : kNothing;
     const Outcome& kept = row.outcome ? *row.outcome : kNothing;
     return report.success == (row.status == Status::kSuccess) && said.reason == kept.reason &&
-           said.code == kept.code && said.message == kept.message &&
-           (said.data.empty() || said.data == kept.data);
+           said.code == kept.code && said.message == kept.message && said.data == kept.data;
 }
 
 }  // namespace

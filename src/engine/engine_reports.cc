@@ -32,10 +32,11 @@ void Engine::OnOverdue(Live& live) {
 }
 
 // An earlier leader may have known when the attempt began, and died before it wrote it down. The
-// worker knows for how long it has been running; it can say no more than that it began at once.
-void Engine::NoteBegan(Execution& row, Duration ran) const {
-    const Duration age = std::max(Duration(0), now_.wall - row.created_at);
-    const Time began = now_.wall - std::clamp(ran, Duration(0), age);
+// worker knows for how long it had been running at `then`; it can say no more than that it began at
+// once.
+void Engine::NoteBegan(Execution& row, Duration ran, Time then) const {
+    const Duration age = std::max(Duration(0), then - row.created_at);
+    const Time began = then - std::clamp(ran, Duration(0), age);
     if (row.started_at == Time{} || began < row.started_at) row.started_at = began;
 }
 
@@ -62,7 +63,7 @@ void Engine::On(Started& started) {
     }
     if (live->row.status != Status::kScheduled) return;
     MoveTo(*live, Status::kRunning);
-    NoteBegan(live->row, started.ran);
+    NoteBegan(live->row, started.ran, now_.wall);
     const Duration timeout = TimeoutOf(*live->row.task);
     const Duration left = timeout - std::clamp(started.ran, Duration(0), timeout);
     overdue_.Set(*live, now_.steady + left + config_.timeout_grace, live->row.serial);
@@ -78,12 +79,17 @@ void Engine::On(Report& report) {
         return JudgeRepeated(report);
     }
     draft_.Send(Verdict{report.session, report.attempt, true});
-    NoteBegan(live->row, report.ran);
+    // A report of an attempt that ended while nobody led comes later. It ended within its own life,
+    // whatever clocks say.
+    const Duration age = std::max(Duration(0), now_.wall - live->row.created_at);
+    const Time said = now_.wall - std::clamp(report.ended_ago, Duration(0), age);
+    NoteBegan(live->row, report.ran, said);
+    const Time ended = std::max(said, live->row.started_at);
     Slot& slot = TakeFromHand(*live);
     if (report.success) {
-        FinishExecution(*live, Status::kSuccess, std::move(report.outcome));
+        FinishExecution(*live, Status::kSuccess, std::move(report.outcome), ended);
     } else {
-        FailAttempt(*live, std::move(report.outcome), report.retryable);
+        FailAttempt(*live, std::move(report.outcome), report.retryable, ended);
     }
     FeedWorker(slot);
 }

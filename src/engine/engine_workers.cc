@@ -231,6 +231,15 @@ void Engine::On(RemoveWorker& remove) {
             remove.request,
             Fail(ErrorCode::kNotFound, "there is no worker '" + remove.worker.text().str() + "'"));
     }
+    const Slot& slot = *found->second;
+    if (!remove.force && slot.session != 0 && !slot.hand.empty()) {
+        return draft_.Reply(
+            remove.request,
+            Fail(ErrorCode::kConflict,
+                 "it is connected and has " + std::to_string(slot.hand.size()) +
+                     " executions in hand, which would run a second time beside it; drain it "
+                     "first, stop it, or say force"));
+    }
     draft_.Reply(remove.request, Answer{});
     DismissWorker(*found->second, "an operator removed it");
 }

@@ -115,7 +115,7 @@ TEST_F(ExplainOthersTest, ATaskWhoseRunWaitsSaysWhy) {
     At(0s, Put({.every = 1h}));
     Until(1h);
     EXPECT_EQ(TaskNamed().code, "task_run_waits");
-    EXPECT_THAT(TaskNamed().sentence, HasSubstr("no worker has ever connected"));
+    EXPECT_THAT(TaskNamed().sentence, HasSubstr("no worker is connected"));
     EXPECT_THAT(TaskNamed().sentence, HasSubstr(RunOf("report", 0)));
 }
 

@@ -88,8 +88,8 @@ std::string Counted(std::uint64_t count, std::string_view noun) {
 Explanation ExplainUnserved(const Lane& lane,
                             const std::map<Text, std::unique_ptr<Slot>, std::less<>>& workers) {
     if (workers.empty()) {
-        return Explanation{"no_worker",
-                           "no worker has ever connected; start one with: takt worker"};
+        // A worker that left in order is forgotten: whether there ever was one nobody knows.
+        return Explanation{"no_worker", "no worker is connected; start one with: takt worker"};
     }
     Fit any;
     const Worker* nearest = nullptr;

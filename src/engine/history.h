@@ -164,7 +164,7 @@ class History : public ::testing::Test {
     Detach Cut(const std::string& worker);
     Goodbye Bye(const std::string& worker);
     SetWorkerStatus Set(const std::string& worker, WorkerStatus status);
-    RemoveWorker Remove(const std::string& worker);
+    RemoveWorker Remove(const std::string& worker, bool force = true);
     Started Begun(const std::string& id);
     Report Success(const std::string& id);
     Report Failure(const std::string& id, bool retryable = true);

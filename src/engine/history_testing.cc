@@ -243,8 +243,8 @@ Goodbye History::Bye(const std::string& worker) {
 SetWorkerStatus History::Set(const std::string& worker, WorkerStatus status) {
     return {++request_, WorkerId(Text(worker)), status, "maintenance window"};
 }
-RemoveWorker History::Remove(const std::string& worker) {
-    return {++request_, WorkerId(Text(worker))};
+RemoveWorker History::Remove(const std::string& worker, bool force) {
+    return {++request_, WorkerId(Text(worker)), force};
 }
 
 Started History::Begun(const std::string& id) {

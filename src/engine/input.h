@@ -240,6 +240,7 @@ struct Report {
     bool retryable = true;  // A failure that no retry can mend ends the execution.
     OutcomePtr outcome;     // May be null on success.
     Duration ran{0};        // For how long it ran, as the worker says; 0 is not known.
+    Duration ended_ago{0};  // How long it had to wait until it could be told.
 };
 
 // How far an attempt has come; shown to who looks, not stored.
@@ -268,10 +269,12 @@ struct SetWorkerStatus {
 };
 
 // An operator removes a worker: what it runs is given to others. Replies kNotFound if there is
-// none.
+// none; kConflict if it is connected and has work in hand, which it would go on with beside whoever
+// gets it next, unless forced.
 struct RemoveWorker {
     RequestId request = 0;
     WorkerId worker;
+    bool force = false;
 };
 
 // The strategy for tasks that name none; remembered by the next leader. Replies with nothing;

@@ -95,6 +95,37 @@ TEST_F(TakeoverTest, ATimeoutBeginsAnewUnderTheNextLeader) {
     EXPECT_EQ(Row("x").losses, 0u);
 }
 
+// It ended while nobody led; the worker could tell only the next leader, and says how long ago that
+// was. What people see is how long it took, not how long nobody led.
+TEST_F(TakeoverTest, WhatEndedWhileNobodyLedTookAsLongAsItTook) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Begun("x"));
+    const AttemptRef ref = RefOf("x");
+    Restart(20s);
+    At(21s, Join({.id = "a", .holding = {ref}}));
+    Report report = Success("x");
+    report.ran = 4s;
+    report.ended_ago = 16s;
+    At(21s, report);
+
+    EXPECT_EQ(Row("x").finished_at, WallAt(5s));
+    EXPECT_EQ(Row("x").finished_at - Row("x").started_at, 4s);
+}
+
+// A worker's word is not taken for more than can be.
+TEST_F(TakeoverTest, NothingEndedBeforeItWasMade) {
+    At(0s, Join({.id = "a"}));
+    At(10s, Once({.id = "x", .retry = RetryPolicy{.retries_max = 0}}));
+    Report report = Failure("x");
+    report.ran = 1h;
+    report.ended_ago = 2h;
+    At(11s, report);
+
+    EXPECT_EQ(Row("x").started_at, WallAt(10s));
+    EXPECT_EQ(Row("x").finished_at, WallAt(10s));
+}
+
 // --- Results whose verdict was lost on the way --------------------------------------------------
 
 class RepeatedReportTest : public TakeoverTest {
@@ -122,6 +153,28 @@ TEST_F(RepeatedReportTest, AWorkerIsToldThatItsResultIsTheStoredOne) {
     EXPECT_EQ(engine().counters().stale, 0u);
     At(3s, Once({.id = "y"}));
     EXPECT_EQ(StatusOf("y"), Status::kScheduled) << "the old attempt takes up no room any more";
+}
+
+// The handler ran twice, by a fault of the worker, and came to another result.
+TEST_F(RepeatedReportTest, ADifferentResultOfTheSameAttemptIsRefused) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    const auto with = [&](const char* data) {
+        Report report = Success("x");
+        auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
+        outcome->data = data;
+        report.outcome = outcome;
+        return report;
+    };
+    Report other = with("2");
+    Report none = with("");
+    At(1s, with("1"));
+    ReportAgain(2s, other);
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_FALSE(verdicts[0].accepted);
+    ReportAgain(3s, none);
+    ASSERT_THAT(verdicts, SizeIs(1));
+    EXPECT_FALSE(verdicts[0].accepted);
 }
 
 TEST_F(RepeatedReportTest, AlsoByTheNextLeader) {

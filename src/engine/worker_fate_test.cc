@@ -62,5 +62,34 @@ TEST_F(WorkerFateTest, ALeaderThatSleptReadsItsInboxBeforeItTakesWorkersForLost)
         << "who is silent is lost all the same";
 }
 
+// An operator takes a worker that works for one that hangs. It would come back at once with what it
+// has in hand, and run it beside whoever got it.
+TEST_F(WorkerFateTest, AWorkerThatIsConnectedAndBusyIsNotRemovedUnlessForced) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Remove("a", false));
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(LastReply().error().detail.contains("has 1 executions in hand"));
+    EXPECT_EQ(HandOf("a"), 1u);
+
+    At(2s, Remove("a", true));
+    EXPECT_TRUE(LastReply());
+    EXPECT_EQ(StatusOf("x"), Status::kPending);
+}
+
+// A worker that is not connected, or has nothing in hand, can be removed as ever.
+TEST_F(WorkerFateTest, AWorkerThatIsAwayOrIdleIsRemoved) {
+    At(0s, Join({.id = "a"}));
+    At(0s, Once({.id = "x"}));
+    At(1s, Cut("a"));
+    At(2s, Remove("a", false));
+    EXPECT_TRUE(LastReply());
+    At(3s, Join({.id = "b"}));
+    At(4s, Success("x"));
+    At(5s, Remove("b", false));
+    EXPECT_TRUE(LastReply());
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -14,6 +14,12 @@ namespace {
 
 namespace asio = boost::asio;
 
+// The header that whoever was refused may look at; empty if it is none of the request's.
+std::string HeaderAtFault(int status) {
+    if (status == 401 || status == 403) return "Authorization";
+    return status == 429 ? "Retry-After" : "";
+}
+
 class WebSocketOpening : public std::enable_shared_from_this<WebSocketOpening> {
   public:
     WebSocketOpening(std::shared_ptr<ClientCore> core, Url url, std::string head,
@@ -99,7 +105,7 @@ class WebSocketOpening : public std::enable_shared_from_this<WebSocketOpening> {
             Fail({ErrorCode::kConflict,
                   fmt::format("{} refused the WebSocket with status {}", url_.Origin(),
                               parser.status()),
-                  parser.status() == 401 || parser.status() == 403 ? "Authorization" : ""});
+                  HeaderAtFault(parser.status())});
             return false;
         }
         return headers.Find("Sec-WebSocket-Accept") == WebSocketAccept(key_) &&

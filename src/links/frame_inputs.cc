@@ -121,7 +121,8 @@ class Reader {
                       .attempt = std::move(attempt),
                       .success = result.success(),
                       .retryable = !result.final(),
-                      .ran = DurationOf(result.ran_ms())};
+                      .ran = DurationOf(result.ran_ms()),
+                      .ended_ago = DurationOf(result.ended_ms_ago())};
         auto reason = result.success() ? Reason::kNone : Reason::kHandlerFailed;
         if (!result.success() && !result.reason().empty()) {
             const auto named = ParseReason(result.reason());
@@ -137,9 +138,9 @@ class Reader {
         outcome->reason = reason;
         outcome->code = result.code();
         outcome->message = CutUtf8(result.message(), limits_.message_bytes_max);
-        // The result of an attempt that is settled is stored, or will be refused: it is not worth
+        // The result of an attempt that was settled without it will be refused: it is not worth
         // unpacking.
-        auto data = holding == Holding::kHeld ? ReadData(result) : Text();
+        auto data = holding == Holding::kSettled ? Text() : ReadData(result);
         if (unpacked_bytes_ > limits_.unpacked_bytes_max) {
             return std::unexpected(FrameFault{
                 "too_large", fmt::format("the results of one frame unpack to more than {} bytes; "

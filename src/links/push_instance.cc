@@ -13,9 +13,6 @@
 namespace takt::internal {
 namespace {
 
-// A health page is a word or a short report.
-constexpr std::size_t kHealthBytesMax = 64 << 10;
-
 // How long an instance is left alone when this process had no descriptor left to call it.
 constexpr Duration kRest{1'000};
 
@@ -336,58 +333,6 @@ void PushInstance::OpenCircuit() {
         self->TellLoad();
         self->Pump();
     });
-}
-
-// --- Health -------------------------------------------------------------------------------------
-
-void PushInstance::Watch() {
-    const auto interval = static_cast<double>(context_->config.health_interval.count());
-    CheckLater(Duration(static_cast<std::int64_t>(interval * context_->random.Fraction())));
-}
-
-void PushInstance::CheckLater(Duration delay) {
-    context_->runtime.Cancel(std::exchange(health_timer_, 0));
-    if (!checked()) return;
-    health_timer_ = context_->runtime.After(delay, [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->Check();
-    });
-}
-
-void PushInstance::Check() {
-    health_timer_ = 0;
-    HttpCall call{.url = row_.health_url.str(),
-                  .timeout = context_->config.health_timeout,
-                  .response_bytes_max = kHealthBytesMax};
-    context_->check(
-        Guarded(std::move(call)),
-        [&runtime = context_->runtime, weak = weak_from_this()](Result<HttpAnswer> answer) mutable {
-            runtime.Post([weak = std::move(weak), answer = std::move(answer)] {
-                if (const auto self = weak.lock()) self->OnHealth(answer);
-            });
-        });
-}
-
-void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
-    if (health_timer_ != 0) return;  // It registered meanwhile, and is being watched anew.
-    const PushLinkConfig& config = context_->config;
-    if (answer && answer->status >= 200 && answer->status < 300) {
-        failures_ = 0;
-        ++passes_;
-        heard_at_ = context_->runtime.Now().steady;
-        if (MayComeBack() && passes_ >= config.recovery_threshold) Open();
-    } else {
-        passes_ = 0;
-        ++failures_;
-        trouble_ = answer ? "it answered " + std::to_string(answer->status) : answer.error().detail;
-        if (failures_ >= config.failure_threshold) {
-            GoOffline(Text("failed " + std::to_string(failures_) +
-                           " health checks in a row: " + trouble_));
-        }
-    }
-    // A tenth up or down, so that checks of many executors spread out.
-    const double spread = 0.9 + 0.2 * context_->random.Fraction();
-    CheckLater(
-        Duration(static_cast<std::int64_t>(double(config.health_interval.count()) * spread)));
 }
 
 }  // namespace takt::internal

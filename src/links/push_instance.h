@@ -86,6 +86,12 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void Update(Worker row);
     // It said that it lives.
     void Beat(const WorkerLoad& load);
+    // Whether the process that is known lives, by its health check if it has one, else by what was
+    // heard of it lately. The answer comes on the node's thread, never from inside the call.
+    void AskWhetherAlive(std::move_only_function<void(bool)> done);
+    // Whether a registration is another process's, elsewhere. At the same address it is the same
+    // place's: whatever was there before is gone.
+    bool IsElsewhere(const Worker& row) const;
 
     // Keeps the lease. False if it has been gone for so long that it is to be forgotten.
     bool Tick();
@@ -147,6 +153,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     bool MayComeBack() const { return session_ == 0 && !declared_offline && !in_question; }
     void CheckLater(Duration delay);
     void Check();
+    void CallHealth(std::move_only_function<void(const Result<HttpAnswer>&)> done);
     void OnHealth(const Result<HttpAnswer>& answer);
 
     const std::shared_ptr<PushContext> context_;

@@ -44,6 +44,48 @@ TEST(PushLink, ANewProcessOfAnInstanceGivesBackWhatTheOldOneHad) {
     EXPECT_EQ(stack.Callback(again.execution, again.token, true), Kind::kAccepted);
 }
 
+class PushLinkTwins : public testing::TestWithParam<bool> {};
+
+// Two processes with one instance_id, both alive: a configuration file was copied. They must not take
+// the id, and each other's work, from each other.
+TEST_P(PushLinkTwins, AnIdThatALivingProcessElsewhereHasIsRefused) {
+    FakeExecutor first;
+    FakeExecutor second;
+    PushStack stack;
+    const bool checked = GetParam();
+    ASSERT_TRUE(stack.Register(first, "executor-1", 10, checked, "first"));
+    stack.Submit();
+    first.AwaitOrder(1);
+    const auto refused = stack.Register(second, "executor-1", 10, checked, "second");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_TRUE(refused.error().detail.contains(first.url())) << refused.error().detail;
+    EXPECT_EQ(second.orders(), 0u);
+}
+INSTANTIATE_TEST_SUITE_P(Health, PushLinkTwins, testing::Bool());
+
+// The machine died, and its process is back on another one.
+TEST(PushLink, TheIdOfAProcessThatFailsItsHealthCheckIsTaken) {
+    FakeExecutor first;
+    FakeExecutor second;
+    PushStack stack;
+    ASSERT_TRUE(stack.Register(first, "executor-1", 10, true, "first"));
+    first.SetHealth(503);
+    EXPECT_TRUE(stack.Register(second, "executor-1", 10, true, "second"));
+    stack.Submit();
+    second.AwaitOrder(1);
+}
+
+TEST(PushLink, TheIdOfAProcessThatSentNoHeartbeatLatelyIsTaken) {
+    FakeExecutor first;
+    FakeExecutor second;
+    PushStack stack({.health_interval = Duration(1)});
+    ASSERT_TRUE(stack.Register(first, "executor-1", 10, false, "first"));
+    while (!stack.Register(second, "executor-1", 10, false, "second")) std::this_thread::yield();
+    stack.Submit();
+    second.AwaitOrder(1);
+}
+
 class PushLinkRemoval : public testing::TestWithParam<bool> {};
 
 // An operator removes it through the list of workers, where it stands too, online or not. A

@@ -219,16 +219,36 @@ void PushLink::Register(Worker row, Done<void> done) {
         if (!stay.holds() || !engine || !ready_) return done(NotLeading());
         const auto worker = engine->FindWorker(row.id);
         const bool taken = worker && worker->session != 0 && worker->row.link != LinkKind::kPush;
-        RegisterNow(std::move(row), taken, std::move(done));
+        if (taken) {
+            return done(Fail(ErrorCode::kConflict,
+                             "a worker that is connected has the id '" + row.id.text().str() + "'",
+                             "instance_id"));
+        }
+        RegisterUnlessElsewhere(std::move(row), std::move(done));
     });
 }
 
-void PushLink::RegisterNow(Worker row, bool taken, Done<void> done) {
-    if (taken) {
-        return done(Fail(ErrorCode::kConflict,
-                         "a worker that is connected has the id '" + row.id.text().str() + "'",
-                         "instance_id"));
-    }
+// Two processes with one id would take it from each other for ever, and lose their work each time.
+// So the one that has it keeps it while it lives.
+void PushLink::RegisterUnlessElsewhere(Worker row, Done<void> done) {
+    const auto known = FindInstance(row.id);
+    if (!known || !known->IsElsewhere(row)) return RegisterNow(std::move(row), std::move(done));
+    known->AskWhetherAlive([this, known, row = std::move(row), done = std::move(done),
+                            stay = home_.stay()](bool alive) mutable {
+        if (!stay.holds() || !ready_) return done(NotLeading());
+        if (!alive || !known->IsElsewhere(row)) return RegisterNow(std::move(row), std::move(done));
+        const std::string other = known->row().address.str();
+        Log(LogLevel::kWarning, "executors", "refused a registration: its id has another process",
+            {{"executor", row.id}, {"address", row.address.view()}, {"other", other}});
+        done(Fail(ErrorCode::kConflict,
+                  "another process has the id '" + row.id.text().str() + "' (" + other +
+                      ", which is alive): give each its own instance_id, or stop that one; if it "
+                      "is dead, wait until it is taken for dead",
+                  "instance_id"));
+    });
+}
+
+void PushLink::RegisterNow(Worker row, Done<void> done) {
     const WorkerId id = row.id;
     auto& instance = instances_[id.text()];
     if (!instance) instance = std::make_shared<PushInstance>(context_, row);
@@ -294,7 +314,8 @@ void PushLink::Remove(WorkerId id, Done<void> done) {
         instance->Drop();
         instances_.erase(id.text());
         context_->node->Tell(SetSetting{.key = OfflineKey(id)});
-        context_->node->Ask(RemoveWorker{.worker = id}, WithoutAnswer(std::move(done)));
+        context_->node->Ask(RemoveWorker{.worker = id, .force = true},
+                            WithoutAnswer(std::move(done)));
     });
 }
 

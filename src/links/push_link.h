@@ -74,7 +74,8 @@ class PushLink final : public Sink {
     // All of these: kUnavailable while this node does not lead or has only just begun to.
 
     // Makes the executor known, or changes what is known of it. Answers after the commit. kConflict
-    // if a stream worker has the id, kExhausted if there are too many workers.
+    // if a stream worker has the id, or another process elsewhere that lives; kExhausted if there are
+    // too many workers.
     void Register(Worker row, Done<void> done);
     // kNotFound if there is no such executor; also below.
     void Beat(WorkerId id, WorkerLoad load, Done<void> done);
@@ -115,7 +116,8 @@ class PushLink final : public Sink {
     void Restore(const Engine& engine, const std::vector<SettingPut>& offline);
     void TickLater();
     void OnClosed(SessionId session);
-    void RegisterNow(Worker row, bool taken, Done<void> done);
+    void RegisterUnlessElsewhere(Worker row, Done<void> done);
+    void RegisterNow(Worker row, Done<void> done);
     void SetStatusNow(PushInstance& instance, WorkerStatus status, Text reason, Done<void> done);
     void TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done);
     void JudgeStored(CallbackReport report, CallbackDone done);

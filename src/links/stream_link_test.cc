@@ -95,6 +95,10 @@ TEST_F(StreamLinkTest, AResultThatIsSentAgainIsAcceptedIfItIsTheStoredOne) {
     other.mutable_results(0)->set_success(false);
     worker->Send(other);
     EXPECT_FALSE(worker->Next().acks(0).accepted());
+    other = ResultOf(attempt);
+    other.mutable_results(0)->set_data(R"({"sum":4})");
+    worker->Send(other);
+    EXPECT_FALSE(worker->Next().acks(0).accepted());
 }
 
 TEST_F(StreamLinkTest, ACancelReachesTheWorker) {

@@ -28,7 +28,7 @@ void Count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) {
 }  // namespace
 
 StreamSession::StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened)
-    : id_(NewSessionId()), sessions_(std::move(sessions)), opened_(opened) {}
+    : id_(NewSessionId()), sessions_(std::move(sessions)), opened_(opened), heard_at_(opened) {}
 
 void StreamSession::OnOpen(std::shared_ptr<WebSocketSession> socket) {
     socket_ = std::move(socket);
@@ -36,6 +36,7 @@ void StreamSession::OnOpen(std::shared_ptr<WebSocketSession> socket) {
 
 void StreamSession::OnMessage(const WebSocketMessage& message) {
     if (ended_ || !sessions_->node()) return;
+    heard_at_ = SteadyClock::now();
     Count(sessions_->counters().frames_in);
     const auto form = message.text ? FrameForm::kJson : FrameForm::kBinary;
     if (!greeted_) form_ = form;
@@ -66,6 +67,8 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     peer_.accepts_zstd = hello.accepts_zstd();
     worker_ = hello.worker_id();
     instance_ = hello.instance();
+    address_ = socket_->remote_address();
+    greeted_at_ = ReadClocks().wall;
     Node& node = *sessions_->node();
     // From here on the session is told when the role changes, so none falls between.
     greeted_ = true;
@@ -83,9 +86,10 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
     if (status.role != Role::kLeader || hello.epoch_seen() > status.epoch) return Move();
     for (const AttemptRef& attempt : attach->holding) NoteHeld(attempt.token);
-    sessions_->ClaimWorker(*this);
+    if (!ClaimId()) return;
     Count(sessions_->counters().attached);
     Welcome(status.epoch);
+    welcomed_ = true;
     attached_ = true;
     node.Tell(std::move(*attach));
     Log(LogLevel::kInfo, "links", "worker attached",
@@ -93,7 +97,25 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
          {"session", id_},
          {"capacity", hello.capacity()},
          {"holding", hello.holding_size()},
-         {"address", socket_->remote_address()}});
+         {"address", address_}});
+}
+
+// Two processes with one id would take it from each other for ever, and lose their work each time.
+// So whoever has it keeps it: a process that died closed its connection, a machine that died falls
+// silent.
+bool StreamSession::ClaimId() {
+    const Duration silence = 2 * sessions_->config().heartbeat;
+    const auto other = sessions_->ClaimWorker(*this, SteadyClock::now() - silence);
+    if (!other) return true;
+    Refuse({"taken", "another worker has the id '" + worker_ + "' (" + other->Describe() +
+                         "): give each its own id, or stop that one; if it is dead, wait until it "
+                         "has been silent for " +
+                         FormatDuration(silence)});
+    return false;
+}
+
+std::string StreamSession::Describe() const {
+    return address_ + ", connected since " + FormatTime(greeted_at_);
 }
 
 void StreamSession::Welcome(std::uint64_t epoch) {
@@ -152,7 +174,7 @@ void StreamSession::OnClose(const WebSocketClosed& closed) {
     Detach();
     sessions_->RemoveSession(*this);
     if (!greeted_) return;
-    Log(LogLevel::kInfo, "links", "worker's session closed",
+    Log(welcomed_ ? LogLevel::kInfo : LogLevel::kDebug, "links", "worker's session closed",
         {{"worker", worker_},
          {"session", id_},
          {"code", static_cast<std::uint16_t>(closed.code)},
@@ -320,14 +342,18 @@ void StreamSessions::Drop() {
     sessions_.clear();
 }
 
-void StreamSessions::ClaimWorker(const StreamSession& session) {
+std::shared_ptr<StreamSession> StreamSessions::ClaimWorker(const StreamSession& session,
+                                                           Steady then) {
     const std::scoped_lock lock(mutex_);
     auto [entry, is_new] = by_worker_.try_emplace(session.worker(), session.id());
-    if (is_new) return;
-    const auto older = sessions_.find(std::exchange(entry->second, session.id()));
-    if (older != sessions_.end() && older->second->instance() != session.instance()) {
-        older->second->set_replaced();
-    }
+    if (is_new) return nullptr;
+    const auto older = sessions_.find(entry->second);
+    const bool other_process =
+        older != sessions_.end() && older->second->instance() != session.instance();
+    if (other_process && older->second->HeardSince(then)) return older->second;
+    if (other_process) older->second->set_replaced();
+    entry->second = session.id();
+    return nullptr;
 }
 
 std::string StreamSessions::LeaderAddress() const {

@@ -40,6 +40,8 @@ class StreamSession {
 
     SessionId id() const { return id_; }
     Steady opened() const { return opened_; }
+    // Whether the worker is there, as far as anybody can tell: it said something since `then`.
+    bool HeardSince(Steady then) const { return !ended_ && heard_at_.load() >= then; }
     bool greeted() const { return greeted_; }
     const OutgoingPeer& peer() const { return peer_; }
 
@@ -49,6 +51,8 @@ class StreamSession {
     void NoteAcknowledged(const Token& attempt);
     const std::string& worker() const { return worker_; }
     const std::string& instance() const { return instance_; }
+    // The connection, for people: an address, and since when.
+    std::string Describe() const;
     void set_replaced() { replaced_ = true; }
 
   private:
@@ -57,6 +61,7 @@ class StreamSession {
     void Welcome(std::uint64_t epoch);
     void Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs);
     void Detach();
+    bool ClaimId();
     Holding HoldingOf(const Token& attempt) const;
     void RefuseForeign(const std::vector<AttemptRef>& foreign);
     // The worker, for the log: other threads may ask before it said so.
@@ -72,10 +77,13 @@ class StreamSession {
     OutgoingPeer peer_;
     std::string worker_;
     std::string instance_;
+    std::string address_;
+    Time greeted_at_{};
 
     // The server's thread only.
     WorkerLoad load_;      // Of the last heartbeat.
     Steady renewed_at_{};  // When the engine last heard that it lives.
+    bool welcomed_ = false;
 
     // Attempts that were given to it on this session or that it came with; of those whose results
     // are acknowledged, the latest, since a worker may say again what it has just said.
@@ -83,6 +91,7 @@ class StreamSession {
     std::map<Token, Holding> held_;
     std::deque<Token> acknowledged_;
 
+    std::atomic<Steady> heard_at_;
     std::atomic<bool> greeted_ = false;
     std::atomic<bool> attached_ = false;  // The engine knows it.
     std::atomic<bool> ended_ = false;     // Nothing more is taken from it.
@@ -104,8 +113,9 @@ class StreamSessions : public std::enable_shared_from_this<StreamSessions> {
     std::shared_ptr<StreamSession> FindSession(SessionId id) const;
     std::vector<std::shared_ptr<StreamSession>> All() const;
     // The worker of `session` is that session's now. An older one of another process is told so
-    // when the engine closes it.
-    void ClaimWorker(const StreamSession& session);
+    // when the engine closes it; unless it was heard of since `then`: it keeps the worker, and is
+    // what comes back.
+    std::shared_ptr<StreamSession> ClaimWorker(const StreamSession& session, Steady then);
 
     // Where the leader is, as far as this node knows; empty if it does not, or leads itself.
     std::string LeaderAddress() const;

@@ -30,12 +30,52 @@ TEST_F(StreamLinkTest, AHeartbeatIsAnswered) {
     EXPECT_EQ(load.memory, 0.0F);
 }
 
-// The worker's machine restarted, and it is back before anybody noticed that it was gone.
-TEST_F(StreamLinkTest, TheNewestSessionOfAnIdWins) {
-    auto old = Attached(RawWorker::Hello("w-1"));
+WorkerFrame HelloOfTheSecond() {
     WorkerFrame hello = RawWorker::Hello("w-1");
     hello.mutable_hello()->set_instance("second");
-    auto fresh = Attached(hello);
+    return hello;
+}
+
+// Two processes with one id, both alive: a configuration file was copied. They must not take the id,
+// and each other's work, from each other.
+TEST_F(StreamLinkTest, AnIdThatALivingWorkerHasIsRefused) {
+    auto first = Attached(RawWorker::Hello("w-1"));
+    auto second = Connect();
+    second->Send(HelloOfTheSecond());
+    const SchedulerFrame answer = second->Next();
+    EXPECT_EQ(answer.refused().code(), "taken");
+    EXPECT_THAT(answer.refused().message(),
+                HasSubstr("another worker has the id 'w-1' (127.0.0.1"));
+    second->AwaitClose();
+    stack_->Submit({});
+    EXPECT_EQ(first->Next().assigns_size(), 1);
+}
+
+// The process was killed, and its connection closed with it.
+TEST_F(StreamLinkTest, TheIdOfAWorkerThatIsGoneIsTaken) {
+    auto first = Attached(RawWorker::Hello("w-1"));
+    first->Close();
+    first->AwaitClose();
+    auto second = Connect();
+    for (;;) {  // The scheduler may not have heard of it yet.
+        second->Send(HelloOfTheSecond());
+        if (second->Next().has_welcome()) break;
+        second = Connect();
+    }
+    stack_->Submit({});
+    EXPECT_EQ(second->Next().assigns_size(), 1);
+}
+
+// The worker's machine lost its power and restarted, and nobody closed its connection.
+TEST_F(StreamLinkTest, TheIdOfAWorkerThatFellSilentIsTaken) {
+    Begin({.link = {.heartbeat = Duration(20)}});
+    auto old = Attached(RawWorker::Hello("w-1"));
+    auto fresh = Connect();
+    for (;;) {
+        fresh->Send(HelloOfTheSecond());
+        if (fresh->Next().has_welcome()) break;
+        fresh = Connect();
+    }
     EXPECT_EQ(old->Next().refused().code(), "replaced");
     old->AwaitClose();
     stack_->Submit({});

@@ -23,21 +23,30 @@ constexpr Duration kFindAgain{5'000};
 
 constexpr Duration kPing{10'000};
 
-// Between tries with a token that is refused: doubling from the first to the second.
-constexpr Duration kUnauthorizedWaitMin{2'000};
-constexpr Duration kUnauthorizedWaitMax{60'000};
+// Between tries that fail until somebody acts, as with a token that is refused: doubling from the
+// first to the second.
+constexpr Duration kPatientWaitMin{2'000};
+constexpr Duration kPatientWaitMax{60'000};
 constexpr std::string_view kTokenAdvice =
     ": the worker needs an access token with the role worker (--token, worker.token, or "
     "WorkerOptions::token)";
+constexpr std::string_view kTooManyAdvice =
+    ": too many wrong access tokens came from this address lately, and this worker's may be one of "
+    "them; it needs one with the role worker (--token, worker.token, or WorkerOptions::token)";
+
+std::string_view AdviceOn(const Error& error) {
+    if (error.field == "Authorization") return kTokenAdvice;
+    return error.field == "Retry-After" ? kTooManyAdvice : std::string_view();
+}
 
 // Bytes that the scheduler does not read; far more than one frame.
 constexpr std::size_t kQueueBytesMax = 64 << 20;
 
 }  // namespace
 
-Duration LongestWait(const WorkerOptions& options, std::uint32_t failures, bool unauthorized) {
-    const Duration least = unauthorized ? kUnauthorizedWaitMin : options.backoff_min;
-    const Duration most = unauthorized ? kUnauthorizedWaitMax : options.backoff_max;
+Duration LongestWait(const WorkerOptions& options, std::uint32_t failures, bool patient) {
+    const Duration least = patient ? kPatientWaitMin : options.backoff_min;
+    const Duration most = patient ? kPatientWaitMax : options.backoff_max;
     return std::min(most, Duration(least.count() << std::min(failures, kDoublingsMax)));
 }
 
@@ -98,7 +107,7 @@ void Connector::Try() {
         if (!mine()) return socket->Close(WebSocketCode::kGoingAway, "not needed any more");
         socket_ = std::move(socket);
         opened_at_ = SteadyClock::now();
-        unauthorized_ = false;
+        patient_ = false;
         events_.on_open();
     };
     callbacks->on_message = [this, mine](WebSocketMessage message) {
@@ -114,8 +123,9 @@ void Connector::Try() {
     client_.OpenWebSocket(std::move(call), std::move(callbacks), [this, mine](const Error& error) {
         if (!mine()) return;
         ++failures_;
-        unauthorized_ = error.field == "Authorization";
-        events_.on_failed(unauthorized_ ? error.detail + std::string(kTokenAdvice) : error.detail);
+        const std::string_view advice = AdviceOn(error);
+        patient_ = !advice.empty();
+        events_.on_failed(error.detail + std::string(advice));
         FindServers();
         TryLater();
     });
@@ -123,7 +133,7 @@ void Connector::Try() {
 
 void Connector::TryLater() {
     if (finished_) return;
-    const Duration longest = LongestWait(options_, failures_, unauthorized_);
+    const Duration longest = LongestWait(options_, failures_, patient_);
     const auto delay = random_.Below(static_cast<std::uint64_t>(longest.count()) + 1);
     timer_.expires_after(Duration(static_cast<std::int64_t>(delay)));
     timer_.async_wait(life_.Guard([this](const boost::system::error_code& error) {
@@ -166,6 +176,11 @@ void Connector::Drop(const std::string& why) {
         return boost::asio::post(loop_, life_.Guard([this] { Try(); }));
     }
     TryLater();
+}
+
+void Connector::DropForLong(const std::string& why) {
+    patient_ = true;
+    Drop(why);
 }
 
 void Connector::Move(std::string_view address) {

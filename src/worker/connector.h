@@ -25,8 +25,8 @@
 namespace takt::internal {
 
 // How long to wait at most before the next try, after so many failures in a row. A worker whose
-// token is refused is not in a hurry: somebody has to give it another one first.
-Duration LongestWait(const WorkerOptions& options, std::uint32_t failures, bool unauthorized);
+// token is refused, or whose id another one has, is patient: somebody has to act first.
+Duration LongestWait(const WorkerOptions& options, std::uint32_t failures, bool patient);
 
 class Connector {
   public:
@@ -52,6 +52,8 @@ class Connector {
     void Move(std::string_view address);
     // Ends the session and tries again.
     void Drop(const std::string& why);
+    // The same, and tries as seldom as with a token that is refused.
+    void DropForLong(const std::string& why);
     // Sends what is queued, ends the session and does not try again. `closed` comes when the
     // connection is gone, at once if there is none.
     void Finish(std::function<void()> closed);
@@ -81,7 +83,7 @@ class Connector {
     std::string moved_to_;
     std::uint32_t moves_ = 0;     // In a row, without a session that lasted.
     std::uint32_t failures_ = 0;  // In a row.
-    bool unauthorized_ = false;   // The last of them: the token was refused, or is missing.
+    bool patient_ = false;        // The last of them will not pass by itself: somebody must act.
     Steady opened_at_{};
     bool finished_ = false;
     std::function<void()> closed_;

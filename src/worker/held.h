@@ -55,7 +55,8 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
     std::deque<std::uint64_t> lock_drops;             // The latest.
     TaskResult result;
     std::optional<Steady> running_since;  // As `begun`, once that was told.
-    Duration ran{0};                      // Once it has ended.
+    Duration ran{0};                      // Once it has ended …
+    Steady ended_at{};                    // … and when.
     std::optional<StopReason> ended_by;   // It was stopped, rather than ended by itself.
     bool started_due = false;             // To be told to the scheduler.
     bool result_due = false;

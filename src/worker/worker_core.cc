@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::uint32_t kProtocol = 1;
 
+// Between two log lines about the same refusal.
+constexpr Duration kRefusedAgain{60'000};
+
 std::string NewInstance() {
     Random random(NewRandomSeed());
     return std::to_string(random.Next());
@@ -194,7 +197,14 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
 
 void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
     const std::string why = refused.code() + ": " + refused.message();
-    Log(LogLevel::kError, "worker", "refused by the scheduler", {{"why", why}});
+    const Steady now = SteadyClock::now();
+    // Said once in a while: it may be so for days.
+    const bool said = why == refused_why_ && now - refused_said_at_ < kRefusedAgain;
+    Log(said ? LogLevel::kDebug : LogLevel::kError, "worker", "refused by the scheduler",
+        {{"why", why}});
+    if (!said) refused_said_at_ = now;
+    refused_why_ = why;
+    if (refused.code() == "taken") return connector_.DropForLong(why);
     const bool frame_at_fault = refused.code() == "malformed" || refused.code() == "too_large";
     if (welcomed_ && frame_at_fault) BlameResults(why);
     // These stay as they are however often it is tried.

@@ -155,6 +155,8 @@ class WorkerCore {
     Steady stage_until_{};
     Steady idle_since_{};
     std::optional<Error> failure_;
+    std::string refused_why_;  // The last time.
+    Steady refused_said_at_{};
 
     boost::asio::steady_timer timer_;
     std::optional<Steady> armed_;

@@ -176,7 +176,8 @@ void WorkerCore::EndAttempt(const HeldPtr& held, TaskResult result, std::optiona
     held->phase = Held::Phase::kEnded;
     for (const auto& [ask, call] : held->lock_calls) call->Answer({0, "the attempt is over"});
     held->lock_calls.clear();
-    held->ran = held->RanFor(SteadyClock::now());
+    held->ended_at = SteadyClock::now();
+    held->ran = held->RanFor(held->ended_at);
     // Bytes that are not UTF-8 grow when they are replaced.
     if (result.data.size() <= options_.result_bytes_max) MakeUtf8(result.data);
     if (result.data.size() > options_.result_bytes_max) {

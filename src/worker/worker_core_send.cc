@@ -137,6 +137,8 @@ void WorkerCore::AddResult(Held& held, std::size_t& bytes) {
     out.set_code(result.code);
     out.set_message(result.message);
     out.set_ran_ms(static_cast<std::uint64_t>(held.ran.count()));
+    const auto waited = std::chrono::duration_cast<Duration>(SteadyClock::now() - held.ended_at);
+    out.set_ended_ms_ago(static_cast<std::uint64_t>(waited.count()));
     if (held.ended_by == StopReason::kTimeout) {
         out.set_reason("timeout");
     } else if (held.ended_by) {

@@ -133,20 +133,43 @@ TEST_F(FakeSchedulerTest, ANewLeaderIsToldHowLongAnAttemptHasBeenRunning) {
     EXPECT_GE(Await(HasResult).results(0).ran_ms(), 30u);
 }
 
-// Somebody forgot the token: the worker says what is missing, and does not hammer the scheduler.
-TEST_F(FakeSchedulerTest, AWorkerWithoutTheRightTokenSaysSoAndSlowsDown) {
-    refusal_ = 401;
+class RefusedTokenTest : public FakeSchedulerTest, public testing::WithParamInterface<int> {};
+
+// Somebody forgot the token, or it is an old one, and so many came that they are not even looked at:
+// the worker says what is missing, and does not hammer the scheduler.
+TEST_P(RefusedTokenTest, AWorkerWithoutTheRightTokenSaysSoAndSlowsDown) {
+    refusal_ = GetParam();
     Start(Noop());
+    const std::string status = std::to_string(GetParam());
     const Steady until = SteadyClock::now() + kPatience;
-    while (!worker_->status().trouble.contains("401") && SteadyClock::now() < until) {
+    while (!worker_->status().trouble.contains(status) && SteadyClock::now() < until) {
         std::this_thread::yield();
     }
     EXPECT_THAT(worker_->status().trouble, HasSubstr("worker.token"));
+    EXPECT_THAT(worker_->status().trouble, HasSubstr("role worker"));
 
     const WorkerOptions options;
     EXPECT_EQ(LongestWait(options, 1, true), Duration(4'000));
     EXPECT_EQ(LongestWait(options, 100, true), Duration(60'000));
     EXPECT_EQ(LongestWait(options, 100, false), options.backoff_max);
+}
+INSTANTIATE_TEST_SUITE_P(Status, RefusedTokenTest, testing::Values(401, 403, 429));
+
+// The scheduler was away when a task ended: the next one learns how long ago that was.
+TEST_F(FakeSchedulerTest, AResultThatHadToWaitSaysForHowLong) {
+    Start(Noop());
+    AwaitHello();
+    Welcome(1);
+    Send(Assign("e", 1));
+    EXPECT_LT(Await(HasResult).results(0).ended_ms_ago(), 10'000u);
+    const Steady until = SteadyClock::now() + Duration(30);
+    while (SteadyClock::now() < until) std::this_thread::yield();
+    SchedulerFrame moved;
+    moved.mutable_moved();
+    Send(moved);
+    AwaitHello();
+    Welcome(2);
+    EXPECT_GE(Await(HasResult).results(0).ended_ms_ago(), 30u);
 }
 
 // A scheduler gives it what it did not ask for: another worker may know it.

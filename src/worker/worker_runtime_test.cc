@@ -192,17 +192,18 @@ TEST_F(WorkerRuntimeTest, StopWithoutAnySchedulerEnds) {
     EXPECT_TRUE(worker_->Wait());
 }
 
-// Two processes with one id: the older one must not fight over it for ever.
-TEST_F(WorkerRuntimeTest, AWorkerWhoseIdIsTakenOverStops) {
+// Two processes with one id: the second says who has it, waits and does not fight over it.
+TEST_F(WorkerRuntimeTest, AWorkerWhoseIdAnotherHasWaitsUntilThatOneIsGone) {
     On("noop", [](TaskContext&) { return TaskResult::Success(); });
-    Start();
-    ASSERT_TRUE(AwaitEvents(WorkerEvent::kAttached));
     RawWorker other(stack_->url());
     other.Send(RawWorker::Hello("w-1"));
-    const auto outcome = worker_->Wait();
-    ASSERT_FALSE(outcome);
-    EXPECT_EQ(outcome.error().code, ErrorCode::kConflict);
-    EXPECT_THAT(outcome.error().detail, HasSubstr("replaced"));
+    ASSERT_TRUE(other.Next().has_welcome());
+    Start();
+    ASSERT_TRUE(AwaitEvents(WorkerEvent::kDisconnected));
+    EXPECT_THAT(worker_->status().trouble, HasSubstr("another worker has the id 'w-1'"));
+    EXPECT_FALSE(worker_->status().attached);
+    other.Close();
+    EXPECT_TRUE(AwaitEvents(WorkerEvent::kAttached));
 }
 
 TEST_F(WorkerRuntimeTest, HealthTellsWhetherItIsAttached) {

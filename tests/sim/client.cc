@@ -185,7 +185,7 @@ void SimClient::SetWorker(const std::string& worker, WorkerStatus status, bool i
 
 void SimClient::RemoveWorker(const std::string& worker) {
     cluster_.world.Note("operator", "removes", worker);
-    Ask(internal::RemoveWorker{0, WorkerId(Text(worker))}, [](const Result<Answer>&) {});
+    Ask(internal::RemoveWorker{0, WorkerId(Text(worker)), true}, [](const Result<Answer>&) {});
 }
 
 }  // namespace takt::internal::sim

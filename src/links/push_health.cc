@@ -1,0 +1,88 @@
+// The health of an instance: asked now and then, and when another process claims its place.
+#include <utility>
+
+#include "links/push_instance.h"
+
+namespace takt::internal {
+namespace {
+
+// A health page is a word or a short report.
+constexpr std::size_t kHealthBytesMax = 64 << 10;
+
+bool Passes(const Result<HttpAnswer>& health) {
+    return health && health->status >= 200 && health->status < 300;
+}
+
+}  // namespace
+
+void PushInstance::Watch() {
+    const auto interval = static_cast<double>(context_->config.health_interval.count());
+    CheckLater(Duration(static_cast<std::int64_t>(interval * context_->random.Fraction())));
+}
+
+void PushInstance::CheckLater(Duration delay) {
+    context_->runtime.Cancel(std::exchange(health_timer_, 0));
+    if (!checked()) return;
+    health_timer_ = context_->runtime.After(delay, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->Check();
+    });
+}
+
+void PushInstance::Check() {
+    health_timer_ = 0;
+    CallHealth([weak = weak_from_this()](const Result<HttpAnswer>& answer) {
+        if (const auto self = weak.lock()) self->OnHealth(answer);
+    });
+}
+
+void PushInstance::CallHealth(std::move_only_function<void(const Result<HttpAnswer>&)> done) {
+    HttpCall call{.url = row_.health_url.str(),
+                  .timeout = context_->config.health_timeout,
+                  .response_bytes_max = kHealthBytesMax};
+    context_->check(
+        Guarded(std::move(call)),
+        [&runtime = context_->runtime, done = std::move(done)](Result<HttpAnswer> answer) mutable {
+            runtime.Post(
+                [done = std::move(done), answer = std::move(answer)]() mutable { done(answer); });
+        });
+}
+
+bool PushInstance::IsElsewhere(const Worker& row) const {
+    return session_ != 0 && row.instance != row_.instance && row.address != row_.address;
+}
+
+void PushInstance::AskWhetherAlive(std::move_only_function<void(bool)> done) {
+    if (checked()) {
+        return CallHealth([done = std::move(done)](const Result<HttpAnswer>& answer) mutable {
+            done(Passes(answer));
+        });
+    }
+    const bool alive =
+        context_->runtime.Now().steady - heard_at_ <= context_->config.health_interval;
+    context_->runtime.Post([alive, done = std::move(done)]() mutable { done(alive); });
+}
+
+void PushInstance::OnHealth(const Result<HttpAnswer>& answer) {
+    if (health_timer_ != 0) return;  // It registered meanwhile, and is being watched anew.
+    const PushLinkConfig& config = context_->config;
+    if (Passes(answer)) {
+        failures_ = 0;
+        ++passes_;
+        heard_at_ = context_->runtime.Now().steady;
+        if (MayComeBack() && passes_ >= config.recovery_threshold) Open();
+    } else {
+        passes_ = 0;
+        ++failures_;
+        trouble_ = answer ? "it answered " + std::to_string(answer->status) : answer.error().detail;
+        if (failures_ >= config.failure_threshold) {
+            GoOffline(Text("failed " + std::to_string(failures_) +
+                           " health checks in a row: " + trouble_));
+        }
+    }
+    // A tenth up or down, so that checks of many executors spread out.
+    const double spread = 0.9 + 0.2 * context_->random.Fraction();
+    CheckLater(
+        Duration(static_cast<std::int64_t>(double(config.health_interval.count()) * spread)));
+}
+
+}  // namespace takt::internal
