@@ -32,8 +32,8 @@ StreamSession::StreamSession(std::shared_ptr<StreamSessions> sessions, Steady op
     : id_(NewSessionId()),
       sessions_(std::move(sessions)),
       opened_(opened),
-      heard_at_(opened),
-      bounds_(std::move(bounds)) {}
+      bounds_(std::move(bounds)),
+      heard_at_(opened) {}
 
 void StreamSession::OnOpen(std::shared_ptr<WebSocketSession> socket) {
     socket_ = std::move(socket);
