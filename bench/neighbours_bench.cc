@@ -1,5 +1,5 @@
-// How much a namespace notices of another one: the time of its commits at 100 a second, alone and beside
-// one that commits as fast as the store lets it.
+// How much a namespace notices of another one: the time of its commits at 100 a second, alone and
+// beside one that commits as fast as the store lets it.
 //
 //   neighbours_bench [SECONDS] [redis|etcd|mysql|embedded …]
 //

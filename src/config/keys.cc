@@ -77,7 +77,8 @@ Keys LeadershipKeys() {
         Key("scheduler.leader_acquire_interval", FIELD(scheduler.leader_acquire_interval),
             "How often a scheduler reads who leads what."),
         Key("scheduler.namespaces", FIELD(scheduler.namespaces),
-            "Names of the namespaces that this scheduler may lead; empty: all. Others must be there "
+            "Names of the namespaces that this scheduler may lead; empty: all. Others must be "
+            "there "
             "for the rest."),
         Key("scheduler.scan_interval", FIELD(scheduler.scan_interval),
             "How often the leader looks for due work if no timer wakes it: notices clock jumps."),

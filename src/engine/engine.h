@@ -28,6 +28,7 @@
 #include "engine/chooser.h"
 #include "engine/claims.h"
 #include "engine/config.h"
+#include "engine/counters.h"
 #include "engine/draft.h"
 #include "engine/effects.h"
 #include "engine/explain.h"
@@ -50,34 +51,9 @@
 
 namespace takt::internal {
 
-// How many executions went which way since this engine began.
-struct EngineCounters {
-    std::uint64_t submitted = 0;
-    std::uint64_t assigned = 0;
-    std::uint64_t succeeded = 0;
-    std::uint64_t failed = 0;
-    std::uint64_t cancelled = 0;
-    std::uint64_t retried = 0;
-    std::uint64_t lost = 0;   // Attempts lost with their worker.
-    std::uint64_t stale = 0;  // Reports refused.
-    std::uint64_t skipped = 0;
-    std::uint64_t fired = 0;
-    std::uint64_t missed = 0;  // Due times dropped by a misfire policy.
-    std::uint64_t transitions = 0;
-};
-
 struct TermView {
     Partition partition = 0;
     std::uint64_t epoch = 0;
-};
-
-// A run of a recurring task that is to be made.
-struct FireRequest {
-    Time due{};
-    Origin origin = Origin::kFire;
-    ExecutionId execution = {};  // Empty: one is made.
-    Text payload;
-    bool force = false;
 };
 
 // The configuration with what a namespace decides otherwise.

@@ -15,8 +15,8 @@ constexpr std::uint32_t kChildrenPerTurn = 16;
 
 }  // namespace
 
-// The task that the children of a step share: the step alone, with what it leaves open filled in by the run's
-// task.
+// The task that the children of a step share: the step alone, with what it leaves open filled in by
+// the run's task.
 const TaskPtr& Engine::TaskOfStep(Run& run, std::uint32_t number) {
     TaskPtr& shared = run.steps[number].task;
     const WorkflowStep& step = run.step(number);

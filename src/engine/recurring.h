@@ -31,4 +31,13 @@ struct Recurring : Timer {
     std::uint32_t TurnsAtOnce() const { return row.task->opt().mode == Mode::kSequential ? 1 : 0; }
 };
 
+// A run of a recurring task that is to be made.
+struct FireRequest {
+    Time due{};
+    Origin origin = Origin::kFire;
+    ExecutionId execution = {};  // Empty: one is made.
+    Text payload;
+    bool force = false;
+};
+
 }  // namespace takt::internal

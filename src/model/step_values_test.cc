@@ -7,7 +7,8 @@
 namespace takt::internal {
 namespace {
 
-// The text that `json` becomes with these results, input {"day": "2026-01-01", "n": 1.50} and item {"p":"/x"}.
+// The text that `json` becomes with these results, input {"day": "2026-01-01", "n": 1.50} and item
+// {"p":"/x"}.
 std::string Filled(std::string_view json) {
     static const std::map<std::string, std::string, std::less<>> kResults = {
         {"extract", R"({"rows": 12345678901234567890, "parts": ["a", "b"], "a/b": {"~": 1.0}})"},
