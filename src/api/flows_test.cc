@@ -9,7 +9,7 @@ constexpr const char* kEtl =
   {"name": "extract", "type": "pull", "payload": {"day": {"$input": "/day"}}},
   {"name": "parts", "after": ["extract"], "shards": 3, "max_retry": 0},
   {"name": "load", "after": ["parts"], "payload": {"all": {"$from": "parts"}},
-   "if": {"value": {"$from": "extract", "default": null}, "equals": null}}]})";
+   "if": {"value": {"$input": "/day"}, "equals": 1}}]})";
 
 TEST(Flows, AWorkflowRunsAndShowsItsSteps) {
     TestScheduler scheduler;

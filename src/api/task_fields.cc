@@ -30,6 +30,7 @@ void AddCommon(std::vector<TaskField>& to) {
     to.push_back(NameField({"name", "What people call it."}, &Task::name));
     to.push_back(
         NameField({"type", "What workers know it by; the name unless given."}, &Task::type));
+    to.back().always_given = false;  // A task with steps has none.
     to.push_back(QueueField());
     to.push_back(PriorityField());
     to.push_back(PayloadField());

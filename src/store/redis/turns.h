@@ -2,9 +2,10 @@
 //
 // A server works off a connection in order, so that what is written waits behind all that was written
 // before. As long as one party alone uses the connection, everything goes at once. From when another
-// comes until it has been quiet for kSharedFor each party has one request under way at most, they
-// take turns, and beside the oldest under way there are kBytesBeyondFirst at most. So who submits as
-// fast as it can makes others wait for one of its batches, not for its whole pipeline.
+// comes until it has been quiet for kSharedFor each party has one request under way at most, or
+// several small ones, they take turns, and beside the oldest under way there are kBytesBeyondFirst at
+// most. So a party that submits as fast as it can makes others wait for one of its batches, not for
+// its whole pipeline.
 #pragma once
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace takt::internal::redis {
 
@@ -24,6 +26,8 @@ class Turns {
     // One request at a time costs a party next to nothing: the next is written when the answer comes.
     static constexpr std::chrono::seconds kSharedFor{5};
     static constexpr std::size_t kBytesBeyondFirst = 1 << 20;
+    // Of one party together: some ten small commits, which cost the server as much as one large one.
+    static constexpr std::size_t kSmallBytes = 64 << 10;
 
     // A party has something to say.
     void Note(Party party, Now now) {
@@ -38,11 +42,13 @@ class Turns {
         if (waiting.empty()) return std::nullopt;
         if (now >= shared_until_) return 0;
         std::optional<std::size_t> next;
+        std::set<Party> seen;
         for (std::size_t i = 0; i < waiting.size(); ++i) {
             const Party party = waiting[i].party;
-            if (by_party_.contains(party) || !Fits(waiting[i].bytes)) continue;
-            // In the order of their numbers, beginning behind the one that was last. The first
-            // request of each party is its oldest.
+            // The first request of each party is its oldest, and those behind it wait for it.
+            if (!seen.insert(party).second) continue;
+            if (!MayBegin(party, waiting[i].bytes)) continue;
+            // In the order of their numbers, beginning behind the one that was last.
             if (!next || Distance(party) < Distance(waiting[*next].party)) next = i;
         }
         return next;
@@ -51,7 +57,7 @@ class Turns {
     void Begin(Party party, std::size_t bytes) {
         under_way_.push_back({party, bytes});
         bytes_ += bytes;
-        ++by_party_[party];
+        by_party_[party] += bytes;
         served_ = party;
     }
     // The oldest under way was answered.
@@ -59,7 +65,9 @@ class Turns {
         const Written oldest = under_way_.front();
         under_way_.pop_front();
         bytes_ -= oldest.bytes;
-        if (--by_party_[oldest.party] == 0) by_party_.erase(oldest.party);
+        std::size_t& left = by_party_[oldest.party];
+        left -= oldest.bytes;
+        if (left == 0) by_party_.erase(oldest.party);
     }
     // All that was under way is lost.
     void EndAll() {
@@ -74,7 +82,9 @@ class Turns {
         std::size_t bytes = 0;
     };
 
-    bool Fits(std::size_t bytes) const {
+    bool MayBegin(Party party, std::size_t bytes) const {
+        const auto under_way = by_party_.find(party);
+        if (under_way != by_party_.end() && under_way->second + bytes > kSmallBytes) return false;
         return under_way_.empty() || bytes_ - under_way_.front().bytes + bytes <= kBytesBeyondFirst;
     }
     // Turns from the one that was served last; that one itself is the furthest.
@@ -83,8 +93,8 @@ class Turns {
     std::optional<Party> last_;
     Now shared_until_{};
     Party served_ = 0;
-    std::deque<Written> under_way_;  // Oldest first.
-    std::map<Party, std::size_t> by_party_;
+    std::deque<Written> under_way_;          // Oldest first.
+    std::map<Party, std::size_t> by_party_;  // Bytes under way; none is without any.
     std::size_t bytes_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct Wish {
 
 class TurnsTest : public testing::Test {
   protected:
-    void Ask(Turns::Party party, std::size_t bytes = 100) {
+    void Ask(Turns::Party party, std::size_t bytes = 100 << 10) {
         turns_.Note(party, now_);
         waiting_.push_back({party, bytes});
     }
@@ -60,6 +60,15 @@ TEST_F(TurnsTest, OnceAnotherComesEachHasOneUnderWay) {
     EXPECT_EQ(Write(), Parties{}) << "its first is under way";
     turns_.EndOldest();  // Of 9.
     EXPECT_EQ(Write(), Parties{9});
+}
+
+// A namespace that submits little has several small commits under way between two large ones.
+TEST_F(TurnsTest, SmallOnesGoTogether) {
+    Ask(5);
+    Ask(5);
+    for (int i = 0; i < 3; ++i) Ask(9, 20 << 10);
+    Ask(9, 20 << 10);
+    EXPECT_EQ(Write(), (Parties{5, 9, 9, 9})) << "as many as are small together";
 }
 
 // Three that flood get the same share.
@@ -110,7 +119,7 @@ TEST(RedisTurns, ANamespaceThatFloodsIsNotServedFirst) {
     std::promise<void> all;
     const auto commit = [&](const Term& term, std::uint64_t sequence, char name) {
         const auto batch = std::make_shared<const Batch>(
-            Batch{term, sequence, 0, {SettingPut{"a", Text(std::to_string(sequence))}}});
+            Batch{term, sequence, 0, {SettingPut{"a", Text(std::string(70'000, 'x'))}}});
         store->Commit(batch, [&, name](Result<void> done) {
             const std::lock_guard lock(mutex);
             order += done ? name : '!';
