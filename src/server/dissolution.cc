@@ -28,7 +28,7 @@ void Dissolution::GoOn(const Directory& directory, const std::shared_ptr<Realm>&
         const std::shared_ptr<Realm> realm = find(name);
         if (row.state == NamespaceState::kDeleting && realm && Leads(*realm)) {
             busy_.insert(name);
-            Launch(EndAll(realm, row));
+            Launch(EndAll(realm, home, row, directory.version));
         } else if (Leads(*home)) {
             busy_.insert(name);
             Launch(row.state == NamespaceState::kEmpty ? Drop(home, row, directory.version)
@@ -66,16 +66,20 @@ Flow<bool> Dissolution::CancelExecutions(Realm& realm) {
     co_return rows->empty();
 }
 
-// The next look at the directory goes on with what is left.
-Flow<> Dissolution::EndAll(std::shared_ptr<Realm> realm, NamespaceRow row) {
+// The next look at the directory goes on with what is left. A scheduler that leads `default` as well
+// has nobody else to notice that nothing is.
+Flow<> Dissolution::EndAll(std::shared_ptr<Realm> realm, std::shared_ptr<Realm> home,
+                           NamespaceRow row, std::uint64_t version) {
     const bool no_tasks = co_await DeleteTasks(*realm);
     const bool no_executions = co_await CancelExecutions(*realm);
-    if (no_tasks && no_executions) {
-        co_await Ask(*realm, SetSetting{.key = Text(kNamespaceEmptyKey),
-                                        .value = Text(std::to_string(row.id))});
+    if (!no_tasks || !no_executions) {
+        busy_.erase(row.name);
+        co_return on_change_();
     }
+    co_await Ask(
+        *realm, SetSetting{.key = Text(kNamespaceEmptyKey), .value = Text(std::to_string(row.id))});
+    if (Leads(*home)) co_return co_await NoteEmpty(home, row, version);
     busy_.erase(row.name);
-    on_change_();
 }
 
 Flow<bool> Dissolution::Swap(Realm& home, std::uint64_t version, SettingPut put) {

@@ -33,7 +33,8 @@ class Dissolution {
               const FindRealm& find);
 
   private:
-    Flow<> EndAll(std::shared_ptr<Realm> realm, NamespaceRow row);
+    Flow<> EndAll(std::shared_ptr<Realm> realm, std::shared_ptr<Realm> home, NamespaceRow row,
+                  std::uint64_t version);
     Flow<bool> DeleteTasks(Realm& realm);
     Flow<bool> CancelExecutions(Realm& realm);
     Flow<> NoteEmpty(std::shared_ptr<Realm> home, NamespaceRow row, std::uint64_t version);

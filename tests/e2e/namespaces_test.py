@@ -68,7 +68,7 @@ class NamespacesTest(TaktTest):
         self.assertEqual(self.run_takt("get", "report").returncode, 3)
         self.assertEqual(self.run_takt("-n", "images", "get", "report").returncode, 3)
         self.submit("images", "report")
-        self.assertIn("executions_waiting", self.refused(1, "-n", "images", "submit", "x"))
+        self.assertIn("executions_waiting", self.refused(5, "-n", "images", "submit", "x"))
         self.submit("default", "report")
         for space in ["billing", "images", "default"]:
             row = self.status(space, "report")
