@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 const Time kNoon = *ParseTime("2026-11-15T12:00:00Z");
 const Day kDay = std::chrono::floor<std::chrono::days>(kNoon);
 
-struct Run {
+struct Ended {
     std::string task = "nightly";
     std::string name = "Nightly";
     std::string type = "report";
@@ -30,7 +30,7 @@ struct Run {
     std::string message;
 };
 
-Execution RowOf(const Run& run) {
+Execution RowOf(const Ended& run) {
     NewTaskPtr task(new Task);
     task->id = TaskId(Text(run.task));
     task->name = run.name;
