@@ -61,7 +61,7 @@ HttpResponse ResponseOf(HttpAnswer answer) {
     return response;
 }
 
-HttpResponse Refusal(const Error& error, std::string_view request_id) {
+HttpResponse RefusalOf(const Error& error, std::string_view request_id) {
     Problem problem = ProblemOfAnswer(error);
     problem.status = 503;
     problem.retry_after_seconds = 1;
@@ -119,7 +119,7 @@ class Passage final : public HttpAnswerSink, public std::enable_shared_from_this
     void Ended(const Result<HttpAnswer>& ended) {
         if (!streams_) {
             return std::exchange(reply_, nullptr)(ended ? ResponseOf(std::move(answer_))
-                                                        : Refusal(ended.error(), request_id_));
+                                                        : RefusalOf(ended.error(), request_id_));
         }
         over_ = true;
         if (stream_) stream_->Close();
@@ -150,7 +150,7 @@ Forward ForwardOver(HttpClient& client) {
         HttpCall call = CallOf(request, address);
         client.Send(std::move(call), [reply = std::move(reply), request_id = std::move(request_id)](
                                          Result<HttpAnswer> answer) mutable {
-            reply(answer ? ResponseOf(std::move(*answer)) : Refusal(answer.error(), request_id));
+            reply(answer ? ResponseOf(std::move(*answer)) : RefusalOf(answer.error(), request_id));
         });
     };
 }

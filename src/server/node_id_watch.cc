@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kTurn{1'000};
 constexpr Duration kClaimTurn{200};
 // A store that does not answer must not keep the scheduler from saying so.
-constexpr Duration kStorePatience{1'000};
+constexpr Duration kReadPatience{1'000};
 // Between two log lines about it.
 constexpr Duration kSayAgain{30'000};
 
@@ -33,10 +33,10 @@ const NodeRow* OtherOf(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
 }  // namespace
 
 Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl) {
-    const Steady until = SteadyClock::now() + ttl + kStorePatience;
+    const Steady until = SteadyClock::now() + ttl + kReadPatience;
     for (bool said = false;; said = true) {
         const auto nodes = AskStoreFor<std::vector<NodeRow>>(
-            kStorePatience, [&](auto done) { store.Nodes(std::move(done)); });
+            kReadPatience, [&](auto done) { store.Nodes(std::move(done)); });
         const NodeRow* other = nodes ? OtherOf(*nodes, mine) : nullptr;
         if (!other) return {};
         if (SteadyClock::now() >= until) {
