@@ -104,8 +104,10 @@ TEST(AlertsApi, AnAlertFiresIsAcknowledgedAndResolves) {
     EXPECT_EQ(scheduler.Post("/api/v1/alerts/" + id + "/acknowledge").status, 409);
     EXPECT_EQ(scheduler.Get("/api/v1/alerts?state=wrong").status, 400);
     const Answered metrics = scheduler.Get("/metrics");
-    EXPECT_NE(metrics.body.find("takt_alert_deliveries_total{channel=\"ops\",result=\"ok\"} 2"),
-              std::string::npos);
+    EXPECT_NE(
+        metrics.body.find(
+            "takt_alert_deliveries_total{namespace=\"default\",channel=\"ops\",result=\"ok\"} 2"),
+        std::string::npos);
 }
 
 TEST(AlertsApi, ChannelsShowTheirLastDeliveryAndCanBeTested) {

@@ -39,14 +39,23 @@ TEST(Metrics, AllOfTheTableAreServedWithTheirHelpAndNothingElse) {
     }
     EXPECT_EQ(served, known);
     for (const std::string_view line :
-         {"tasks_submitted_total 1\n", "tasks_completed_total 1\n", "workers_online 1\n",
-          "scheduler_is_leader 1\n", "scheduler_elections_total 1\n", "task_dispatches_total 1\n",
-          "task_success_rate 1\n", "task_failure_rate 0\n", "task_retry_rate 0\n",
-          "task_dispatch_success_rate 1\n", "task_scheduling_delay_seconds_count 1\n",
-          "task_execution_duration_seconds_count{type=\"report.make\"} 1\n",
-          "task_queue_wait_seconds_count{queue=\"mail\"} 1\n",
-          "task_execution_duration_percentile_seconds{type=\"report.make\",percentile=\"p99\"}",
-          "takt_http_requests_total{status=\"2xx\"}", "tasks{status=\"running\"} 0\n"}) {
+         {"tasks_submitted_total{namespace=\"default\"} 1\n",
+          "tasks_completed_total{namespace=\"default\"} 1\n",
+          "workers_online{namespace=\"default\"} 1\n",
+          "scheduler_is_leader{namespace=\"default\"} 1\n",
+          "scheduler_elections_total{namespace=\"default\"} 1\n",
+          "task_dispatches_total{namespace=\"default\"} 1\n",
+          "task_success_rate{namespace=\"default\"} 1\n",
+          "task_failure_rate{namespace=\"default\"} 0\n",
+          "task_retry_rate{namespace=\"default\"} 0\n",
+          "task_dispatch_success_rate{namespace=\"default\"} 1\n",
+          "task_scheduling_delay_seconds_count{namespace=\"default\"} 1\n",
+          "task_execution_duration_seconds_count{namespace=\"default\",type=\"report.make\"} 1\n",
+          "task_queue_wait_seconds_count{namespace=\"default\",queue=\"mail\"} 1\n",
+          "task_execution_duration_percentile_seconds{namespace=\"default\",type=\"report.make\","
+          "percentile=\"p99\"}",
+          "takt_http_requests_total{namespace=\"default\",status=\"2xx\"}",
+          "tasks{namespace=\"default\",status=\"running\"} 0\n"}) {
         EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
     }
 }

@@ -140,9 +140,11 @@ TEST(SchedulerApi, AQueueSaysHowManyItFinishesPerSecond) {
     EXPECT_DOUBLE_EQ(queue.json.at("finished_per_second").as_double(), 0.1)
         << "one in metrics.interval, ten seconds";
     const std::string text = scheduler.Get("/metrics").body;
-    EXPECT_NE(text.find("takt_queue_finished_total{queue=\"mail\",status=\"success\"} 1\n"),
+    EXPECT_NE(text.find("takt_queue_finished_total{namespace=\"default\",queue=\"mail\",status="
+                        "\"success\"} 1\n"),
               text.npos);
-    EXPECT_NE(text.find("takt_queue_finished_total{queue=\"mail\",status=\"failed\"} 0\n"),
+    EXPECT_NE(text.find("takt_queue_finished_total{namespace=\"default\",queue=\"mail\",status="
+                        "\"failed\"} 0\n"),
               text.npos);
 }
 
@@ -248,9 +250,13 @@ TEST(SchedulerApi, MetricsCountWhatHappened) {
     EXPECT_GT(json.json.at("task_throughput").as_double(), 0);
     const Answered text = scheduler.Get("/metrics");
     for (const char* line :
-         {"tasks_submitted_total 1", "tasks_completed_total 1", "tasks_failed_total 0",
-          "tasks_pending 0", "tasks_running 0", "workers_online 1", "scheduler_is_leader 1",
-          "task_execution_duration_seconds_count{type=\"n\"} 1", "worker_utilization 0"}) {
+         {"tasks_submitted_total{namespace=\"default\"} 1",
+          "tasks_completed_total{namespace=\"default\"} 1",
+          "tasks_failed_total{namespace=\"default\"} 0", "tasks_pending{namespace=\"default\"} 0",
+          "tasks_running{namespace=\"default\"} 0", "workers_online{namespace=\"default\"} 1",
+          "scheduler_is_leader{namespace=\"default\"} 1",
+          "task_execution_duration_seconds_count{namespace=\"default\",type=\"n\"} 1",
+          "worker_utilization{namespace=\"default\"} 0"}) {
         EXPECT_NE(text.body.find(line), std::string::npos) << line << "\n" << text.body;
     }
 }

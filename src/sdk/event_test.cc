@@ -20,7 +20,7 @@ TEST_F(EventTest, AllTenKindsOfEventsAreTold) {
     EventLog log;
     SchedulerOptions options = TestOptions();
     options.settings = {{"executors.health_check", "false"},
-                        {"executors.health_interval", "100ms"},
+                        {"executors.health_interval", "1s"},
                         {"executors.failure_threshold", "1"}};
     scheduler_ = std::make_unique<Scheduler>(options);
     const StopAtEnd stop{*scheduler_};
