@@ -38,10 +38,10 @@ Explanation ExplainRun(const Run& run) {
     const std::uint64_t children = run.children.size();
     if (run.ending()) {
         const std::string as(Name(run.progress.ending->status));
-        return {"run_ends",
-                "it is being ended as " + as + "; " + Counted(children, "execution") +
-                    (children == 1 ? " has" : " have") + " yet to stop",
-                {{"status", as}, {"executions", children}}};
+        return Explanation{"run_ends",
+                           "it is being ended as " + as + "; " + Counted(children, "execution") +
+                               (children == 1 ? " has" : " have") + " yet to stop",
+                           {{"status", as}, {"executions", children}}};
     }
     Names running, ready, waiting;
     for (std::uint32_t i = 0; i < run.steps.size(); ++i) {
@@ -60,13 +60,14 @@ Explanation ExplainRun(const Run& run) {
     if (running.count == 0)
         sentence = "the values that its next steps need are being read: " + ready.Listed();
     if (waiting.count > 0) sentence += "; " + waiting.Listed() + " wait";
-    return {"run_goes_on",
-            sentence,
-            {{"running", std::uint64_t(running.count)}, {"waiting", std::uint64_t(waiting.count)}}};
+    return Explanation{
+        "run_goes_on",
+        sentence,
+        {{"running", std::uint64_t(running.count)}, {"waiting", std::uint64_t(waiting.count)}}};
 }
 
 Explanation ExplainPinned(const Execution& row) {
-    return {
+    return Explanation{
         "waits_for_worker",
         "only worker " + Quoted(row.worker.text()) + " may run it, and has no room or is not there",
         {{"worker", row.worker.text().str()}}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -76,11 +77,17 @@ Flow<> Realms::ReadAll() {
         Log(LogLevel::kWarning, "namespaces", "cannot read which namespaces there are",
             {{"error", rows.error().detail}});
     }
+    if (postponed_) {
+        // A namespace that was deleted and made again: whoever asks waits for the end of the first.
+        std::ranges::move(std::exchange(awaited_, {}), std::back_inserter(awaited_next_));
+        co_return;
+    }
     for (Action& waiting : std::exchange(awaited_, {})) waiting();
     if (!awaited_next_.empty()) Launch(ReadAll());
 }
 
 void Realms::TakeDirectory(const Directory& directory) {
+    postponed_ = false;
     if (stopping_) return;
     version_ = directory.version;
     ending_ = std::ranges::any_of(directory.rows, [](const auto& entry) {
@@ -128,7 +135,9 @@ Result<std::size_t> Realms::FreeLoop() {
 void Realms::MakeRealm(const NamespaceRow& row) {
     // A realm that had the number, or the name, must have let go of the lead.
     for (const auto& [name, place] : places_) {
-        if (name == row.name || place.row.number == row.number) return version_.reset();
+        if (name != row.name && place.row.number != row.number) continue;
+        postponed_ = true;
+        return version_.reset();
     }
     const auto index = FreeLoop();
     auto realm = index ? Realm::Make(ground_, loops_[*index], row)
@@ -162,6 +171,7 @@ void Realms::EndRealm(const std::string& name) {
     realm->Stop(home_.Here([this, name] {
         --loops_used_[places_.at(name).loop];
         places_.erase(name);
+        if (postponed_ && !reading_) Launch(ReadAll());
     }));
 }
 

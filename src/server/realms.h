@@ -78,6 +78,7 @@ class Realms {
     std::vector<std::weak_ptr<Realm>> made_;            // All that may still be there.
     std::optional<std::uint64_t> version_;              // Of the directory as last taken.
     bool reading_ = false;
+    bool postponed_ = false;  // A realm waits for the end of another that has its name or number.
     std::vector<Action> awaited_;       // Callers that wait for the reading under way,
     std::vector<Action> awaited_next_;  // or for one that begins after it.
     bool stopping_ = false;

@@ -123,6 +123,8 @@ void SimClient::AddSteps(Job& job, bool quiet) {
     }
     const auto on_failure = world.Chance(0.5) ? OnFailure::kStop : OnFailure::kContinue;
     job.options.workflow = Workflow::Make(std::move(steps), {.on_failure = on_failure}).value();
+    // A workflow that declares locks is refused; its steps may.
+    job.options.locks.clear();
     const bool hurried = !quiet && world.Chance(0.2);
     job.timeout = hurried ? Duration(2'000 + world.Below(20'000)) : Duration(0);
 }
