@@ -225,8 +225,14 @@ void Realm::Stop(Action done) {
     // Counts since the last time are written while this node still leads. A store that does
     // not answer must not hold up the stop: then it is lost, as in a crash.
     boost::asio::post(loop_.io(), [self = shared_from_this(), done = std::move(done)]() mutable {
-        auto go = std::make_shared<Action>(
-            [self, done = std::move(done)]() mutable { self->node_->Stop(std::move(done)); });
+        // It lives until its node has stopped, and a turn longer: that is where this is called from.
+        Action stopped = [self, done = std::move(done)]() mutable {
+            done();
+            boost::asio::post(self->loop_.io(), [self] {});
+        };
+        auto go = std::make_shared<Action>([self, stopped = std::move(stopped)]() mutable {
+            self->node_->Stop(std::move(stopped));
+        });
         const auto once = [go] {
             if (*go) std::exchange(*go, {})();
         };
