@@ -1,0 +1,186 @@
+"""Held: an attempt in the worker's hand, from its assignment to the acknowledgement of its result."""
+from __future__ import annotations
+
+import asyncio
+import collections
+import concurrent.futures
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .errors import Failure, Invalid, Rejected, Stopped
+from .task import Task, lock_refused
+
+RESULT_BYTES_MAX = 1 << 20
+MESSAGE_BYTES_MAX = 4 << 10
+LINE_BYTES_MAX = 16 << 10
+LOG_BYTES_MAX = 4 << 20  # Lines of one attempt that wait for a connection; then they are dropped.
+DROPS_KEPT = 1000
+
+
+def clean(text: str, bytes_max: int) -> str:
+    """Text that can be sent: valid UTF-8 of at most so many bytes."""
+    data = text.encode("utf-8", "replace")
+    return data[:bytes_max].decode("utf-8", "ignore") if len(data) > bytes_max else data.decode()
+
+
+def success(value: Any) -> dict[str, Any]:
+    """The result of a handler that returned; a failure if that cannot be sent."""
+    if value is None:
+        return {"success": True}
+    try:
+        data = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode()
+    except (TypeError, ValueError) as error:
+        return failure(f"the handler returned what is no JSON: {error}", final=True)
+    size = len(data.encode())
+    if size > RESULT_BYTES_MAX:
+        return failure(f"the result has {size} bytes, which is more than the limit of {RESULT_BYTES_MAX}", final=True)
+    return {"success": True, "data": data}
+
+
+def failure(message: str, *, final: bool = False, reason: str = "handler_failed", code: int = 0) -> dict[str, Any]:
+    return {"success": False, "final": final, "reason": reason, "code": code,
+            "message": clean(message, MESSAGE_BYTES_MAX)}
+
+
+def failure_of(error: BaseException) -> dict[str, Any]:
+    """The result of a handler that raised."""
+    if isinstance(error, Rejected):
+        return failure(error.message, final=True, reason="rejected", code=error.code)
+    if isinstance(error, Failure):
+        return failure(error.message, final=error.final, code=error.code)
+    text = str(error)
+    return failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+class Held:
+    """The handler's threads call tell_*, ask_lock and drop_lock; all else is the network thread's."""
+
+    def __init__(self, assign: Mapping[str, Any], news: Callable[[Held], None]) -> None:
+        self.attempt: dict[str, Any] = dict(assign["attempt"])
+        self.key = key_of(assign["attempt"])
+        self.assign = assign
+        self.task: Task | None = None
+        self.began_at: float | None = None
+        self.result: dict[str, Any] | None = None
+        self.ended_at = 0.0
+        self.ran = 0.0
+        self.refusals = 0  # Sessions that were refused while its result was under way.
+        self.sent = False  # On this session.
+        self.stop_reason: str | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.cancel_coroutine: Callable[[], object] | None = None
+        self._news = news
+        self._mutex = threading.Lock()
+        self._lines: collections.deque[str] = collections.deque()
+        self._line_bytes = 0
+        self._lines_dropped = 0
+        self._progress: tuple[float, str] | None = None
+        self._asks = 0
+        self.lock_calls: dict[int, tuple[dict[str, Any], concurrent.futures.Future[int]]] = {}
+        self.lock_asks_due: list[int] = []
+        self.lock_drops: collections.deque[int] = collections.deque(maxlen=DROPS_KEPT)
+        self.lock_drops_due: list[int] = []
+
+    # --- On any thread -------------------------------------------------------------------------
+
+    def tell_progress(self, fraction: float, message: str) -> None:
+        with self._mutex:
+            self._progress = (fraction, clean(message, MESSAGE_BYTES_MAX))
+        self._news(self)
+
+    def tell_line(self, line: str) -> None:
+        line = clean(line, LINE_BYTES_MAX)
+        with self._mutex:
+            if self._line_bytes + len(line) > LOG_BYTES_MAX:
+                self._lines_dropped += 1
+                return
+            self._line_bytes += len(line)
+            self._lines.append(line)
+        self._news(self)
+
+    def ask_lock(self, name: str, permits: int, wait: float) -> tuple[int, concurrent.futures.Future[int]]:
+        if not name:
+            raise Invalid("name: must not be empty", code="invalid", field="name")
+        verdict: concurrent.futures.Future[int] = concurrent.futures.Future()
+        with self._mutex:
+            self._asks += 1
+            ask = self._asks
+            if self.stop_reason or self.result:
+                verdict.set_exception(Stopped("the attempt is to stop", code=self.stop_reason or "stopped"))
+                return ask, verdict
+            self.lock_calls[ask] = ({"ask": ask, "name": name, "permits": permits, "wait_ms": int(wait * 1000)},
+                                    verdict)
+            self.lock_asks_due.append(ask)
+        self._news(self)
+        return ask, verdict
+
+    def drop_lock(self, ask: int) -> None:
+        with self._mutex:
+            self.lock_calls.pop(ask, None)
+            self.lock_drops.append(ask)
+            self.lock_drops_due.append(ask)
+        self._news(self)
+
+    # --- On the network thread -----------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        return self.result is None
+
+    def ran_ms(self) -> int:
+        return int((time.monotonic() - self.began_at) * 1000) if self.began_at else 0
+
+    def take_lines(self, bytes_max: int) -> list[str]:
+        """The next lines of up to so many bytes, at least one if there is one."""
+        taken: list[str] = []
+        with self._mutex:
+            while self._lines and bytes_max > 0:
+                line = self._lines.popleft()
+                self._line_bytes -= len(line)
+                bytes_max -= len(line) + 3
+                taken.append(line)
+            if not self._lines and self._lines_dropped:
+                taken.append(f"({self._lines_dropped} lines were dropped: no scheduler took them)")
+                self._lines_dropped = 0
+        return taken
+
+    def take_progress(self) -> tuple[float, str] | None:
+        with self._mutex:
+            taken, self._progress = self._progress, None
+            return taken
+
+    def take_locks(self) -> tuple[list[dict[str, Any]], list[int]]:
+        with self._mutex:
+            asks = [self.lock_calls[ask][0] for ask in self.lock_asks_due if ask in self.lock_calls]
+            drops, self.lock_asks_due, self.lock_drops_due = self.lock_drops_due, [], []
+            return asks, drops
+
+    def repeat_locks(self) -> None:
+        """Frames of the session before may not have arrived, nor what they would have been answered."""
+        with self._mutex:
+            self.lock_asks_due = list(self.lock_calls)
+            self.lock_drops_due = list(self.lock_drops)
+
+    def answer_lock(self, ask: int, token: int, why: str) -> None:
+        with self._mutex:
+            call = self.lock_calls.pop(ask, None)
+        if call and call[1].set_running_or_notify_cancel():
+            if token:
+                call[1].set_result(token)
+            else:
+                call[1].set_exception(lock_refused(call[0]["name"], why))
+
+    def end_locks(self) -> None:
+        with self._mutex:
+            calls, self.lock_calls = self.lock_calls, {}
+        for _, verdict in calls.values():
+            if verdict.set_running_or_notify_cancel():
+                verdict.set_exception(Stopped("the attempt is to stop", code=self.stop_reason or "stopped"))
+
+
+def key_of(attempt: Mapping[str, Any]) -> str:
+    """All three parts: after a store lost its last writes, a number is given out again."""
+    return f"{attempt['execution_id']}/{attempt['attempt']}/{attempt['token']}"

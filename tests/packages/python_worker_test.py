@@ -1,0 +1,233 @@
+"""takt.Worker and takt.AsyncWorker: what becomes of their work when schedulers, handlers and workers end."""
+import asyncio
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from cluster import SOURCE, ClusterTest, note, until
+
+import takt
+
+
+class PythonWorkerTest(ClusterTest):
+    def client(self, *urls):
+        client = takt.Client(list(urls) or self.url, patience=30)
+        self.addCleanup(client.close)
+        return client
+
+    def test_progress_logs_and_failures_are_told(self):
+        self.serve()
+        client = self.client()
+        talked, go_on = threading.Event(), threading.Event()
+        worker = takt.Worker(self.url, id="py-1", concurrency=4)
+
+        @worker.handle("talk")
+        def talk(task):
+            task.log("page 1\npage 2")
+            task.log("broken \ud800 text")
+            task.progress(0.25, "3 of 12")
+            talked.set()
+            go_on.wait(20)
+            return {"metadata": task.metadata, "attempt": task.attempt, "queue": task.queue}
+
+        @worker.handle("flaky")
+        async def flaky(task):
+            if task.failures < 2:
+                raise takt.Failure("the printer is busy", code=429)
+            return task.failures
+
+        worker.add("bad", lambda task: 1 / 0)
+        worker.add("picky", lambda task: (_ for _ in ()).throw(takt.Rejected("no field invoice")))
+        worker.add("huge", lambda task: "x" * (2 << 20))
+        worker.add("odd", lambda task: {1, 2})
+        with worker:
+            run = client.submit("talk", metadata={"customer": "42"})
+            self.assertTrue(talked.wait(20))
+            until(lambda: client.get(run.id).progress, "progress is told while it runs")
+            self.assertEqual(client.get(run.id).progress["message"], "3 of 12")
+            go_on.set()
+            done = client.wait(run.id)
+            self.assertEqual(done.result, {"metadata": {"customer": "42"}, "attempt": 1, "queue": "default"})
+            self.assertEqual(done.worker_id, "py-1")
+            self.assertEqual(client.log(run.id), ["page 1", "page 2", "broken ? text"])
+            self.assertEqual(client.run("flaky", retry_policy={"max_retries": 5, "delay": 0.01}).result, 2)
+            for type, code, text in (("bad", "handler_failed", "ZeroDivisionError"), ("picky", "rejected", "invoice"),
+                                     ("huge", "handler_failed", "limit"), ("odd", "handler_failed", "no JSON")):
+                ended = client.wait(client.submit(type, max_retry=0).id)
+                self.assertEqual((ended.status, ended.error.code), ("failed", code))
+                self.assertIn(text, ended.error.message)
+
+    def test_timeouts_and_cancels_stop_functions_and_coroutines(self):
+        self.serve()
+        client = self.client()
+        ends = []
+        worker = takt.Worker(self.url, stop_grace=1)
+
+        @worker.handle("function")
+        def function(task):
+            try:
+                task.sleep(60)
+            except takt.Stopped:
+                ends.append(("function", task.stop_reason))
+                raise
+
+        @worker.handle("coroutine")
+        async def coroutine(task):
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                ends.append(("coroutine", task.stop_reason))
+                raise
+
+        worker.add("deaf", lambda task: time.sleep(8))
+        with worker:
+            for type in ("function", "coroutine", "deaf"):
+                late = client.wait(client.submit(type, timeout=0.3, max_retry=0).id)
+                self.assertEqual((late.status, late.error.code), ("failed", "timeout"), type)
+            for type in ("function", "coroutine"):
+                run = client.submit(type)
+                until(lambda: client.get(run.id).status == "running", "it runs")
+                client.cancel(run.id)
+                self.assertEqual(client.wait(run.id).status, "cancelled")
+            until(lambda: worker.in_hand == 0, "nothing is in hand any more")
+        self.assertEqual(sorted(ends), [("coroutine", "cancelled"), ("coroutine", "timeout"),
+                                        ("function", "cancelled"), ("function", "timeout")])
+
+    def test_locks_of_the_task_and_of_the_handler(self):
+        self.serve()
+        client = self.client()
+        worker = takt.Worker(self.url)
+
+        @worker.handle("book")
+        def book(task):
+            with task.lock("ledger", wait=5) as lock:
+                return {"declared": task.lock_tokens["gpu"], "asked": lock.token}
+
+        @worker.handle("abook")
+        async def abook(task):
+            async with task.lock("ledger", wait=5) as lock:
+                return lock.token
+
+        with worker:
+            tokens = client.run("book", locks=["gpu"]).result
+            self.assertGreater(tokens["asked"], tokens["declared"])
+            self.assertGreater(client.run("abook").result, tokens["asked"])
+            with client.lock("ledger"):
+                run = client.submit("book", locks=["gpu"], max_retry=0)
+                ended = client.wait(run.id)
+                self.assertEqual(ended.status, "failed")
+                self.assertIn("ledger", ended.error.message)
+
+    # The leader's machine loses its power while handlers run, and some end before there is another leader.
+    def test_no_result_is_lost_with_the_leader_and_nothing_runs_twice(self):
+        urls = self.start_two()
+        client = self.client(*urls)
+        release = threading.Event()
+        worker = takt.Worker(urls, id="py-kill", concurrency=8)
+
+        @worker.handle("work")
+        def work(task):
+            note(self.folder, "begun", task.execution_id)
+            release.wait(60)
+            return task.payload
+
+        @worker.handle("awork")
+        async def awork(task):
+            note(self.folder, "begun", task.execution_id)
+            while not release.is_set():
+                await asyncio.sleep(0.02)
+            return task.payload
+
+        with worker:
+            self.leader()
+            runs = [client.submit("work" if at % 2 else "awork", {"at": at}, timeout=120) for at in range(8)]
+            until(lambda: len(self.begun("begun")) == 8, "all have begun")
+            self.kill_leader()
+            release.set()
+            ended = [client.wait(run.id, 60) for run in runs]
+            self.assertEqual([(run.status, run.result) for run in ended],
+                             [("success", {"at": at}) for at in range(8)])
+            self.assertEqual(len(self.begun("begun")), 8)
+            self.assertEqual([run.attempt for run in ended], [1] * 8)
+            self.assertEqual(client.run("work", {"at": "later"}).result, {"at": "later"})
+
+    # A deployment: SIGTERM while something runs. It is finished, acknowledged, and nothing counts as lost.
+    def test_a_stop_in_order_finishes_what_runs(self):
+        self.serve()
+        client = self.client()
+        program = pathlib.Path(self.folder) / "program.py"
+        program.write_text(
+            "import sys, time, takt\n"
+            "worker = takt.Worker(sys.argv[1], id='py-stop')\n"
+            "@worker.handle('slow')\n"
+            "def slow(task):\n    task.log('begun')\n    time.sleep(1.5)\n    return 'whole'\n"
+            "worker.run()\n")
+        process = subprocess.Popen([sys.executable, program, self.url],
+                                   env={**os.environ, "PYTHONPATH": str(SOURCE / "sdk/python/src")})
+        self.addCleanup(process.kill)
+        run = client.submit("slow")
+        until(lambda: client.get(run.id).status == "running", "it runs")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(20), 0)
+        done = client.get(run.id)
+        self.assertEqual((done.status, done.result, done.raw["losses"]), ("success", "whole", 0))
+        until(lambda: not self.worker_row("py-stop").get("connected"), "it has left")
+
+    # Whoever does not end within the drain timeout is given to others at once, as nobody's failure.
+    def test_what_does_not_end_in_time_is_handed_back(self):
+        self.serve()
+        client = self.client()
+        first = takt.Worker(self.url, id="first", drain_timeout=0.2, stop_grace=1)
+        first.add("long", lambda task: task.sleep(60))
+        first.start()
+        run = client.submit("long")
+        until(lambda: client.get(run.id).status == "running", "it runs")
+        first.stop()
+        second = takt.Worker(self.url, id="second")
+        second.add("long", lambda task: "done by another")
+        with second:
+            done = client.wait(run.id, 20)
+        self.assertEqual((done.result, done.failures), ("done by another", 0))
+
+    def test_a_worker_of_a_program_that_is_asyncio(self):
+        self.serve()
+
+        async def main():
+            loop = asyncio.get_running_loop()
+            worker = takt.AsyncWorker(self.url)
+
+            @worker.handle("where")
+            async def where(task):
+                return asyncio.get_running_loop() is loop
+
+            worker.add("thread", lambda task: threading.current_thread() is not threading.main_thread())
+            async with worker, takt.AsyncClient(self.url) as client:
+                self.assertIs((await client.run("where")).result, True)
+                self.assertIs((await client.run("thread")).result, True)
+
+        asyncio.run(main())
+
+    def test_two_processes_under_one_id_and_wrong_options(self):
+        self.serve()
+        with self.assertRaises(takt.Invalid) as wrong:
+            takt.Worker(self.url, concurrency=0)
+        self.assertEqual(wrong.exception.field, "concurrency")
+        events = []
+        first = takt.Worker(self.url, id="same")
+        first.add("x", lambda task: None)
+        with first:
+            until(lambda: first.attached, "the first is attached")
+            second = takt.Worker(self.url, id="same", on_event=lambda event, detail: events.append((event, detail)))
+            second.add("x", lambda task: None)
+            with second:
+                until(lambda: any("taken" in detail for _, detail in events), "the second is told")
+                self.assertFalse(second.attached)
+
+
+if __name__ == "__main__":
+    unittest.main()
