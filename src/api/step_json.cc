@@ -239,10 +239,6 @@ Result<void> FinishWorkflow(TaskDraft& draft) {
         draft.opt().workflow = {};
         return {};
     }
-    if (draft.options && !draft.options->locks.empty()) {
-        return BadField("locks",
-                        "are declared by steps, each its own; a run as a whole holds none");
-    }
     if (flow.steps && own) return BadField("shards", "and each_worker are for tasks without steps");
     std::vector<WorkflowStep> steps;
     if (own) {

@@ -35,6 +35,7 @@ struct Sabotage {
     bool forget_waiting = false;
     bool forget_results = false;
     bool forget_ending_on_load = false;
+    bool forget_run_locks_on_load = false;
 };
 
 struct EngineConfig {

@@ -301,6 +301,7 @@ class Engine {
     // flow_children.cc: children are made
     const TaskPtr& TaskOfStep(Run& run, std::uint32_t number);
     void MakeChildren(Run& run, std::uint32_t number);
+    static Result<void> MayDeclareLocks(const Run& run, const WorkflowStep& step, const Task& task);
     void MakeChild(Run& run, std::uint32_t number, std::uint32_t index);
     Execution NewChild(Run& run, std::uint32_t number, std::uint32_t index);
     Live& AddChild(Run& run, std::uint32_t number, Execution row);
@@ -348,6 +349,8 @@ class Engine {
 
     // engine_locks.cc: what starts when its locks are free
     bool HasLocks(Live& live);
+    std::vector<LockGrant> TakeLocks(Live& live);
+    std::vector<LockGrant> TokensOf(const Live& live) const;
     void ServeLocks();
     void StartWithLocks(Live& live);
     bool CouldStart(const Live& live);

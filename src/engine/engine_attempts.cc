@@ -215,6 +215,7 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     ++live.lane->queue->working;
     SpendPaceOf(*live.lane->queue);
     holds_.TakePermit(live);
+    kept_doubtful_ = kept_doubtful_ || live.has_permit;
     MoveTo(live, Status::kScheduled);
     Execution& row = live.row;
     ++row.attempt;
@@ -228,7 +229,7 @@ void Engine::GiveTo(Live& live, Slot& slot) {
     SetTimeout(live);
     ++counters_.assigned;
     Write(live, Place::kLive, true);
-    draft_.Send(Assign{slot.session, row, TimeoutOf(*row.task), locks_.Take(live)});
+    draft_.Send(Assign{slot.session, row, TimeoutOf(*row.task), TakeLocks(live)});
     Emit(EventType::kTaskScheduled, live);
 }
 
@@ -306,9 +307,9 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable,
 // over.
 void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
                              std::optional<Time> ended) {
-    TAKT_CHECK(!live.has_locks);
     outputs_.EndExecution(live.row, draft_);
     if (IsRun(live)) CloseRun(live);
+    TAKT_CHECK(!live.has_locks);
     MoveTo(live, status);
     live.row.finished_at = ended.value_or(now_.wall);
     live.row.outcome = WithHistory(std::move(outcome), live.row.outcome);

@@ -61,7 +61,7 @@ void Engine::StartUnderLimit(Hold& limit) {
         if (draft_.Tired()) return holds_.WakeSoon(limit);
         Lane& lane = *best->lane;
         if (lane.runs) {
-            if (!EndIfExpired(*front.live)) BeginRun(*front.live);
+            if (!EndIfExpired(*front.live) && HasLocks(*front.live)) BeginRun(*front.live);
         } else if (lane.front(now_.wall, config_.ageing).live != front.live) {
             // An earlier step stopped short: others of the lane come first.
             StartFromQueue(*lane.queue);

@@ -20,6 +20,7 @@ void Engine::RestoreRecord(const RecordPut& record) {
 bool Engine::HasLocks(Live& live) {
     const Task& task = *live.row.task;
     if (task.opt().locks.empty() || locks_.Keeps(live)) return true;
+    if (LockingRun(ParentOf(live))) return true;
     if (std::string why = locks_.WhyNever(task); !why.empty()) {
         FailForLocks(live, std::move(why));
         return false;
@@ -31,6 +32,20 @@ bool Engine::HasLocks(Live& live) {
 void Engine::FailForLocks(Live& live, std::string why) {
     Unqueue(live);
     FinishExecution(live, Status::kFailed, MakeOutcome(Reason::kLockTooSmall, Text(why)));
+}
+
+// The locks of an execution that begins: its own, taken now, or those of the run that it is in, which
+// has had them since its start.
+std::vector<LockGrant> Engine::TakeLocks(Live& live) {
+    return LockingRun(ParentOf(live)) ? TokensOf(live) : locks_.Take(live);
+}
+
+std::vector<LockGrant> Engine::TokensOf(const Live& live) const {
+    std::vector<LockGrant> tokens = locks_.HeldBy(live);
+    if (const Live* holder = LockingRun(ParentOf(live))) {
+        for (LockGrant& grant : locks_.HeldBy(*holder)) tokens.push_back(std::move(grant));
+    }
+    return tokens;
 }
 
 // Does what time and others bring to locks, as far as one step may go.
@@ -51,17 +66,19 @@ void Engine::StartWithLocks(Live& live) {
         return FailForLocks(live, std::move(why));
     }
     MakeReady(live);
-    if (!live.finished && !live.slot && !CouldStart(live)) locks_.Leave(live);
+    const bool waits = !live.finished && IsWaiting(live.row.status);
+    if (waits && !CouldStart(live)) locks_.Leave(live);
 }
 
-// Whether nothing but room at a worker keeps an execution that waits for one. If its queue or its
-// limit is closed, or nobody serves its lane, others may have what would be kept for it: when it
-// may start it is as old as it was, and first in line again.
+// Whether nothing but room at a worker keeps an execution that waits for one; a run needs none. If its
+// queue or its limit is closed, or nobody serves its lane, others may have what would be kept for it:
+// when it may start it is as old as it was, and first in line again.
 bool Engine::CouldStart(const Live& live) {
-    Queue& queue = *live.lane->queue;
-    if (queue.limits.paused || !queue.pace.Ready(now_.steady)) return false;
     Hold* limit = holds_.LimitOf(live);
     if (limit && !holds_.IsOpen(*limit)) return false;
+    if (IsRun(live)) return true;
+    Queue& queue = *live.lane->queue;
+    if (queue.limits.paused || !queue.pace.Ready(now_.steady)) return false;
     return std::ranges::any_of(live.lane->pool, [](const Slot* slot) {
         return slot->session != 0 && slot->row.status == WorkerStatus::kOnline &&
                !slot->load.draining;
@@ -76,6 +93,15 @@ void Engine::On(AskLock& ask) {
                                        .ask = ask.ask,
                                        .name = ask.name,
                                        .why = "the attempt is over"});
+    }
+    if (const Live* holder = LockingRun(ParentOf(*live));
+        holder && locks_.Holds(*holder, ask.name)) {
+        return draft_.Send(LockVerdict{.session = ask.session,
+                                       .attempt = ask.attempt,
+                                       .ask = ask.ask,
+                                       .name = ask.name,
+                                       .why = "its run holds the lock; the token came with the "
+                                              "attempt"});
     }
     // By its timeout it is over, and its locks with it.
     ask.wait = std::min(ask.wait, TimeoutOf(*live->row.task));

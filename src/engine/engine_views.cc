@@ -74,7 +74,7 @@ std::vector<HeldView> Engine::HandOf(const WorkerId& id) const {
     for (const Live* live = found->second->hand.front(); live; live = live->next) {
         hand.push_back({.execution = live->row,
                         .timeout = TimeoutOf(*live->row.task),
-                        .locks = locks_.HeldBy(*live)});
+                        .locks = TokensOf(*live)});
     }
     return hand;
 }

@@ -15,19 +15,26 @@ constexpr std::size_t kRecordBytes = 60u << 10;
 
 }  // namespace
 
-// A run needs no worker: it begins as soon as it has its turn and its permit. The limits of its queue
-// are for what workers run: its steps.
+// A run needs no worker: it begins as soon as it has its turn, its permit and its locks. The limits of
+// its queue are for what workers run: its steps.
 void Engine::AwaitRoom(Live& run) {
     Hold* limit = holds_.LimitOf(run);
-    if (!limit) return BeginRun(run);
-    holds_.Add(run, *limit, false);
+    if (!limit) {
+        if (HasLocks(run)) BeginRun(run);
+        return;
+    }
+    holds_.Add(run, *limit, locks_.Keeps(run));
     if (holds_.IsOpen(*limit)) holds_.WakeSoon(*limit);
 }
 
 void Engine::BeginRun(Live& live) {
-    Unqueue(live);
+    LeaveList(live);
+    due_.Remove(live);
+    --live.lane->queue->waiting;
     holds_.TakePermit(live);
+    kept_doubtful_ = kept_doubtful_ || live.has_permit;
     MoveTo(live, Status::kRunning);
+    TakeLocks(live);
     Run& run = *live.flow;
     live.row.started_at = now_.wall;
     live.row.worker = {};

@@ -86,9 +86,30 @@ void Engine::MakeChildren(Run& run, std::uint32_t number) {
     if (idle && progress.status == StepStatus::kRunning) OnStepMoved(run, number);
 }
 
+// Whether a child of the step can have the locks that its task declares. A workflow was checked when it
+// was made; a task that a step names, and what that consists of, is only known now. kConflict: the
+// run holds locks, and not these.
+Result<void> Engine::MayDeclareLocks(const Run& run, const WorkflowStep& step, const Task& task) {
+    const std::vector<LockWant>& locks = task.opt().locks;
+    if (locks.empty()) return {};
+    if (const Live* holder = LockingRun(&run)) {
+        const std::string why = WhyNotHeld(holder->row.task->opt().locks, locks);
+        if (why.empty()) return {};
+        return Fail(ErrorCode::kConflict, "it " + why);
+    }
+    if (!step.each_worker) return {};
+    return Fail(ErrorCode::kInvalid, "its task declares locks, and cannot run on each worker");
+}
+
 void Engine::MakeChild(Run& run, std::uint32_t number, std::uint32_t index) {
     const WorkflowStep& step = run.step(number);
     Execution row = NewChild(run, number, index);
+    if (auto may = MayDeclareLocks(run, step, *row.task); !may) {
+        const bool refused = may.error().code == ErrorCode::kInvalid;
+        return FailChild(AddChild(run, number, std::move(row)),
+                         refused ? Reason::kStepRefused : Reason::kLockNotHeld,
+                         Text(may.error().detail));
+    }
     if (step.backfill) {
         row.scheduled_at = DueOf(run, number, index);
         row.id = BackfillId(row.task->id, row.scheduled_at);

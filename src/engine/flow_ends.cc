@@ -175,6 +175,7 @@ void Engine::CloseRun(Live& live) {
     overdue_.Remove(live);
     live.row.progress = Text(EncodeProgress(run.progress));
     holds_.ReturnPermit(live);
+    locks_.EndAttempt(live);
     if (begun) {
         draft_.Put(run.mark, RecordPut{RecordKind::kRun, live.row.id.text(), Text()});
     }

@@ -20,12 +20,16 @@ class FlowHistory : public History {
         std::string payload = {};
         Duration timeout{0};
         std::uint32_t concurrency_max = 0;
+        std::string concurrency_key = {};
+        std::vector<LockWant> locks = {};
     };
     Submit Flow(FlowSpec spec) {
         Submit submit = Once({.id = spec.id, .type = "", .payload = spec.payload});
         auto options = std::make_unique<TaskOptions>(submit.task->opt());
         options->workflow = spec.workflow;
         options->concurrency_max = spec.concurrency_max;
+        options->concurrency_key = spec.concurrency_key;
+        options->locks = std::move(spec.locks);
         submit.task->timeout = spec.timeout;
         submit.task->options = std::move(options);
         return submit;

@@ -45,6 +45,7 @@ void Engine::JoinFlow(Live& live, std::optional<RunProgress> progress) {
 void Engine::PlaceRun(Live& live) {
     if (live.recurring && !live.forced) holds_.TakeTurnAgain(live, *live.recurring->turns);
     if (!config_.sabotage.forget_limits_on_load) holds_.TakePermitAgain(live);
+    if (!config_.sabotage.forget_run_locks_on_load) locks_.Adopt(live);
     SetRunTimeout(live);
     MoveRun(*live.flow);
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/locks.h"
+#include "engine/run.h"
 
 namespace takt::internal {
 namespace {
@@ -99,6 +100,11 @@ std::vector<LockGrant> Locks::HeldBy(const Live& live) const {
     return grants;
 }
 
+bool Locks::Holds(const Live& live, const Text& name) const {
+    const std::vector<LockGrant> grants = HeldBy(live);
+    return std::ranges::find(grants, name, &LockGrant::name) != grants.end();
+}
+
 std::optional<Locks::Waiting> Locks::WaitingOf(const Live& live) const {
     const auto found = owns_.find(&live);
     if (found == owns_.end()) return std::nullopt;
@@ -119,7 +125,14 @@ std::optional<Locks::Waiting> Locks::WaitingOf(const Live& live) const {
 }
 
 std::vector<const Live*> Locks::CircleOf(const Live& live) const {
-    // Depth first through who waits for whom; the path so far is the circle, once it comes back.
+    const auto comes_back = [&](const Live* holder) {
+        for (const Run* run = ParentOf(live); run; run = run->parent) {
+            if (run->live == holder) return true;
+        }
+        return holder == &live;
+    };
+    // Depth first through who waits for whom; the path so far is the circle, once it comes back. A
+    // run waits for what its children wait for.
     std::vector<const Live*> path;
     std::set<const Live*> seen;
     const auto search = [&](const auto& self, const Live& from) -> bool {
@@ -130,9 +143,14 @@ std::vector<const Live*> Locks::CircleOf(const Live& live) const {
             for (const LockRequest* request : found->second.asks) {
                 for (const auto& [token, held] : request->parts[0].lock->holders) {
                     if (!held->live) continue;
-                    if (held->live == &live) return true;
+                    if (comes_back(held->live)) return true;
                     if (seen.insert(held->live).second && self(self, *held->live)) return true;
                 }
+            }
+        }
+        if (IsRun(from)) {
+            for (const Live* child : from.flow->children) {
+                if (seen.insert(child).second && self(self, *child)) return true;
             }
         }
         path.pop_back();

@@ -91,6 +91,7 @@ class Locks {
     // Ends all that it has and asks for.
     void EndAttempt(Live& live);
     std::vector<LockGrant> HeldBy(const Live& live) const;
+    bool Holds(const Live& live, const Text& name) const;
 
     // --- What time and others bring --------------------------------------------------------------
 

@@ -60,6 +60,14 @@ void ShareTask(Run& run, std::uint32_t number, Live& live) {
     }
 }
 
+const Live* LockingRun(const Run* run) {
+    const Live* holder = nullptr;
+    for (; run; run = run->parent) {
+        if (!run->live->row.task->opt().locks.empty()) holder = run->live;
+    }
+    return holder;
+}
+
 // Whether only the worker that its row names may run it.
 bool IsPinned(const Live& live) {
     if (IsRun(live) || !live.flow) return false;

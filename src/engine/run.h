@@ -75,6 +75,9 @@ inline Run* ParentOf(const Live& live) {
 inline bool IsEnding(const Live& live) {
     return IsRun(live) && live.flow->progress.ending.has_value();
 }
+// The outermost of the run and those above it that declares locks: it holds them for all that is in it.
+// Null if none does.
+const Live* LockingRun(const Run* run);
 // Whether only the worker that its row names may run it.
 bool IsPinned(const Live& live);
 

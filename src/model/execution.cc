@@ -9,10 +9,11 @@
 namespace takt::internal {
 namespace {
 
-constexpr std::array<std::string_view, 18> kReasons = {
-    "none",           "handler_failed", "timeout",       "worker_lost",  "cancelled",   "expired",
-    "skipped",        "missed",         "replaced",      "undecodable",  "rejected",    "paused",
-    "lock_too_small", "step_failed",    "value_missing", "step_refused", "worker_gone", "run_ended",
+constexpr std::array<std::string_view, 19> kReasons = {
+    "none",         "handler_failed", "timeout",        "worker_lost",   "cancelled",
+    "expired",      "skipped",        "missed",         "replaced",      "undecodable",
+    "rejected",     "paused",         "lock_too_small", "step_failed",   "value_missing",
+    "step_refused", "worker_gone",    "run_ended",      "lock_not_held",
 };
 constexpr std::array<std::string_view, 5> kOrigins = {"once", "fire", "trigger", "step",
                                                       "backfill"};

@@ -44,8 +44,9 @@ enum class Reason : std::uint8_t {
     kStepRefused,    // A step: what it asks for cannot be (no list, too many, no such task).
     kWorkerGone,     // A step for each worker: this one went away before it began.
     kRunEnded,       // A step: its run was ended.
+    kLockNotHeld,    // A step: it declares a lock that its run, which holds locks, does not name.
 };
-constexpr Reason kReasonLast = Reason::kRunEnded;
+constexpr Reason kReasonLast = Reason::kLockNotHeld;
 std::string_view Name(Reason reason);
 std::optional<Reason> ParseReason(std::string_view name);
 

@@ -28,7 +28,7 @@ TEST(RecordRefusal, UnknownEnumeratorsAreRefused) {
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(5); }));
     EXPECT_TRUE(ExecutionRefused([](auto& m) { m.set_origin(256); }));
     EXPECT_TRUE(
-        ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(18); }));
+        ExecutionRefused([](auto& m) { m.mutable_state()->mutable_outcome()->set_reason(19); }));
     EXPECT_TRUE(ExecutionRefused(
         [](auto& m) { m.mutable_state()->mutable_outcome()->add_past()->set_end(4); }));
     EXPECT_TRUE(ExecutionRefused([](auto& m) {

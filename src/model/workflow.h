@@ -122,6 +122,10 @@ class Workflow {
     std::size_t bytes_ = 0;
 };
 
+// Why a step that declares these locks cannot be part of a workflow that holds those; empty if it
+// can. One that waited for another lock while its run holds some could wait in a circle.
+std::string WhyNotHeld(std::span<const LockWant> held, std::span<const LockWant> declared);
+
 // Checks what a caller asks for: kInvalid with a sentence for a step that can never begin or never
 // succeed, a value that can never be there, or anything that is too large. `task` is the workflow's.
 Result<void> CheckWorkflow(const Workflow& workflow, const Task& task);

@@ -68,6 +68,10 @@ class Checker {
         if (step.each_worker && !options.locks.empty()) {
             return Wrong("locks", "runs on each worker and cannot declare locks");
         }
+        if (const auto& held = task_.opt().locks; !held.empty()) {
+            const std::string why = WhyNotHeld(held, options.locks);
+            if (!why.empty()) return Wrong("locks", why);
+        }
         const Text& key = task_.opt().concurrency_key;
         if (!key.empty() && key == options.concurrency_key) {
             return Wrong("concurrency_key",
@@ -180,6 +184,21 @@ class Checker {
 };
 
 }  // namespace
+
+std::string WhyNotHeld(std::span<const LockWant> held, std::span<const LockWant> declared) {
+    for (const LockWant& want : declared) {
+        const auto own = std::ranges::find(held, want.name, &LockWant::name);
+        if (own == held.end()) {
+            return "declares lock '" + want.name.str() +
+                   "', which its workflow does not: a workflow that holds locks names those of all "
+                   "its steps, and has them from its start";
+        }
+        if (own->permits >= want.permits) continue;
+        return "declares " + std::to_string(want.permits) + " permits of lock '" + want.name.str() +
+               "', of which its workflow has " + std::to_string(own->permits);
+    }
+    return {};
+}
 
 Result<void> CheckWorkflow(const Workflow& workflow, const Task& task) {
     return Checker(workflow, task).Check();

@@ -120,6 +120,27 @@ TEST(WorkflowTest, TheConcurrencyKeyOfARunIsNotAskedForByItsSteps) {
     EXPECT_EQ(Refusal({{.name = "a", .concurrency_key = "other"}}, task), "");
 }
 
+// A run that holds one lock and waits for another could wait in a circle with a second one.
+TEST(WorkflowTest, AWorkflowWithLocksNamesThoseOfItsSteps) {
+    const auto check = [](std::vector<LockWant> own, std::vector<LockWant> steps) {
+        const WorkflowPtr workflow = MakeWorkflow({{.name = "a", .locks = std::move(steps)}});
+        auto options = std::make_unique<TaskOptions>();
+        options->locks = std::move(own);
+        Task task;
+        task.options = std::move(options);
+        const auto checked = CheckWorkflow(*workflow, task);
+        return checked ? "" : checked.error().field + ": " + checked.error().detail;
+    };
+    EXPECT_EQ(check({}, {{.name = "x"}}), "") << "each step has its own";
+    EXPECT_EQ(check({{.name = "x"}}, {}), "");
+    EXPECT_EQ(check({{.name = "y"}, {.name = "x", .permits = 2}}, {{.name = "x", .permits = 2}}),
+              "");
+    EXPECT_THAT(check({{.name = "y"}}, {{.name = "x"}}),
+                HasSubstr("steps[0].locks: step 'a' declares lock 'x', which its workflow does"));
+    EXPECT_THAT(check({{.name = "x"}}, {{.name = "x", .permits = 2}}),
+                HasSubstr("declares 2 permits of lock 'x', of which its workflow has 1"));
+}
+
 TEST(WorkflowTest, AStepsSourcesAreWhereItsValuesComeFrom) {
     const WorkflowPtr workflow = MakeWorkflow(
         {{"a"},

@@ -26,6 +26,7 @@ struct StepSpec {
     std::string concurrency_key = {};
     Duration timeout{0};
     Duration delay{0};
+    std::vector<LockWant> locks = {};
 };
 
 inline WorkflowStep MakeStep(StepSpec spec) {
@@ -37,6 +38,7 @@ inline WorkflowStep MakeStep(StepSpec spec) {
     auto options = std::make_unique<TaskOptions>();
     options->retry = spec.retry;
     options->delay = spec.delay;
+    options->locks = std::move(spec.locks);
     options->concurrency_key = spec.concurrency_key;
     if (!spec.concurrency_key.empty()) options->concurrency_max = 1;
     if (*options != TaskOptions{}) task->options = std::move(options);

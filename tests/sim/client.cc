@@ -101,6 +101,11 @@ void SimClient::AddSteps(Job& job, bool quiet) {
         task->timeout = job.timeout;
         auto options = std::make_unique<TaskOptions>();
         options->retry = job.options.retry;
+        // A step of a run that holds locks shares them, one of another run has its own.
+        if (world.Chance(0.15)) {
+            options->locks = {{.name = Text(kTasksLock)}};
+            if (!job.options.locks.empty()) options->locks = {job.options.locks[0]};
+        }
         WorkflowStep step;
         std::string payload;
         for (std::uint64_t before = 0; before < i; ++before) {
@@ -123,8 +128,6 @@ void SimClient::AddSteps(Job& job, bool quiet) {
     }
     const auto on_failure = world.Chance(0.5) ? OnFailure::kStop : OnFailure::kContinue;
     job.options.workflow = Workflow::Make(std::move(steps), {.on_failure = on_failure}).value();
-    // A workflow that declares locks is refused; its steps may.
-    job.options.locks.clear();
     const bool hurried = !quiet && world.Chance(0.2);
     job.timeout = hurried ? Duration(2'000 + world.Below(20'000)) : Duration(0);
 }

@@ -13,19 +13,57 @@ void LockChecker::OnCommit(const Batch& batch, const FindRow& find) {
         changed = true;
         record->value.empty() ? OnGone(record->key) : OnPut(record->key, record->value);
     }
-    if (changed) CheckHolders(find);
     for (const Change& change : batch.changes) {
         const auto* move = std::get_if<ExecutionChange>(&change);
-        if (!move || !IsWorking(move->row.status)) continue;
-        for (const LockWant& want : move->row.task->opt().locks) {
-            const bool has = std::ranges::any_of(held_, [&](const auto& entry) {
-                return entry.second.execution == move->row.id &&
-                       entry.second.attempt == move->row.attempt &&
-                       std::ranges::find(entry.second.locks, want.name, &LockGrant::name) !=
-                           entry.second.locks.end();
-            });
-            if (!has)
-                fail_(move->row.id.text().str() + " is at work without lock " + want.name.str());
+        if (!move || move->row.task->opt().locks.empty()) continue;
+        changed = true;
+        IsWorking(move->row.status) ? void(working_.insert(move->row.id))
+                                    : void(working_.erase(move->row.id));
+    }
+    if (!changed) return;
+    CheckHolders(find);
+    for (const ExecutionId& id : working_) {
+        const Execution* row = find(id);
+        if (!row) return fail_(id.text().str() + " was at work and is nowhere");
+        const Execution& holder = HolderFor(*row, find);
+        for (const LockWant& want : row->task->opt().locks) {
+            if (!Has(holder, want.name)) {
+                fail_(id.text().str() + " goes on without lock " + want.name.str());
+            }
+        }
+    }
+}
+
+const Execution& LockChecker::HolderFor(const Execution& row, const FindRow& find) {
+    const Execution* holder = &row;
+    for (const Execution* at = find(row.parent); at; at = find(at->parent)) {
+        if (!at->task->opt().locks.empty()) holder = at;
+    }
+    return *holder;
+}
+
+bool LockChecker::Has(const Execution& holder, const Text& name) const {
+    return std::ranges::any_of(held_, [&](const auto& entry) {
+        const LockHolding& held = entry.second;
+        return held.execution == holder.id && held.attempt == holder.attempt &&
+               std::ranges::find(held.locks, name, &LockGrant::name) != held.locks.end();
+    });
+}
+
+// It may come late; the tokens are those that were stored for it, or for its run, once.
+void LockChecker::OnAssign(const Execution& row, const std::vector<LockGrant>& locks,
+                           const FindRow& find) {
+    if (!row.parent.empty() && !find(row.parent)) return;  // Ended, and purged since.
+    const Execution& holder = HolderFor(row, find);
+    for (const LockWant& want : holder.task->opt().locks) {
+        if (std::ranges::find(locks, want.name, &LockGrant::name) == locks.end()) {
+            fail_(row.id.text().str() + " was not given the token of lock " + want.name.str());
+        }
+    }
+    for (const LockGrant& grant : locks) {
+        const auto given = given_.find(grant.token);
+        if (given == given_.end() || given->second != holder.id) {
+            fail_(row.id.text().str() + " was given a token that is not its own");
         }
     }
 }
@@ -34,6 +72,9 @@ void LockChecker::OnPut(const Text& id, const Text& value) {
     auto holding = DecodeLockHolding(id, value);
     if (!holding) return fail_("the row of lock holder " + id.str() + " cannot be read");
     if (!held_.contains(id)) {
+        for (const LockGrant& grant : holding->locks) {
+            if (!holding->execution.empty()) given_[grant.token] = holding->execution;
+        }
         std::uint64_t latest = token_latest_;
         for (const LockGrant& grant : holding->locks) {
             if (grant.token <= token_latest_) {

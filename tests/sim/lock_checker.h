@@ -30,6 +30,8 @@ class LockChecker {
 
     // The rows are those after the batch.
     void OnCommit(const Batch& batch, const FindRow& find);
+    // A worker was given an attempt, with these locks.
+    void OnAssign(const Execution& row, const std::vector<LockGrant>& locks, const FindRow& find);
 
     // A client was told that it has it, now or still; by its clock until then at least.
     void OnHeld(const Text& id, std::uint64_t token, Steady valid_until);
@@ -43,11 +45,16 @@ class LockChecker {
     void OnPut(const Text& id, const Text& value);
     void OnGone(const Text& id);
     void CheckHolders(const FindRow& find);
+    // Who has to hold what the execution declares: it, or the outermost run above it with locks.
+    static const Execution& HolderFor(const Execution& row, const FindRow& find);
+    bool Has(const Execution& holder, const Text& name) const;
 
     World& world_;
     const Complain fail_;
-    std::map<Text, LockHolding> held_;  // As stored.
-    std::map<Text, Steady> leases_;     // As clients were told.
+    std::map<Text, LockHolding> held_;            // As stored.
+    std::map<std::uint64_t, ExecutionId> given_;  // By token: all that attempts and runs ever had.
+    std::set<ExecutionId> working_;  // Those with locks that are at work, or go on as runs.
+    std::map<Text, Steady> leases_;  // As clients were told.
     std::set<Text> released_;
     std::uint64_t token_latest_ = 0;
 };

@@ -137,6 +137,8 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
     cluster_.world.Note(name_, "runs", key.first, key.second);
     held_[key] = {.ref = ref};
     cluster_.checker.OnStart(ref, name_, Running(), capacity_);
+    cluster_.checker.locks.OnAssign(
+        row, assign.locks, [this](const ExecutionId& id) { return cluster_.checker.Find(id); });
     if (cluster_.world.Chance(0.9)) Send(Started{connection_->session, ref});
     // A handler that hangs does not even heed its timeout.
     if (cluster_.world.Chance(cluster_.handler_hangs)) return;

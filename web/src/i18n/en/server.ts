@@ -136,6 +136,7 @@ export const server = {
     'reason.cancelled': 'Cancelled',
     'reason.expired': 'It was not started in time',
     'reason.handler_failed': 'Failed',
+    'reason.lock_not_held': 'It declares a lock that its run does not hold',
     'reason.lock_too_small': 'It asks for more permits of a lock than the lock has',
     'reason.missed': 'Its due time passed while nobody could fire it',
     'reason.paused': 'It was due while its task was paused',

@@ -122,6 +122,7 @@ export const server = {
     'reason.cancelled': '已取消',
     'reason.expired': '未能按时开始',
     'reason.handler_failed': '失败',
+    'reason.lock_not_held': '它声明的锁不在所属运行持有的锁之中',
     'reason.lock_too_small': '所需的锁许可数超过了该锁的总数',
     'reason.missed': '到期时无法触发，已错过',
     'reason.paused': '到期时任务处于暂停状态',
