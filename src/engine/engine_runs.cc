@@ -154,6 +154,8 @@ void Engine::Link(Live& live, Recurring& recurring) {
     const Task& shared = *recurring.row.task;
     if (own.version == shared.version && own.created_at == shared.created_at) {
         live.row.task = recurring.row.task;
+        // The steps of the copy go with it.
+        if (IsRun(live)) live.flow->workflow = live.row.task->workflow();
     }
 }
 

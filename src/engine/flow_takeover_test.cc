@@ -2,6 +2,7 @@
 #include <set>
 
 #include "engine/flow_fixture.h"
+#include "model/record.h"
 
 namespace takt::internal {
 namespace {
@@ -163,6 +164,32 @@ TEST_F(FlowTakeoverTest, ADeletedTasksRunGoesOnByItsOwnSteps) {
     At(12s, Success(Child(0, 0, 0, run)));
     At(13s, Success(Child(1, 0, 0, run)));
     EXPECT_EQ(StatusOf(run), Status::kSuccess);
+}
+
+// A store answers with a copy of the task; the engine keeps the one that all runs of the task share, and the copy
+// with its steps is gone.
+TEST_F(FlowTakeoverTest, ARunOfARecurringTaskThatComesFromTheStoreHasStepsThatLive) {
+    At(0ms, PutFlow({.id = "report", .every = 10s}, MakeWorkflow({{"a"}, {"b", {"a"}}})));
+    At(1ms, Join({.id = "w", .capacity = 5}));
+    Until(10s);
+    const std::string run = RunOf("report", 0);
+    const auto from_store = [&] {
+        Execution& row = store.executions.find(ExecutionId(Text(run)))->second.execution;
+        row = DecodeExecution(EncodeExecution(row)).value();
+    };
+    At(10s + 1ms, Broken(Child(0, 0, 0, run)));
+    ASSERT_EQ(StatusOf(run), Status::kFailed);
+    from_store();
+    At(10s + 2ms, RedriveOf(run));
+    At(10s + 3ms, Success(Child(0, 0, 1, run)));
+    EXPECT_EQ(StepsOf(run), "success running");
+
+    from_store();
+    Restart(10s + 4ms);
+    At(10s + 5ms, Join({.id = "w", .capacity = 5, .holding = {RefOf(Child(1, 0, 1, run))}}));
+    At(10s + 6ms, Broken(Child(1, 0, 1, run)));
+    EXPECT_EQ(StatusOf(run), Status::kFailed);
+    EXPECT_EQ(StepsOf(run), "success failed");
 }
 
 // --- Runs in runs -------------------------------------------------------------------------------
