@@ -166,8 +166,8 @@ TEST_F(FlowTakeoverTest, ADeletedTasksRunGoesOnByItsOwnSteps) {
     EXPECT_EQ(StatusOf(run), Status::kSuccess);
 }
 
-// A store answers with a copy of the task; the engine keeps the one that all runs of the task share, and the copy
-// with its steps is gone.
+// A store answers with a copy of the task; the engine keeps the one that all runs of the task
+// share, and the copy with its steps is gone.
 TEST_F(FlowTakeoverTest, ARunOfARecurringTaskThatComesFromTheStoreHasStepsThatLive) {
     At(0ms, PutFlow({.id = "report", .every = 10s}, MakeWorkflow({{"a"}, {"b", {"a"}}})));
     At(1ms, Join({.id = "w", .capacity = 5}));

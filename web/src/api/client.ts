@@ -23,6 +23,7 @@ import type {
     ProblemFields,
     Lock,
     Queue,
+    RunSteps,
     SchedulerStatus,
     Status,
     Strategy,
@@ -131,6 +132,7 @@ const id = encodeURIComponent;
 
 export interface ExecutionFilter {
     task_id?: string;
+    parent_id?: string; // The run that they are a part of.
     status?: string;
     worker_id?: string;
     type?: string;
@@ -189,7 +191,10 @@ export const api = {
             signal,
         }),
     cancelExecution: (execution: string) => call<Execution>('POST', `executions/${id(execution)}/cancel`),
-    retryExecution: (execution: string) => call<Execution>('POST', `executions/${id(execution)}/retry`),
+    // Of a run: what has no success, or these steps and all after them.
+    retryExecution: (execution: string, steps?: string[]) =>
+        call<Execution>('POST', `executions/${id(execution)}/retry`, { body: steps ? { steps } : {} }),
+    steps: (run: string, signal?: Signal) => call<RunSteps>('GET', `executions/${id(run)}/steps`, { signal }),
     cancelMatching: (query: SweepQuery) => call<Sweep>('POST', 'executions/cancel', { body: query }),
     retryMatching: (query: SweepQuery) => call<Sweep>('POST', 'executions/retry', { body: query }),
 

@@ -26,7 +26,10 @@ export type {
     LogChunk,
     Metrics,
     Queue,
+    RunStep,
+    RunSteps,
     SchedulerStatus,
+    Step,
     Strategy,
     Worker,
 } from './schema';
@@ -69,3 +72,7 @@ export type SchedulerNode = NonNullable<SchedulerStatus['nodes']>[number];
 export type Token = ListedToken & Partial<Pick<NewToken, 'token'>>;
 
 export type Sweep = SweepAnswer;
+
+// A run of a workflow, rather than the execution of one step or of a plain task.
+export const isRun = ({ round, parent_id, type, ending }: Execution): boolean =>
+    round !== undefined && (!parent_id || type === '' || ending !== undefined);

@@ -1,6 +1,7 @@
 import { fleet } from './en/fleet';
+import { flow } from './en/flow';
 import { frame } from './en/frame';
 import { server } from './en/server';
 import { work } from './en/work';
 
-export const en = { ...frame, ...work, ...fleet, ...server };
+export const en = { ...frame, ...work, ...fleet, ...flow, ...server };

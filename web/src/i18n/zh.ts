@@ -1,7 +1,8 @@
 import type { Texts } from '.';
 import { fleet } from './zh/fleet';
+import { flow } from './zh/flow';
 import { frame } from './zh/frame';
 import { server } from './zh/server';
 import { work } from './zh/work';
 
-export const zh: Texts = { ...frame, ...work, ...fleet, ...server };
+export const zh: Texts = { ...frame, ...work, ...fleet, ...flow, ...server };

@@ -1,9 +1,9 @@
 // One execution: how it went, what came out, what it wrote, and why it waits if it does.
-import { CloseCircleOutlined, QuestionCircleOutlined, RedoOutlined } from '@ant-design/icons';
-import { Alert, Button, Card, Progress } from 'antd';
+import { CloseCircleOutlined, RedoOutlined } from '@ant-design/icons';
+import { Button, Card, Progress } from 'antd';
 import { Link, useParams } from 'react-router-dom';
 import { api, isFinished } from '../../api/client';
-import type { Execution } from '../../api/types';
+import { type Execution, isRun } from '../../api/types';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
@@ -13,9 +13,12 @@ import { Moment, RunTime } from '../../components/Time';
 import { useAct } from '../../hooks/useAct';
 import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
-import { explanationText, reasonText } from '../../i18n/said';
+import { reasonText } from '../../i18n/said';
+import { RunFlow } from '../flow/RunFlow';
 import { AttemptTimeline } from './AttemptTimeline';
 import { LogView } from './LogView';
+import { PartOf } from './PartOf';
+import { Why } from './Why';
 
 function Actions({ execution, changed }: { execution: Execution; changed: () => void }) {
     const { t } = useI18n();
@@ -58,25 +61,6 @@ function Actions({ execution, changed }: { execution: Execution; changed: () => 
     );
 }
 
-// Why it has not started, or is not finished.
-function Why({ execution }: { execution: Execution }) {
-    const { t, locale } = useI18n();
-    const why = useData((signal) => api.explain(execution.id, signal), [execution.id, execution.status], {
-        everyMs: 3_000,
-    });
-    if (!why.data) return null;
-    return (
-        <Alert
-            className="why"
-            type="info"
-            showIcon
-            icon={<QuestionCircleOutlined />}
-            message={t('execution.why')}
-            description={explanationText(why.data, t, locale)}
-        />
-    );
-}
-
 function Outcome({ execution }: { execution: Execution }) {
     const { t } = useI18n();
     return (
@@ -110,6 +94,7 @@ function Outcome({ execution }: { execution: Execution }) {
 function ExecutionPage({ execution, reload }: { execution: Execution; reload: () => void }) {
     const { t } = useI18n();
     const running = !isFinished(execution.status);
+    const ofSteps = isRun(execution);
     const percent = execution.progress?.percent;
     return (
         <>
@@ -132,6 +117,7 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                     )}
                 </div>
             )}
+            {ofSteps && <RunFlow run={execution} changed={reload} />}
             <div className="grid">
                 <Card size="small" className="span-6" title={t('execution.timeline')}>
                     <AttemptTimeline execution={execution} />
@@ -145,8 +131,9 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                                 </Link>
                             )}
                         </Field>
+                        <PartOf execution={execution} />
                         <Field label={t('execution.origin')}>{t(`origin.${execution.origin}`)}</Field>
-                        <Field label={t('task.type')}>{execution.type}</Field>
+                        <Field label={t('task.type')}>{ofSteps ? t('flow.workflow') : execution.type}</Field>
                         <Field
                             label={t('queue.queue')}
                         >{`${execution.queue} · ${t('task.priorityOf', { value: execution.priority })}`}</Field>
@@ -177,7 +164,8 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                     </Fields>
                 </Card>
                 <Outcome execution={execution} />
-                <LogView execution={execution} />
+                {/* A run has no handler that could write. */}
+                {!ofSteps && <LogView execution={execution} />}
             </div>
         </>
     );

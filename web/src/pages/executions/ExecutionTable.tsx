@@ -8,6 +8,7 @@ import { StatusTag } from '../../components/StatusTag';
 import { Ago, RunTime } from '../../components/Time';
 import { useI18n } from '../../i18n';
 import { failureText } from '../../i18n/said';
+import { partText } from './PartOf';
 
 interface Props {
     items: Execution[];
@@ -28,7 +29,8 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
                     <Link to={`/executions/${encodeURIComponent(execution.id)}`} className="cell-main">
                         {ofOneTask ? <code>{execution.id}</code> : execution.task_name}
                     </Link>
-                    {!ofOneTask && <code className="muted small">{execution.id}</code>}
+                    {execution.step && <span className="muted small">{partText(execution, t)}</span>}
+                    {!ofOneTask && !execution.step && <code className="muted small">{execution.id}</code>}
                 </div>
             ),
         },

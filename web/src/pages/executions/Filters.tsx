@@ -7,7 +7,16 @@ import { statuses } from '../../api/types';
 import { StatusTag } from '../../components/StatusTag';
 import { useI18n } from '../../i18n';
 
-export const filterKeys = ['status', 'task_id', 'type', 'queue', 'worker_id', 'from', 'to'] as const;
+export const filterKeys = [
+    'status',
+    'task_id',
+    'parent_id',
+    'type',
+    'queue',
+    'worker_id',
+    'from',
+    'to',
+] as const;
 
 export function filterOf(query: URLSearchParams): ExecutionFilter {
     const filter: ExecutionFilter = {};

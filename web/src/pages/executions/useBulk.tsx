@@ -146,7 +146,7 @@ export function useBulk(done: () => void) {
                     ok: t('action.retry'),
                     danger: false,
                 },
-                () => each(items, api.retryExecution),
+                () => each(items, (id) => api.retryExecution(id)),
             ),
         cancel: (items: Execution[]) =>
             confirm(

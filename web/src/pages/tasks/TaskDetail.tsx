@@ -20,6 +20,7 @@ import { formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from '../executions/ExecutionTable';
+import { TaskFlow } from '../flow/TaskFlow';
 import { DurationChart } from './DurationChart';
 import { FireCalendar } from './FireCalendar';
 import { isRecurring, scheduleText } from './schedule';
@@ -53,7 +54,7 @@ function TaskFieldsCard({ task }: { task: Task }) {
                     {formatNumber(task.fires, locale)}
                     {!!task.missed && ` (${t('task.missed', { count: task.missed })})`}
                 </Field>
-                <Field label={t('task.type')}>{task.type}</Field>
+                <Field label={t('task.type')}>{task.steps ? t('flow.workflow') : task.type}</Field>
                 <Field label={t('queue.queue')}>{task.queue}</Field>
                 <Field label={t('task.priority')}>{task.priority}</Field>
                 <Field label={t('task.mode')}>
@@ -136,6 +137,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                     </>
                 }
             />
+            {task.steps && <TaskFlow task={task} />}
             <div className="grid">
                 <div className="span-8 stack">
                     <FireCalendar
