@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from ._http import Transport, quote, read_servers
-from .errors import ExecutionFailed, Invalid, WaitTimeout
+from .errors import ExecutionFailed, Invalid, NotFound, WaitTimeout
 from .lock import Lock, LockDemand
 from .models import Duration, Execution, Page, TaskFields, TaskRecord, encode, new_id, seconds
 
@@ -225,7 +225,17 @@ class Client:
         return list(self._transport.call("GET", "namespaces")["items"])
 
     def create_namespace(self, name: str, **fields: Any) -> dict[str, Any]:
-        return dict(self._transport.call("POST", "namespaces", {"name": name, **encode(fields)}))
+        """Returns when it can be used: schedulers hear of it within two seconds."""
+        made = dict(self._transport.call("POST", "namespaces", {"name": name, **encode(fields)}))
+        end = time.monotonic() + self._transport.patience
+        while True:
+            try:
+                self._transport.call("GET", f"namespaces/{quote(name)}/executions", query={"limit": 1})
+                return made
+            except NotFound:
+                if time.monotonic() >= end:
+                    raise
+            self._transport.pause(0.05)
 
     def delete_namespace(self, name: str) -> None:
         """With everything in it. Returns when it has begun."""

@@ -1,0 +1,208 @@
+// What tests/packages/node_test.py runs in Node: node node_scenarios.mjs SCENARIO FOLDER URL…
+import assert from "node:assert/strict";
+import { appendFileSync, existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const takt = await import(`${process.env.TAKT_NODE_PACKAGE}/dist/index.js`);
+const [scenario, folder, ...urls] = process.argv.slice(2);
+const client = new takt.Client(urls, { patience: 30 });
+
+async function until(isSo, what) {
+  for (const end = performance.now() + 30_000; performance.now() < end; await sleep(20)) {
+    const value = await isSo();
+    if (value) return value;
+  }
+  assert.fail(`not in time: ${what}`);
+}
+const rejects = async (promise, kind, check = () => {}) => {
+  const error = await promise.then(() => assert.fail("it was not refused"), (thrown) => thrown);
+  assert.ok(error instanceof kind, `${error.name} instead of ${kind.name}: ${error.stack}`);
+  check(error);
+};
+
+const scenarios = {
+  async client() {
+    const worker = new takt.Worker(urls).handle("echo", (task) => task.payload).handle("bad", () => null.x).start();
+    assert.deepEqual((await client.run("echo", { name: "Bärlauch 韭" }, { priority: "high" })).result, {
+      name: "Bärlauch 韭",
+    });
+    await rejects(client.run("bad", 1, { max_retry: 0 }), takt.ExecutionFailed, (error) =>
+      assert.match(error.execution.error.message, /TypeError/));
+    assert.equal((await client.submit("echo", 1, { id: "mine" })).id, "mine");
+    assert.equal((await client.submit("echo", 1, { id: "mine" })).id, "mine");
+    await rejects(client.submit("echo", 2, { id: "mine" }), takt.Conflict);
+    const many = await client.submitMany([{ type: "echo", parameters: 1 }, { type: "echo", priority: 99 }]);
+    assert.deepEqual(many.map(({ status }) => status), [201, 400]);
+    const task = await client.submit("echo", { day: 1 }, { id: "nightly", cron: "0 2 * * *", timezone: "Asia/Shanghai" });
+    assert.equal((await client.fires("nightly", 3)).length, 3);
+    const run = await client.wait((await client.trigger("nightly", { day: 2 }, "by-hand")).id);
+    assert.deepEqual([run.id, run.result], ["by-hand", { day: 2 }]);
+    await client.updateTask("nightly", { max_retry: 4 }, task.version);
+    await rejects(client.updateTask("nightly", { max_retry: 5 }, task.version), takt.Conflict);
+    assert.equal((await client.pauseTask("nightly")).enabled, false);
+    assert.equal((await client.resumeTask("nightly")).enabled, true);
+    assert.equal((await client.listTasks({ name: "echo" })).items.length, 1);
+    await client.deleteTask("nightly");
+    await rejects(client.getTask("nightly"), takt.NotFound);
+    await worker.stop();
+  },
+
+  async errors() {
+    await rejects(client.submit("echo", 1, { timeout: -1 }), takt.Invalid, ({ field }) => assert.equal(field, "timeout"));
+    assert.throws(() => client.submit("echo", 1, { run_at: new Date("nonsense") }), takt.Invalid);
+    assert.throws(() => new takt.Client("localhost:8080"), (error) => error.field === "servers");
+    assert.throws(() => new takt.Worker(urls, { concurrency: 0 }), (error) => error.field === "concurrency");
+    const waiting = await client.submit("nobody-runs-this", 1, { run_at: new Date(0) });
+    await rejects(client.wait(waiting.id, 0.1), takt.WaitTimeout);
+    assert.match(await client.explain(waiting.id), /worker/);
+    assert.equal((await client.cancel(waiting.id)).status, "cancelled");
+    await rejects(new takt.Client("http://127.0.0.1:1", { patience: 0.2 }).get("x"), takt.Unavailable);
+    assert.ok(Array.isArray((await new takt.Client(["http://127.0.0.1:1", ...urls]).listExecutions()).items));
+    const closing = new takt.Client(urls);
+    const other = await client.submit("nobody-runs-this");
+    setTimeout(() => closing.close(), 200);
+    await rejects(closing.wait(other.id, 30), takt.Stopped);
+  },
+
+  // The first answer to a POST is lost on its way; folder is the scheduler behind that network.
+  async lost_answer() {
+    const made = await client.submit("echo", 1);
+    const rows = await new takt.Client(folder).listExecutions({ type: "echo" });
+    assert.deepEqual(rows.items.map(({ id }) => id), [made.id]);
+  },
+
+  async locks() {
+    const first = await client.withLock("ledger", { ttl: 2, owner: "first" }, async (lock) => {
+      await rejects(client.lock("ledger", { wait: 0.1 }), takt.LockBusy, ({ holders }) =>
+        assert.equal(holders[0].owner, "first"));
+      await sleep(2500); // Longer than its lease: it was renewed.
+      lock.check();
+      await client.call("DELETE", "locks/ledger");
+      await until(() => lock.signal.aborted, "the loss is told");
+      assert.throws(() => lock.check(), takt.LockLost);
+      return lock.token;
+    });
+    const worker = new takt.Worker(urls).handle("book", (task) =>
+      task.withLock("ledger", { wait: 5 }, ({ token }) => ({ declared: task.lockTokens.gpu, asked: token })));
+    worker.start();
+    const { result } = await client.run("book", undefined, { locks: ["gpu"] });
+    assert.ok(first < result.declared && result.declared < result.asked, JSON.stringify({ first, result }));
+    await worker.stop();
+  },
+
+  async flow() {
+    const worker = new takt.Worker(urls)
+      .handle("part", (task) => ({ part: task.shard.index, of: task.shard.total, in: task.parentId }))
+      .handle("sum", ({ payload }) => payload.parts.length)
+      .start();
+    const run = await client.submit("flow", undefined, {
+      steps: [
+        { name: "split", type: "part", shards: 3 },
+        { name: "sum", after: ["split"], payload: { parts: { $from: "split" } } },
+      ],
+    });
+    assert.equal((await client.wait(run.id)).result, 3);
+    assert.deepEqual(await client.stepResults(run.id, "split"), [0, 1, 2].map((part) => ({ part, of: 3, in: run.id })));
+    assert.equal((await client.steps(run.id)).length, 2);
+    await worker.stop();
+    await client.createNamespace("billing");
+    const billing = new takt.Client(urls, { namespace: "billing" });
+    const there = new takt.Worker(urls, { namespace: "billing" }).handle("where", () => "billing").start();
+    assert.equal((await billing.run("where")).result, "billing");
+    assert.deepEqual((await client.listExecutions({ type: "where" })).items, []);
+    await there.stop();
+  },
+
+  async telling() {
+    let release;
+    const released = new Promise((resolve) => (release = resolve));
+    const ends = [];
+    const worker = new takt.Worker(urls, { id: "node-1", stopGrace: 1 })
+      .handle("talk", async (task) => {
+        task.log("page 1\npage 2");
+        task.progress(0.25, "3 of 12");
+        await released;
+        return { metadata: task.metadata, attempt: task.attempt };
+      })
+      .handle("flaky", ({ failures }) => {
+        if (failures < 2) throw new takt.Failure("the printer is busy", { code: 429 });
+        return failures;
+      })
+      .handle("picky", () => {
+        throw new takt.Rejected("no field invoice");
+      })
+      .handle("huge", () => "x".repeat(2 << 20))
+      .handle("deaf", () => sleep(8000))
+      .handle("slow", async (task) => {
+        await sleep(60_000, undefined, { signal: task.signal }).catch((error) => {
+          ends.push(task.stopReason);
+          throw error;
+        });
+      })
+      .start();
+    const run = await client.submit("talk", undefined, { metadata: { customer: "42" } });
+    await until(async () => (await client.get(run.id)).progress?.message === "3 of 12", "progress is told");
+    release();
+    const done = await client.wait(run.id);
+    assert.deepEqual([done.result, done.worker_id], [{ metadata: { customer: "42" }, attempt: 1 }, "node-1"]);
+    assert.deepEqual(await client.log(run.id), ["page 1", "page 2"]);
+    assert.equal((await client.run("flaky", 1, { retry_policy: { max_retries: 5, delay: 0.01 } })).result, 2);
+    for (const [type, code] of [["picky", "rejected"], ["huge", "handler_failed"]]) {
+      const ended = await client.wait((await client.submit(type, 1, { max_retry: 0 })).id);
+      assert.deepEqual([ended.status, ended.error.code], ["failed", code], type);
+    }
+    for (const type of ["slow", "deaf"]) {
+      const late = await client.wait((await client.submit(type, 1, { timeout: 0.3, max_retry: 0 })).id);
+      assert.deepEqual([late.status, late.error.code], ["failed", "timeout"], type);
+    }
+    const cancelled = await client.submit("slow");
+    await until(async () => (await client.get(cancelled.id)).status === "running", "it runs");
+    await client.cancel(cancelled.id);
+    assert.equal((await client.wait(cancelled.id)).status, "cancelled");
+    await until(() => worker.inHand === 0, "nothing is in hand");
+    assert.deepEqual(ends, ["timeout", "cancelled"]);
+    await worker.stop();
+  },
+
+  // node_test.py kills the leader when all have begun, then makes the file `release`.
+  async killed_leader() {
+    const worker = new takt.Worker(urls, { id: "node-kill", concurrency: 8 }).handle("work", async (task) => {
+      appendFileSync(`${folder}/begun`, `${task.executionId}\n`);
+      while (!existsSync(`${folder}/release`)) await sleep(20);
+      return task.payload;
+    });
+    worker.start();
+    const runs = [];
+    for (let at = 0; at < 8; at++) runs.push(await client.submit("work", { at }, { timeout: 120 }));
+    for (const [at, run] of runs.entries()) {
+      const done = await client.wait(run.id, 90);
+      assert.deepEqual([done.status, done.result, done.attempt], ["success", { at }, 1]);
+    }
+    await worker.stop();
+  },
+
+  // node_test.py sends SIGTERM while it runs.
+  async until_stopped() {
+    const worker = new takt.Worker(urls, { id: "node-stop" }).handle("slow", async () => {
+      appendFileSync(`${folder}/begun`, "slow\n");
+      await sleep(1500);
+      return "whole";
+    });
+    await worker.run();
+  },
+
+  async handed_back() {
+    const first = new takt.Worker(urls, { id: "first", drainTimeout: 0.2, stopGrace: 1 });
+    first.handle("long", (task) => sleep(60_000, undefined, { signal: task.signal })).start();
+    const run = await client.submit("long");
+    await until(async () => (await client.get(run.id)).status === "running", "it runs");
+    await first.stop();
+    const second = new takt.Worker(urls, { id: "second" }).handle("long", () => "done by another").start();
+    const done = await client.wait(run.id, 20);
+    assert.deepEqual([done.result, done.failures], ["done by another", 0]);
+    await second.stop();
+  },
+};
+
+await scenarios[scenario]();
+client.close();
