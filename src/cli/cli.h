@@ -83,6 +83,7 @@ void AddAlerts(CLI::App& app, Context& context);
 void AddStats(CLI::App& app, Context& context);
 void AddTop(CLI::App& app, Context& context);
 void AddNamespaces(CLI::App& app, Context& context);
+void AddStore(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddOpenApi(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);

@@ -1,0 +1,144 @@
+#include "archive/row_writer.h"
+
+#include <charconv>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "store/wait.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr int kTries = 20;
+constexpr std::chrono::seconds kPause{1};
+
+constexpr std::string_view kWhole = "whole";
+
+// What the mark says is in of `source`, a number of rows or kWhole; nothing if it is of another one.
+std::optional<std::string_view> RowsIn(std::string_view mark, std::string_view source) {
+    const std::size_t space = mark.find(' ');
+    if (space == std::string_view::npos || mark.substr(space + 1) != source) return std::nullopt;
+    return mark.substr(0, space);
+}
+
+struct Found {
+    bool rows = false;
+    std::optional<std::string> mark;
+};
+
+// What a partition has before it is written to.
+Result<Found> Look(Store& store, Partition partition) {
+    Found found;
+    const auto page =
+        AskStore<LoadPage>([&](auto done) { store.Load(partition, "", std::move(done)); });
+    if (!page) return std::unexpected(page.error());
+    for (const SettingPut& setting : page->settings) {
+        if (setting.key == kUnfinishedCopyKey) {
+            found.mark = setting.value.str();
+        } else {
+            found.rows = true;
+        }
+    }
+    found.rows = found.rows || !page->tasks.empty() || !page->workers.empty() ||
+                 !page->records.empty() || !page->executions.empty();
+    const ExecutionFilter any{.partition = partition, .children = true, .limit = 1, .brief = true};
+    const auto history = AskStore<std::vector<Execution>>(
+        [&](auto done) { store.ListExecutions(any, std::move(done)); });
+    if (!history) return std::unexpected(history.error());
+    const auto events = AskStore<std::vector<Event>>(
+        [&](auto done) { store.ReadEvents(partition, 0, 1, std::move(done)); });
+    if (!events) return std::unexpected(events.error());
+    const auto audit = AskStore<std::vector<AuditRow>>(
+        [&](auto done) { store.ReadAudit(partition, 0, 1, std::move(done)); });
+    if (!audit) return std::unexpected(audit.error());
+    found.rows = found.rows || !history->empty() || !events->empty() || !audit->empty();
+    return found;
+}
+
+}  // namespace
+
+RowWriter::RowWriter(Store& store, const StoreLock& lock, std::string source)
+    : store_(store), lock_(lock), source_(std::move(source)), limits_(store.limits()) {}
+
+Text RowWriter::MarkOf(std::string_view rows) const {
+    return Text(std::string(rows) + " " + source_);
+}
+
+Result<void> RowWriter::Begin(const PartitionHead& head) {
+    head_ = head;
+    begun_.push_back(head);
+    written_ = 0;
+    skip_ = 0;
+    whole_ = false;
+    const auto found = Look(store_, head.partition);
+    if (!found) return std::unexpected(found.error());
+    if (!found->mark && !found->rows) return {};
+    auto rows = found->mark ? RowsIn(*found->mark, source_) : std::nullopt;
+    if (!found->mark && head.partition != kDefaultPartition) {
+        // The last copy may have ended while it took the marks away, those of `default` last.
+        const auto last = Look(store_, kDefaultPartition);
+        if (!last) return std::unexpected(last.error());
+        if (last->mark && RowsIn(*last->mark, source_) == kWhole) rows = kWhole;
+    }
+    if (!rows) {
+        return Fail(ErrorCode::kConflict,
+                    store_.Describe() + " is not empty" +
+                        (found->mark ? ": an unfinished copy of something else is in it" : "") +
+                        "; give an empty one");
+    }
+    whole_ = *rows == kWhole;
+    std::from_chars(rows->data(), rows->data() + rows->size(), skip_);
+    return {};
+}
+
+Result<void> RowWriter::Add(Change change) {
+    if (whole_ || skip_ > 0) {
+        skip_ -= !whole_;
+        ++written_;
+        ++resumed_;
+        return {};
+    }
+    const std::size_t size = SizeOf(change);
+    // One change is the mark's.
+    if (!changes_.empty() &&
+        (changes_.size() + 2 > limits_.changes_max || bytes_ + size > limits_.bytes_max / 2)) {
+        if (auto committed = Commit(MarkOf(std::to_string(written_))); !committed) return committed;
+    }
+    changes_.push_back(std::move(change));
+    bytes_ += size;
+    ++written_;
+    return {};
+}
+
+Result<void> RowWriter::End() {
+    return whole_ ? Result<void>() : Commit(MarkOf(kWhole));
+}
+
+Result<void> RowWriter::Finish() {
+    for (const PartitionHead& head : begun_) {
+        head_ = head;
+        if (auto committed = Commit({}); !committed) return committed;
+    }
+    return {};
+}
+
+Result<void> RowWriter::Commit(Text mark) {
+    auto batch = std::make_shared<Batch>();
+    batch->term = lock_.TermOf(head_.partition);
+    batch->sequence = ++sequences_[head_.partition];
+    batch->last_serial = head_.last_serial;
+    batch->changes = std::exchange(changes_, {});
+    batch->changes.push_back(SettingPut{.key = Text(kUnfinishedCopyKey), .value = std::move(mark)});
+    bytes_ = 0;
+    for (int tried = 1;; ++tried) {
+        auto done = AskStore<void>([&](auto answer) { store_.Commit(batch, std::move(answer)); });
+        if (done) return {};
+        const ErrorCode code = done.error().code;
+        const bool again = code == ErrorCode::kUnavailable || code == ErrorCode::kUnknown;
+        if (!again || tried == kTries) return done;
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,56 @@
+// RowWriter: writes rows into the partitions of a store that were empty.
+//
+// Each batch also says how many rows of which source are in, as a setting of the partition that is
+// taken away when all partitions are whole. So what was cut off is known, and goes on where it
+// stopped if the same source is written again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "archive/row_target.h"
+#include "archive/store_lock.h"
+
+namespace takt::internal {
+
+// In a partition that is being written.
+constexpr std::string_view kUnfinishedCopyKey = "copy.unfinished";
+
+class RowWriter final : public RowTarget {
+  public:
+    // `source` names what the rows come from: equal names bring equal rows in the same order. The
+    // store, locked, outlives it.
+    RowWriter(Store& store, const StoreLock& lock, std::string source);
+
+    // kConflict if the partition has rows that are not of an unfinished copy of the same source.
+    Result<void> Begin(const PartitionHead& head) override;
+    Result<void> Add(Change change) override;
+    Result<void> End() override;
+    Result<void> Finish() override;
+
+    // Rows that were there already, from a copy that was cut off.
+    std::uint64_t resumed() const { return resumed_; }
+
+  private:
+    Result<void> Commit(Text mark);
+    Text MarkOf(std::string_view rows) const;
+
+    Store& store_;
+    const StoreLock& lock_;
+    const std::string source_;
+    const StoreLimits limits_;
+    PartitionHead head_;
+    std::vector<PartitionHead> begun_;
+    std::map<Partition, std::uint64_t> sequences_;
+    std::uint64_t written_ = 0;  // Rows of the partition that are in, skipped ones included.
+    std::uint64_t skip_ = 0;     // Rows that are in already and come again.
+    bool whole_ = false;         // All of the partition's are.
+    std::uint64_t resumed_ = 0;
+    std::vector<Change> changes_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace takt::internal

@@ -1,0 +1,39 @@
+// StoreCheck: reads everything and says what contradicts itself: rows that cannot be read, executions
+// in the wrong place, parts without their whole, indexes that miss what a list shows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/store_lock.h"
+#include "archive/tally.h"
+#include "archive/transfer.h"
+
+namespace takt::internal {
+
+struct StoreFault {
+    Partition partition = 0;
+    std::string text;  // One sentence: what is wrong with what.
+    // What repair would do, a sentence and the change; nothing: people must.
+    std::string remedy;
+    std::optional<Change> mend;
+    Serial last_serial = 0;  // The mend also raises the partition's last serial to this; 0: no.
+
+    bool mendable() const { return mend.has_value() || last_serial > 0; }
+};
+
+struct StoreFaults {
+    Tally rows;
+    std::vector<StoreFault> faults;  // The first kFaultsMax.
+    std::uint64_t count = 0;         // All of them.
+};
+constexpr std::size_t kFaultsMax = 1'000;
+
+// With a scheduler at work, what it moves meanwhile may look like a fault.
+Result<StoreFaults> CheckStore(Store& store, const TransferProgress& progress);
+
+// Commits what the faults' remedies say. kConflict while a scheduler leads.
+Result<void> RepairStore(Store& store, const std::vector<StoreFault>& faults);
+
+}  // namespace takt::internal

@@ -1,0 +1,158 @@
+#include "archive/store_check.h"
+
+#include "archive/archive_testing.h"
+#include "archive/store_purge.h"
+#include "archive/store_stats.h"
+#include "model/run_progress.h"
+#include "store/store_wrapper.h"
+
+namespace takt::internal {
+namespace {
+
+std::vector<std::string> FaultsOf(Store& store) {
+    const auto found = CheckStore(store, {});
+    EXPECT_TRUE(found) << found.error().detail;
+    std::vector<std::string> texts;
+    if (found) {
+        for (const StoreFault& fault : found->faults) texts.push_back(fault.text);
+        EXPECT_EQ(found->count, texts.size());
+    }
+    return texts;
+}
+
+void Repair(Store& store) {
+    const auto found = CheckStore(store, {});
+    ASSERT_TRUE(found);
+    const auto repaired = RepairStore(store, found->faults);
+    ASSERT_TRUE(repaired) << repaired.error().detail;
+}
+
+class StoreCheckTest : public testing::Test {
+  protected:
+    std::unique_ptr<Store> store_ = NewMemory();
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(StoreCheckTest, AWholeStoreHasNoFault) {
+    FillPartition(*store_, 0, 1'200);
+    FillPartition(*store_, 7, 3);
+    EXPECT_EQ(FaultsOf(*store_), Texts{});
+}
+
+TEST_F(StoreCheckTest, WhatHasEndedAndStillLivesIsMovedToTheHistory) {
+    Filler filler(*store_, 0);
+    Execution ended = conformance::Finished(filler.maker.OneOff("ended"));
+    filler.Commit({Insert(ended)});
+    filler.Resign();
+    EXPECT_EQ(FaultsOf(*store_),
+              Texts{"execution ended is success and still among those that live"});
+    Repair(*store_);
+    EXPECT_EQ(FaultsOf(*store_), Texts{});
+    const auto rows = ShowStore(*store_);
+    EXPECT_TRUE(std::ranges::any_of(rows, [&](const std::string& row) {
+        return row == "0 history " + conformance::Show(ended);
+    }));
+}
+
+TEST_F(StoreCheckTest, RecordsWithoutTheirExecutionAreTakenAway) {
+    Filler filler(*store_, 0);
+    const Execution gone = filler.maker.OneOff("gone");
+    filler.Commit({Holding("h1", gone), RecordPut{RecordKind::kRun, "gone", "x"},
+                   RecordPut{RecordKind::kLock, "h2", "no holding"}});
+    filler.Resign();
+    EXPECT_EQ(FaultsOf(*store_),
+              (Texts{"a lock is held by execution gone, which does not live",
+                     "the holding h2 of a lock cannot be read",
+                     "the progress of run gone is kept, and the run does not live"}));
+    Repair(*store_);
+    EXPECT_EQ(FaultsOf(*store_), Texts{});
+}
+
+TEST_F(StoreCheckTest, ALastSerialThatFellBackIsRaised) {
+    Filler filler(*store_, 0);
+    filler.Commit({Insert(filler.maker.OneOff("one"))}, 5);
+    filler.Resign();
+    EXPECT_EQ(FaultsOf(*store_), Texts{"the last serial that was noted is below that of a row"});
+    Repair(*store_);
+    EXPECT_EQ(FaultsOf(*store_), Texts{});
+}
+
+TEST_F(StoreCheckTest, PartsOfARunThatIsGoneAreFound) {
+    Filler filler(*store_, 0);
+    const Execution run = filler.maker.OneOff("run");
+    filler.Commit({InsertFinished(filler.maker.Child(run, "part"))});
+    filler.Resign();
+    EXPECT_EQ(FaultsOf(*store_), Texts{"run run is gone, and parts of it are there"});
+}
+
+// Indexes that miss something.
+class ForgetfulStore final : public StoreWrapper {
+  public:
+    using StoreWrapper::StoreWrapper;
+    void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
+                        Done<std::vector<std::optional<Execution>>> done) override {
+        const auto all = ids;
+        StoreWrapper::FindExecutions(partition, std::move(ids),
+                                     [all, done = std::move(done)](auto rows) mutable {
+                                         for (std::size_t i = 0; rows && i < all.size(); ++i) {
+                                             if (all[i].view() == "waits") (*rows)[i].reset();
+                                         }
+                                         done(std::move(rows));
+                                     });
+    }
+};
+
+TEST_F(StoreCheckTest, AnIndexThatMissesARowIsFound) {
+    FillPartition(*store_, 0, 3);
+    ForgetfulStore forgetful(store_.get());
+    EXPECT_EQ(FaultsOf(forgetful), Texts{"execution waits is in lists and is not found by its id"});
+}
+
+TEST_F(StoreCheckTest, NothingIsRepairedWhileASchedulerLeads) {
+    Filler filler(*store_, 0);
+    filler.Commit({RecordPut{RecordKind::kRun, "gone", "x"}});
+    const auto found = CheckStore(*store_, {});
+    ASSERT_TRUE(found);
+    const auto refused = RepairStore(*store_, found->faults);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+}
+
+TEST_F(StoreCheckTest, StatsCountRowsAndDays) {
+    FillPartition(*store_, 0, 10);
+    FillPartition(*store_, 7, 3);
+    const Time at = conformance::RowMaker().now() + std::chrono::hours(30);
+    const auto stats = ReadStats(*store_, at, {});
+    ASSERT_TRUE(stats) << stats.error().detail;
+    ASSERT_EQ(stats->partitions.size(), 2u);
+    const PartitionStats& part = stats->partitions[0];
+    EXPECT_EQ(part.name, "default");
+    EXPECT_EQ(part.rows.of(RowKind::kLive).rows, 3u);
+    EXPECT_EQ(part.rows.of(RowKind::kHistory).rows, 10u);
+    EXPECT_EQ(part.runs, 10u);
+    EXPECT_EQ(part.days[0].rows, 0u);
+    EXPECT_EQ(part.days[1].rows, 10u) << "a day and six hours ago";
+    EXPECT_GT(part.days[1].bytes, 0u);
+    EXPECT_EQ(stats->partitions[1].name, "") << "the directory does not name it";
+}
+
+TEST_F(StoreCheckTest, APurgeTakesWhatIsOldAndNothingElse) {
+    FillPartition(*store_, 0, 2'500);
+    const auto rows = ShowStore(*store_);
+    // One finishes a second.
+    Time cut{};
+    ASSERT_TRUE(ReadHistory(*store_, 0, true, [&](Change change) -> Result<void> {
+        const Execution& row = std::get<ExecutionChange>(change).row;
+        if (row.id.view() == "done2000") cut = row.finished_at;
+        return {};
+    }));
+    const auto purged = PurgeStore(*store_, cut);
+    ASSERT_TRUE(purged) << purged.error().detail;
+    EXPECT_EQ(purged->executions, 2'000u);
+    EXPECT_EQ(PurgeStore(*store_, cut)->executions, 0u);
+    EXPECT_EQ(FaultsOf(*store_), Texts{});
+}
+
+}  // namespace
+}  // namespace takt::internal

@@ -1,0 +1,48 @@
+// StoreLock: keeps schedulers out of a store while a command reads all of it or writes to it.
+//
+// Leads every partition itself, so that a scheduler which starts meanwhile waits, and what is
+// written is fenced like any other write. Ends with the object, or by itself some seconds after the
+// process died.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "archive/row_reader.h"
+#include "store/store.h"
+
+namespace takt::internal {
+
+class StoreLock {
+  public:
+    // Leads these partitions, with epochs above those that the heads name. kConflict, naming it,
+    // while a scheduler leads one of them.
+    static Result<std::unique_ptr<StoreLock>> Take(Store& store,
+                                                   const std::vector<PartitionHead>& heads);
+    ~StoreLock();
+    StoreLock(const StoreLock&) = delete;
+    StoreLock& operator=(const StoreLock&) = delete;
+
+    // REQUIRES: it is one of those that were taken.
+    const Term& TermOf(Partition partition) const { return terms_.at(partition); }
+
+  private:
+    explicit StoreLock(Store& store);
+    Result<void> Lead(const PartitionHead& head);
+    void Renew();
+
+    Store& store_;
+    NodeRow node_;
+    std::map<Partition, Term> terms_;
+    std::mutex mutex_;
+    std::condition_variable stopped_;
+    bool stop_ = false;
+    std::thread renewal_;
+};
+
+}  // namespace takt::internal

@@ -1,0 +1,130 @@
+#include "archive/transfer.h"
+
+#include <utility>
+
+#include "archive/row_writer.h"
+#include "archive/store_lock.h"
+#include "base/random.h"
+#include "takt/version.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr std::uint64_t kProgressEvery = 1'000;
+
+bool IsUndecodable(const Change& change) {
+    const auto* execution = std::get_if<ExecutionChange>(&change);
+    return execution && execution->row.outcome &&
+           execution->row.outcome->reason == Reason::kUndecodable;
+}
+
+// Passes rows on and counts them.
+class CountingTarget final : public RowTarget {
+  public:
+    CountingTarget(RowTarget& next, const TransferProgress& progress)
+        : next_(next), progress_(progress) {}
+
+    Result<void> Begin(const PartitionHead& head) override {
+        ++counted_.partitions;
+        return next_.Begin(head);
+    }
+    Result<void> Add(Change change) override {
+        counted_.rows.Count(change);
+        counted_.undecodable += IsUndecodable(change);
+        if (++added_ % kProgressEvery == 0 && progress_) progress_(counted_.rows);
+        return next_.Add(std::move(change));
+    }
+    Result<void> End() override { return next_.End(); }
+    Result<void> Finish() override { return next_.Finish(); }
+
+    const Transferred& counted() const { return counted_; }
+
+  private:
+    RowTarget& next_;
+    const TransferProgress& progress_;
+    Transferred counted_;
+    std::uint64_t added_ = 0;
+};
+
+Result<void> PassPartitions(Store& from, const std::vector<PartitionHead>& heads,
+                            RowTarget& target) {
+    for (const PartitionHead& head : heads) {
+        auto passed = target.Begin(head);
+        if (passed) {
+            passed = ReadRows(from, head.partition,
+                              [&](Change change) { return target.Add(std::move(change)); });
+        }
+        if (passed) passed = target.End();
+        if (!passed) return passed;
+    }
+    return target.Finish();
+}
+
+// A source whose serials moved on is another one.
+std::string NameOf(const std::vector<PartitionHead>& heads) {
+    std::string name = "store";
+    for (const PartitionHead& head : heads) {
+        name += " " + std::to_string(head.partition) + ":" + std::to_string(head.last_serial);
+    }
+    return name;
+}
+
+std::string NewArchiveId() {
+    Random random(NewRandomSeed());
+    return SerialText(random.Next() >> 1);
+}
+
+}  // namespace
+
+Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& progress) {
+    const auto heads = ReadHeads(from);
+    if (!heads) return std::unexpected(heads.error());
+    const auto source = StoreLock::Take(from, *heads);
+    if (!source) return std::unexpected(source.error());
+    const auto target = StoreLock::Take(to, *heads);
+    if (!target) return std::unexpected(target.error());
+    RowWriter writer(to, **target, NameOf(*heads));
+    CountingTarget counting(writer, progress);
+    if (auto passed = PassPartitions(from, *heads, counting); !passed) {
+        return std::unexpected(passed.error());
+    }
+    Transferred done = counting.counted();
+    done.resumed = writer.resumed();
+    return done;
+}
+
+Result<Transferred> BackUp(Store& from, const std::string& path, const TransferProgress& progress) {
+    const auto heads = ReadHeads(from);
+    if (!heads) return std::unexpected(heads.error());
+    const auto source = StoreLock::Take(from, *heads);
+    if (!source) return std::unexpected(source.error());
+    const auto writer = ArchiveWriter::Create(path, {.id = NewArchiveId(),
+                                                     .version = takt::kVersion,
+                                                     .store = from.Describe(),
+                                                     .at = ReadClocks().wall});
+    if (!writer) return std::unexpected(writer.error());
+    CountingTarget counting(**writer, progress);
+    if (auto passed = PassPartitions(from, *heads, counting); !passed) {
+        return std::unexpected(passed.error());
+    }
+    Transferred done = counting.counted();
+    done.file_bytes = (*writer)->bytes();
+    return done;
+}
+
+Result<Transferred> Restore(const std::string& path, Store& to, const TransferProgress& progress) {
+    const auto head = ReadArchiveHead(path);
+    if (!head) return std::unexpected(head.error());
+    const auto heads = CheckArchive(path);
+    if (!heads) return std::unexpected(heads.error());
+    const auto target = StoreLock::Take(to, *heads);
+    if (!target) return std::unexpected(target.error());
+    RowWriter writer(to, **target, "archive " + head->id);
+    CountingTarget counting(writer, progress);
+    if (auto read = ReadArchive(path, counting); !read) return std::unexpected(read.error());
+    Transferred done = counting.counted();
+    done.resumed = writer.resumed();
+    return done;
+}
+
+}  // namespace takt::internal

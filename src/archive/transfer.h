@@ -1,0 +1,37 @@
+// Transfers: all of a store into another one or into a file, and back.
+//
+// Every row goes with its serial and id, epochs go on above those of the source: a scheduler on the
+// copy goes on where the one before stopped, workers and holders of locks see nothing of it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "archive/archive_file.h"
+#include "archive/tally.h"
+#include "store/store.h"
+
+namespace takt::internal {
+
+// Called now and then with what has been passed on so far.
+using TransferProgress = std::function<void(const Tally&)>;
+
+struct Transferred {
+    Tally rows;
+    std::size_t partitions = 0;
+    std::uint64_t resumed = 0;  // Of the rows, those that an unfinished copy had brought.
+    std::uint64_t undecodable =
+        0;  // Executions that the source could not read; they are shown as such.
+    std::uint64_t file_bytes = 0;
+};
+
+// No scheduler may use either store: kConflict, naming it. `to` must be empty, or hold an unfinished
+// copy of the same source, which is then finished.
+Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& progress);
+
+Result<Transferred> BackUp(Store& from, const std::string& path, const TransferProgress& progress);
+
+// The file is checked whole before anything is written.
+Result<Transferred> Restore(const std::string& path, Store& to, const TransferProgress& progress);
+
+}  // namespace takt::internal

@@ -1,0 +1,352 @@
+// takt store: what is in a store, whether it is whole, and how to move, keep and shrink it. Works on
+// the store itself, without a scheduler.
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "archive/store_check.h"
+#include "archive/store_purge.h"
+#include "archive/store_stats.h"
+#include "archive/transfer.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "store/open.h"
+
+namespace takt::internal::cli {
+namespace {
+
+struct StoreCommand {
+    std::string store;  // --store, for those who would rather name it.
+    std::string first;  // The arguments, in the order that the part gives them.
+    std::string second;
+    std::string before;
+    bool json = false;
+    bool yes = false;
+};
+
+// On a terminal: one line that is written over.
+class ProgressLine {
+  public:
+    explicit ProgressLine(const char* doing) : doing_(doing), shown_(isatty(STDERR_FILENO) != 0) {}
+    ~ProgressLine() {
+        if (shown_ && written_) std::fputs("\r\033[K", stderr);
+    }
+    TransferProgress Show() {
+        return [this](const Tally& rows) {
+            if (!shown_) return;
+            const Tally::Part sum = rows.sum();
+            std::fprintf(stderr, "\r%s: %llu rows, %.1f MiB\033[K", doing_,
+                         static_cast<unsigned long long>(sum.rows),
+                         static_cast<double>(sum.bytes) / (1 << 20));
+            written_ = true;
+        };
+    }
+
+  private:
+    const char* const doing_;
+    const bool shown_;
+    bool written_ = false;
+};
+
+// A URL may hold a password, which others could read on a command line: "-" takes it from standard
+// input.
+Result<std::unique_ptr<Store>> OpenGiven(std::string url) {
+    if (url == "-") std::getline(std::cin, url);
+    if (url.empty()) {
+        return Fail(ErrorCode::kInvalid,
+                    "which store? give its URL, as in takt store stats file:./takt-data");
+    }
+    if (url.starts_with("memory:")) {
+        return Fail(ErrorCode::kInvalid, "memory: holds nothing beyond its process");
+    }
+    return OpenStore(url);
+}
+
+std::string Megabytes(std::uint64_t bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+    return text;
+}
+
+void WriteTally(JsonWriter& json, const Tally& rows) {
+    json.BeginObject();
+    for (std::size_t i = 0; i < kRowKindCount; ++i) {
+        const auto kind = static_cast<RowKind>(i);
+        json.Key(Name(kind)).BeginObject();
+        json.Field("rows", rows.of(kind).rows).Field("bytes", rows.of(kind).bytes);
+        json.EndObject();
+    }
+    json.EndObject();
+}
+
+void PrintTally(const Tally& rows) {
+    Table table({"KIND", "ROWS", "SIZE"});
+    for (std::size_t i = 0; i < kRowKindCount; ++i) {
+        const auto kind = static_cast<RowKind>(i);
+        table.Add({std::string(Name(kind)), std::to_string(rows.of(kind).rows),
+                   Megabytes(rows.of(kind).bytes)});
+    }
+    table.Print();
+}
+
+Result<int> ShowTransferred(const Result<Transferred>& done, const StoreCommand& given,
+                            const char* what) {
+    if (!done) return std::unexpected(done.error());
+    if (given.json) {
+        std::string text;
+        JsonWriter json(text);
+        json.BeginObject().Field("partitions", std::uint64_t(done->partitions));
+        json.Field("resumed", done->resumed).Field("undecodable", done->undecodable);
+        json.Field("file_bytes", done->file_bytes).Key("rows");
+        WriteTally(json, done->rows);
+        json.EndObject();
+        std::printf("%s\n", text.c_str());
+    } else {
+        PrintTally(done->rows);
+        std::printf("%s: %llu rows of %zu namespaces", what,
+                    static_cast<unsigned long long>(done->rows.sum().rows), done->partitions);
+        if (done->file_bytes > 0)
+            std::printf(", %s in the file", Megabytes(done->file_bytes).c_str());
+        if (done->resumed > 0) {
+            std::printf(", %llu of them were there from a copy that was cut off",
+                        static_cast<unsigned long long>(done->resumed));
+        }
+        std::printf("\n");
+    }
+    if (done->undecodable == 0) return kOk;
+    std::fprintf(
+        stderr,
+        "takt: %llu executions could not be read and are kept as unreadable; takt store check "
+        "names them\n",
+        static_cast<unsigned long long>(done->undecodable));
+    return kFailed;
+}
+
+Result<int> RunCopy(const StoreCommand& given) {
+    const auto from = OpenGiven(given.first);
+    if (!from) return std::unexpected(from.error());
+    const auto to = OpenGiven(given.second);
+    if (!to) return std::unexpected(to.error());
+    ProgressLine progress("copying");
+    return ShowTransferred(CopyStore(**from, **to, progress.Show()), given, "copied");
+}
+
+Result<int> RunBackup(const StoreCommand& given) {
+    const auto from = OpenGiven(given.store);
+    if (!from) return std::unexpected(from.error());
+    ProgressLine progress("writing");
+    return ShowTransferred(BackUp(**from, given.first, progress.Show()), given, "written");
+}
+
+Result<int> RunRestore(const StoreCommand& given) {
+    const auto to = OpenGiven(given.store);
+    if (!to) return std::unexpected(to.error());
+    ProgressLine progress("restoring");
+    return ShowTransferred(Restore(given.first, **to, progress.Show()), given, "restored");
+}
+
+std::string JsonOf(const StoreStats& stats) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("at", stats.at).Key("namespaces").BeginArray();
+    for (const PartitionStats& part : stats.partitions) {
+        json.BeginObject();
+        json.Field("name", std::string_view(part.name));
+        json.Field("number", std::uint64_t(part.partition)).Field("runs", part.runs);
+        json.Field("oldest_finished_at", part.oldest_finished);
+        json.Field("newest_finished_at", part.newest_finished);
+        json.Key("finished_by_day").BeginArray();
+        for (const Tally::Part& day : part.days) {
+            json.BeginObject().Field("rows", day.rows).Field("bytes", day.bytes).EndObject();
+        }
+        json.EndArray().Key("rows");
+        WriteTally(json, part.rows);
+        json.EndObject();
+    }
+    json.EndArray().EndObject();
+    return text;
+}
+
+Result<int> RunStats(const StoreCommand& given) {
+    const auto store = OpenGiven(given.store);
+    if (!store) return std::unexpected(store.error());
+    ProgressLine progress("reading");
+    const auto stats = ReadStats(**store, ReadClocks().wall, progress.Show());
+    if (!stats) return std::unexpected(stats.error());
+    if (given.json) {
+        std::printf("%s\n", JsonOf(*stats).c_str());
+        return kOk;
+    }
+    Table table({"NAMESPACE", "ROWS", "SIZE", "LIVE", "FINISHED", "TASKS", "LOGS", "OLDEST",
+                 "PER DAY", "GROWTH PER DAY"});
+    for (const PartitionStats& part : stats->partitions) {
+        Tally::Part week;
+        for (const Tally::Part& day : part.days) {
+            week.rows += day.rows;
+            week.bytes += day.bytes;
+        }
+        table.Add(
+            {part.name.empty() ? "#" + std::to_string(part.partition) : part.name,
+             std::to_string(part.rows.sum().rows), Megabytes(part.rows.sum().bytes),
+             std::to_string(part.rows.of(RowKind::kLive).rows),
+             std::to_string(part.rows.of(RowKind::kHistory).rows),
+             std::to_string(part.rows.of(RowKind::kTask).rows),
+             std::to_string(part.rows.of(RowKind::kLog).rows),
+             part.oldest_finished == Time{} ? "-" : ShortTime(FormatTime(part.oldest_finished)),
+             std::to_string(week.rows / part.days.size()),
+             Megabytes(week.bytes / part.days.size())});
+    }
+    table.Print();
+    return kOk;
+}
+
+std::string JsonOf(const StoreFaults& found) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("faults", found.count).Key("items").BeginArray();
+    for (const StoreFault& fault : found.faults) {
+        json.BeginObject().Field("number", std::uint64_t(fault.partition));
+        json.Field("fault", std::string_view(fault.text));
+        json.Field("remedy", std::string_view(fault.remedy)).EndObject();
+    }
+    json.EndArray().Key("rows");
+    WriteTally(json, found.rows);
+    json.EndObject();
+    return text;
+}
+
+void PrintFaults(const StoreFaults& found) {
+    for (const StoreFault& fault : found.faults) {
+        std::printf("%s%s%s\n", Clean(fault.text, 400).c_str(), fault.mendable() ? " → " : "",
+                    fault.remedy.c_str());
+    }
+    if (found.count > found.faults.size()) {
+        std::printf("… and %llu more\n",
+                    static_cast<unsigned long long>(found.count - found.faults.size()));
+    }
+}
+
+Result<int> RunCheck(const StoreCommand& given) {
+    const auto store = OpenGiven(given.store);
+    if (!store) return std::unexpected(store.error());
+    ProgressLine progress("checking");
+    const auto found = CheckStore(**store, progress.Show());
+    if (!found) return std::unexpected(found.error());
+    if (given.json) {
+        std::printf("%s\n", JsonOf(*found).c_str());
+    } else {
+        PrintFaults(*found);
+        std::printf("%llu rows checked, %llu faults\n",
+                    static_cast<unsigned long long>(found->rows.sum().rows),
+                    static_cast<unsigned long long>(found->count));
+    }
+    return found->count == 0 ? kOk : kFailed;
+}
+
+Result<int> RunRepair(const StoreCommand& given) {
+    const auto store = OpenGiven(given.store);
+    if (!store) return std::unexpected(store.error());
+    ProgressLine progress("checking");
+    const auto found = CheckStore(**store, progress.Show());
+    if (!found) return std::unexpected(found.error());
+    PrintFaults(*found);
+    const auto mendable = std::ranges::count_if(found->faults, &StoreFault::mendable);
+    if (found->count == 0) {
+        std::printf("nothing to repair\n");
+        return kOk;
+    }
+    if (!given.yes) {
+        std::printf("%td of %llu faults can be mended as said; do it with --yes\n", mendable,
+                    static_cast<unsigned long long>(found->count));
+        return kFailed;
+    }
+    if (const auto done = RepairStore(**store, found->faults); !done) {
+        return std::unexpected(done.error());
+    }
+    std::printf("%td of %llu faults mended\n", mendable,
+                static_cast<unsigned long long>(found->count));
+    return mendable == std::int64_t(found->count) ? kOk : kFailed;
+}
+
+// A time, or how long ago.
+Result<Time> ParseBefore(const std::string& text) {
+    if (const auto time = ParseTime(text)) return *time;
+    if (const auto ago = ParseDuration(text)) return ReadClocks().wall - *ago;
+    return Fail(ErrorCode::kInvalid,
+                "--before wants a time such as 2026-11-01T00:00:00Z or an age such as 30d, not '" +
+                    text + "'");
+}
+
+Result<int> RunPurge(const StoreCommand& given) {
+    const auto before = ParseBefore(given.before);
+    if (!before) return std::unexpected(before.error());
+    const auto store = OpenGiven(given.store);
+    if (!store) return std::unexpected(store.error());
+    if (!given.yes) {
+        return Fail(ErrorCode::kInvalid, "what finished before " + FormatTime(*before) +
+                                             " would be gone for good; say --yes if that is meant");
+    }
+    const auto purged = PurgeStore(**store, *before);
+    if (!purged) return std::unexpected(purged.error());
+    std::printf(given.json ? "{\"executions\":%llu}\n" : "%llu executions deleted\n",
+                static_cast<unsigned long long>(purged->executions));
+    return kOk;
+}
+
+using StoreBody = Result<int> (*)(const StoreCommand&);
+
+}  // namespace
+
+void AddStore(CLI::App& app, Context& context) {
+    auto given = std::make_shared<StoreCommand>();
+    CLI::App* store = app.add_subcommand(
+        "store", "Looks into a store, checks, copies, keeps and shrinks it, without a scheduler");
+    store->require_subcommand(1);
+    const auto add = [&](const char* name, const char* help, StoreBody body) {
+        CLI::App* part = store->add_subcommand(name, help);
+        part->add_flag("--json", given->json, "As JSON");
+        part->callback([given, &context, body] {
+            const auto done = body(*given);
+            if (!done) PrintError(done.error());
+            context.exit = done ? *done : ExitOf(done.error());
+        });
+        return part;
+    };
+    // The store as a flag or, where there is nothing else to name, as the argument.
+    const auto add_store = [&](CLI::App* part, bool argument) {
+        part->add_option(argument ? "--store,url" : "--store", given->store,
+                         "Its URL, file:./takt-data or redis://…; - reads it from standard input");
+    };
+    add_store(add("stats", "Rows, bytes, age and growth by namespace", RunStats), true);
+    add_store(add("check", "Reads everything and says what contradicts itself", RunCheck), true);
+    CLI::App* repair =
+        add("repair", "Says what check can mend, and with --yes mends it", RunRepair);
+    add_store(repair, true);
+    repair->add_flag("--yes", given->yes, "Do it");
+    CLI::App* backup = add("backup", "Writes all of it into one file", RunBackup);
+    add_store(backup, false);
+    backup->add_option("file", given->first, "File to write")->required();
+    CLI::App* restore = add("restore", "Makes an empty store from such a file", RunRestore);
+    add_store(restore, false);
+    restore->add_option("file", given->first, "File of a backup")->required();
+    CLI::App* copy = add("copy", "Copies all of a store into an empty one of any kind", RunCopy);
+    copy->add_option("from", given->first, "URL")->required();
+    copy->add_option("to", given->second, "URL")->required();
+    CLI::App* purge = add("purge", "Deletes what finished before a time", RunPurge);
+    add_store(purge, true);
+    purge->add_option("--before", given->before, "2026-11-01T00:00:00Z, or an age: 30d")
+        ->required();
+    purge->add_flag("--yes", given->yes, "That is meant");
+    store->footer(
+        "No scheduler may use the store meanwhile, but for stats and check of a server's.\n"
+        "examples:\n"
+        "  takt store stats file:./takt-data\n"
+        "  takt store backup takt.archive --store file:./takt-data\n"
+        "  takt store restore takt.archive --store redis://127.0.0.1:6379\n"
+        "  takt store copy file:./takt-data redis://127.0.0.1:6379\n"
+        "  takt store purge redis://127.0.0.1:6379 --before 30d --yes\n");
+}
+
+}  // namespace takt::internal::cli
