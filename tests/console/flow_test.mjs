@@ -165,6 +165,44 @@ test('the names of a hundred steps can be read', async () => {
     );
 });
 
+test('past due times are made up for: what would run is shown, then how far it is', async () => {
+    // Yesterday the machines were down.
+    const begin = new Date(Date.now() - 5 * 3_600_000).toISOString();
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'hourly',
+        name: 'hourly',
+        type: 'echo',
+        cron_expression: '0 * * * *',
+        execution_mode: 'parallel',
+    });
+    const asked = await call(scheduler.address, 'POST', 'tasks/hourly/backfill', {
+        from: begin,
+        dry_run: true,
+    });
+    assert.equal(asked.count, 5);
+    await page.goto(`${scheduler.address}/tasks/hourly`);
+    await page.getByRole('button', { name: 'Backfill' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Backfill' });
+    const preview = dialog.getByTestId('backfill-preview');
+    await preview.getByText(/\d+ would run/).waitFor();
+    const count = Number(/(\d+) would run/.exec(await preview.textContent())[1]);
+    assert.equal(
+        (await call(scheduler.address, 'GET', 'executions?task_id=hourly')).items.length,
+        0,
+        'a preview runs nothing',
+    );
+    await dialog.getByRole('button', { name: `Run ${count}` }).click();
+    await dialog.getByTestId('backfill-progress').getByText(`Success ${count}`).waitFor();
+    await dialog.getByRole('link', { name: 'Open its page' }).click();
+    await page.locator('.page-header .badge', { hasText: 'Success' }).waitFor();
+    const { items } = await call(
+        scheduler.address,
+        'GET',
+        'executions?task_id=hourly&children=true&limit=200',
+    );
+    assert.equal(items.filter(({ origin }) => origin === 'backfill').length, count);
+});
+
 test('the first page does not load what draws graphs', async () => {
     const asked = [];
     page.on('request', (request) => asked.push(request.url()));

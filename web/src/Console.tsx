@@ -27,6 +27,7 @@ const pages: [string, () => Module][] = [
     ['/queues', () => import('./pages/Queues')],
     ['/locks', () => import('./pages/Locks')],
     ['/cluster', () => import('./pages/Cluster')],
+    ['/namespaces', () => import('./pages/namespaces/Namespaces')],
     ['/alerts', () => import('./pages/alerts/Alerts')],
     ['/statistics', () => import('./pages/Statistics')],
     ['/settings', () => import('./pages/Settings')],

@@ -1,6 +1,7 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router-dom';
+import { pagesBegin } from './api/space';
 import { Console } from './Console';
 import { PreferencesProvider } from './hooks/usePreferences';
 import { reloadIfFilesAreGone } from './reload';
@@ -13,7 +14,10 @@ if (root) {
     createRoot(root).render(
         <StrictMode>
             <PreferencesProvider>
-                <BrowserRouter future={{ v7_startTransition: true, v7_relativeSplatPath: true }}>
+                <BrowserRouter
+                    basename={pagesBegin}
+                    future={{ v7_startTransition: true, v7_relativeSplatPath: true }}
+                >
                     <Console />
                 </BrowserRouter>
             </PreferencesProvider>

@@ -10,8 +10,11 @@ import type {
     Statistic,
 } from './observe';
 import { type JsonText, readJson, writeJson } from './json';
+import { addressOf } from './space';
 import { token } from './token';
 import type {
+    Backfill,
+    BackfillRequest,
     ComingFire,
     Execution,
     Executor,
@@ -20,6 +23,8 @@ import type {
     LogChunk,
     Metrics,
     Page,
+    Namespace,
+    NamespaceFields,
     ProblemFields,
     Lock,
     Queue,
@@ -94,6 +99,7 @@ interface Options {
     body?: object;
     headers?: Record<string, string>;
     signal?: AbortSignal;
+    within?: string; // Another namespace than that of the page.
 }
 
 async function send(method: string, path: string, options: Options = {}): Promise<Response> {
@@ -124,7 +130,7 @@ async function send(method: string, path: string, options: Options = {}): Promis
 }
 
 async function call<T>(method: string, path: string, options?: Options): Promise<T> {
-    const response = await send(method, `/api/v1/${path}`, options);
+    const response = await send(method, addressOf(path, options?.within), options);
     return response.status === 204 ? (undefined as T) : readJson<T>(await response.text());
 }
 
@@ -172,6 +178,8 @@ export const api = {
     resumeTask: (task: string) => call<Task>('POST', `tasks/${id(task)}/resume`),
     triggerTask: (task: string, body: { parameters?: JsonText; force?: boolean }) =>
         call<Execution>('POST', `tasks/${id(task)}/trigger`, { body }),
+    backfill: (task: string, body: BackfillRequest) =>
+        call<Backfill>('POST', `tasks/${id(task)}/backfill`, { body }),
     comingFires: (limit: number, signal?: Signal) =>
         call<Page<ComingFire>>('GET', 'scheduler/fires', { query: { limit }, signal }),
     fires: (task: string, count: number, signal?: Signal) =>
@@ -227,6 +235,18 @@ export const api = {
         call<Token>('POST', 'tokens', { body }),
     revokeToken: (token: string) => call<void>('DELETE', `tokens/${id(token)}`),
 
+    namespaces: (signal?: Signal) => call<Page<Namespace>>('GET', 'namespaces', { signal }),
+    namespace: (name: string, signal?: Signal) =>
+        call<Namespace>('GET', `namespaces/${id(name)}`, { signal }),
+    metricsOf: (name: string, signal?: Signal) => call<Metrics>('GET', 'metrics', { within: name, signal }),
+    createNamespace: (name: string, fields: NamespaceFields) =>
+        call<Namespace>('POST', 'namespaces', { body: { name, ...fields } }),
+    changeNamespace: (name: string, fields: NamespaceFields) =>
+        call<Namespace>('PATCH', `namespaces/${id(name)}`, { body: fields }),
+    // The name once more: nobody deletes another one than was meant.
+    deleteNamespace: (name: string, confirm: string) =>
+        call<Namespace>('DELETE', `namespaces/${id(name)}`, { query: { confirm } }),
+
     alerts: (state: string | undefined, signal?: Signal) =>
         call<Page<Alert>>('GET', 'alerts', { query: { state }, signal }),
     acknowledge: (alert: string, note: string) =>
@@ -246,7 +266,7 @@ export const api = {
     statistics: (query: StatisticsQuery, signal?: Signal) =>
         call<Page<Statistic>>('GET', 'statistics', { query: { ...query }, signal }),
     statisticsCsv: (query: StatisticsQuery) =>
-        send('GET', '/api/v1/statistics', {
+        send('GET', addressOf('statistics'), {
             query: { ...query, format: 'csv' },
             headers: { Accept: 'text/csv' },
         }).then((response) => response.blob()),

@@ -3,6 +3,7 @@
 // Pages subscribe to topics ("task", "worker", …) and read again what changed. Every node has the stream: one
 // that follows hands on what the leader sends. Where the events cannot be had all the same (the stream is
 // refused, or has more events than a page can use), the feed ticks instead, and pages read again at each tick.
+import { addressOf } from './space';
 import { follow, type StreamEvent } from './stream';
 
 export interface LiveEvent {
@@ -79,7 +80,7 @@ class LiveFeed {
     }
 
     private connect(signal: AbortSignal): void {
-        void follow('/api/v1/events', {
+        void follow(addressOf('events'), {
             signal,
             onOpen: () => {
                 this.become('live');

@@ -4,6 +4,7 @@ import type {
     Execution,
     ExecutionList,
     Executor,
+    NamespaceChange,
     NewToken,
     Problem,
     SchedulerStatus,
@@ -15,6 +16,8 @@ import type {
 } from './schema';
 
 export type {
+    Backfill,
+    BackfillRequest,
     ComingFire,
     Execution,
     Executor,
@@ -25,6 +28,7 @@ export type {
     LockWaiter,
     LogChunk,
     Metrics,
+    Namespace,
     Queue,
     RunStep,
     RunSteps,
@@ -72,6 +76,9 @@ export type SchedulerNode = NonNullable<SchedulerStatus['nodes']>[number];
 export type Token = ListedToken & Partial<Pick<NewToken, 'token'>>;
 
 export type Sweep = SweepAnswer;
+
+// What can be changed of a namespace.
+export type NamespaceFields = NamespaceChange;
 
 // A run of a workflow, rather than the execution of one step or of a plain task.
 export const isRun = ({ round, parent_id, type, ending }: Execution): boolean =>

@@ -1,4 +1,5 @@
 import { useEffect, type ReactNode } from 'react';
+import { space } from '../api/space';
 
 interface Props {
     title: ReactNode;
@@ -10,7 +11,7 @@ interface Props {
 export function PageHeader({ title, name, about, actions }: Props) {
     const text = name ?? (typeof title === 'string' ? title : '');
     useEffect(() => {
-        document.title = text ? `${text} · Takt` : 'Takt';
+        document.title = [text, space, 'Takt'].filter(Boolean).join(' · ');
     }, [text]);
     return (
         <header className="page-header">

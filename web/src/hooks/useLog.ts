@@ -1,6 +1,7 @@
 // The log of an execution, as it grows: by the server's stream, or by asking again where that is refused.
 import { useEffect, useRef, useState } from 'react';
 import { api, asProblem, type Problem } from '../api/client';
+import { addressOf } from '../api/space';
 import { follow } from '../api/stream';
 import type { LogChunk } from '../api/types';
 
@@ -80,7 +81,7 @@ async function watchLog(
     note: (change: Partial<FollowedLog>) => void,
 ) {
     note({ following: true });
-    await follow(`/api/v1/executions/${encodeURIComponent(execution)}/log?follow=true`, {
+    await follow(addressOf(`executions/${encodeURIComponent(execution)}/log?follow=true`), {
         signal: gone.signal,
         onEvent: ({ event, data }) => {
             if (event === 'lines') add([JSON.parse(data) as LogChunk]);

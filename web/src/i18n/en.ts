@@ -2,6 +2,7 @@ import { fleet } from './en/fleet';
 import { flow } from './en/flow';
 import { frame } from './en/frame';
 import { server } from './en/server';
+import { space } from './en/space';
 import { work } from './en/work';
 
-export const en = { ...frame, ...work, ...fleet, ...flow, ...server };
+export const en = { ...frame, ...work, ...fleet, ...flow, ...space, ...server };

@@ -3,6 +3,7 @@ import { fleet } from './zh/fleet';
 import { flow } from './zh/flow';
 import { frame } from './zh/frame';
 import { server } from './zh/server';
+import { space } from './zh/space';
 import { work } from './zh/work';
 
-export const zh: Texts = { ...frame, ...work, ...fleet, ...flow, ...server };
+export const zh: Texts = { ...frame, ...work, ...fleet, ...flow, ...space, ...server };

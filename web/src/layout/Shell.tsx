@@ -4,20 +4,31 @@ import { Badge, Button, Drawer, Grid, Layout, Menu, Tag, Tooltip } from 'antd';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { api } from '../api/client';
+import { space } from '../api/space';
 import { token } from '../api/token';
 import { useData } from '../hooks/useData';
 import { useFiring } from '../hooks/useFiring';
 import { useI18n } from '../i18n';
 import { Controls } from './Controls';
 import { LiveMark } from './LiveMark';
+import { NamespaceSwitch } from './NamespaceSwitch';
 import { pageLinks } from './pages';
 import { Search } from './Search';
 
 function Leader() {
     const { t } = useI18n();
-    const status = useData((signal) => api.status(signal), [], { topics: ['leader'], everyMs: 5_000 });
+    // Each namespace has its own leader; the status tells that of `default`.
+    const status = useData(
+        async (signal) => {
+            const { leader, role } = await api.status(signal);
+            if (!space || space === 'default') return { leader, role, epoch: leader?.epoch };
+            return { leader: (await api.namespace(space, signal)).leader, role, epoch: undefined };
+        },
+        [],
+        { topics: ['leader'], everyMs: 5_000 },
+    );
     if (!status.data) return null;
-    const { leader, role } = status.data;
+    const { leader, role, epoch } = status.data;
     if (!leader) {
         return (
             <Tag color="error" data-leader="">
@@ -26,7 +37,13 @@ function Leader() {
         );
     }
     return (
-        <Tooltip title={t('cluster.leaderTip', { role: t(`role.${role}`), epoch: leader.epoch })}>
+        <Tooltip
+            title={
+                epoch === undefined
+                    ? leader.address
+                    : t('cluster.leaderTip', { role: t(`role.${role}`), epoch })
+            }
+        >
             <Link to="/cluster" className="leader wide-only" data-leader={leader.node_id}>
                 {t('cluster.leader')}: <b>{leader.node_id}</b>
             </Link>
@@ -130,6 +147,7 @@ export function Shell({ children }: { children: ReactNode }) {
                         <SearchOutlined /> <span className="search-hint">{t('search.hint')}</span>
                         <kbd className="wide-only">Ctrl K</kbd>
                     </button>
+                    <NamespaceSwitch />
                     <div className="header-end">
                         <Leader />
                         <LiveMark />

@@ -2,6 +2,7 @@
 import {
     AlertOutlined,
     ApartmentOutlined,
+    AppstoreOutlined,
     BarChartOutlined,
     CalendarOutlined,
     ClusterOutlined,
@@ -28,6 +29,7 @@ export const pageLinks: PageLink[] = [
     { path: '/queues', text: 'nav.queues', icon: <InboxOutlined /> },
     { path: '/locks', text: 'nav.locks', icon: <LockOutlined /> },
     { path: '/cluster', text: 'nav.cluster', icon: <ClusterOutlined /> },
+    { path: '/namespaces', text: 'nav.namespaces', icon: <AppstoreOutlined /> },
     { path: '/alerts', text: 'nav.alerts', icon: <AlertOutlined /> },
     { path: '/statistics', text: 'nav.statistics', icon: <BarChartOutlined /> },
     { path: '/settings', text: 'nav.settings', icon: <SettingOutlined /> },

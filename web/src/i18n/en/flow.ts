@@ -1,5 +1,23 @@
 // English texts: workflows, their runs, backfills.
 export const flow = {
+    'backfill.action': 'Backfill',
+    'backfill.close': 'Close',
+    'backfill.existing': '{count} have been run already and are left out.',
+    'backfill.goesOn': 'It goes on when this is closed, and can be cancelled on its page.',
+    'backfill.more': 'and {count} more',
+    'backfill.nothing':
+        'Nothing would run: every due time of this range has its execution, or there is none.',
+    'backfill.open': 'Open its page',
+    'backfill.parallel': 'At most at once',
+    'backfill.range': 'Due times from, and before',
+    'backfill.retention':
+        'An execution that was deleted after its time is not known any more: its due time would run again.',
+    'backfill.sequential': 'Runs of this task never overlap.',
+    'backfill.start': 'Run {count}',
+    'backfill.title': 'Backfill “{name}”',
+    'backfill.what': 'Runs the task for past due times that have no execution yet.',
+    'backfill.wouldRun': '{count} would run',
+    'backfill.zone': 'Times of {zone}',
     'flow.after': 'After',
     'flow.began': 'Began',
     'flow.begins': 'Begins',

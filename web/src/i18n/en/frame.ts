@@ -58,6 +58,7 @@ export const frame = {
     'nav.alerts': 'Alerts',
     'nav.cluster': 'Cluster',
     'nav.executions': 'Executions',
+    'nav.namespaces': 'Namespaces',
     'nav.overview': 'Overview',
     'nav.locks': 'Locks',
     'nav.queues': 'Queues',

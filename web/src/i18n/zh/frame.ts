@@ -56,6 +56,7 @@ export const frame = {
     'nav.alerts': '告警',
     'nav.cluster': '集群',
     'nav.executions': '执行记录',
+    'nav.namespaces': '命名空间',
     'nav.overview': '总览',
     'nav.locks': '锁',
     'nav.queues': '队列',

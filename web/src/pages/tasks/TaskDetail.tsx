@@ -3,6 +3,7 @@ import {
     CaretRightOutlined,
     DeleteOutlined,
     EditOutlined,
+    HistoryOutlined,
     PauseOutlined,
     ThunderboltOutlined,
 } from '@ant-design/icons';
@@ -21,6 +22,7 @@ import { useData } from '../../hooks/useData';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from '../executions/ExecutionTable';
 import { TaskFlow } from '../flow/TaskFlow';
+import { BackfillDialog } from './BackfillDialog';
 import { DurationChart } from './DurationChart';
 import { FireCalendar } from './FireCalendar';
 import { isRecurring, scheduleText } from './schedule';
@@ -90,6 +92,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
     const navigate = useNavigate();
     const [editing, setEditing] = useState(false);
     const [triggering, setTriggering] = useState(false);
+    const [filling, setFilling] = useState(false);
     const actions = useTaskActions(reload);
     const runs = useData(
         (signal) => api.executions({ task_id: task.id, limit: runsRead }, signal),
@@ -118,6 +121,11 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                         <Button icon={<EditOutlined />} onClick={() => setEditing(true)}>
                             {t('action.edit')}
                         </Button>
+                        {!task.interval_after_end && (
+                            <Button icon={<HistoryOutlined />} onClick={() => setFilling(true)}>
+                                {t('backfill.action')}
+                            </Button>
+                        )}
                         {task.enabled ? (
                             <Button icon={<PauseOutlined />} onClick={() => actions.pause(task)}>
                                 {t('action.pause')}
@@ -171,6 +179,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                 </Loaded>
             </Card>
             {editing && <TaskForm task={task} onClose={() => setEditing(false)} onSaved={reload} />}
+            {filling && <BackfillDialog task={task} onClose={() => setFilling(false)} />}
             {triggering && <TriggerDialog task={task} onClose={() => setTriggering(false)} />}
         </>
     );
