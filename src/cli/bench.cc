@@ -111,7 +111,7 @@ Result<BenchReport> Bench(const BenchOptions& options) {
         target.server = *url;
         report.processes.push_back({"scheduler", scheduler->process()});
     }
-    auto fleet = BenchFleet::Start(options.fleet, target.server, options.client.token);
+    auto fleet = BenchFleet::Start(options.fleet, target);
     if (!fleet) return std::unexpected(fleet.error());
     for (const pid_t process : fleet->processes()) {
         const std::size_t number = report.processes.size() + (scheduler ? 0 : 1);

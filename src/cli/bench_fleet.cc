@@ -34,22 +34,25 @@ Result<void> AddAnswer(Child& worker, BenchTally& sum) {
 
 }  // namespace
 
-Result<BenchFleet> BenchFleet::Start(const BenchFleetOptions& options, const std::string& server,
-                                     const std::string& token) {
+Result<BenchFleet> BenchFleet::Start(const BenchFleetOptions& options,
+                                     const ClientOptions& client) {
     // The scheduler may know workers of an earlier measurement.
     const std::string prefix = "bench-" + std::to_string(getpid()) + "-";
     BenchFleet fleet;
     for (std::size_t i = 1; i <= options.processes; ++i) {
         std::vector<std::string> arguments = {"bench-worker",
                                               "--server",
-                                              server,
+                                              client.server,
                                               "--id",
                                               prefix + std::to_string(i),
                                               "--sessions",
                                               std::to_string(options.sessions),
                                               "--capacity",
                                               std::to_string(options.capacity)};
-        if (!token.empty()) arguments.insert(arguments.end(), {"--token", token});
+        if (!client.token.empty()) arguments.insert(arguments.end(), {"--token", client.token});
+        if (!client.space.empty()) {
+            arguments.insert(arguments.end(), {"--namespace", client.space});
+        }
         auto worker = Child::Start(arguments);
         if (!worker) return std::unexpected(worker.error());
         fleet.workers_.push_back(std::move(*worker));

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/bench_ledger.h"
 #include "cli/child.h"
+#include "cli/client.h"
 
 namespace takt::internal::cli {
 
@@ -21,8 +22,7 @@ struct BenchFleetOptions {
 class BenchFleet {
   public:
     // Returns when all of them are attached. REQUIRES: as Child::Start.
-    static Result<BenchFleet> Start(const BenchFleetOptions& options, const std::string& server,
-                                    const std::string& token);
+    static Result<BenchFleet> Start(const BenchFleetOptions& options, const ClientOptions& client);
 
     // The executions of a phase that all of them have run until now.
     Result<BenchTally> Read(std::size_t phase);

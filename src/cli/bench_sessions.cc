@@ -68,7 +68,8 @@ void BenchSessions::State::OpenNext() {
     const std::size_t index = opened++;
     WebSocketCall call;
     // http://… becomes ws://…, https://… becomes wss://….
-    call.url = "ws" + options.server.substr(4) + "/api/v1/workers/attach";
+    call.url = "ws" + options.server.substr(4) + "/api/v1" +
+               (options.space.empty() ? "" : "/namespaces/" + options.space) + "/workers/attach";
     call.timeout = kOpenTimeout;
     if (!options.token.empty())
         call.headers.push_back({"Authorization", "Bearer " + options.token});

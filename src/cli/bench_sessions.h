@@ -14,6 +14,7 @@ namespace takt::internal::cli {
 
 struct BenchSessionsOptions {
     std::string server;
+    std::string space;  // The namespace that it serves; empty: `default`.
     std::string token;
     std::string id;  // Of session 1 it is id-1.
     std::size_t sessions = 0;

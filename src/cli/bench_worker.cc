@@ -57,6 +57,7 @@ Result<void> RunOneBenchWorker(const BenchSessionsOptions& options, BenchLedger&
         }
     };
     auto worker = WorkerRuntime::Create({.servers = {options.server},
+                                         .space = options.space,
                                          .id = options.id,
                                          .capacity = options.capacity,
                                          .token = options.token,
@@ -92,6 +93,7 @@ void AddBenchWorker(CLI::App& app, Context& context) {
     worker->add_option("--id", options->id)->required();
     worker->add_option("--sessions", options->sessions)->required();
     worker->add_option("--capacity", options->capacity)->required();
+    worker->add_option("--namespace", options->space);
     worker->add_option("--token", options->token)->envname("TAKT_TOKEN");
     worker->callback([options, &context] {
         const auto ended = RunBenchWorker(*options);
