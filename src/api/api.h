@@ -40,7 +40,7 @@ struct ApiParts {
     std::vector<Route> more_routes = {};  // Those of other parts of the program.
     Pages pages = {};                     // Empty: there is no console.
     // See Gate.
-    std::function<void(std::move_only_function<void()> done)> refresh_realms = {};
+    std::function<void(std::move_only_function<void(bool)> done)> refresh_realms = {};
     std::shared_ptr<AccessFamily> family = {};  // Of the other threads' APIs; null: there is none.
 };
 

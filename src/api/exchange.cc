@@ -176,6 +176,10 @@ Problem NoSuchSpace(const RouteTable::Match& match, const Principal& who) {
     return {404, "no_namespace", "there is no namespace '" + name + "'", "namespace"};
 }
 
+// A store that cannot be read does not make a namespace disappear.
+const Problem kUnknownSpaces = {
+    503, "unavailable", "which namespaces there are cannot be read at the moment", "namespace", 1};
+
 struct Arrived {
     HttpRequest request;
     HttpReply reply;
@@ -207,12 +211,12 @@ void Enter(std::shared_ptr<Services> realm, ApiExchange::Learnt learnt, Arrived 
 
 // The namespace may just have been made, by another node.
 Flow<> EnterWhenKnown(std::shared_ptr<Gate> gate, ApiExchange::Learnt learnt, Arrived arrived) {
+    bool known = true;
     if (gate->refresh_realms) {
-        co_await Wait<bool>([&](auto done) {
-            gate->refresh_realms([done = std::move(done)]() mutable { done(true); });
-        });
+        known = co_await Wait<bool>([&](auto done) { gate->refresh_realms(std::move(done)); });
     }
     auto realm = FindRealm(*gate, learnt.match, *learnt.who);
+    if (!realm && !known) co_return Refuse(*gate, kUnknownSpaces, arrived);
     if (!realm) co_return Refuse(*gate, NoSuchSpace(learnt.match, *learnt.who), arrived);
     Enter(std::move(realm), std::move(learnt), std::move(arrived));
 }

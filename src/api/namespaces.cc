@@ -114,9 +114,7 @@ Flow<> ChangeDirectory(Call call, int status, Decide decide) {
         if (answer) {
             // The caller may use it here as soon as it is answered.
             if (const auto& refresh = call.services().gate->refresh_realms) {
-                co_await Answered<bool>(call, [&](auto done) {
-                    refresh([done = std::move(done)]() mutable { done(true); });
-                });
+                co_await Answered<bool>(call, [&](auto done) { refresh(std::move(done)); });
             }
             co_return SendNamespace(std::move(call), status, row);
         }

@@ -133,9 +133,9 @@ struct Gate {
     // By name. `default` is always there.
     std::map<std::string, std::shared_ptr<Services>, std::less<>> realms;
     std::shared_ptr<Services> home_realm;  // That of `default`.
-    // Reads again which namespaces there are; `done` comes on the server's thread. Empty: there is
-    // `default` alone.
-    const std::function<void(std::move_only_function<void()> done)> refresh_realms;
+    // Reads again which namespaces there are; `done` comes on the server's thread, with false if that
+    // cannot be read. Empty: there is `default` alone.
+    const std::function<void(std::move_only_function<void(bool)> done)> refresh_realms;
 };
 
 // The parts that a namespace is made of in this process.

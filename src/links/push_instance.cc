@@ -38,7 +38,7 @@ bool PushInstance::checked() const {
 // Everything is sent again, under the same token. An attempt whose call may have been under way
 // when the earlier leader went may not have arrived. One that began before any call could still be
 // open was taken, but knows only where earlier schedulers were.
-void PushInstance::Restore(std::vector<Assign> hand) {
+void PushInstance::Restore(std::vector<Assign> hand, const LeftAttempts& left) {
     const Time now = context_->runtime.Now().wall;
     for (Assign& assign : hand) {
         const Time started = assign.execution.started_at;
@@ -47,7 +47,15 @@ void PushInstance::Restore(std::vector<Assign> hand) {
         Attempt attempt{
             .assign = std::move(assign), .reminder = taken, .known = context_->tokens->Add(token)};
         if (started != Time{}) attempt.deadline = started + attempt.assign.timeout;
-        queue_.push_back(attempt.ref());
+        const auto found = left.find(attempt.assign.execution.id.text());
+        if (found != left.end() &&
+            (found->second.attempt == 0 || found->second.attempt == attempt.ref().attempt)) {
+            attempt.phase = Phase::kWaiting;
+            attempt.keeper = found->second.keeper;
+            if (attempt.deadline == Time{}) attempt.deadline = now + attempt.assign.timeout;
+        } else {
+            queue_.push_back(attempt.ref());
+        }
         const Text id = attempt.assign.execution.id.text();
         attempts_.insert_or_assign(id, std::move(attempt));
     }
@@ -62,6 +70,12 @@ void PushInstance::Open() {
     for (const auto& [id, attempt] : attempts_) attach.holding.push_back(attempt.ref());
     heard_at_ = context_->runtime.Now().steady;
     context_->node->Tell(std::move(attach));
+    // It may have begun when the leader before took no word of it any more.
+    for (const auto& [id, attempt] : attempts_) {
+        if (attempt.phase != Phase::kWaiting) continue;
+        if (attempt.assign.execution.started_at != Time{}) continue;
+        context_->node->Tell(Started{.session = session_, .attempt = attempt.ref()});
+    }
     Pump();
 }
 
@@ -121,6 +135,7 @@ bool PushInstance::Tick() {
         GoOffline(Text("no heartbeat for " + FormatDuration(silence_max)));
     } else {
         TellLoad();
+        TakeBackLeft();
         RemindAgain();
     }
     return true;
@@ -184,7 +199,7 @@ PushInstance::Attempt* PushInstance::FindAttempt(const AttemptRef& attempt) {
 
 void PushInstance::Pump() {
     const auto room = [&] {
-        if (rest_timer_ != 0) return false;
+        if (rest_timer_ != 0 || context_->parting) return false;
         switch (breaker_.state()) {
             case CircuitBreaker::State::kOpen:
                 return false;
@@ -237,6 +252,8 @@ void PushInstance::SendOrder(Attempt& attempt) {
 }
 
 void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& answer) {
+    if (parted_) return PassOnAnswer(ref, answer);
+    if (context_->parting) return late_.emplace_back(ref, answer), void();
     --calls_;
     if (!answer && answer.error().code == ErrorCode::kCancelled) return;  // The server stops.
     PushAnswer meaning = ReadPushAnswer(answer);
@@ -263,6 +280,8 @@ void PushInstance::OnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& ans
         AppendLog(session_, ref, meaning.ended ? meaning.ended->log : meaning.log, lines);
         if (!lines.empty()) context_->node->Tell(std::move(lines));
         if (meaning.ended) {
+            context_->told.insert_or_assign({ref.execution.text(), ref.token},
+                                            ToldReport{ref, *meaning.ended});
             context_->node->Tell(internal::Report{.session = session_,
                                                   .attempt = ref,
                                                   .success = meaning.ended->success,

@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "links/attempt_tokens.h"
 #include "links/circuit_breaker.h"
 #include "links/service_policy.h"
+#include "links/service_report.h"
 #include "model/worker.h"
 #include "node/runtime.h"
 #include "trace/execution_trace.h"
@@ -48,6 +51,20 @@ struct PushLinkConfig {
 // Sends an HTTP call; the answer may come on any thread.
 using HttpSend = std::function<void(HttpCall call, HttpDone done)>;
 
+// An attempt that its last leader left in order: the executor has it. Its call is still open at
+// `keeper`, which passes the answer on; or, if that is empty, a callback will tell.
+struct LeftAttempt {
+    std::uint32_t attempt = 0;  // 0: whichever is the current one.
+    NodeId keeper;
+};
+using LeftAttempts = std::map<Text, LeftAttempt>;  // By execution.
+
+// A report that the engine was told, until it has said what it makes of it.
+struct ToldReport {
+    AttemptRef attempt;
+    ServiceReport report;
+};
+
 // The part that all instances of a link share.
 struct PushContext {
     Runtime& runtime;
@@ -63,14 +80,21 @@ struct PushContext {
     // Where a service can tell how an attempt ended, the first is to be preferred. Not empty.
     std::vector<std::string> callback_bases = {};
     const std::shared_ptr<AttemptTokens> tokens = std::make_shared<AttemptTokens>();
+    std::map<std::pair<Text, Token>, ToldReport> told = {};
+    // The lead is being handed over: nothing is sent any more, and the node takes no reports.
+    bool parting = false;
+    // Tells the scheduler that leads now how an attempt ended.
+    std::function<void(const AttemptRef&, ServiceReport)> pass_on = {};
+    std::optional<std::set<NodeId>> schedulers = {};  // That are announced, as last read.
 };
 
 class PushInstance : public std::enable_shared_from_this<PushInstance> {
   public:
     PushInstance(std::shared_ptr<PushContext> context, Worker row);
 
-    // Takes over the attempts that the engine of a new term has in this instance's hand.
-    void Restore(std::vector<Assign> hand);
+    // Takes over the attempts that the engine of a new term has in this instance's hand, some of
+    // which the leader before left in order.
+    void Restore(std::vector<Assign> hand, const LeftAttempts& left);
 
     // Begins the health checks, the first at a random moment so that many do not come at once.
     void Watch();
@@ -83,6 +107,13 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void Leave();
     // Leaves, and is not watched any more.
     void Drop();
+    // The same, but answers to the calls that are open are passed on to the next leader.
+    void Part();
+    bool has_open_calls() const { return !attempts_.empty(); }
+    // The attempts that it has, for the next leader.
+    void AddTo(LeftAttempts& left, const NodeId& self) const;
+    // The hand-over failed: takes the answers that came meanwhile.
+    void GoOn();
     // It registered again, and comes back whatever it was before.
     void Update(Worker row);
     // It said that it lives.
@@ -128,6 +159,7 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
         // It was taken under an earlier leader, and is sent again only to say where its callback
         // is to go by now: that it ends by the answer is possible, but a refusal means nothing.
         bool reminder = false;
+        NodeId keeper = {};  // While kWaiting: the scheduler whose call to the executor is open.
         AttemptTokens::Entry known = {};
 
         AttemptRef ref() const {
@@ -138,11 +170,14 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void Pump();
     void SendOrder(Attempt& attempt);
     void OnAnswer(const AttemptRef& attempt, const Result<HttpAnswer>& answer);
+    void PassOnAnswer(const AttemptRef& attempt, const Result<HttpAnswer>& answer);
     void JudgeInstance(bool instance_failed);
     void OpenCircuit();
     // Work that did not reach the instance is the engine's again, without a failure.
     void GiveBack(const AttemptRef& attempt);
     void RemindAgain();
+    // Attempts whose keeper is gone, or whose call cannot be open any more, are sent again.
+    void TakeBackLeft();
     // Takes nothing for a moment: this process lacks what it needs to call anybody.
     void Rest();
     bool WantsNothing() const;
@@ -165,6 +200,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     WorkerLoad load_;
     std::map<Text, Attempt> attempts_;  // By execution. As many as its capacity.
     std::deque<AttemptRef> queue_;      // Of those not sent yet; may name some that are gone.
+    std::vector<std::pair<AttemptRef, Result<HttpAnswer>>> late_;  // Came while parting.
+    bool parted_ = false;
     std::uint32_t calls_ = 0;
     CircuitBreaker breaker_;
     std::uint64_t breaker_timer_ = 0;

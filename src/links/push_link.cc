@@ -4,14 +4,17 @@
 #include <utility>
 
 #include "base/log.h"
+#include "links/push_hand_over.h"
 #include "links/session_id.h"
 #include "node/node.h"
 
 namespace takt::internal {
 namespace {
 
-// Settings that remember which executors an operator declared offline.
+// Settings that remember which executors an operator declared offline. Those of a hand-over
+// (kLeftPrefix) begin alike: one read finds both.
 constexpr std::string_view kOfflinePrefix = "executor-offline/";
+constexpr std::string_view kSettingsPrefix = "executor-";
 constexpr Duration kRestoreDelay{1'000};
 
 // An order names no more schedulers than this: any one that lives is enough.
@@ -58,10 +61,14 @@ PushLink::PushLink(Runtime& runtime, PartitionReader rows, PushLinkConfig config
       callbacks_session_(NewSessionId()) {
     const PushLinkConfig& given = context_->config;
     context_->callback_bases = {given.callback_base.empty() ? given.address : given.callback_base};
+    context_->pass_on = [this](const AttemptRef& attempt, ServiceReport report) {
+        Launch(PassOn(attempt, std::move(report)));
+    };
 }
 
 PushLink::~PushLink() {
     context_->runtime.Cancel(timer_);
+    context_->pass_on = {};
     for (auto& [id, instance] : instances_) instance->Drop();
 }
 
@@ -85,8 +92,7 @@ void PushLink::OnRole(Role role) {
     home_.NextTerm();
     ready_ = false;
     context_->runtime.Cancel(std::exchange(timer_, 0));
-    for (auto& [id, instance] : instances_) instance->Drop();
-    instances_.clear();
+    PartWith(role == Role::kStopped);
     for (auto& [key, callers] : std::exchange(waiting_, {})) {
         for (auto& [report, done] : callers) {
             done({CallbackAnswer::Verdict::kUnavailable,
@@ -99,36 +105,38 @@ void PushLink::OnRole(Role role) {
 // Where the other schedulers are: what an executor reports it may report to any of them, so the
 // death of this one costs no result. `then` is called in the same term, whether they answer or not.
 void PushLink::LearnSchedulers(Action then) {
-    if (!context_->config.callback_base.empty()) return then();
     rows_.store().Nodes(home_.term().Here([this, then = std::move(then)](auto nodes) mutable {
         if (nodes) {
             std::vector<std::string> bases = {context_->config.address};
+            context_->schedulers.emplace();
             for (const NodeRow& node : *nodes) {
+                context_->schedulers->insert(node.node);
                 if (node.address.empty() || node.address == bases.front()) continue;
                 if (bases.size() < kCallbackBasesMax) bases.push_back(node.address.str());
             }
-            context_->callback_bases = std::move(bases);
+            if (context_->config.callback_base.empty()) context_->callback_bases = std::move(bases);
         }
         then();
     }));
 }
 
 void PushLink::Restore() {
-    rows_.ListSettings(Text(kOfflinePrefix), home_.term().Here([this](auto offline) {
-        if (!offline) {
+    rows_.ListSettings(Text(kSettingsPrefix), home_.term().Here([this](auto settings) {
+        if (!settings) {
             Log(LogLevel::kWarning, "executors", "cannot read which are offline",
-                {{"error", offline.error().detail}});
+                {{"error", settings.error().detail}});
             timer_ = context_->runtime.After(kRestoreDelay, [this] { Restore(); });
             return;
         }
-        context_->node->Look(home_.term().Guard([this, offline](const Engine* engine) {
-            if (engine) Restore(*engine, *offline);
+        context_->node->Look(home_.term().Guard([this, settings](const Engine* engine) {
+            if (engine) Restore(*engine, *settings);
         }));
     }));
 }
 
-void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& offline) {
+void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& settings) {
     ready_ = true;
+    const LeftAttempts left = ReadLeftAttempts(settings);
     context_->lease = engine.config().worker_lease;
     context_->forgotten = engine.config().worker_forgotten;
     for (const WorkerView& worker : engine.Workers()) {
@@ -137,12 +145,17 @@ void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& offl
         auto instance = std::make_shared<PushInstance>(context_, row);
         instances_[row.id.text()] = instance;
         instance->declared_offline = std::ranges::any_of(
-            offline, [&](const SettingPut& setting) { return setting.key == OfflineKey(row.id); });
+            settings, [&](const SettingPut& setting) { return setting.key == OfflineKey(row.id); });
         instance->Watch();
         // The others were lost before; they come back when they are healthy or say so.
         if (row.status == WorkerStatus::kOffline || instance->declared_offline) continue;
-        instance->Restore(HandOf(engine, row.id));
+        instance->Restore(HandOf(engine, row.id), left);
         instance->Open();
+    }
+    for (const SettingPut& setting : settings) {
+        if (setting.key.view().starts_with(kLeftPrefix)) {
+            context_->node->Tell(SetSetting{.key = setting.key});
+        }
     }
     TickLater();
 }
@@ -177,6 +190,8 @@ void PushLink::Release(const Effects& effects) {
     }
     for (const Verdict& verdict : effects.verdicts) {
         if (verdict.session == callbacks_session_) OnVerdict(verdict);
+        if (context_->told.empty()) continue;
+        context_->told.erase({verdict.attempt.execution.text(), verdict.attempt.token});
     }
     for (const CloseSession& close : effects.closes) {
         if (of(close.session)) OnClosed(close.session);

@@ -8,7 +8,8 @@
 // Turns assignments into calls of POST {base_url}/execute, answers and callbacks into reports,
 // health checks into heartbeats. Each registered instance is a worker of the engine's with a
 // session of its own, opened by whoever leads: a new leader opens it again, and what waits for its
-// callback goes on waiting.
+// callback goes on waiting. A leader that hands over in order leaves word of the attempts that
+// executors have, keeps the calls that it has open and passes their answers on as callbacks.
 //
 // Threads: Release, OnRole and View on the node's; the rest on any. `done` is called on the node's
 // or on one of the store's.
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "base/flow.h"
 #include "links/push_instance.h"
 #include "links/service_report.h"
 #include "node/home.h"
@@ -104,6 +106,8 @@ class PushLink final : public Sink {
 
     void Release(const Effects& effects) override;
     void OnRole(Role role) override;
+    std::vector<SettingPut> LeaveWord() override;
+    void OnHandOverFailed() override;
 
   private:
     // Callbacks of one attempt, the first of which is being committed.
@@ -113,7 +117,9 @@ class PushLink final : public Sink {
     std::shared_ptr<PushInstance> FindInstance(const WorkerId& id) const;
     void LearnSchedulers(Action then);
     void Restore();
-    void Restore(const Engine& engine, const std::vector<SettingPut>& offline);
+    void Restore(const Engine& engine, const std::vector<SettingPut>& settings);
+    void PartWith(bool stopped);
+    Flow<> PassOn(AttemptRef attempt, ServiceReport report);
     void TickLater();
     void OnClosed(SessionId session);
     void RegisterUnlessElsewhere(Worker row, Done<void> done);
@@ -127,8 +133,9 @@ class PushLink final : public Sink {
     const std::shared_ptr<PushContext> context_;
     const SessionId callbacks_session_;  // Verdicts on callbacks come back under it.
     std::map<Text, std::shared_ptr<PushInstance>> instances_;
-    std::map<AttemptKey, Callers> waiting_;  // At most as many as requests under way.
-    bool ready_ = false;                     // Leads, and knows what the term begins with.
+    std::vector<std::shared_ptr<PushInstance>> left_;  // Of earlier terms, with calls still open.
+    std::map<AttemptKey, Callers> waiting_;            // At most as many as requests under way.
+    bool ready_ = false;  // Leads, and knows what the term begins with.
     std::uint64_t timer_ = 0;
     Home home_{context_->runtime};  // Its terms are the times between two roles.
 };

@@ -178,6 +178,10 @@ class PushStack {
     // So many calls find this process without a descriptor.
     std::atomic<int> shortages = 0;
 
+    void HandOver(const std::string& to) {
+        io_.Run([&] { node_->HandOver(NodeId(Text(to))); });
+    }
+
     PushLink& link() { return link_; }
     Node& node() { return *node_; }
 

@@ -9,23 +9,25 @@ namespace {
 // Traced attempts under way; more are rare, and go untold.
 constexpr std::size_t kOpenMax = 100'000;
 
-Span SpanFor(const ExecutionTrace& trace, const Execution& execution, std::string_view name) {
-    Span span{.trace = trace.trace, .parent = trace.root, .name = name};
-    const Task& task = *execution.task;
-    span.attributes = {{"takt.execution_id", execution.id.text().str()},
-                       {"takt.task_id", task.id.text().str()},
-                       {"takt.task_name", task.name.str()},
-                       {"takt.type", task.type.str()},
-                       {"takt.queue", task.queue.str()}};
-    return span;
-}
-
 void AddAttempt(Span& span, const Execution& execution) {
     span.attributes.emplace_back("takt.attempt", std::to_string(execution.attempt));
     span.attributes.emplace_back("takt.worker_id", execution.worker.text().str());
 }
 
 }  // namespace
+
+Span SchedulerSpans::SpanFor(const ExecutionTrace& trace, const Execution& execution,
+                             std::string_view name) const {
+    Span span{.trace = trace.trace, .parent = trace.root, .name = name};
+    const Task& task = *execution.task;
+    span.attributes = {{"takt.namespace", space_},
+                       {"takt.execution_id", execution.id.text().str()},
+                       {"takt.task_id", task.id.text().str()},
+                       {"takt.task_name", task.name.str()},
+                       {"takt.type", task.type.str()},
+                       {"takt.queue", task.queue.str()}};
+    return span;
+}
 
 void SchedulerSpans::Release(const Effects& effects) {
     const Time now = ReadClocks().wall;

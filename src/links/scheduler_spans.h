@@ -20,8 +20,11 @@ class SchedulerSpans final : public Sink {
     // `is_push`: whether a session is an HTTP executor's, whose runs nobody else tells of. The
     // exporter must outlive it.
     SchedulerSpans(TracePolicy policy, SpanExporter& exporter,
-                   std::function<bool(SessionId)> is_push)
-        : policy_(policy), exporter_(exporter), is_push_(std::move(is_push)) {}
+                   std::function<bool(SessionId)> is_push, std::string space)
+        : policy_(policy),
+          exporter_(exporter),
+          is_push_(std::move(is_push)),
+          space_(std::move(space)) {}
 
     void Release(const Effects& effects) override;
     // An attempt is told of by the leader that sees its end; one that did not end is left out.
@@ -46,10 +49,13 @@ class SchedulerSpans final : public Sink {
     void OnAssigned(const Assign& assign, Time now);
     void OnEvent(const Event& event);
     void End(const Open& open, const Ending& ending);
+    Span SpanFor(const ExecutionTrace& trace, const Execution& execution,
+                 std::string_view name) const;
 
     const TracePolicy policy_;
     SpanExporter& exporter_;
     const std::function<bool(SessionId)> is_push_;
+    const std::string space_;  // The namespace of all of it.
     boost::unordered_flat_map<Text, Open, TextHash, TextEqual> open_;  // By execution.
 };
 

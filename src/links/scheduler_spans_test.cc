@@ -32,8 +32,8 @@ TEST(Traces, GoFromTheCallerThroughTheSchedulerToTheHandler) {
     Collector collector;
     const auto exporter = ExportTo(collector);
     const TracePolicy policy{.enabled = true};
-    SchedulerSpans spans(policy, *exporter, [](SessionId) { return false; });
-    Stack stack({.link = {.tracing = policy}});
+    SchedulerSpans spans(policy, *exporter, [](SessionId) { return false; }, "billing");
+    Stack stack({.link = {.space = "billing", .tracing = policy}});
     stack.watcher.TellAlso(&spans);
     ASSERT_TRUE(stack.watcher.AwaitRole(Role::kLeader));
     std::promise<std::string> seen;
@@ -42,8 +42,11 @@ TEST(Traces, GoFromTheCallerThroughTheSchedulerToTheHandler) {
         seen.set_value(context.task().traceparent);
         return TaskResult::Success();
     }));
-    auto worker = WorkerRuntime::Create(
-        {.servers = {stack.url()}, .id = "w-1", .trace_endpoint = collector.url()}, handlers);
+    auto worker = WorkerRuntime::Create({.servers = {stack.url()},
+                                         .space = "billing",
+                                         .id = "w-1",
+                                         .trace_endpoint = collector.url()},
+                                        handlers);
     ASSERT_TRUE(worker);
     ASSERT_TRUE((*worker)->Start());
 
@@ -60,6 +63,7 @@ TEST(Traces, GoFromTheCallerThroughTheSchedulerToTheHandler) {
         EXPECT_LE(span->start_ns, span->end_ns) << span->name;
         EXPECT_FALSE(span->failed) << span->name;
         EXPECT_EQ(span->attributes.at("takt.execution_id"), id.view()) << span->name;
+        EXPECT_EQ(span->attributes.at("takt.namespace"), "billing") << span->name;
     }
     EXPECT_EQ(submit->parent, kCaller);
     EXPECT_EQ(queue->parent, submit->id);
@@ -78,8 +82,8 @@ TEST(Traces, GoToHttpExecutorsInTheirHeader) {
     FakeExecutor executor;
     executor.AnswerWith(200, R"({"status":"failed","error":"no rows"})");
     PushStack stack({.tracing = policy});
-    SchedulerSpans spans(policy, *exporter,
-                         [&](SessionId session) { return stack.link().Has(session); });
+    SchedulerSpans spans(
+        policy, *exporter, [&](SessionId session) { return stack.link().Has(session); }, "billing");
     stack.watcher.TellAlso(&spans);
     ASSERT_TRUE(stack.Register(executor));
 

@@ -4,14 +4,15 @@
 // here bounds the workers: a result that is thrown away is a run for nothing.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "engine/input.h"
+#include "node/shared_bound.h"
 #include "store/store.h"
 
 namespace takt::internal {
@@ -23,13 +24,14 @@ class Inbox {
         Done<Answer> done;  // Empty if told.
     };
 
-    // `wake` brings the node here. Called on any thread, once until the node has taken everything.
-    Inbox(std::size_t requests_max, std::function<void()> wake)
-        : requests_max_(requests_max), wake_(std::move(wake)) {}
+    // `bound` is what may wait in all inboxes together. `wake` brings the node here. Called on any
+    // thread, once until the node has taken everything.
+    Inbox(std::shared_ptr<SharedBound> bound, std::function<void()> wake)
+        : waiting_(std::move(bound)), wake_(std::move(wake)) {}
 
     // False if too many wait: the request is still the caller's.
     [[nodiscard]] bool Ask(Item& item) {
-        if (waiting_.load(std::memory_order_relaxed) >= requests_max_) return false;
+        if (waiting_.full()) return false;
         Add([&](std::vector<Item>& items) { items.push_back(std::move(item)); }, 1);
         return true;
     }
@@ -59,7 +61,7 @@ class Inbox {
         bool more = true;
         while (more && next_ < taken_.size()) {
             Item item = std::move(taken_[next_++]);
-            waiting_.fetch_sub(1, std::memory_order_relaxed);
+            waiting_.Remove(1);
             more = take(item);
         }
         const std::scoped_lock lock(mutex_);
@@ -70,7 +72,7 @@ class Inbox {
   private:
     template <typename Put>
     void Add(Put put, std::size_t count) {
-        waiting_.fetch_add(count, std::memory_order_relaxed);
+        waiting_.Add(count);
         {
             const std::scoped_lock lock(mutex_);
             put(items_);
@@ -79,9 +81,8 @@ class Inbox {
         wake_();
     }
 
-    const std::size_t requests_max_;
+    SharedBound::Share waiting_;
     const std::function<void()> wake_;
-    std::atomic<std::size_t> waiting_ = 0;
     std::mutex mutex_;
     std::vector<Item> items_;
     bool woken_ = false;

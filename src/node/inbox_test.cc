@@ -24,7 +24,7 @@ class InboxTest : public ::testing::Test {
 
     int woken_ = 0;
     bool more_ = false;
-    Inbox inbox_{3, [this] { ++woken_; }};
+    Inbox inbox_{std::make_shared<SharedBound>(3), [this] { ++woken_; }};
 };
 
 // The node is woken once for whatever comes before it is there.
@@ -69,7 +69,7 @@ TEST_F(InboxTest, RefusesRequestsBeyondItsBound) {
 
 TEST_F(InboxTest, NothingIsLostBetweenThreads) {
     std::atomic<int> wakes = 0;
-    Inbox inbox(1'000'000, [&] {
+    Inbox inbox(std::make_shared<SharedBound>(1'000'000), [&] {
         wakes.fetch_add(1);
         wakes.notify_one();
     });

@@ -14,9 +14,6 @@ namespace {
 constexpr Duration kLookupRetry{50};
 constexpr Duration kLookupRetryMax{2'000};
 
-// How often a node tells of itself if nothing happens.
-constexpr Duration kPublish{1'000};
-
 // A leader that cannot load for so many of its ttls lets another one try.
 constexpr int kLoadTtls = 3;
 
@@ -51,12 +48,15 @@ Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& 
       started_at_(runtime.Now().wall),
       own_presence_(presence ? nullptr : MakePresence()),
       presence_(presence ? *presence : *own_presence_),
+      commons_(config_.commons ? config_.commons : std::make_shared<const Commons>()),
       leadership_(runtime, store, presence_, config_.leadership.partition, config_.leadership.name,
                   {.on_elected = [this](const Term& term) { OnElected(term); },
                    .on_deposed = [this](const std::string& why) { OnDeposed(why); },
                    .on_change = [this] { Publish(); },
-                   .on_hand_over = [this](const NodeId& to) { BeginHandOver(to); }}),
-      inbox_(config_.inbox_max, [this] { home_.Post([this] { DrainInbox(); }); }),
+                   .on_hand_over = [this](const NodeId& to) { HandOver(to); }}),
+      inbox_(commons_->inbox, [this] { home_.Post([this] { DrainInbox(); }); }),
+      asked_share_(commons_->asked),
+      backlog_share_(commons_->backlog_bytes),
       home_(runtime) {
     Publish();
 }
@@ -135,7 +135,7 @@ void Node::TakeInput(Inbox::Item& item) {
         return refuse(ErrorCode::kUnavailable, std::move(why));
     }
     // A caller who has not been answered yet may wait for the store's answer to a lookup.
-    if (asked_.size() >= config_.inbox_max) {
+    if (asked_share_.full()) {
         return refuse(ErrorCode::kExhausted,
                       "too many requests wait for the store; try again later");
     }
@@ -153,6 +153,7 @@ void Node::TakeInput(Inbox::Item& item) {
         },
         item.input);
     asked_.emplace(request, std::move(item.done));
+    asked_share_.Add(1);
     StepEngine(std::move(item.input));
 }
 
@@ -163,7 +164,7 @@ std::string Node::WhyNotNow() const {
     }
     const bool behind = committer_->backlog() > config_.backlog_max &&
                         committer_->backlog_changes() > config_.backlog_changes_max;
-    if (behind || committer_->backlog_bytes() > config_.backlog_bytes_max) {
+    if (behind || backlog_share_.full()) {
         return "the store is slower than what is asked of it; try again shortly";
     }
     return {};
@@ -177,7 +178,10 @@ void Node::StepEngine(Input input) {
 
 // After one or more steps: sends what has gathered, and sees to the next deadline.
 void Node::EndTurn() {
-    if (engine_) committer_->SendGathered();
+    if (engine_) {
+        committer_->SendGathered();
+        backlog_share_.Set(committer_->backlog_bytes());
+    }
     ArmTimer();
     if (engine_ && engine_->worn_out()) {
         leadership_.GiveUp(
@@ -201,7 +205,8 @@ void Node::ArmTimer() {
 
 void Node::OnElected(const Term& term) {
     home_.NextTerm();
-    Log(LogLevel::kInfo, "node", "elected", {{"epoch", term.epoch}});
+    Log(LogLevel::kInfo, "node", "elected",
+        {{"epoch", term.epoch}, {"namespace", config_.leadership.name.view()}});
     engine_.reset();
     auto seed = RandomSeed{};
     random_.Fill(seed);
@@ -217,12 +222,14 @@ void Node::OnElected(const Term& term) {
                                            Serial serial) { BeginTerm(std::move(engine), serial); },
                        .on_stuck = [this](const std::string& why) { leadership_.GiveUp(why); }});
     SetRole(Role::kLoading);
-    loader_->Start();
+    load_place_ =
+        commons_->loads->Enter(partition(), home_.term().Here([this] { loader_->Start(); }));
 }
 
 void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
     TAKT_FAIL_POINT("node.term.begin");
     loader_.reset();
+    load_place_.Leave();
     engine_ = std::move(engine);
     CommitterConfig config = config_.committer;
     config.give_up_after = presence_.config().ttl;
@@ -237,7 +244,9 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
                               }});
     engine_->Begin(last_serial, runtime_.Now(), committer_->effects());
     Log(LogLevel::kInfo, "node", "leading",
-        {{"epoch", leadership_.term()->epoch}, {"live", engine_->live_count()}});
+        {{"epoch", leadership_.term()->epoch},
+         {"namespace", config_.leadership.name.view()},
+         {"live", engine_->live_count()}});
     SetRole(Role::kLeader);
     committer_->NoteStep(engine_->last_serial());
     EndTurn();
@@ -245,7 +254,8 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
 }
 
 void Node::OnDeposed(const std::string& why) {
-    Log(LogLevel::kWarning, "node", "not leading any more", {{"why", why}});
+    Log(LogLevel::kWarning, "node", "not leading any more",
+        {{"namespace", config_.leadership.name.view()}, {"why", why}});
     EndTerm(why);
     SetRole(Role::kFollower);
 }
@@ -256,12 +266,15 @@ void Node::EndTerm(const std::string& why) {
     heir_ = {};
     runtime_.Cancel(std::exchange(hand_over_timer_, 0));
     loader_.reset();
+    load_place_.Leave();
     if (committer_) committer_->Close();
     // Kept until the stack is unwound: this may be called from inside either of them.
     runtime_.Post([engine = std::move(engine_), committer = std::move(committer_)] {});
     engine_.reset();
     committer_.reset();
     runtime_.Cancel(std::exchange(timer_, 0));
+    backlog_share_.Set(0);
+    asked_share_.Set(0);
     auto asked = std::exchange(asked_, {});
     for (auto& [request, done] : asked) {
         done(Fail(ErrorCode::kUnknown,
@@ -270,12 +283,16 @@ void Node::EndTerm(const std::string& why) {
 }
 
 void Node::Release(const Effects& effects) {
-    if (engine_) engine_->NoteReleased(effects, runtime_.Now());
+    if (engine_) {
+        engine_->NoteReleased(effects, runtime_.Now());
+        backlog_share_.Set(committer_->backlog_bytes());
+    }
     for (const Reply& reply : effects.replies) {
         const auto found = asked_.find(reply.request);
         if (found == asked_.end()) continue;
         Done<Answer> done = std::move(found->second);
         asked_.erase(found);
+        asked_share_.Remove(1);
         done(reply.answer);
     }
     for (const Lookup& lookup : effects.lookups) Launch(LookUp(lookup.ids));
@@ -326,35 +343,6 @@ void Node::SetRole(Role role) {
     role_ = role;
     Publish();
     if (sink_) sink_->OnRole(role);
-}
-
-void Node::Publish() {
-    NodeStatus status{.node = presence_.config().row.node,
-                      .role = role_,
-                      .epoch = leadership_.term() ? leadership_.term()->epoch : 0,
-                      .leader = leadership_.leader(),
-                      .elections = leadership_.elections(),
-                      .commits = committer_ ? committer_->commits() : 0,
-                      .changes = committer_ ? committer_->changes() : 0,
-                      .trouble = committer_ && !committer_->trouble().empty()
-                                     ? committer_->trouble()
-                                     : leadership_.trouble(),
-                      .started_at = started_at_};
-    const std::scoped_lock lock(status_mutex_);
-    status_ = std::move(status);
-}
-
-// So that status is never much older.
-void Node::PublishLater() {
-    publish_timer_ = runtime_.After(kPublish, [this] {
-        Publish();
-        PublishLater();
-    });
-}
-
-NodeStatus Node::status() const {
-    const std::scoped_lock lock(status_mutex_);
-    return status_;
 }
 
 void Node::NoteEpoch(std::uint64_t epoch) {

@@ -21,6 +21,7 @@
 
 #include "engine/engine.h"
 #include "node/committer.h"
+#include "node/commons.h"
 #include "node/home.h"
 #include "node/inbox.h"
 #include "node/leadership.h"
@@ -37,14 +38,13 @@ struct NodeConfig {
     EngineConfig engine;
     CommitterConfig committer;
     Text version;
-    // Requests that may wait in the inbox. Beyond, they are refused: memory is finite.
-    std::size_t inbox_max = 200'000;
+    // Of the process, if it has several nodes; null: one of its own.
+    std::shared_ptr<const Commons> commons;
     // New requests are refused when so many batches wait for the store, and so many changes in
     // them: where batches are small, many of them are soon written.
     std::size_t backlog_max = 64;
     std::size_t backlog_changes_max = 50'000;
-    std::size_t backlog_bytes_max = 256u << 20;  // … or so much, however few they are.
-    Duration stop_deadline{5'000};               // How long a stop waits for the store.
+    Duration stop_deadline{5'000};  // How long a stop waits for the store.
     // A turn of the loop takes inputs for so long; others need it too, the lease above all.
     Duration turn{5};
     // A wall clock may jump at any time, and timers run on the steady one: looked at this often.
@@ -109,6 +109,10 @@ class Node {
     // below begins anew.
     void NoteEpoch(std::uint64_t epoch);
 
+    // Gives the lead to another node, in order: takes nothing new, and resigns once all that was
+    // decided is written and answered. On the node's thread; does nothing unless it leads.
+    void HandOver(const NodeId& to);
+
   private:
     void DrainInbox();
     bool CheckTrust();
@@ -128,8 +132,8 @@ class Node {
     void Publish();
     void PublishLater();
     void FinishStop();
-    void BeginHandOver(const NodeId& to);
     void FinishHandOver();
+    void CancelHandOver();
     std::unique_ptr<Presence> MakePresence();
     void TellConfig();
 
@@ -142,15 +146,20 @@ class Node {
     const Time started_at_;
     const std::unique_ptr<Presence> own_presence_;  // Null if it shares one.
     Presence& presence_;
+    const std::shared_ptr<const Commons> commons_;
     Leadership leadership_;
     Inbox inbox_;
 
     // All below on the runtime's thread.
     Role role_ = Role::kFollower;
-    std::unique_ptr<Loader> loader_;  // While its term's beginning is being read.
+    std::unique_ptr<Loader>
+        loader_;  // While its term's beginning is being read, or waits for that.
+    LoadTurns::Place load_place_;
     std::unique_ptr<Engine> engine_;  // While this node leads.
     std::unique_ptr<Committer> committer_;
     std::unordered_map<RequestId, Done<Answer>> asked_;
+    SharedBound::Share asked_share_;
+    SharedBound::Share backlog_share_;  // Of the bytes that wait for the store.
     RequestId last_request_ = 0;
     std::uint64_t timer_ = 0;
     std::uint64_t stop_timer_ = 0;
@@ -158,7 +167,8 @@ class Node {
     Action stopped_;
     std::optional<Configure> configure_;  // The engine has not been told.
     bool stopping_ = false;
-    NodeId heir_;  // To whom the lead is being handed over; empty: to nobody.
+    NodeId heir_;          // To whom the lead is being handed over; empty: to nobody.
+    bool parted_ = false;  // What the sinks leave for the heir is written, or being written.
     std::uint64_t hand_over_timer_ = 0;
 
     mutable std::mutex status_mutex_;

@@ -1,10 +1,16 @@
-// Node: its presence, if it has one of its own, and how it hands the lead over.
+// Node: its presence, if it has one of its own; what it tells of itself; how it hands over the lead.
 #include <utility>
 
 #include "base/log.h"
 #include "node/node.h"
 
 namespace takt::internal {
+namespace {
+
+// How often a node tells of itself if nothing happens.
+constexpr Duration kPublish{1'000};
+
+}  // namespace
 
 std::unique_ptr<Presence> Node::MakePresence() {
     const LeadershipConfig& config = config_.leadership;
@@ -24,24 +30,66 @@ std::unique_ptr<Presence> Node::MakePresence() {
                                       seed);
 }
 
-// Takes nothing new, and gives up the lead once all that was decided is written and answered.
-void Node::BeginHandOver(const NodeId& to) {
+void Node::Publish() {
+    NodeStatus status{.node = presence_.config().row.node,
+                      .role = role_,
+                      .epoch = leadership_.term() ? leadership_.term()->epoch : 0,
+                      .leader = leadership_.leader(),
+                      .elections = leadership_.elections(),
+                      .commits = committer_ ? committer_->commits() : 0,
+                      .changes = committer_ ? committer_->changes() : 0,
+                      .trouble = committer_ && !committer_->trouble().empty()
+                                     ? committer_->trouble()
+                                     : leadership_.trouble(),
+                      .started_at = started_at_};
+    const std::scoped_lock lock(status_mutex_);
+    status_ = std::move(status);
+}
+
+// So that status is never much older.
+void Node::PublishLater() {
+    publish_timer_ = runtime_.After(kPublish, [this] {
+        Publish();
+        PublishLater();
+    });
+}
+
+NodeStatus Node::status() const {
+    const std::scoped_lock lock(status_mutex_);
+    return status_;
+}
+
+void Node::HandOver(const NodeId& to) {
     if (!engine_ || stopping_ || !heir_.empty()) return;
     Log(LogLevel::kInfo, "node", "handing over the lead",
         {{"partition", config_.leadership.partition}, {"to", to.view()}});
     heir_ = to;
+    parted_ = false;
     // A store that is that slow would leave the other one waiting too: another time.
     hand_over_timer_ = runtime_.After(config_.stop_deadline, [this] {
         hand_over_timer_ = 0;
-        heir_ = {};
-        DrainInbox();
+        CancelHandOver();
     });
     committer_->SendAll();
     FinishHandOver();
 }
 
+void Node::CancelHandOver() {
+    heir_ = {};
+    if (std::exchange(parted_, false) && sink_) sink_->OnHandOverFailed();
+    DrainInbox();
+}
+
 void Node::FinishHandOver() {
     if (!committer_ || !committer_->idle()) return;
+    if (!std::exchange(parted_, true) && sink_) {
+        for (SettingPut& word : sink_->LeaveWord()) {
+            StepEngine(SetSetting{.key = std::move(word.key), .value = std::move(word.value)});
+        }
+        // Released, it comes here again.
+        committer_->SendAll();
+        if (!committer_->idle()) return;
+    }
     runtime_.Cancel(std::exchange(hand_over_timer_, 0));
     leadership_.HandOver(std::exchange(heir_, {}));
 }

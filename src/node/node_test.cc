@@ -131,7 +131,7 @@ TEST_F(NodeTest, LargePayloadsThatWereLookedUpFitTheStoreToo) {
 TEST_F(NodeTest, MoreThanMayWaitForTheStoreAreRefused) {
     NodeConfig config;
     config.leadership.node = NodeId("a");
-    config.inbox_max = 2;
+    config.commons = std::make_shared<const Commons>(CommonBounds{.inbox_max = 2});
     node = std::make_unique<Node>(runtime, store, config, SeedOf(1), nullptr);
     Lead();
     AnswerCommits();

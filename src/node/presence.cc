@@ -49,7 +49,7 @@ void Presence::Join(Member member) {
     home_.Post([this, member = std::move(member)]() mutable {
         const Partition partition = member.partition;
         member.trust->Hear(runtime_.Now().steady);
-        Seat seat{.partition = partition, .name = member.name};
+        Seat seat{.partition = partition, .name = member.name, .joined = runtime_.Now().steady};
         places_.insert_or_assign(partition, Place{std::move(member), 0, std::move(seat)});
         if (!paused_) Read();
     });
@@ -122,6 +122,14 @@ Duration Presence::Spread(Duration interval) {
     return Duration(count * 3 / 4 + std::int64_t(random_.Below(std::uint64_t(count) / 2 + 1)));
 }
 
+// Below the interval: what two nodes are to notice within a second, one after the other, takes two of
+// these.
+Duration Presence::ReadGap() {
+    const auto count = config_.acquire_interval.count();
+    return Duration(count * 6 / 10 +
+                    std::int64_t(random_.Below(std::uint64_t(count) * 3 / 10 + 1)));
+}
+
 // --- Reading ------------------------------------------------------------------------------------
 
 void Presence::Read() {
@@ -150,7 +158,7 @@ void Presence::OnRead(Steady began, Steady trusted, const Result<std::vector<Lea
         NoteTrouble(read_trouble_, rows.error().detail);
     }
     if (read_again_) return Read();
-    ReadLater(Spread(config_.acquire_interval));
+    ReadLater(ReadGap());
 }
 
 // A loop that hangs must not keep its lead for ever because this one is well. It hangs if it was told
@@ -196,7 +204,7 @@ ShareView Presence::View() const {
                    .leaders = rows_,
                    .now = runtime_.Now().steady,
                    .started = started_,
-                   .read_gap = config_.acquire_interval * 5 / 4};  // As Spread spreads it.
+                   .read_gap = config_.acquire_interval * 9 / 10};  // As ReadGap spreads it.
     for (const auto& [node, peer] : peers_) {
         // One whose terms are over is on its way out, also if it was still there a moment ago.
         const bool gone = std::ranges::any_of(rows_, [&](const LeaderRow& row) {

@@ -142,6 +142,7 @@ class Presence {
     void NoteTrouble(std::string& what, std::string trouble);
     const std::string& trouble() const;
     Duration Spread(Duration interval);
+    Duration ReadGap();
 
     Runtime& runtime_;
     Store& store_;

@@ -79,24 +79,33 @@ class Planner {
         if (!fewest) return;
         const std::size_t least = counts_[*fewest];
         ++counts_[*fewest];
-        if (may) plan_[seat.partition] = Left(seat, Wait(*fewest, least));
+        if (!may) return;
+        const bool own = *fewest == view_.self;
+        const Steady begin = std::max(BeginOf(seat), own ? Steady{} : OthersBegin(seat, *fewest));
+        const Steady due = begin + (own ? Duration(0) : Wait(least));
+        plan_[seat.partition] = std::max(std::chrono::ceil<Duration>(due - view_.now), Duration(0));
     }
 
-    Duration Wait(const NodeId& chosen, std::size_t least) const {
-        if (chosen == view_.self) return Duration(0);
+    // Before it goes for what the plan gives to another.
+    Duration Wait(std::size_t least) const {
         const std::size_t more = own_ > least ? own_ - least : 0;
-        const Duration wait =
-            std::min(times_.step * static_cast<Duration::rep>(more + 1), times_.step_max);
-        return std::max(wait, view_.read_gap);
+        return view_.read_gap +
+               std::min(times_.step * static_cast<Duration::rep>(more + 1), times_.step_max);
     }
 
-    // Of a wait that began when it was seen without a leader. The default namespace does not wait for
-    // companions to start: most installations have no other.
-    Duration Left(const Seat& seat, Duration wait) const {
-        Steady begin = seat.open_since;
-        if (seat.partition != 0) begin = std::max(begin, view_.started + times_.start);
-        const Steady due = begin + wait;
-        return std::max(std::chrono::ceil<Duration>(due - view_.now), Duration(0));
+    // When it was seen without a leader. The default namespace does not wait for companions to start:
+    // most installations have no other.
+    Steady BeginOf(const Seat& seat) const {
+        if (seat.partition == 0) return seat.open_since;
+        return std::max(seat.open_since, view_.started + times_.start);
+    }
+
+    // Who made a namespace knows it before all others, and would else lead every new one. A node that
+    // has just started lets others wait for it too, but only for what is new.
+    Steady OthersBegin(const Seat& seat, const NodeId& chosen) const {
+        const bool fresh = view_.now - seat.joined < times_.start + times_.join;
+        if (seat.partition == 0 || !fresh) return {};
+        return std::max(seat.joined + times_.join, PeerIn(view_, chosen)->since + times_.start);
     }
 
     const ShareView& view_;

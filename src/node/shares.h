@@ -19,9 +19,12 @@ namespace takt::internal {
 // How slowly the lead is moved. All but the first two are to keep a node that comes and goes, or a
 // store that is slow for a while, from moving everything to and fro.
 struct ShareTimes {
-    Duration step{100};         // Waited for each partition more than the node with fewest has …
-    Duration step_max{800};     // … at most, before a node goes for what the plan gives to another.
+    // Waited, beyond the time in which others read too, before a node goes for what the plan gives to
+    // another that may be dead: for each partition more than the node with fewest has, and at most.
+    Duration step{25};
+    Duration step_max{100};
     Duration start{2'000};      // A node that starts leaves its companions so long to start too.
+    Duration join{1'500};       // A namespace that was just made: all have read of it by then.
     Duration successor{2'000};  // The one to whom a lead was handed is given so long.
     Duration hand_over_every{30'000};
     Duration announced_for{60'000};  // Only to nodes that were there for so long without a gap.
@@ -40,6 +43,7 @@ struct Peer {
 struct Seat {
     Partition partition = 0;
     Text name;            // Of the namespace.
+    Steady joined{};      // When this node learned of it.
     Steady led_since{};   // By this node; counts while the row says that it leads.
     Steady open_since{};  // Since when it was seen without a leader.
 };

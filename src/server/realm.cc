@@ -50,7 +50,7 @@ NodeConfig NodeConfigOf(const RealmGround& ground, const NamespaceRow& row) {
     const Config& config = ground.config;
     return {.leadership = {.partition = row.number, .name = Text(row.name)},
             .engine = EngineConfigOf(config.engine, row),
-            .inbox_max = config.scheduler.inbox_max,
+            .commons = ground.commons,
             .stop_deadline = config.scheduler.stop_deadline,
             .look_again = config.scheduler.scan_interval};
 }
@@ -189,7 +189,7 @@ Result<void> Realm::MakeLinks() {
     if (!ground_.exporter) return {};
     spans_ = std::make_unique<SchedulerSpans>(
         TracePolicyOf(config), *ground_.exporter,
-        [push = push_.get()](SessionId session) { return push->Has(session); });
+        [push = push_.get()](SessionId session) { return push->Has(session); }, name_);
     // Spans are the process's; they are counted once.
     if (name_ == kDefaultNamespace) meters_->WatchSpans(*ground_.exporter);
     return {};

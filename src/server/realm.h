@@ -42,6 +42,7 @@ struct RealmGround {
     Presence& presence;
     Mailer& mailer;
     SpanExporter* exporter = nullptr;  // Null unless traces are on.
+    std::shared_ptr<const Commons> commons;
 };
 
 class Realm : public std::enable_shared_from_this<Realm> {

@@ -11,7 +11,7 @@
 namespace takt::internal {
 namespace {
 
-constexpr Duration kLook{2'000};
+constexpr Duration kLook{1'000};
 
 using Settings = Result<std::vector<SettingPut>>;
 
@@ -22,7 +22,7 @@ Realms::Realms(const RealmGround& ground, std::deque<WorkLoop>& loops, RealmsEve
       loops_(loops),
       events_(std::move(events)),
       loops_used_(loops.size()),
-      dissolution_(loops.front().runtime(), ground.store, [this] { Refresh([] {}); }),
+      dissolution_(loops.front().runtime(), ground.store, [this] { Refresh([](bool) {}); }),
       home_(loops.front().runtime()) {}
 
 Result<void> Realms::MakeDefault(Sink* watcher) {
@@ -56,7 +56,7 @@ Flow<> Realms::Look() {
     if (ending_ || ReadDirectory(*rows).version != version_.value_or(0)) Launch(ReadAll());
 }
 
-void Realms::Refresh(Action done) {
+void Realms::Refresh(Refreshed done) {
     home_.Post([this, done = std::move(done)]() mutable {
         // One that is under way may have been read before what the asker means was written.
         awaited_next_.push_back(std::move(done));
@@ -82,7 +82,10 @@ Flow<> Realms::ReadAll() {
         std::ranges::move(std::exchange(awaited_, {}), std::back_inserter(awaited_next_));
         co_return;
     }
-    for (Action& waiting : std::exchange(awaited_, {})) waiting();
+    if (rows && starting_ > 0) {
+        std::ranges::move(std::exchange(awaited_, {}), std::back_inserter(awaited_started_));
+    }
+    for (Refreshed& waiting : std::exchange(awaited_, {})) waiting(rows.has_value());
     if (!awaited_next_.empty()) Launch(ReadAll());
 }
 
@@ -153,15 +156,21 @@ void Realms::MakeRealm(const NamespaceRow& row) {
     places_.emplace(row.name, Place{*realm, row, *index});
     std::erase_if(made_, [](const auto& made) { return made.expired(); });
     made_.push_back(*realm);
+    ++starting_;
     boost::asio::post((*realm)->loop().io(),
-                      [this, realm = *realm, then = home_.Here([this, name = row.name] {
-                          const auto found = places_.find(name);
-                          if (found != places_.end()) found->second.started = true;
-                      })]() mutable {
+                      [this, realm = *realm,
+                       then = home_.Here([this, name = row.name] { OnStarted(name); })]() mutable {
                           realm->Start(nullptr);
                           events_.on_made(realm);
                           then();
                       });
+}
+
+void Realms::OnStarted(const std::string& name) {
+    const auto found = places_.find(name);
+    if (found != places_.end()) found->second.started = true;
+    if (--starting_ > 0) return;
+    for (Refreshed& waiting : std::exchange(awaited_started_, {})) waiting(true);
 }
 
 void Realms::EndRealm(const std::string& name) {

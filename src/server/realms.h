@@ -1,7 +1,7 @@
 // Realms: the namespaces of this process. Follows the directory: makes a realm for each namespace that
 // it has, ends those that it has no more.
 //
-// The directory is read every two seconds, by one small row unless it has changed, and at once when
+// The directory is read every second, by one small row unless it has changed, and at once when
 // somebody asks for a namespace that is not known here. A store that cannot be read changes nothing.
 //
 // Lives on the first loop, that of `default`; each other namespace on the loop that has fewest of them,
@@ -44,9 +44,10 @@ class Realms {
 
     // Begins to follow the directory. From any thread.
     void Follow();
-    // Reads the directory again. `done` comes on the first loop when what it had to tell is told. From
-    // any thread.
-    void Refresh(Action done);
+    using Refreshed = std::move_only_function<void(bool read)>;
+    // Reads the directory again. `done` comes on the first loop when all that it names have been
+    // started and told of, or with false if it cannot be read. From any thread.
+    void Refresh(Refreshed done);
 
     // Stops all of them and follows no more. `done` comes on the first loop. From any thread, once.
     void Stop(Action done);
@@ -66,6 +67,7 @@ class Realms {
     Flow<> ReadAll();
     void TakeDirectory(const Directory& directory);
     void MakeRealm(const NamespaceRow& row);
+    void OnStarted(const std::string& name);
     void EndRealm(const std::string& name);
     Result<std::size_t> FreeLoop();
 
@@ -79,8 +81,10 @@ class Realms {
     std::optional<std::uint64_t> version_;              // Of the directory as last taken.
     bool reading_ = false;
     bool postponed_ = false;  // A realm waits for the end of another that has its name or number.
-    std::vector<Action> awaited_;       // Callers that wait for the reading under way,
-    std::vector<Action> awaited_next_;  // or for one that begins after it.
+    std::vector<Refreshed> awaited_;          // Callers that wait for the reading under way,
+    std::vector<Refreshed> awaited_next_;     // for one that begins after it,
+    std::vector<Refreshed> awaited_started_;  // or for the realms that it has made.
+    std::size_t starting_ = 0;                // Such realms.
     bool stopping_ = false;
     bool ending_ = false;  // Some namespace is being deleted: looked at more closely.
     Dissolution dissolution_;

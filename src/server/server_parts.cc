@@ -8,6 +8,7 @@
 #include "api/access.h"
 #include "api/executor_routes.h"
 #include "api/problem.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "console/console.h"
@@ -22,6 +23,11 @@ namespace {
 
 // A store that does not answer must not keep the port from saying so.
 constexpr Duration kStorePatience{2'000};
+
+// For tests of hand-overs, which else take minutes.
+constexpr ShareTimes kQuickShares{.hand_over_every = Duration(1'000),
+                                  .announced_for = Duration(2'000),
+                                  .kept_for = Duration(3'000)};
 
 void LogAccess(const HttpAccess& access) {
     Log(LogLevel::kDebug, "access", Name(access.method),
@@ -159,7 +165,8 @@ Result<void> Server::Parts::MakeRealms(Sink* watcher) {
             .ttl = scheduler.leader_ttl,
             .renew_interval = scheduler.leader_renew_interval,
             .acquire_interval = scheduler.leader_acquire_interval,
-            .margin = scheduler.leader_ttl / 10},
+            .margin = scheduler.leader_ttl / 10,
+            .shares = TAKT_FAIL_POINT_ERROR("server.shares.quick") ? kQuickShares : ShareTimes{}},
         NewRandomSeed());
     ground.emplace(RealmGround{.config = config,
                                .node = id,
@@ -168,7 +175,9 @@ Result<void> Server::Parts::MakeRealms(Sink* watcher) {
                                .store = *store,
                                .presence = *presence,
                                .mailer = mailer,
-                               .exporter = exporter.get()});
+                               .exporter = exporter.get(),
+                               .commons = std::make_shared<const Commons>(
+                                   CommonBounds{.inbox_max = scheduler.inbox_max})});
     realms = std::make_unique<Realms>(
         *ground, loops,
         RealmsEvents{.on_made = [this](const std::shared_ptr<Realm>& realm) { TellDoors(realm); },
@@ -210,9 +219,11 @@ void Server::Parts::MakeApis() {
              .more_routes = std::move(more_routes),
              .pages = ConsolePage,
              .refresh_realms =
-                 [this, door = door.get()](std::move_only_function<void()> done) {
-                     realms->Refresh([door, done = std::move(done)]() mutable {
-                         boost::asio::post(door->loop(), std::move(done));
+                 [this, door = door.get()](std::move_only_function<void(bool)> done) {
+                     realms->Refresh([door, done = std::move(done)](bool read) mutable {
+                         boost::asio::post(door->loop(), [done = std::move(done), read]() mutable {
+                             done(read);
+                         });
                      });
                  },
              .family = family});

@@ -1,6 +1,8 @@
 // SinkFan: passes what a node releases on to all who carry it out.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "node/sink.h"
@@ -20,6 +22,14 @@ class SinkFan final : public Sink {
     }
     void OnRole(Role role) override {
         for (Sink* sink : sinks_) sink->OnRole(role);
+    }
+    std::vector<SettingPut> LeaveWord() override {
+        std::vector<SettingPut> words;
+        for (Sink* sink : sinks_) std::ranges::move(sink->LeaveWord(), std::back_inserter(words));
+        return words;
+    }
+    void OnHandOverFailed() override {
+        for (Sink* sink : sinks_) sink->OnHandOverFailed();
     }
 
   private:

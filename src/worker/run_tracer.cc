@@ -5,11 +5,12 @@
 namespace takt::internal {
 
 Result<std::shared_ptr<RunTracer>> RunTracer::Start(const std::string& endpoint,
-                                                    const std::string& worker) {
+                                                    const std::string& worker,
+                                                    const std::string& space) {
     auto exporter =
         SpanExporter::Start({.endpoint = endpoint, .service = "takt-worker", .instance = worker});
     if (!exporter) return std::unexpected(exporter.error());
-    return std::shared_ptr<RunTracer>(new RunTracer(std::move(*exporter), worker));
+    return std::shared_ptr<RunTracer>(new RunTracer(std::move(*exporter), worker, space));
 }
 
 std::unique_ptr<Span> RunTracer::Begin(AssignedTask& task) const {
@@ -27,6 +28,7 @@ std::unique_ptr<Span> RunTracer::Begin(AssignedTask& task) const {
                         {"takt.queue", task.queue},
                         {"takt.attempt", std::to_string(task.attempt)},
                         {"takt.worker_id", worker_}};
+    if (!space_.empty()) span->attributes.emplace_back("takt.namespace", space_);
     Random(NewRandomSeed()).Fill(span->id);
     parent->span = span->id;
     task.traceparent = FormatTraceParent(*parent);

@@ -13,7 +13,8 @@ class RunTracer {
   public:
     // kInvalid for an endpoint that is no URL.
     static Result<std::shared_ptr<RunTracer>> Start(const std::string& endpoint,
-                                                    const std::string& worker);
+                                                    const std::string& worker,
+                                                    const std::string& space);
 
     // Begins the span of an attempt: what the handler does from now on belongs to it, so the task's
     // traceparent becomes the span's own. Nothing if the attempt is not traced.
@@ -23,11 +24,12 @@ class RunTracer {
     const SpanExporter& exporter() const { return *exporter_; }
 
   private:
-    RunTracer(std::unique_ptr<SpanExporter> exporter, std::string worker)
-        : exporter_(std::move(exporter)), worker_(std::move(worker)) {}
+    RunTracer(std::unique_ptr<SpanExporter> exporter, std::string worker, std::string space)
+        : exporter_(std::move(exporter)), worker_(std::move(worker)), space_(std::move(space)) {}
 
     const std::unique_ptr<SpanExporter> exporter_;
     const std::string worker_;
+    const std::string space_;  // As it was told to serve; empty: its token's, else `default`.
 };
 
 }  // namespace takt::internal

@@ -102,7 +102,8 @@ Result<std::unique_ptr<WorkerRuntime>> WorkerRuntime::Create(WorkerOptions optio
     };
     std::shared_ptr<RunTracer> tracer;
     if (!raw->options.trace_endpoint.empty()) {
-        auto started = RunTracer::Start(raw->options.trace_endpoint, raw->options.id);
+        auto started =
+            RunTracer::Start(raw->options.trace_endpoint, raw->options.id, raw->options.space);
         if (!started) return std::unexpected(started.error());
         tracer = std::move(*started);
     }

@@ -152,7 +152,7 @@ class Stack {
         Handler(StreamLink& to, std::shared_ptr<EndedSessions> sessions)
             : link(to), ended(std::move(sessions)) {}
         void Handle(HttpRequest request, HttpReply reply) override {
-            if (request.path != "/api/v1/workers/attach") {
+            if (!request.path.ends_with("/workers/attach")) {
                 return reply(HttpResponse::Text(404, "no such page"));
             }
             HttpResponse response = link.Attach(request);

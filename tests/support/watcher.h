@@ -69,6 +69,9 @@ class Watcher final : public Sink {
         changed_.notify_all();
     }
 
+    std::vector<SettingPut> LeaveWord() override { return next_.LeaveWord(); }
+    void OnHandOverFailed() override { next_.OnHandOverFailed(); }
+
     // From now on somebody else is told too.
     void TellAlso(Sink* sink) { also_ = sink; }
 

@@ -1,0 +1,208 @@
+// A lead that is handed over in order disturbs nothing that executors run: the next leader is left word
+// of what they have, and is told the answers to calls that are still open.
+#include "links/push_hand_over.h"
+
+#include <charconv>
+#include <utility>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "links/push_link.h"
+#include "node/node.h"
+
+namespace takt::internal {
+namespace {
+
+// Of one setting: far less than any store takes at once.
+constexpr std::size_t kLeftPerSetting = 500;
+
+// A new leader is there within seconds; after that the attempt's timeout decides.
+constexpr Duration kPassOnFor{60'000};
+constexpr Duration kPassOnDelay{100};
+constexpr Duration kPassOnDelayMax{2'000};
+constexpr Duration kPassOnTimeout{5'000};
+
+bool IsWorthRepeating(const Result<HttpAnswer>& answer) {
+    return !answer || answer->status == 429 || answer->status >= 500;
+}
+
+}  // namespace
+
+// A line for each: its attempt's number, the keeper or "-", the execution.
+std::vector<SettingPut> WriteLeftAttempts(const LeftAttempts& left) {
+    std::vector<SettingPut> settings;
+    std::string lines;
+    std::size_t count = 0;
+    for (const auto& [execution, attempt] : left) {
+        lines += std::to_string(attempt.attempt) + " ";
+        lines += attempt.keeper.empty() ? std::string("-") : attempt.keeper.text().str();
+        lines += " " + execution.str() + "\n";
+        if (++count % kLeftPerSetting != 0 && count != left.size()) continue;
+        settings.push_back({.key = Text(std::string(kLeftPrefix) + std::to_string(settings.size())),
+                            .value = Text(std::exchange(lines, {}))});
+    }
+    return settings;
+}
+
+LeftAttempts ReadLeftAttempts(const std::vector<SettingPut>& settings) {
+    LeftAttempts left;
+    for (const SettingPut& setting : settings) {
+        if (!setting.key.view().starts_with(kLeftPrefix)) continue;
+        std::string_view lines = setting.value.view();
+        while (!lines.empty()) {
+            const std::size_t end = std::min(lines.find('\n'), lines.size());
+            const std::string_view line = lines.substr(0, end);
+            lines.remove_prefix(std::min(end + 1, lines.size()));
+            const std::size_t first = line.find(' ');
+            const std::size_t second = line.find(' ', first + 1);
+            if (first == line.npos || second == line.npos) continue;
+            LeftAttempt attempt;
+            std::from_chars(line.data(), line.data() + first, attempt.attempt);
+            const std::string_view keeper = line.substr(first + 1, second - first - 1);
+            if (keeper != "-") attempt.keeper = NodeId(Text(keeper));
+            left.emplace(Text(line.substr(second + 1)), std::move(attempt));
+        }
+    }
+    return left;
+}
+
+std::string CallbackText(const ServiceReport& report) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject().Field("status", report.success ? "success" : "failed");
+    json.Field("retryable", report.retryable);
+    if (!report.outcome->data.empty()) json.Key("result").Raw(report.outcome->data.view());
+    if (!report.success) {
+        json.Key("error").BeginObject();
+        json.Field("code", report.outcome->code).Field("message", report.outcome->message.view());
+        json.EndObject();
+    }
+    if (!report.log.empty()) json.Field("log", std::string_view(report.log));
+    json.EndObject();
+    return body;
+}
+
+// --- The leader that leaves ---------------------------------------------------------------------
+
+std::vector<SettingPut> PushLink::LeaveWord() {
+    context_->parting = true;
+    const NodeId self = context_->node->status().node;
+    LeftAttempts left;
+    for (const auto& [id, instance] : instances_) instance->AddTo(left, self);
+    // Told to the node, which did not take it any more, or not in time.
+    for (const auto& [key, told] : context_->told) {
+        left.insert_or_assign(key.first, LeftAttempt{told.attempt.attempt, self});
+    }
+    // Whoever calls back is told to say it again, and says it to the next leader.
+    for (const auto& [key, callers] : waiting_) left.insert_or_assign(key.first, LeftAttempt{});
+    return WriteLeftAttempts(left);
+}
+
+void PushLink::OnHandOverFailed() {
+    context_->parting = false;
+    for (const auto& [id, instance] : instances_) instance->GoOn();
+}
+
+// The node leads no more. One that stops can keep no calls.
+void PushLink::PartWith(bool stopped) {
+    auto told = std::exchange(context_->told, {});
+    std::erase_if(left_, [](const auto& instance) { return !instance->has_open_calls(); });
+    context_->parting = false;
+    for (auto& [id, instance] : instances_) {
+        if (stopped) {
+            instance->Drop();
+            continue;
+        }
+        instance->Part();
+        if (instance->has_open_calls()) left_.push_back(instance);
+    }
+    instances_.clear();
+    if (stopped) return left_.clear();
+    for (auto& [key, one] : told) context_->pass_on(one.attempt, std::move(one.report));
+}
+
+Flow<> PushLink::PassOn(AttemptRef attempt, ServiceReport report) {
+    const Stay stay = home_.stay();
+    const auto context = context_;
+    const std::string& name = context->config.space;
+    const std::string space = name.empty() ? "" : "/namespaces/" + name;
+    const std::string path =
+        "/api/v1" + space + "/executions/" + attempt.execution.text().str() + "/callback";
+    const std::string body = CallbackText(report);
+    const Steady until = context->runtime.Now().steady + kPassOnFor;
+    Duration delay = kPassOnDelay;
+    for (std::size_t turn = 0; context->runtime.Now().steady < until; ++turn) {
+        const auto& bases = context->callback_bases;
+        HttpCall call{.method = HttpMethod::kPost,
+                      .url = bases[turn % bases.size()] + path,
+                      .headers = {{"Content-Type", "application/json"},
+                                  {"X-Takt-Token", TokenText(attempt.token)}},
+                      .body = body,
+                      .timeout = kPassOnTimeout};
+        const auto answer = co_await stay.Wait<Result<HttpAnswer>>(
+            [&](auto done) { context->execute(std::move(call), std::move(done)); });
+        if (!IsWorthRepeating(answer)) co_return;
+        co_await stay.Sleep(delay);
+        delay = std::min(2 * delay, kPassOnDelayMax);
+    }
+    Log(LogLevel::kWarning, "executors", "an answer could not be passed on to the new leader",
+        {{"execution", attempt.execution}});
+}
+
+void PushInstance::AddTo(LeftAttempts& left, const NodeId& self) const {
+    for (const auto& [id, attempt] : attempts_) {
+        if (attempt.phase == Phase::kQueued) continue;
+        const bool open = attempt.phase == Phase::kCalling;
+        left[id] = {attempt.ref().attempt, open ? self : attempt.keeper};
+    }
+}
+
+void PushInstance::Part() {
+    if (session_ != 0) context_->sessions.erase(session_);
+    session_ = 0;
+    parted_ = true;
+    queue_.clear();
+    std::erase_if(attempts_,
+                  [](const auto& entry) { return entry.second.phase != Phase::kCalling; });
+    context_->runtime.Cancel(std::exchange(health_timer_, 0));
+    context_->runtime.Cancel(std::exchange(breaker_timer_, 0));
+    context_->runtime.Cancel(std::exchange(rest_timer_, 0));
+    for (const auto& [attempt, answer] : std::exchange(late_, {})) PassOnAnswer(attempt, answer);
+}
+
+void PushInstance::GoOn() {
+    for (const auto& [attempt, answer] : std::exchange(late_, {})) OnAnswer(attempt, answer);
+    Pump();
+}
+
+// An order that did not arrive is told to nobody: the next leader sends it when the time of the call
+// is over. Neither is a refused reminder.
+void PushInstance::PassOnAnswer(const AttemptRef& ref, const Result<HttpAnswer>& answer) {
+    --calls_;
+    const Attempt* attempt = FindAttempt(ref);
+    if (!attempt) return;
+    const bool reminder = attempt->reminder && (!answer || answer->status >= 300);
+    attempts_.erase(ref.execution.text());
+    if (!answer && answer.error().code == ErrorCode::kCancelled) return;  // The server stops.
+    PushAnswer meaning = ReadPushAnswer(answer);
+    if (reminder || meaning.unsent || !meaning.ended || !context_->pass_on) return;
+    context_->pass_on(ref, std::move(*meaning.ended));
+}
+
+// --- The leader that comes ----------------------------------------------------------------------
+
+void PushInstance::TakeBackLeft() {
+    const Time now = context_->runtime.Now().wall;
+    for (auto& [id, attempt] : attempts_) {
+        if (attempt.keeper.empty()) continue;
+        const Time started = attempt.deadline - attempt.assign.timeout;
+        const bool over = now - started > context_->config.timeout;
+        const bool gone = context_->schedulers && !context_->schedulers->contains(attempt.keeper);
+        if (!over && !gone) continue;
+        attempt.keeper = {};
+        attempt.phase = Phase::kQueued;
+        attempt.reminder = over;
+    }
+}
+
+}  // namespace takt::internal
