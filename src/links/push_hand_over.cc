@@ -93,7 +93,7 @@ std::vector<SettingPut> PushLink::LeaveWord() {
     for (const auto& [key, told] : context_->told) {
         left.insert_or_assign(key.first, LeftAttempt{told.attempt.attempt, self});
     }
-    // Whoever calls back is told to say it again, and says it to the next leader.
+    // Executors that call back now are told to say it again, and say it to the next leader.
     for (const auto& [key, callers] : waiting_) left.insert_or_assign(key.first, LeftAttempt{});
     return WriteLeftAttempts(left);
 }

@@ -1,4 +1,4 @@
-// What a leader leaves for the next one about the calls that it made: which attempts executors have.
+// The word that a leader leaves for the next one about the calls that it made.
 #pragma once
 
 #include <string>

@@ -155,7 +155,7 @@ TEST(LeftAttempts, AreReadAsTheyWereWritten) {
     EXPECT_TRUE(WriteLeftAttempts({}).empty());
 }
 
-// What is passed on means what the answer meant.
+// A report that is passed on means what the answer meant.
 TEST(LeftAttempts, APassedOnReportIsReadAsACallback) {
     const auto failed = ReadCallback(
         R"({"status":"failed","error":{"code":7,"message":"no \"rows\""},"retryable":false,"log":"a\n"})");

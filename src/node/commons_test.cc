@@ -1,4 +1,4 @@
-// What the namespaces of a process share: room for requests, turns at loading.
+// Namespaces of a process share room for requests, and take turns at loading.
 #include "node/commons.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // LoadTurns: how many namespaces of a process load at once, and in which order.
 //
-// Who takes over the lead of a hundred namespaces would otherwise read all of them at once, and each
+// A scheduler that takes over a hundred namespaces would otherwise read all of them at once, and each
 // would be ready as late as the last. The default one goes ahead of those that wait, the others in the
 // order in which they came.
 #pragma once

@@ -100,7 +100,7 @@ class Planner {
         return std::max(seat.open_since, view_.started + times_.start);
     }
 
-    // Who made a namespace knows it before all others, and would else lead every new one. A node that
+    // The node that made a namespace knows it before all others, and would else lead each. One that
     // has just started lets others wait for it too, but only for what is new.
     Steady OthersBegin(const Seat& seat, const NodeId& chosen) const {
         const bool fresh = view_.now - seat.joined < times_.start + times_.join;

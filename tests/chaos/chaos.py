@@ -15,6 +15,7 @@ import traceback
 import cluster as clusters
 import checker
 import faults
+import space_faults  # pylint: disable=unused-import  # Adds its own to the list.
 import stores
 
 LOAD_SECONDS = 3.0  # The load goes on for this long after the canary has come home.
@@ -45,17 +46,20 @@ def judge(cluster, fault, seconds):
     say(f"  {fault.about} …")
     fault.harm(cluster)
     healed, healed_wall = time.monotonic(), time.time()
-    canary = cluster.canary(healed)
-    say(f"  healed; canary after {canary:.1f} s" if canary else "  healed; the canary is dead")
+    canaries = {space: cluster.canary(healed, space) for space in cluster.spaces}
+    for space, canary in canaries.items():
+        say(f"  healed; canary of {space} " + (f"after {canary:.1f} s" if canary else "is dead"))
     time.sleep(seconds)
     violations = cluster.settle()
-    history = cluster.history(healed_wall, canary)
-    history.ended_badly = cluster.ended_badly()
-    if fault.rules.lossy:
-        lost = sum(one.outcome == "ok" and one.id not in history.rows for one in history.submitted)
-        say(f"  {lost} acknowledged tasks were lost with the store's memory, as may be")
-    violations += checker.check(history, fault.rules)
-    return history, violations
+    histories = [cluster.history(space, healed_wall, canaries[space]) for space in cluster.spaces]
+    histories[0].ended_badly = cluster.ended_badly()
+    for space, history in zip(cluster.spaces, histories):
+        if fault.rules.lossy:
+            lost = sum(one.outcome == "ok" and one.id not in history.rows
+                       for one in history.submitted)
+            say(f"  {lost} acknowledged tasks were lost with the store's memory, as may be")
+        violations += [f"{space}: {one}" for one in checker.check(history, fault.rules)]
+    return histories, violations
 
 
 def run(store, fault, seconds):
@@ -64,16 +68,18 @@ def run(store, fault, seconds):
     outcome = Outcome(store, fault.name, 0.0, [])
     cluster = clusters.Cluster(fault.store_kind or stores.STORES[store])
     try:
-        history, outcome.violations = judge(cluster, fault, seconds)
-        outcome.canary = history.canary_seconds
+        histories, outcome.violations = judge(cluster, fault, seconds)
+        outcome.canary = max((one.canary_seconds or 0 for one in histories))
         outcome.failover = cluster.failover_seconds()
-        outcome.accepted = sum(1 for one in history.submitted if one.outcome == "ok")
-        outcome.runs = len(history.runs)
-        outcome.losses = sum(row["losses"] for row in history.rows.values())
+        submitted = [one for history in histories for one in history.submitted]
+        rows = [row for history in histories for row in history.rows.values()]
+        outcome.accepted = sum(1 for one in submitted if one.outcome == "ok")
+        outcome.runs = sum(len(history.runs) for history in histories)
+        outcome.losses = sum(row["losses"] for row in rows)
         with open(f"{cluster.folder}/rows.json", "w", encoding="utf-8") as file:
-            json.dump(list(history.rows.values()), file, indent=1)
+            json.dump(rows, file, indent=1)
         with open(f"{cluster.folder}/submitted.json", "w", encoding="utf-8") as file:
-            json.dump([dataclasses.asdict(one) for one in history.submitted], file, indent=1)
+            json.dump([dataclasses.asdict(one) for one in submitted], file, indent=1)
     except Exception as error:  # pylint: disable=broad-except  # One failed run ends no others.
         outcome.violations.append(f"run: {error!r}")
         traceback.print_exc()

@@ -42,6 +42,7 @@ class Election:
     at: str  # The node's own time.
     node: str
     epoch: int
+    space: str = "default"
 
 
 @dataclasses.dataclass
@@ -66,6 +67,9 @@ class History:
     forgotten_at: float = 0.0  # Monotonic: when a lossy store had lost what it was to lose.
     canary_seconds: float | None = None  # From the heal; None if it did not finish.
     ended_badly: list = dataclasses.field(default_factory=list)  # processes, in words
+    lead_lost_wall: float = 0.0  # When its leader went; 0: it did not.
+    lead_lost_epoch: int = 0
+    lead_seconds_max: float = 0.0
 
 
 def seconds_of(text):
@@ -112,6 +116,7 @@ def check(history, rules):
     found += check_sequential(history)
     found += check_epochs(history, by_execution, rules)
     found += check_times(history, rules)
+    found += check_lead(history)
     return found + [f"process: {text}" for text in history.ended_badly]
 
 
@@ -292,3 +297,14 @@ def check_times(history, rules):
         early = seconds_of(row["scheduled_at"]) - run.started_wall
         if early > EARLY_SECONDS:
             yield f"early: {run.execution} started {early:.3f} s before its time"
+
+
+def check_lead(history):
+    """Where the leader went, somebody else leads in time."""
+    if not history.lead_lost_wall:
+        return
+    later = [seconds_of(one.at) for one in history.elections if one.epoch > history.lead_lost_epoch]
+    took = min(later) - history.lead_lost_wall if later else None
+    if took is None or took > history.lead_seconds_max:
+        when = "never" if took is None else f"after {took:.2f} s"
+        yield f"lead: led again {when}, at most {history.lead_seconds_max:.0f} s are allowed"

@@ -233,6 +233,17 @@ class Checker(unittest.TestCase):
             self.history.canary_seconds = seconds
             self.caught("canary")
 
+    def test_a_lead_that_nobody_took_in_time_is_caught(self):
+        self.history.lead_lost_wall = 1794718770.0
+        self.history.lead_lost_epoch = self.history.elections[0].epoch
+        self.history.lead_seconds_max = 3.0
+        self.caught("lead")
+        self.history.elections.append(Election("2026-11-15T05:00:00.000Z", "node-2", 9))
+        self.history.lead_lost_wall = 1794718797.5
+        self.passed()
+        self.history.lead_lost_wall = 1794718796.5
+        self.caught("lead")
+
     def test_a_process_that_ended_by_itself_is_caught(self):
         self.history.ended_badly.append("node-1 ended by itself with -11")
         self.caught("process")

@@ -1,18 +1,21 @@
 """A whole installation of real processes, and their records."""
+import itertools
 import json
 import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 # pylint: disable=wrong-import-position
-from harness import Process, environment, until  # noqa: E402
+from harness import TAKT, Process, environment, until  # noqa: E402
 import checker  # noqa: E402
 import load  # noqa: E402
 import proxy  # noqa: E402
@@ -66,6 +69,13 @@ class Scheduler:
         _, _, answer = load.call(self.url, "GET", "/api/v1/scheduler/status", seconds=2)
         return answer or {}
 
+    def metric(self, name):
+        """The sum over all labels of one number of /metrics."""
+        with urllib.request.urlopen(self.url + "/metrics", timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(line.split()[-1]) for line in lines
+                   if line.startswith((name + " ", name + "{")))
+
     def leads(self):
         return self.alive() and self.status().get("role") == "leader"
 
@@ -94,12 +104,15 @@ class Cluster:
         self.client = None
         self.settled_wall = self.forgotten_at = 0.0  # checker.History
         self.clocks = []  # Files that shift the schedulers' clocks, if any do.
+        self.spaces = ["default"]
+        self.lost_leads = {}  # Namespace -> when it lost its leader, by the wall, and with which epoch.
         self.failover_from = None  # When the leader went, and the epoch that went with it.
 
     # --- Starting ---------------------------------------------------------------------------------
 
-    def start(self, first=None, later=None):
-        """`first` has variables for the first scheduler, which leads, `later` for each other."""
+    def start(self, first=None, later=None, spaces=0):
+        """`first` has variables for the first scheduler, which leads, `later` for each other. With
+        so many namespaces beside the default one the load is spread over all of them."""
         self.store.start()
         self.add_scheduler(first or {})
         until(self.schedulers[0].leads, "the first scheduler leads", STORE_SECONDS)
@@ -109,15 +122,27 @@ class Cluster:
         for scheduler in self.schedulers[1:]:
             until(lambda one=scheduler: one.status().get("leader"), "a follower knows the leader",
                   STORE_SECONDS)
+        self.make_spaces(spaces)
         for number in range(WORKERS):
             self.add_worker(f"worker-{number}")
-        for number in range(SHELL_WORKERS):
+        shell_workers = 0 if spaces else SHELL_WORKERS
+        for number in range(shell_workers):
             self.add_shell_worker(f"shell-{number}", by_store=number == 0 and self.store.servers)
-        self.make_recurring()
-        until(lambda: self.connected() == WORKERS + SHELL_WORKERS, "all workers are attached")
-        self.client = load.Load([one.url for one in self.schedulers], 30, self.ledger)
+        for space in self.spaces:
+            self.make_recurring(space)
+            until(lambda one=space: self.connected(one) == WORKERS + shell_workers,
+                  f"all workers of {space} are attached")
+        self.client = load.Load([one.url for one in self.schedulers], 30, self.ledger, self.spaces)
         self.client.start()
         until(lambda: self.finished() >= 30, "the load is under way", 60)
+
+    def make_spaces(self, count):
+        for number in range(1, count + 1):
+            space = f"team-{number}"
+            until(lambda one=space: self.call("POST", "/api/v1/namespaces", {"name": one})[0]
+                  == load.OK, f"{space} is made")
+            self.spaces.append(space)
+        until(lambda: len(self.leads()) == len(self.spaces), "all namespaces have a leader")
 
     def add_scheduler(self, variables):
         scheduler = Scheduler(self, len(self.schedulers) + 1, variables)
@@ -134,7 +159,8 @@ class Cluster:
 
     def add_worker(self, name):
         process = Process(self.folder, name,
-                          [str(HERE / "worker.py"), self.ledger, name, str(self.servers)],
+                          [str(HERE / "worker.py"), self.ledger, name, str(self.servers),
+                           *self.spaces],
                           program=sys.executable, start_new_session=True)
         self.workers.append(process)
 
@@ -148,14 +174,15 @@ class Cluster:
                 arguments += ["--server", scheduler.url]
         self.workers.append(Process(self.folder, name, arguments, start_new_session=True))
 
-    def make_recurring(self):
+    def make_recurring(self, space):
         # Each missed second is to be made up for, so that the records show every one.
         common = {"type": "work", "cron_expression": "* * * * * *", "misfire_policy": "fire_all",
                   "misfires_max": 60, "backlog_max": 1000}
         for body in ({"id": TICK, "execution_mode": "parallel", "parameters": {"seconds": 0.05}},
                      {"id": TURNS, "execution_mode": "sequential", "parameters": {"seconds": 0.3}}):
             body.update(common, name=body["id"])
-            until(lambda one=body: self.call("POST", "/api/v1/tasks", one)[0] == load.OK,
+            path = load.path_in(space, "tasks")
+            until(lambda one=body, to=path: self.call("POST", to, one)[0] == load.OK,
                   f"{body['id']} is accepted")
 
     # --- Looking ----------------------------------------------------------------------------------
@@ -184,18 +211,32 @@ class Cluster:
 
         return until(find, "somebody leads", STORE_SECONDS)
 
-    def connected(self):
+    def leads(self):
+        """Namespace -> node, of those that have a leader, as any scheduler sees it."""
+        _, _, answer = self.call("GET", "/api/v1/namespaces")
+        return {row["name"]: row["leader"]["node_id"] for row in (answer or {}).get("items", [])
+                if row["leader"]}
+
+    def status(self):
+        """What `takt status` says, at any scheduler."""
+        ended = subprocess.run([TAKT, "status", "--json", "--server", self.live()[0].url],
+                               capture_output=True, text=True, timeout=30, check=False,
+                               env=environment())
+        return json.loads(ended.stdout) if ended.returncode == 0 else {}
+
+    def connected(self, space):
         for worker in self.workers:
             if worker.process.poll() is not None:
                 raise AssertionError(f"{worker.output.name} ended: {worker.text()}")
-        _, _, answer = self.call("GET", "/api/v1/workers")
+        _, _, answer = self.call("GET", load.path_in(space, "workers"))
         return sum(1 for row in (answer or {}).get("items", []) if row.get("connected"))
 
-    def ledger_lines(self):
+    def ledger_lines(self, space=None):
         text = pathlib.Path(self.ledger).read_text(encoding="utf-8")
         # A worker killed in the middle of a line would have written none of it; the last may be
         # on its way.
-        return [json.loads(line) for line in text.split("\n")[:-1]]
+        lines = [json.loads(line) for line in text.split("\n")[:-1]]
+        return [line for line in lines if space in (None, line.get("space", "default"))]
 
     def finished(self):
         return sum(1 for line in self.ledger_lines() if line["what"] == "end")
@@ -204,6 +245,15 @@ class Cluster:
 
     def note_failover(self, epoch, at=None):
         self.failover_from = (at or time.monotonic(), epoch)
+
+    def note_lost_leads(self, scheduler):
+        """The scheduler is about to lose its lead of all that it leads."""
+        epochs = {}
+        for election in self.elections():
+            epochs[election.space] = max(epochs.get(election.space, 0), election.epoch)
+        for space, node in self.leads().items():
+            if node == scheduler.node:
+                self.lost_leads[space] = (time.time(), epochs[space])
 
     def failover_seconds(self):
         """From the leader's death to the first start of an attempt that its successor gave out."""
@@ -216,13 +266,13 @@ class Cluster:
 
     # --- Ending -----------------------------------------------------------------------------------
 
-    def canary(self, healed):
+    def canary(self, healed, space):
         """Seconds from the heal until a task submitted after it has finished."""
         body = {"id": "canary", "name": "canary", "type": "work", "parameters": {"seconds": 0.01}}
         end = healed + checker.CANARY_SECONDS * 2
         while time.monotonic() < end:
-            self.call("POST", "/api/v1/tasks", body)
-            _, _, row = self.call("GET", "/api/v1/executions/canary")
+            self.call("POST", load.path_in(space, "tasks"), body)
+            _, _, row = self.call("GET", load.path_in(space, "executions/canary"))
             if row and row["status"] == "success":
                 return time.monotonic() - healed
             time.sleep(0.1)
@@ -231,15 +281,16 @@ class Cluster:
     def settle(self):
         """Ends the load and waits until all that was accepted has ended, or will not."""
         self.client.stop()
-        for task in (TICK, TURNS):
-            until(lambda one=task: self.call("POST", f"/api/v1/tasks/{one}/pause")[0] == load.OK,
-                  f"{task} is paused")
+        for space, task in itertools.product(self.spaces, (TICK, TURNS)):
+            path = load.path_in(space, f"tasks/{task}/pause")
+            until(lambda to=path: self.call("POST", to)[0] == load.OK, f"{task} is paused")
         end = time.monotonic() + FINISH_SECONDS
         while time.monotonic() < end:
             self.settled_wall = time.time()
             # Also what is about to become due: nothing is to begin while the records are read.
             soon = self.settled_wall + SOON_SECONDS
-            if not any(checker.is_open(row, soon) for row in self.rows().values()):
+            if not any(checker.is_open(row, soon) for space in self.spaces
+                       for row in self.rows(space).values()):
                 break
             time.sleep(0.5)
         # Acks follow the commits; the ledger is complete when all ended runs have theirs.
@@ -255,11 +306,11 @@ class Cluster:
             return [f"ack: {error}"]
         return []
 
-    def rows(self):
+    def rows(self, space):
         rows, cursor = {}, ""
         for _ in range(1000):  # Pages; far more than a run can fill.
             def page():
-                path = ("/api/v1/executions?details=true&limit=1000" +
+                path = (load.path_in(space, "executions?details=true&limit=1000") +
                         (f"&cursor={cursor}" if cursor else ""))
                 outcome, _, answer = self.call("GET", path)
                 return answer if outcome == load.OK else None
@@ -271,16 +322,23 @@ class Cluster:
                 return rows
         raise AssertionError("the list of executions does not end")
 
-    def history(self, healed_wall, canary_seconds):
-        lines = self.ledger_lines()
-        elections = [checker.Election(line["time"], scheduler.node, line["epoch"])
-                     for scheduler in self.schedulers for line in scheduler.lines()
-                     if line.get("message") == "elected"]
+    def elections(self):
+        return [checker.Election(line["time"], scheduler.node, line["epoch"], line["namespace"])
+                for scheduler in self.schedulers for line in scheduler.lines()
+                if line.get("message") == "elected"]
+
+    def history(self, space, healed_wall, canary_seconds):
+        lines = self.ledger_lines(space)
+        elections = [one for one in self.elections() if one.space == space]
+        lost_wall, lost_epoch = self.lost_leads.get(space, (0.0, 0))
         welcomes = [checker.Welcome(line["monotonic"], line["worker"], line["node"], line["epoch"])
                     for line in lines if line["what"] == "welcome"]
         return checker.History(
-            submitted=self.client.submitted, runs=checker.runs_from(lines), welcomes=welcomes,
-            elections=elections, rows=self.rows(), cron=[TICK, TURNS], sequential=[TURNS],
+            submitted=[one for one in self.client.submitted if one.space == space],
+            runs=checker.runs_from(lines), welcomes=welcomes,
+            elections=elections, rows=self.rows(space), cron=[TICK, TURNS], sequential=[TURNS],
+            lead_lost_wall=lost_wall, lead_lost_epoch=lost_epoch,
+            lead_seconds_max=TERM_SECONDS + 1,
             healed_wall=healed_wall, ended_wall=self.settled_wall, forgotten_at=self.forgotten_at,
             canary_seconds=canary_seconds)
 

@@ -3,6 +3,7 @@
 Each submit has an id of the client's own and is repeated with it while its outcome is bad or
 unknown, at any of the schedulers, as docs/api.md tells clients to do.
 """
+import collections
 import dataclasses
 import http.client
 import itertools
@@ -49,6 +50,11 @@ def call(url, method, path, body=None, seconds=CALL_SECONDS):
         connection.close()
 
 
+def path_in(space, path):
+    """Where something of a namespace is. Whoever has the default one alone need not name it."""
+    return f"/api/v1/{path}" if space == "default" else f"/api/v1/namespaces/{space}/{path}"
+
+
 @dataclasses.dataclass
 class Submitted:
     """One task as its client knows it."""
@@ -59,6 +65,7 @@ class Submitted:
     cancel_acknowledged_at: float = 0.0
     missing_at: str = ""  # Where a read after the acknowledgement did not find it.
     unexpected: str = ""  # An answer that no fault explains.
+    space: str = "default"
 
 
 def shell_command(ledger):
@@ -74,12 +81,18 @@ def shell_command(ledger):
 class Load:
     """Clients that submit until they are told to stop."""
 
-    def __init__(self, urls, per_second, ledger):
+    def __init__(self, urls, per_second, ledger, spaces=("default",)):
         self.urls = urls
+        self.spaces = spaces
+        # Only takt's own workers run commands, and they serve the default namespace.
+        self.kinds = {"work": 80, "fails_first": 5, "delayed": 6, "cancelled": 4}
+        if len(spaces) == 1:
+            self.kinds["shell"] = 5
         self.command = shell_command(ledger)
         self.pause = CLIENTS / per_second
         self.stopped = threading.Event()
-        self.numbers = itertools.count(1)
+        # Counted in each namespace for itself: what has the same id in two is not the same.
+        self.numbers = collections.defaultdict(itertools.count)
         self.lock = threading.Lock()
         self.submitted = []
         self.threads = [threading.Thread(target=self.run, args=(n,), daemon=True)
@@ -104,12 +117,12 @@ class Load:
             self.submit(chance)
 
     def submit(self, chance):
-        kind = chance.choices(["work", "fails_first", "delayed", "cancelled", "shell"],
-                              [80, 5, 6, 4, 5])[0]
-        one = Submitted(f"{kind}-{next(self.numbers)}", kind)
+        kind = chance.choices(list(self.kinds), list(self.kinds.values()))[0]
+        space = chance.choice(self.spaces)
         with self.lock:
+            one = Submitted(f"{kind}-{next(self.numbers[space])}", kind, space=space)
             self.submitted.append(one)
-        self.repeat(chance, one, "POST", "/api/v1/tasks", self.body(one, chance))
+        self.repeat(chance, one, "POST", path_in(space, "tasks"), self.body(one, chance))
         if one.outcome != OK:
             return
         if kind == "cancelled":
@@ -146,7 +159,7 @@ class Load:
 
     def cancel(self, chance, one):
         outcome, status, answer = call(chance.choice(self.urls), "POST",
-                                       f"/api/v1/executions/{one.id}/cancel")
+                                       path_in(one.space, f"executions/{one.id}/cancel"))
         if outcome == OK:
             one.cancel_acknowledged_at = time.monotonic()
         elif outcome == REFUSED and status not in (0, 429, 502, 503, 504):
@@ -155,6 +168,6 @@ class Load:
     def read(self, chance, one):
         """Whoever was told that a task was taken can read it anywhere from then on."""
         url = chance.choice(self.urls)
-        _, status, _ = call(url, "GET", f"/api/v1/executions/{one.id}")
+        _, status, _ = call(url, "GET", path_in(one.space, f"executions/{one.id}"))
         if status == 404:
             one.missing_at = url

@@ -6,7 +6,8 @@ opened for appending, so it survives a kill of this process. Times are of the mo
 all processes of a machine share, and of the wall clock.
 
 A task of type `work` says in its payload what to do: {"seconds": 0.1, "fail_first": true}.
-usage: worker.py LEDGER ID FILE, a file with the URLs of schedulers, looked into before each try
+usage: worker.py LEDGER ID FILE [NAMESPACE]…, a file with the URLs of schedulers, looked into before each
+try; several namespaces have a worker each, under the same id
 """
 import heapq
 import itertools
@@ -26,12 +27,12 @@ BACKOFF_SECONDS, BACKOFF_MAX_SECONDS = 0.1, 1.0
 
 
 class Ledger:
-    def __init__(self, path, worker):
+    def __init__(self, path, worker, space):
         self.file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self.worker = worker
+        self.worker, self.space = worker, space
 
     def write(self, what, **fields):
-        line = {"what": what, "worker": self.worker, "monotonic": time.monotonic(),
+        line = {"what": what, "worker": self.worker, "space": self.space, "monotonic": time.monotonic(),
                 "wall": time.time(), **fields}
         os.write(self.file, (json.dumps(line) + "\n").encode())
 
@@ -39,6 +40,8 @@ class Ledger:
 class Worker:
     def __init__(self, ledger, worker_id, servers):
         self.ledger = ledger
+        space = "" if ledger.space == "default" else f"namespaces/{ledger.space}/"
+        self.path = f"/api/v1/{space}workers/attach"
         self.worker_id = worker_id
         self.servers = servers
         self.instance = str(uuid.uuid4())
@@ -146,7 +149,7 @@ class Worker:
     def serve(self, url):
         """One session. Returns where to go next, if it was told."""
         socket = websocket.create_connection(
-            url.replace("http", "ws", 1) + "/api/v1/workers/attach", timeout=self.silence_seconds)
+            url.replace("http", "ws", 1) + self.path, timeout=self.silence_seconds)
         try:
             with self.changed:
                 holding = [entry["attempt"] for entry in self.held.values()]
@@ -200,4 +203,10 @@ class Worker:
 
 
 if __name__ == "__main__":
-    Worker(Ledger(sys.argv[1], sys.argv[2]), sys.argv[2], sys.argv[3]).run()
+    WORKERS = [threading.Thread(target=Worker(Ledger(sys.argv[1], sys.argv[2], space), sys.argv[2],
+                                              sys.argv[3]).run)
+               for space in sys.argv[4:] or ["default"]]
+    for thread in WORKERS:
+        thread.start()
+    for thread in WORKERS:
+        thread.join()

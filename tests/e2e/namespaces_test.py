@@ -1,10 +1,12 @@
 """Several namespaces in real processes: schedulers, workers, the command line."""
+import http.server
 import json
 import shutil
 import socket
+import threading
 import unittest
 
-from harness import QUICK, Process, TaktTest, until
+from harness import QUICK, Process, TaktTest, environment, until
 
 SPACES = ["billing", "images", "mail"]
 
@@ -13,6 +15,39 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+class SlowExecutor:
+    """Answers each call when it is told to, with a result of its own."""
+
+    def __init__(self):
+        self.runs = []  # Of which namespace each was.
+        self.finish = threading.Event()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):  # pylint: disable=invalid-name
+                order = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.runs.append(order["parameters"]["of"])
+                outer.finish.wait(60)
+                body = json.dumps({"status": "success", "result": order["parameters"]}).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_arguments):  # pylint: disable=arguments-differ
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.finish.set()
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class NamespacesTest(TaktTest):
@@ -107,6 +142,32 @@ class NamespacesTest(TaktTest):
             self.until_done(space, "after")
             listed = self.takt_json("-n", space, "list")["items"]
             self.assertEqual(sorted(row["id"] for row in listed), ["after", "before"])
+
+    # A second scheduler comes, and is handed its share while executors work on calls of the first.
+    def test_a_hand_over_disturbs_no_executor(self):
+        executor = SlowExecutor()
+        self.addCleanup(executor.close)
+        quick = environment() | {"TAKT_FAILPOINTS": "server.shares.quick:error"}
+        self.serve(*QUICK, "--set", "server.node_id=a", env=quick)
+        for space in SPACES:
+            self.takt("namespaces", "create", space)
+            self.post(f"namespaces/{space}/executors/register",
+                      {"instance_id": "reports-1", "name": "reports", "base_url": executor.url})
+        for space in SPACES:
+            self.submit(space, "report")
+        until(lambda: len(executor.runs) == len(SPACES), "all of them run")
+        self.serve(*QUICK, "--set", "server.node_id=b", env=quick)
+
+        def moved():
+            leaders = [row["leader"]["node_id"] for row in self.spaces().values() if row["leader"]]
+            return len(leaders) == len(SPACES) + 1 and leaders.count("b") == 2
+
+        until(moved, "the second scheduler leads its share")
+        executor.finish.set()
+        for space in SPACES:
+            row = self.until_done(space, "report")
+            self.assertEqual(row["result"], {"of": space})
+        self.assertEqual(sorted(executor.runs), sorted(SPACES), "each ran once")
 
     # A namespace goes with everything in it, and its name can be used again.
     def test_deleting_ends_what_runs_and_forgets_everything(self):
