@@ -114,10 +114,11 @@ bool Engine::CancelWaitingRuns(Recurring& recurring) {
 }
 
 // Whether it is a run of a recurring task, in whose order it stands. The past that somebody makes up
-// for stands in it only if the task's runs may never overlap.
+// for, and a step that names the task, stand in it only if the task's runs may never overlap.
 bool Engine::IsOwned(const Execution& row) {
     if (row.origin == Origin::kFire || row.origin == Origin::kTrigger) return true;
-    return row.origin == Origin::kBackfill && row.task->opt().mode == Mode::kSequential;
+    const bool made_by_run = row.origin == Origin::kBackfill || row.origin == Origin::kStep;
+    return made_by_run && row.task->recurring() && row.task->opt().mode == Mode::kSequential;
 }
 
 // The task that keeps a run in order. One that is deleted goes on doing so while it has runs, also

@@ -204,6 +204,12 @@ Result<void> Engine::CheckNamed(Run& run, const WorkflowStep& step) {
         return Fail(ErrorCode::kInvalid,
                     "runs are nested deeper than " + std::to_string(kRunDepthMax));
     }
+    for (const Run* at = &run; at && task.opt().mode == Mode::kSequential; at = at->parent) {
+        if (at->live->recurring != found->second.get()) continue;
+        return Fail(ErrorCode::kInvalid, "'" + step.named.str() +
+                                             "' runs one at a time, and the run that this step is "
+                                             "part of is one of its runs");
+    }
     const Text& key = task.opt().concurrency_key;
     for (const Run* at = &run; at && !key.empty(); at = at->parent) {
         if (at->live->row.task->opt().concurrency_key != key) continue;

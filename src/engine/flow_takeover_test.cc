@@ -228,8 +228,9 @@ TEST_F(FlowTakeoverTest, CancellingARunEndsTheRunsInIt) {
 }
 
 TEST_F(FlowTakeoverTest, RunsThatNestThemselvesForEverAreStopped) {
-    At(0ms,
-       PutFlow({.id = "self", .every = 8760h}, MakeWorkflow({{.name = "a", .named = "self"}})));
+    RecurringSpec spec{.id = "self", .every = 8760h};
+    spec.options.mode = Mode::kParallel;
+    At(0ms, PutFlow(std::move(spec), MakeWorkflow({{.name = "a", .named = "self"}})));
     At(1ms, TriggerOf("self"));
     Until(2ms);
     EXPECT_EQ(StatusOf(RunOf("self", 0)), Status::kFailed);
@@ -244,6 +245,42 @@ TEST_F(FlowTakeoverTest, RunsThatNestThemselvesForEverAreStopped) {
     At(3ms, Flow({.workflow = MakeWorkflow({{.name = "a", .named = "nobody"}})}));
     EXPECT_EQ(StatusOf("run"), Status::kFailed);
     EXPECT_EQ(ProgressOf().steps[0].note, "there is no recurring task 'nobody'");
+}
+
+// Two workflows and somebody by hand pay at once.
+TEST_F(FlowTakeoverTest, ASequentialTaskRunsOneAtATimeWhoeverRunsIt) {
+    At(0ms, Put({.id = "pay", .every = 8760h}));
+    At(0ms, Join({.id = "w", .capacity = 5}));
+    At(1ms, TriggerOf("pay"));
+    At(1ms, Flow({.id = "one", .workflow = MakeWorkflow({{.name = "a", .named = "pay"}})}));
+    At(1ms, Flow({.id = "two", .workflow = MakeWorkflow({{.name = "a", .named = "pay"}})}));
+    const std::string first = Child(0, 0, 0, "one");
+    const std::string second = Child(0, 0, 0, "two");
+    EXPECT_THAT(AssignedIds(), testing::ElementsAre(RunOf("pay", 0)));
+    EXPECT_EQ(CodeOf(first), "previous_run");
+    At(2ms, Success(RunOf("pay", 0)));
+    EXPECT_EQ(StatusOf(first), Status::kScheduled);
+    EXPECT_EQ(StatusOf(second), Status::kPending);
+    Restart(3ms);
+    At(4ms, Join({.id = "w", .capacity = 5, .holding = {RefOf(first)}}));
+    At(5ms, TriggerOf("pay"));
+    EXPECT_EQ(StatusOf(second), Status::kPending) << "the first one has the turn still";
+    At(6ms, Success(first));
+    EXPECT_EQ(StatusOf(second), Status::kScheduled) << "it has waited longest";
+    EXPECT_EQ(StatusOf("one"), Status::kSuccess);
+    At(7ms, Success(second));
+    EXPECT_EQ(StatusOf(RunOf("pay", 1)), Status::kScheduled);
+}
+
+TEST_F(FlowTakeoverTest, ARunDoesNotWaitForItsOwnTurn) {
+    At(0ms,
+       PutFlow({.id = "self", .every = 8760h}, MakeWorkflow({{.name = "a", .named = "self"}})));
+    At(1ms, TriggerOf("self"));
+    Until(2ms);
+    EXPECT_EQ(StatusOf(RunOf("self", 0)), Status::kFailed);
+    EXPECT_EQ(MessageOf(Child(0, 0, 0, RunOf("self", 0))),
+              "step_refused: 'self' runs one at a time, and the run that this step is part of is "
+              "one of its runs");
 }
 
 TEST_F(FlowTakeoverTest, ALongRunThatIsRunAgainAfterATakeoverKeepsItsPlaceInLine) {

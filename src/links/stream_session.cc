@@ -100,13 +100,19 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
                            ": the worker comes from another cluster, or the store was emptied; "
                            "restart the worker and it forgets"});
     }
-    if (epoch_seen > status.epoch) node.NoteEpoch(epoch_seen);
+    // A store that lost its last writes gives an epoch a second time. Whoever saw the first such term
+    // has seen a later one than this: tokens of both would be equal.
+    const std::uint64_t term_id = status.leader ? status.leader->nonce : 0;
+    const bool lost = epoch_seen > 0 && epoch_seen == status.epoch && hello.term_id() != 0 &&
+                      hello.term_id() != term_id;
+    const std::uint64_t latest = lost ? epoch_seen + 1 : epoch_seen;
+    if (latest > status.epoch) node.NoteEpoch(latest);
     // A worker that has seen a later term than this knows better: somebody else leads, or will.
-    if (status.role != Role::kLeader || epoch_seen > status.epoch) return Move();
+    if (status.role != Role::kLeader || latest > status.epoch) return Move();
     for (const AttemptRef& attempt : attach->holding) NoteHeld(attempt.token);
     if (!ClaimId()) return;
     Count(sessions_->counters().attached);
-    Welcome(status.epoch);
+    Welcome(status.epoch, term_id);
     welcomed_ = true;
     attached_ = true;
     node.Tell(std::move(*attach));
@@ -136,13 +142,14 @@ std::string StreamSession::Describe() const {
     return address_ + ", connected since " + FormatTime(greeted_at_);
 }
 
-void StreamSession::Welcome(std::uint64_t epoch) {
+void StreamSession::Welcome(std::uint64_t epoch, std::uint64_t term_id) {
     const StreamLinkConfig& config = sessions_->config();
     worker::v1::SchedulerFrame frame;
     worker::v1::Welcome& welcome = *frame.mutable_welcome();
     welcome.set_protocol(kWorkerProtocol);
     welcome.set_session(id_);
     welcome.set_epoch(epoch);
+    welcome.set_term_id(term_id);
     welcome.set_node_id(config.node.text().str());
     welcome.set_namespace_(config.space);
     welcome.set_namespace_id(config.space_id);

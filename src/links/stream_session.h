@@ -59,7 +59,7 @@ class StreamSession {
   private:
     void OnFirst(const worker::v1::WorkerFrame& frame);
     void OnFrame(const worker::v1::WorkerFrame& frame);
-    void Welcome(std::uint64_t epoch);
+    void Welcome(std::uint64_t epoch, std::uint64_t term_id);
     void Renew(const worker::v1::WorkerFrame& frame, std::vector<Input>& inputs);
     void Detach();
     bool ClaimId();

@@ -178,6 +178,30 @@ TEST_F(StreamLinkTest, AWorkerThatHasSeenALaterTermIsNotTakenIn) {
     EXPECT_EQ(frame.moved().address(), "");
 }
 
+// The store was restored as it was before the last term: the next one has the same number.
+TEST_F(StreamLinkTest, AWorkerOfATermThatTheStoreLostLiftsTheEpoch) {
+    const auto greet = [&](std::uint64_t epoch, std::uint64_t term_id) {
+        WorkerFrame hello = RawWorker::Hello("w-1");
+        hello.mutable_hello()->set_epoch_seen(epoch);
+        hello.mutable_hello()->set_term_id(term_id);
+        auto worker = Connect();
+        worker->Send(hello);
+        return worker->Next();
+    };
+    const SchedulerFrame first = greet(0, 0);
+    ASSERT_TRUE(first.has_welcome());
+    const std::uint64_t epoch = first.welcome().epoch();
+    ASSERT_NE(first.welcome().term_id(), 0u);
+    EXPECT_TRUE(greet(epoch, first.welcome().term_id()).has_welcome()) << "of this very term";
+    EXPECT_TRUE(greet(epoch, first.welcome().term_id() + 1).has_moved());
+    SchedulerFrame next;
+    const Steady deadline = SteadyClock::now() + std::chrono::seconds(20);
+    while (!next.has_welcome() && SteadyClock::now() < deadline) {
+        next = greet(epoch, first.welcome().term_id() + 1);
+    }
+    EXPECT_GT(next.welcome().epoch(), epoch);
+}
+
 // The worker's machine lost power: no close, no reset, only silence.
 TEST_F(StreamLinkTest, AWorkerThatReadsNothingIsCutOff) {
     Begin({.link = {.queue_bytes_max = 256 << 10}});

@@ -89,6 +89,7 @@ class FakeSchedulerTest : public testing::Test, public HttpHandler {
     void Welcome(std::uint64_t epoch, Duration lease = Duration(10'000)) {
         SchedulerFrame frame;
         frame.mutable_welcome()->set_epoch(epoch);
+        frame.mutable_welcome()->set_term_id(100 * epoch);
         frame.mutable_welcome()->set_heartbeat_ms(1'000);
         frame.mutable_welcome()->set_lease_ms(static_cast<std::uint32_t>(lease.count()));
         Send(frame);

@@ -35,7 +35,9 @@ TEST_F(FakeSchedulerTest, ASchedulerOfAnOlderTermIsLeft) {
     SchedulerFrame moved;
     moved.mutable_moved();
     Send(moved);
-    EXPECT_EQ(AwaitHello().hello().epoch_seen(), 5u);
+    const WorkerFrame again = AwaitHello();
+    EXPECT_EQ(again.hello().epoch_seen(), 5u);
+    EXPECT_EQ(again.hello().term_id(), 500u);
     Welcome(4);
     EXPECT_EQ(AwaitHello().hello().epoch_seen(), 5u);
 }

@@ -112,6 +112,7 @@ void WorkerCore::OnOpen() {
     hello.set_group(options_.group);
     hello.set_version(options_.version);
     hello.set_epoch_seen(epoch_seen_);
+    hello.set_term_id(term_seen_);
     hello.set_namespace_(options_.space);
     hello.set_namespace_id(space_id_);
     hello.set_accepts_zstd(true);
@@ -176,6 +177,7 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
         return connector_.Drop("the scheduler leads an older term than the latest known");
     }
     epoch_seen_ = welcome.epoch();
+    term_seen_ = welcome.term_id();
     welcomed_ = true;
     counters_.attached = true;
     heartbeat_ = Duration(std::max(1u, welcome.heartbeat_ms()));

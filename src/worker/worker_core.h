@@ -146,7 +146,8 @@ class WorkerCore {
 
     bool welcomed_ = false;
     std::uint64_t epoch_seen_ = 0;
-    std::uint64_t space_id_ = 0;  // Of the namespace whose epochs these are.
+    std::uint64_t term_seen_ = 0;  // The id of the last Welcome's.
+    std::uint64_t space_id_ = 0;   // Of the namespace whose epochs these are.
     Duration heartbeat_{10'000};
     Duration lease_{30'000};
     Steady heard_at_{};

@@ -42,6 +42,7 @@ export class Worker {
   #flushWaits = false;
   #epoch = 0;
   #namespaceId = 0;
+  #termId = "0";
   #failures = 0;
   #moves = 0;
   #retry?: NodeJS.Timeout;
@@ -207,6 +208,7 @@ export class Worker {
       namespace: options.namespace ?? "",
       namespace_id: this.#namespaceId,
       epoch_seen: String(this.#epoch),
+      term_id: this.#termId,
       holding: [...this.#held.values()].map((one) => one.attempt),
     };
   }
@@ -216,6 +218,7 @@ export class Worker {
     if (space !== this.#namespaceId) [this.#epoch, this.#namespaceId] = [0, space];
     if (Number(welcome.epoch) < this.#epoch) return false;
     this.#epoch = Number(welcome.epoch);
+    this.#termId = String(welcome.term_id ?? 0);
     session.lease = Math.max(1, Number(welcome.lease_ms));
     this.#outbox = new Outbox((text) => session.send(text));
     this.#started = [...this.#held.values()].filter((one) => one.running);

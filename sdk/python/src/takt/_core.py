@@ -68,6 +68,7 @@ class Core:
         self._flush_waits = False
         self._epoch = 0
         self._namespace_id = 0
+        self._term_id = "0"
         self._lease = WELCOME_TIMEOUT
         self._heartbeat = 10.0
         self._heard_at = 0.0
@@ -192,6 +193,7 @@ class Core:
                 "capacity": options.capacity, "weight": options.weight, "group": options.group,
                 "version": options.version, "namespace": options.namespace or "",
                 "namespace_id": self._namespace_id, "epoch_seen": str(self._epoch),
+                "term_id": self._term_id,
                 "holding": [one.attempt for one in self.held.values()]}
 
     def _on_welcome(self, welcome: Mapping[str, Any], outbox: Outbox) -> bool:
@@ -200,7 +202,7 @@ class Core:
             self._epoch, self._namespace_id = 0, space
         if epoch < self._epoch:
             return False
-        self._epoch = epoch
+        self._epoch, self._term_id = epoch, str(welcome.get("term_id", "0"))
         self._lease = max(1, int(welcome["lease_ms"])) / 1000
         self._heartbeat = max(1, int(welcome["heartbeat_ms"])) / 1000
         self.attached, self._outbox = True, outbox
