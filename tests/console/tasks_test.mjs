@@ -139,7 +139,7 @@ test('two people edit a task: who saves last undoes nothing, and is told', async
     assert.deepEqual({ priority, cron_expression }, { priority: 9, cron_expression: '0 2 * * *' });
 
     // Opened again, it shows how the task is now, and can be saved.
-    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
     await page.getByRole('button', { name: 'Edit' }).click();
     assert.equal(await page.getByLabel('Priority').inputValue(), '9');
     await page.getByLabel('Cron expression').fill('0 4 * * *');

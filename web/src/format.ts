@@ -1,8 +1,17 @@
 // Numbers, times and durations as people read them.
 import type { Language, Translate } from './i18n';
 
+// A zone that the browser does not know is no reason to show nothing: then it is the reader's own.
+function inZone(at: Date, locale: string, format: Intl.DateTimeFormatOptions, timeZone?: string): string {
+    try {
+        return at.toLocaleString(locale, { ...format, timeZone });
+    } catch {
+        return at.toLocaleString(locale, format);
+    }
+}
+
 export function formatTime(at: string | number | Date, locale: string, timeZone?: string): string {
-    return new Date(at).toLocaleString(locale, {
+    const format: Intl.DateTimeFormatOptions = {
         year: 'numeric',
         month: '2-digit',
         day: '2-digit',
@@ -10,12 +19,12 @@ export function formatTime(at: string | number | Date, locale: string, timeZone?
         minute: '2-digit',
         second: '2-digit',
         hourCycle: 'h23',
-        timeZone,
-    });
+    };
+    return inZone(new Date(at), locale, format, timeZone);
 }
 
 export function formatFire(at: string, locale: string, timeZone?: string): string {
-    return new Date(at).toLocaleString(locale, {
+    const format: Intl.DateTimeFormatOptions = {
         weekday: 'short',
         month: 'short',
         day: 'numeric',
@@ -23,8 +32,8 @@ export function formatFire(at: string, locale: string, timeZone?: string): strin
         minute: '2-digit',
         second: '2-digit',
         hourCycle: 'h23',
-        timeZone,
-    });
+    };
+    return inZone(new Date(at), locale, format, timeZone);
 }
 
 // 1234 → "1.2 s"; two significant steps are enough to compare by eye.

@@ -193,6 +193,8 @@ export const api = {
         call<Execution>('GET', `executions/${id(execution)}`, { signal }),
     explain: (execution: string, signal?: Signal) =>
         call<Explanation>('GET', `executions/${id(execution)}/explain`, { signal }),
+    explainTask: (task: string, signal?: Signal) =>
+        call<Explanation>('GET', `tasks/${id(task)}/explain`, { signal }),
     log: (execution: string, cursor: string | undefined, signal?: Signal) =>
         call<Page<LogChunk>>('GET', `executions/${id(execution)}/log`, {
             query: { cursor, limit: 1000 },

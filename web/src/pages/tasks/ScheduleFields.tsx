@@ -1,17 +1,22 @@
 // The part of the task's form that says when it runs.
-import { AutoComplete, DatePicker, Form, Input, Select, Tag } from 'antd';
+import { Button, DatePicker, Form, Input, Select } from 'antd';
 import { useMemo } from 'react';
 import type { FormInstance } from 'antd';
 import { useI18n } from '../../i18n';
+import { BoundFields } from './BoundFields';
 import { presets, kinds, recurringKinds } from './schedule';
 import { SchedulePreview } from './SchedulePreview';
 import { scheduleOf, type TaskAnswers } from './taskFields';
 
-const zones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+// All that the browser knows, and the one that is chosen: the server may know more.
+const zones = (chosen: string | undefined) => [
+    ...new Set(['UTC', ...(chosen ? [chosen] : []), ...Intl.supportedValuesOf('timeZone')]),
+];
 
 function CronFields({ form }: { form: FormInstance<TaskAnswers> }) {
     const { t } = useI18n();
-    const options = useMemo(() => zones().map((value) => ({ value })), []);
+    const chosen = Form.useWatch('timezone', form);
+    const options = useMemo(() => zones(chosen).map((value) => ({ value })), [chosen]);
     return (
         <>
             <div className="form-pair">
@@ -29,19 +34,30 @@ function CronFields({ form }: { form: FormInstance<TaskAnswers> }) {
                     />
                 </Form.Item>
                 <Form.Item name="timezone" label={t('schedule.timezone')}>
-                    <AutoComplete
+                    <Select
+                        showSearch
                         options={options}
                         filterOption={(typed, option) =>
-                            (option?.value ?? '').toLowerCase().includes(typed.toLowerCase())
+                            (option?.value ?? '')
+                                .toLowerCase()
+                                .replace(/_/g, ' ')
+                                .includes(typed.toLowerCase())
                         }
                     />
                 </Form.Item>
             </div>
             <div className="presets">
                 {presets.map(({ text, cron }) => (
-                    <Tag key={cron} onClick={() => form.setFieldValue('cron_expression', cron)}>
+                    <Button
+                        key={cron}
+                        size="small"
+                        onClick={() => {
+                            form.setFieldValue('cron_expression', cron);
+                            form.setFields([{ name: 'cron_expression', errors: [] }]);
+                        }}
+                    >
                         {t(`preset.${text}`)}
-                    </Tag>
+                    </Button>
                 ))}
             </div>
         </>
@@ -55,9 +71,8 @@ export function ScheduleFields({ form, editing }: { form: FormInstance<TaskAnswe
     const required = [{ required: true, message: t('form.required') }];
     const schedule = scheduleOf(answers);
     const complete =
-        Object.values(schedule).some((value) => value) &&
         recurringKinds.includes(kind) &&
-        (kind !== 'cron' || !!schedule.cron_expression);
+        !!(schedule.cron_expression || schedule.interval || schedule.interval_after_end);
     return (
         <>
             <Form.Item name="kind" label={t('schedule.when')}>
@@ -103,6 +118,7 @@ export function ScheduleFields({ form, editing }: { form: FormInstance<TaskAnswe
                     <Input placeholder="10m" />
                 </Form.Item>
             )}
+            {recurringKinds.includes(kind) && <BoundFields form={form} cron={kind === 'cron'} />}
             {complete && <SchedulePreview schedule={schedule} />}
         </>
     );

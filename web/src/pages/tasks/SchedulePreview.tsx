@@ -16,8 +16,9 @@ interface Props {
 }
 
 export function SchedulePreview({ schedule }: Props) {
-    const { language, locale } = useI18n();
-    const [fires, setFires] = useState<Fires>();
+    const { t, language, locale } = useI18n();
+    // With the zone that was asked for: what is typed by now may be another, or none at all.
+    const [fires, setFires] = useState<Fires & { zone?: string }>();
     const [problem, setProblem] = useState<Problem>();
     const asked = JSON.stringify(schedule);
 
@@ -26,7 +27,7 @@ export function SchedulePreview({ schedule }: Props) {
         const timer = setTimeout(() => {
             api.preview({ ...(JSON.parse(asked) as object), count: firesShown }, gone.signal).then(
                 (answer) => {
-                    setFires(answer);
+                    setFires({ ...answer, zone: (JSON.parse(asked) as Partial<TaskFields>).timezone });
                     setProblem(undefined);
                 },
                 (error: unknown) => {
@@ -49,12 +50,14 @@ export function SchedulePreview({ schedule }: Props) {
     }
     if (!fires) return null;
     const words = language === 'zh' ? (fires.description_zh ?? fires.description) : fires.description;
-    const zone = schedule.timezone && schedule.timezone !== 'UTC' ? schedule.timezone : undefined;
+    const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const zone = fires.zone && fires.zone !== own ? fires.zone : undefined;
     return (
         <div className="preview" data-testid="preview">
             <div className="preview-words">
                 <ClockCircleOutlined /> {words}
             </div>
+            {fires.fires.length === 0 && <div className="muted">{t('schedule.noFires')}</div>}
             <ol>
                 {fires.fires.map((at) => (
                     <li key={at}>

@@ -25,9 +25,11 @@ import { TaskFlow } from '../flow/TaskFlow';
 import { BackfillDialog } from './BackfillDialog';
 import { DurationChart } from './DurationChart';
 import { FireCalendar } from './FireCalendar';
+import { GivenFields } from './GivenFields';
 import { isRecurring, scheduleText } from './schedule';
 import { TaskForm } from './TaskForm';
 import { EnabledTag } from './Tasks';
+import { TaskWhy } from './TaskWhy';
 import { TriggerDialog } from './TriggerDialog';
 import { useTaskActions } from './useTaskActions';
 
@@ -65,11 +67,7 @@ function TaskFieldsCard({ task }: { task: Task }) {
                 <Field label={t('task.misfire')}>
                     {task.misfire_policy && t(`misfire.${task.misfire_policy as 'skip'}`)}
                 </Field>
-                <Field label={t('task.maxRetry')}>{task.max_retry ?? t('form.default')}</Field>
-                <Field label={t('task.timeout')}>{task.timeout_seconds ?? t('form.default')}</Field>
-                <Field label={t('settings.strategy')}>
-                    {task.load_balance_strategy ?? t('form.default')}
-                </Field>
+                <GivenFields task={task} />
                 <Field label={t('task.changed')}>
                     <Ago at={task.updated_at} />
                 </Field>
@@ -145,6 +143,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                     </>
                 }
             />
+            <TaskWhy task={task} />
             {task.steps && <TaskFlow task={task} />}
             <div className="grid">
                 <div className="span-8 stack">

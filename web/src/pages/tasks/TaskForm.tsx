@@ -1,18 +1,32 @@
 // Creates a task, or changes one.
-import { Alert, App, AutoComplete, Button, Collapse, Drawer, Form, Input, InputNumber } from 'antd';
-import { useState } from 'react';
+import {
+    Alert,
+    App,
+    AutoComplete,
+    Button,
+    Collapse,
+    Drawer,
+    Form,
+    type FormInstance,
+    Input,
+    InputNumber,
+} from 'antd';
+import { type KeyboardEvent, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { api, asProblem, type Problem } from '../../api/client';
 import type { Task } from '../../api/types';
+import { Boundary } from '../../components/Boundary';
 import { ProblemAlert } from '../../components/Problems';
-import { useData } from '../../hooks/useData';
 import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
 import { problemLines } from '../../i18n/said';
 import { AdvancedFields } from './AdvancedFields';
 import { isRecurring } from './schedule';
 import { ScheduleFields } from './ScheduleFields';
-import { answersOf, changesOf, fieldsOf, jsonRule, type TaskAnswers } from './taskFields';
+import { jsonRule } from './fieldTexts';
+import { RunnableNote, typesOf, useWorkers } from './RunnableNote';
+import { answersOf, changesOf, fieldsOf, newAnswers, type TaskAnswers } from './taskFields';
+import { useTaskDraft } from './useTaskDraft';
 
 interface Props {
     task?: Task; // Absent: a new one.
@@ -20,12 +34,18 @@ interface Props {
     onSaved: (task: Task) => void;
 }
 
-// The types that some worker runs, to choose from.
-function useKnownTypes() {
-    const workers = useData((signal) => api.workers(signal), []);
-    const types = new Set(workers.data?.items.flatMap((worker) => worker.types) ?? []);
-    return [...types].sort().map((value) => ({ value, label: value }));
-}
+// Enter chooses what is offered; it does not send the form at the same time.
+const chooseOnly = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') event.preventDefault();
+};
+// Escape closes what is offered, not the form; and what is typed stays.
+const closeOnly = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') event.stopPropagation();
+};
+
+// Every field without a value, so that nothing of what was restored stays.
+const emptied = (form: FormInstance<TaskAnswers>): Partial<TaskAnswers> =>
+    Object.fromEntries(Object.keys(form.getFieldsValue()).map((name) => [name, undefined]));
 
 export function TaskForm({ task, onClose, onSaved }: Props) {
     const { t } = useI18n();
@@ -38,7 +58,16 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
     // touch must not undo what somebody else has changed since.
     const [before] = useState(task);
     const overtaken = task?.version !== before?.version;
-    const types = useKnownTypes();
+    const workers = useWorkers();
+    const draft = useTaskDraft();
+    const [restored, setRestored] = useState(!task && draft.restored);
+    const asked = Form.useWatch(
+        ({ type, name, queue }: TaskAnswers) => ({
+            type: type?.trim() || name?.trim(),
+            queue: queue?.trim(),
+        }),
+        form,
+    );
     const first = useFirstField();
 
     const showProblem = (error: unknown) => {
@@ -56,6 +85,7 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                 ? await api.changeTask(before.id, before.version, changesOf(before, answers))
                 : await api.createTask(fieldsOf(answers));
             void message.success(t(before ? 'task.saved' : 'task.created', { name: saved.name }));
+            if (!before) draft.forget();
             onSaved(saved);
             onClose();
             if (!before)
@@ -76,6 +106,8 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
             width={Math.min(620, window.innerWidth)}
             title={before ? t('task.editTitle', { name: before.name }) : t('task.new')}
             onClose={onClose}
+            // A click beside it does not throw away what is filled in.
+            maskClosable={false}
             afterOpenChange={first.afterOpenChange}
             footer={
                 <div className="drawer-foot">
@@ -90,9 +122,35 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                 form={form}
                 layout="vertical"
                 onFinish={save}
-                initialValues={answersOf(before)}
+                initialValues={before ? answersOf(before) : draft.answers}
+                onValuesChange={(_, values) => {
+                    if (!before) draft.keep(values);
+                }}
                 scrollToFirstError
             >
+                {/* For Enter: the button that people see is below the form, outside of it. */}
+                <button type="submit" hidden />
+                {restored && (
+                    <Alert
+                        type="info"
+                        showIcon
+                        className="form-problem"
+                        message={t('task.restored')}
+                        action={
+                            <Button
+                                size="small"
+                                onClick={() => {
+                                    draft.forget();
+                                    form.resetFields();
+                                    form.setFieldsValue({ ...emptied(form), ...newAnswers() });
+                                    setRestored(false);
+                                }}
+                            >
+                                {t('task.startAnew')}
+                            </Button>
+                        }
+                    />
+                )}
                 {problem && (
                     <ProblemAlert
                         problem={problem}
@@ -120,13 +178,25 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                     <Form.Item name="type" label={t('task.type')} extra={t('task.typeHelp')}>
                         <AutoComplete
                             allowClear
-                            options={types}
+                            options={typesOf(workers).map((value) => ({ value }))}
+                            onInputKeyDown={chooseOnly}
+                            onKeyDown={closeOnly}
                             placeholder={t('task.typeDefault')}
                             filterOption={(typed, option) => (option?.value ?? '').includes(typed)}
                         />
                     </Form.Item>
                 </div>
-                <ScheduleFields form={form} editing={!!before} />
+                {!before?.steps && (
+                    <RunnableNote
+                        workers={workers}
+                        type={asked?.type}
+                        queue={asked?.queue}
+                        onChoose={(type) => form.setFieldValue('type', type)}
+                    />
+                )}
+                <Boundary>
+                    <ScheduleFields form={form} editing={!!before} />
+                </Boundary>
                 <Form.Item
                     name="parameters"
                     label={t('task.parameters')}
@@ -155,7 +225,7 @@ export function TaskForm({ task, onClose, onSaved }: Props) {
                             key: 'more',
                             label: t('task.more'),
                             forceRender: true,
-                            children: <AdvancedFields form={form} />,
+                            children: <AdvancedFields form={form} editing={!!before} />,
                         },
                     ]}
                 />

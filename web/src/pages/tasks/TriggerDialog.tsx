@@ -7,7 +7,8 @@ import type { Task } from '../../api/types';
 import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
 import { problemLines } from '../../i18n/said';
-import { jsonOf, jsonRule, parametersText } from './taskFields';
+import { jsonOf, jsonRule } from './fieldTexts';
+import { parametersText } from './taskFields';
 
 interface Answer {
     parameters: string;
