@@ -93,6 +93,8 @@ const ResourceTable<SettingsDraft, NamespaceSettings>& SettingsTable() {
     static const ResourceTable<Draft, Settings> table({
         LastingSetting<&Settings::retention>("retention",
                                              "Finished executions are kept this long."),
+        LastingSetting<&Settings::audit_retention>("audit_retention",
+                                                   "The audit is kept this long."),
         LastingSetting<&Settings::timeout>("timeout", "Of an attempt, for tasks that name none."),
         {"retry_policy",
          "For tasks that name none.",

@@ -66,6 +66,8 @@ class Checker {
                 "misfire_policy skip all would be missed");
         Require(engine.retention >= kSecond, "scheduler.retention",
                 "must be at least 1s: what is purged at once nobody can ask for");
+        Require(engine.audit_retention >= kSecond, "scheduler.audit_retention",
+                "must be at least 1s");
         Require(engine.cleanup_interval >= kSecond, "scheduler.cleanup_interval",
                 "must be at least 1s");
     }

@@ -125,6 +125,8 @@ Keys TaskKeys() {
             "rest. 1: all share one."),
         Key("scheduler.retention", FIELD(engine.retention),
             "How long finished executions, their logs and events are kept."),
+        Key("scheduler.audit_retention", FIELD(engine.audit_retention),
+            "How long the audit is kept: who changed what."),
         Key("scheduler.cleanup_interval", FIELD(engine.cleanup_interval),
             "How often old records are looked for when nothing else happens."),
         Key("scheduler.strategy", FIELD(engine.strategy),

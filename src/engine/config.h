@@ -50,7 +50,8 @@ struct EngineConfig {
     std::uint32_t losses_max = 5;          // An execution that lost this many workers is failed.
     std::size_t pending_max = 1'000'000;   // Per queue: a submit beyond is refused.
     Duration retention{7 * 86'400'000};    // Finished executions and events are kept this long.
-    Duration cleanup_interval{300'000};    // How often that is looked at when nothing else happens.
+    Duration audit_retention{90LL * 86'400'000};  // The audit is kept this long.
+    Duration cleanup_interval{300'000};  // How often that is looked at when nothing else happens.
     Strategy strategy = Strategy::kLeastTasks;
     Text strategy_name;  // For Strategy::kCustom.
     // Strategies of the embedding program, by name; what Strategy::kCustom refers to.

@@ -68,6 +68,18 @@ bool Draft::AddPurge(Purge purge) {
     return true;
 }
 
+void Draft::Audit(const ActPtr& by, AuditChange change) {
+    if (!by) return;
+    AuditEntry entry{.act = *by};
+    entry.act.change = std::move(change);
+    Audit(entry);
+}
+
+void Draft::Audit(const AuditEntry& entry) {
+    MakeUrgent();
+    Add(AuditAppend{{.serial = NextSerial(), .at = now_, .body = Text(EncodeAuditEntry(entry))}});
+}
+
 void Draft::PutWorker(ChangeMark& mark, const Worker& row) {
     MakeUrgent();
     // A worker that left and came back within one batch must not be both deleted and put by it.

@@ -14,6 +14,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "engine/effects.h"
+#include "model/audit.h"
 #include "model/change.h"
 #include "model/event.h"
 
@@ -76,6 +77,10 @@ class Draft {
     void AppendLog(const ExecutionId& execution, std::uint32_t attempt, std::string_view lines);
     // False if the batch has a purge already: what this one would do is owed to the next batch.
     bool AddPurge(Purge purge);
+
+    // An entry of the audit: who asked for what this step changes. None if `by` is null.
+    void Audit(const ActPtr& by, AuditChange change);
+    void Audit(const AuditEntry& entry);
 
     // A worker's row, which may be deleted and made again under another mark in one batch.
     void PutWorker(ChangeMark& mark, const Worker& row);

@@ -187,6 +187,7 @@ class Engine {
     void On(SetWorkerStatus& set);
     void On(RemoveWorker& remove);
     void On(SetStrategy& set);
+    void On(NoteRefusal& note);
     void On(MakeRoom&) { retention_.Hurry(); }
     void On(Tick&) {}
     void On(Claimed& claimed);
@@ -206,9 +207,10 @@ class Engine {
     void AnswerTo(const ResultWanted& wanted, const std::optional<Execution>& found);
     void AnswerTo(const DueWanted& wanted, const std::optional<Execution>& found);
     void JudgeRepeated(Report& report);
+    void TellRedriven(const Redrive& redrive, const Live& live, Status before);
     void RefuseFinished(RequestId request, const ExecutionId& id,
                         const std::optional<Execution>& found);
-    void EndNow(Live& live, Status status, OutcomePtr outcome);
+    void EndNow(Live& live, Status status, OutcomePtr outcome, const ActPtr& by = nullptr);
     void CreateOnce(const Submit& submit);
     bool MayClaim(const Task& task, const ExecutionId& self, RequestId request);
     std::pair<Serial, Text> FreshId();
@@ -257,6 +259,7 @@ class Engine {
     Recurring& Adopt(TaskRow row);
     void Mark(FireState& state, bool paused);
     void SetPaused(Recurring& recurring, bool paused);
+    void PauseFor(const ActPtr& by, Recurring& recurring, bool paused);
     void Stamp(Recurring& recurring);
     void ContinueDeleting();
 

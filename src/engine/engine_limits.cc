@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "engine/engine.h"
 #include "engine/numbers.h"
 
@@ -17,6 +18,23 @@ constexpr std::string_view kQueuePacePrefix = "pace/queue/";
 
 Text KeyOf(std::string_view prefix, const Text& name) {
     return Text(std::string(prefix) + name.str());
+}
+
+// As the API spells them.
+AuditDocument LimitsDocument(const QueueLimits& limits) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("paused", limits.paused).Key("concurrency_max");
+    limits.working_max > 0 ? json.Value(limits.working_max) : json.Null();
+    json.Key("rate_limit");
+    if (limits.rate.count > 0) {
+        json.BeginObject().Field("count", limits.rate.count);
+        json.Field("per", std::string_view(FormatDuration(limits.rate.per))).EndObject();
+    } else {
+        json.Null();
+    }
+    json.EndObject();
+    return JsonDocument(std::move(text));
 }
 
 }  // namespace
@@ -112,9 +130,13 @@ void Engine::SpendPaceOf(Queue& queue) {
 void Engine::On(SetQueue& set) {
     Queue& queue = lanes_.QueueOf(set.queue);
     QueueLimits& limits = queue.limits;
+    AuditChange change{.target = {"queue", set.queue.str()}};
+    if (set.by) change.before = LimitsDocument(limits);
     limits.paused = set.paused.value_or(limits.paused);
     limits.working_max = set.working_max.value_or(limits.working_max);
     limits.rate = set.rate.value_or(limits.rate);
+    if (set.by) change.after = LimitsDocument(limits);
+    draft_.Audit(set.by, std::move(change));
     const bool was_paced = queue.pace.limited();
     queue.pace.Set(limits.rate, now_.steady);
     const bool plain = !limits.paused && limits.working_max == 0 && limits.rate.count == 0;

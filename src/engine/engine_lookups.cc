@@ -172,9 +172,18 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
     if (IsOwned(live.row)) Link(live, OwnerOf(live.row.task));
     claims_.Hold(live.row, clock_.trusted(), draft_);
     Write(live, Place::kLive, true);
-    Emit(EventType::kTaskSubmitted, live, "run again by an operator");
+    TellRedriven(redrive, live, found->status);
     AwaitTime(live);
     draft_.Reply(redrive.request, Answer{.execution = live.row});
+}
+
+void Engine::TellRedriven(const Redrive& redrive, const Live& live, Status before) {
+    if (redrive.by) {
+        draft_.Audit(redrive.by, {.target = {"execution", live.row.id.text().str()},
+                                  .before = FieldsDocument({{"status", Name(before)}}),
+                                  .after = FieldsDocument({{"status", Name(live.row.status)}})});
+    }
+    Emit(EventType::kTaskSubmitted, live, "run again by an operator");
 }
 
 // --- Attempts that are over ---------------------------------------------------------------------

@@ -22,6 +22,7 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
 }
 
 void Engine::On(SetSetting& set) {
+    if (set.by) draft_.Audit(set.by, set.by->change);
     draft_.Set({std::move(set.key), std::move(set.value)});
     draft_.Reply(set.request, Answer{});
 }
@@ -33,6 +34,7 @@ void Engine::On(SwapSettings& swap) {
                             Fail(ErrorCode::kConflict, "somebody else changed it meanwhile"));
     }
     stands = swap.next;
+    if (swap.by) draft_.Audit(swap.by, swap.by->change);
     draft_.Set({std::move(swap.guard), std::move(swap.next)});
     for (SettingPut& put : swap.puts) draft_.Set(std::move(put));
     draft_.Reply(swap.request, Answer{});
@@ -41,6 +43,7 @@ void Engine::On(SwapSettings& swap) {
 void Apply(const Configure& values, EngineConfig& config) {
     config.quotas = values.quotas;
     config.retention = values.retention;
+    config.audit_retention = values.audit_retention;
     config.timeout = values.timeout;
     config.retry = values.retry;
     config.strategy = values.strategy;
@@ -66,14 +69,29 @@ void Engine::On(PostAlert& alert) {
     draft_.Reply(alert.request, Answer{});
 }
 
+void Engine::On(NoteRefusal& note) {
+    draft_.Audit(note.entry);
+    draft_.Reply(note.request, Answer{});
+}
+
 void Engine::On(SetStrategy& set) {
+    const auto shown = [&] {
+        std::string text(Name(chooser_.strategy()));
+        if (!chooser_.strategy_name().empty()) text += ":" + chooser_.strategy_name().str();
+        return FieldsDocument({{"strategy", text}});
+    };
     if (set.reset) {
+        if (set.by) draft_.Audit(set.by, {.target = {"strategy", "reset"}});
         chooser_.Reset();
         return draft_.Reply(set.request, Answer{});
     }
+    AuditChange change{.target = {"strategy", "default"}};
+    if (set.by) change.before = shown();
     auto value = chooser_.SetStrategy(set.strategy, set.name);
     if (!value) return draft_.Reply(set.request, std::unexpected(std::move(value.error())));
     draft_.Set({Text(Chooser::kKey), std::move(*value)});
+    if (set.by) change.after = shown();
+    draft_.Audit(set.by, std::move(change));
     draft_.Reply(set.request, Answer{});
 }
 

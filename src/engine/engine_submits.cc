@@ -41,7 +41,7 @@ void Engine::On(Cancel& cancel) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = Reason::kCancelled;
     outcome->message = cancel.reason;
-    EndNow(*live, Status::kCancelled, outcome);
+    EndNow(*live, Status::kCancelled, outcome, cancel.by);
     draft_.Reply(cancel.request, Answer{.execution = live->row});
 }
 
@@ -59,12 +59,18 @@ void Engine::On(Conclude& conclude) {
                                      std::string(Name(live->row.status)) + " and cannot become " +
                                      std::string(Name(conclude.status))));
     }
-    EndNow(*live, conclude.status, std::move(conclude.outcome));
+    EndNow(*live, conclude.status, std::move(conclude.outcome), conclude.by);
     draft_.Reply(conclude.request, Answer{.execution = live->row});
 }
 
 // Ends an execution wherever it is, without its worker's word.
-void Engine::EndNow(Live& live, Status status, OutcomePtr outcome) {
+void Engine::EndNow(Live& live, Status status, OutcomePtr outcome, const ActPtr& by) {
+    if (by) {
+        const std::string why = outcome ? outcome->message.str() : "";
+        draft_.Audit(by, {.target = {"execution", live.row.id.text().str()},
+                          .before = FieldsDocument({{"status", Name(live.row.status)}}),
+                          .after = FieldsDocument({{"status", Name(status)}, {"message", why}})});
+    }
     if (IsRun(live) && live.row.status == Status::kRunning) {
         const Outcome how = outcome ? *outcome : Outcome();
         return EndRun(
@@ -127,6 +133,11 @@ void Engine::CreateOnce(const Submit& submit) {
     ++counters_.submitted;
     Emit(EventType::kTaskSubmitted, live);
     AwaitTime(live);
+    if (submit.by) {
+        AuditChange change = submit.by->change;
+        change.after = FieldsDocument({{"execution_id", live.row.id.view()}});
+        draft_.Audit(submit.by, std::move(change));
+    }
     draft_.Reply(submit.request, Answer{.execution = live.row, .created = true});
 }
 

@@ -16,6 +16,12 @@ std::unexpected<Error> WrongVersion(const TaskId& id, std::uint32_t version) {
                 "version");
 }
 
+// An executor brings its tasks each time it starts; unchanged they are nobody's change.
+bool IsTold(const PutTask& put, const TaskRow& before) {
+    return !put.if_own || !SameRequest(*before.task, *put.task) ||
+           put.paused.value_or(before.state.paused) != before.state.paused;
+}
+
 }  // namespace
 
 Recurring& Engine::Adopt(TaskRow row) {
@@ -67,7 +73,7 @@ void Engine::MakeOrChange(const PutTask& put) {
     if (exists && put.create_only) {
         const TaskRow& row = found->second->row;
         if (SameRequest(*row.task, task)) {
-            if (put.paused) SetPaused(*found->second, *put.paused);
+            if (put.paused) PauseFor(put.by, *found->second, *put.paused);
             return draft_.Reply(put.request, Answer{.task = row});
         }
         return draft_.Reply(put.request, Fail(ErrorCode::kConflict,
@@ -107,6 +113,9 @@ void Engine::MakeOrChange(const PutTask& put) {
         Text id = FreshId().second;
         if (!tasks_.contains(id)) task.id = TaskId(std::move(id));
     }
+    const bool told = put.by && (!exists || IsTold(put, found->second->row));
+    AuditDocument before;
+    if (told && exists) before = TaskDocument(found->second->row);
     if (exists && !same_times) MissOverdue(*found->second);
     TaskRow row{.task = put.task, .state = exists ? found->second->row.state : FireState{}};
     Recurring& recurring = Adopt(std::move(row));
@@ -120,6 +129,9 @@ void Engine::MakeOrChange(const PutTask& put) {
     Write(recurring);
     holds_.ApplyLimits(*recurring.row.task);
     EmitChange(*recurring.row.task, exists ? "changed" : "made");
+    if (told) {
+        draft_.Audit(put.by, {{"task", task.id.text().str()}, before, TaskDocument(recurring.row)});
+    }
     draft_.Reply(put.request, Answer{.task = recurring.row, .created = !exists});
 }
 
@@ -133,6 +145,10 @@ void Engine::On(DeleteTask& remove) {
     // Before the task: if the leader dies in between, it is still there to be deleted again.
     if (remove.runs == RunsOfDeleted::kCancel && !CancelWaitingRuns(recurring)) {
         return deletes_.push_back(std::move(remove));
+    }
+    if (remove.by) {
+        draft_.Audit(remove.by, {.target = {"task", remove.task.text().str()},
+                                 .before = TaskDocument(recurring.row)});
     }
     draft_.Reply(remove.request, Answer{.task = recurring.row});
     fires_.Remove(recurring);
@@ -160,7 +176,7 @@ void Engine::EmitChange(const Task& task, std::string_view what) {
 void Engine::On(PauseTask& pause) {
     const auto found = tasks_.find(pause.task.text());
     if (found == tasks_.end()) return draft_.Reply(pause.request, NoSuchTask(pause.task));
-    SetPaused(*found->second, pause.paused);
+    PauseFor(pause.by, *found->second, pause.paused);
     EmitChange(*found->second->row.task, pause.paused ? "paused" : "resumed");
     draft_.Reply(pause.request, Answer{.task = found->second->row});
 }
@@ -192,6 +208,16 @@ void Engine::SetPaused(Recurring& recurring, bool paused) {
     Write(recurring);
 }
 
+// An operator pauses or resumes it, in a change of its own.
+void Engine::PauseFor(const ActPtr& by, Recurring& recurring, bool paused) {
+    if (recurring.row.state.paused == paused) return;
+    AuditChange change{.target = {"task", recurring.row.task->id.text().str()}};
+    if (by) change.before = TaskDocument(recurring.row);
+    SetPaused(recurring, paused);
+    if (by) change.after = TaskDocument(recurring.row);
+    draft_.Audit(by, std::move(change));
+}
+
 void Engine::On(Trigger& trigger) {
     if (trigger.execution.empty()) return RunNow(trigger);
     if (const Live* live = FindLive(trigger.execution)) return AnswerTo(trigger, live->row);
@@ -214,6 +240,10 @@ void Engine::RunNow(Trigger& trigger) {
         // The delay counts from the end of the last run, this one included.
         PlanFrom(*found->second, now_.wall);
         Write(*found->second);
+    }
+    if (trigger.by) {
+        draft_.Audit(trigger.by, {.target = {"task", trigger.task.text().str()},
+                                  .after = FieldsDocument({{"execution_id", row.id.view()}})});
     }
     draft_.Reply(trigger.request, Answer{.execution = std::move(row), .created = true});
 }

@@ -232,6 +232,10 @@ void Engine::On(Goodbye& goodbye) {
     if (Slot* slot = SlotOf(goodbye.session)) DismissWorker(*slot, "it said goodbye");
 }
 
+static AuditTarget TargetOf(const Worker& row) {
+    return {row.link == LinkKind::kPush ? "executor" : "worker", row.id.text().str()};
+}
+
 void Engine::On(RemoveWorker& remove) {
     const auto found = workers_.find(remove.worker.text());
     if (found == workers_.end()) {
@@ -248,6 +252,8 @@ void Engine::On(RemoveWorker& remove) {
                      " executions in hand, which would run a second time beside it; drain it "
                      "first, stop it, or say force"));
     }
+    draft_.Audit(remove.by, {.target = TargetOf(slot.row),
+                             .before = FieldsDocument({{"status", Name(slot.row.status)}})});
     draft_.Reply(remove.request, Answer{});
     DismissWorker(*found->second, "an operator removed it");
 }
@@ -260,6 +266,13 @@ void Engine::On(SetWorkerStatus& set) {
             Fail(ErrorCode::kNotFound, "there is no worker '" + set.worker.text().str() + "'"));
     }
     Slot& slot = *found->second;
+    if (set.by) {
+        draft_.Audit(set.by, {.target = TargetOf(slot.row),
+                              .before = FieldsDocument({{"status", Name(slot.row.status)},
+                                                        {"reason", slot.row.status_reason.view()}}),
+                              .after = FieldsDocument(
+                                  {{"status", Name(set.status)}, {"reason", set.reason.view()}})});
+    }
     draft_.Reply(set.request, Answer{});
     if (set.status == WorkerStatus::kOffline) return LoseWorker(slot, set.reason);
     const WorkerStatus before = slot.row.status;

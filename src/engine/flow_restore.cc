@@ -63,7 +63,7 @@ void Engine::RetryRun(const Redrive& redrive, Execution row) {
     if (auto begun = BeginRound(workflow, redrive.steps, *progress); !begun) {
         return draft_.Reply(redrive.request, std::unexpected(begun.error()));
     }
-    row.status = Status::kPending;
+    const Status before = std::exchange(row.status, Status::kPending);
     row.ready_at = now_.wall;
     if (row.origin != Origin::kFire) row.scheduled_at = now_.wall;
     row.finished_at = row.started_at = {};
@@ -74,7 +74,7 @@ void Engine::RetryRun(const Redrive& redrive, Execution row) {
     if (IsOwned(live.row)) Link(live, OwnerOf(live.row.task));
     claims_.Hold(live.row, clock_.trusted(), draft_);
     Write(live, Place::kLive, true);
-    Emit(EventType::kTaskSubmitted, live, "run again by an operator");
+    TellRedriven(redrive, live, before);
     AwaitTime(live);
     draft_.Reply(redrive.request, Answer{.execution = live.row});
 }

@@ -47,6 +47,7 @@ class ModelStore {
     std::vector<Event> events;
     std::vector<LogChunk> logs;
     std::vector<Purge> purges;
+    std::vector<AuditRow> audit;
 
   private:
     void Apply(const ExecutionChange& change);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "model/audit.h"
 #include "model/change.h"
 #include "model/execution.h"
 #include "model/namespace.h"
@@ -22,6 +23,9 @@ using RequestId = std::uint64_t;
 // One connection of a worker. The newest session of a worker id is the one that counts.
 using SessionId = std::uint64_t;
 
+// An input that operators give has `by`: who asks. What comes of it is then in the audit, in the same
+// batch. Null where programs ask for it in their daily work.
+
 // Run a one-off task. An empty task id is replaced by a generated one; the engine stamps its times.
 // Replies with the execution: a new one, or the one made earlier if the same id asked for the same
 // thing; kConflict if it asked for another or is a recurring task's; kExhausted if the queue is
@@ -29,6 +33,7 @@ using SessionId = std::uint64_t;
 struct Submit {
     RequestId request = 0;
     NewTaskPtr task;  // Nobody else holds it.
+    ActPtr by = {};
 };
 
 // Ends an execution that is not finished. A running one is told to stop; its outcome is settled at
@@ -39,6 +44,7 @@ struct Cancel {
     RequestId request = 0;
     ExecutionId execution;
     Text reason;
+    ActPtr by = {};
 };
 
 // Runs a failed or cancelled execution again, with a fresh count of failures and losses. Of a run,
@@ -48,6 +54,7 @@ struct Redrive {
     RequestId request = 0;
     ExecutionId execution;
     std::vector<Text> steps = {};
+    ActPtr by = {};
 };
 
 // An operator, or the process that owns the work, ends an execution without being its worker: it
@@ -57,6 +64,7 @@ struct Conclude {
     ExecutionId execution;
     Status status{};  // kSuccess, kFailed or kCancelled.
     OutcomePtr outcome;
+    ActPtr by = {};
 };
 
 // Makes a recurring task, or changes it: its id decides which. Replies with the task; kConflict if
@@ -69,6 +77,7 @@ struct PutTask {
     std::uint32_t if_version = 0;  // 0: whatever it is.
     bool if_own = false;  // kConflict if the task that is there names another executor, or none.
     std::optional<bool> paused;  // Pauses or resumes it in the same change; else as it was.
+    ActPtr by = {};
 };
 
 // The fate of the runs of a deleted task that have not begun.
@@ -84,6 +93,7 @@ struct DeleteTask {
     TaskId task;
     std::uint32_t if_version = 0;
     RunsOfDeleted runs = RunsOfDeleted::kCancel;
+    ActPtr by = {};
 };
 
 // Stops or resumes the fires of a recurring task. Replies with the task; kNotFound.
@@ -91,6 +101,7 @@ struct PauseTask {
     RequestId request = 0;
     TaskId task;
     bool paused = false;
+    ActPtr by = {};
 };
 
 // Runs a recurring task now. Obeys its mode unless forced. Replies with the execution (which the
@@ -102,6 +113,7 @@ struct Trigger {
     bool force = false;
     ExecutionId execution =
         {};  // The run's; empty: one is made. If there is one, it is the answer.
+    ActPtr by = {};
 };
 
 // An operator's word on a queue.
@@ -118,14 +130,16 @@ struct SetQueue {
     std::optional<bool> paused;
     std::optional<std::uint32_t> working_max;
     std::optional<RateLimit> rate;
+    ActPtr by = {};
 };
 
 // Keeps a named value that the engine itself does not read (access tokens, alert rules) under the
-// same fence as everything else. An empty value deletes it.
+// same fence as everything else. An empty value deletes it. `by` says what is changed.
 struct SetSetting {
     RequestId request = 0;
     Text key;
     Text value;
+    ActPtr by = {};
 };
 
 // Changes several named values at once, if the value under `guard` is still what the asker read; that
@@ -136,6 +150,7 @@ struct SwapSettings {
     Text expected;
     Text next;
     std::vector<SettingPut> puts;
+    ActPtr by = {};
 };
 constexpr std::string_view kGuardSuffix = ".version";
 
@@ -144,6 +159,7 @@ constexpr std::string_view kGuardSuffix = ".version";
 struct Configure {
     Quotas quotas;
     Duration retention{0};
+    Duration audit_retention{0};
     Duration timeout{0};
     RetryPolicy retry;
     Strategy strategy{};
@@ -203,6 +219,7 @@ struct FreeLock {
     RequestId request = 0;
     Text name;
     Text lock_id;  // Empty: from all.
+    ActPtr by = {};
 };
 
 // An operator says how many permits a lock has; remembered by the next leader.
@@ -210,6 +227,7 @@ struct SetLock {
     RequestId request = 0;
     Text name;
     std::uint32_t permits = 1;
+    ActPtr by = {};
 };
 
 // The handler of an attempt asks for a lock, or lets it go. Answered by a LockVerdict; the same
@@ -294,6 +312,7 @@ struct SetWorkerStatus {
     WorkerId worker;
     WorkerStatus status{};
     Text reason;
+    ActPtr by = {};
 };
 
 // An operator removes a worker: what it runs is given to others. Replies kNotFound if there is
@@ -303,6 +322,7 @@ struct RemoveWorker {
     RequestId request = 0;
     WorkerId worker;
     bool force = false;
+    ActPtr by = {};
 };
 
 // The strategy for tasks that name none; remembered by the next leader. Replies with nothing;
@@ -312,6 +332,13 @@ struct SetStrategy {
     std::optional<Strategy> strategy;  // Nothing: the configured one, now and under later leaders.
     Text name;                         // Of a Strategy::kCustom.
     bool reset = false;  // Only forget what the balancers have learned; the strategy stays.
+    ActPtr by = {};
+};
+
+// Somebody who is known was refused, so many times within a minute: for the audit.
+struct NoteRefusal {
+    RequestId request = 0;
+    AuditEntry entry;
 };
 
 // The answer to an effect Lookup: what the store has under the ids asked for, in their order.
@@ -328,7 +355,7 @@ struct Tick {};
 
 using Input =
     std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
-                 SetQueue, SetSetting, SwapSettings, Configure, PostAlert, SetStrategy,
+                 SetQueue, SetSetting, SwapSettings, Configure, PostAlert, SetStrategy, NoteRefusal,
                  SetWorkerStatus, RemoveWorker, AcquireLock, WithdrawLock, RenewLock, ReleaseLock,
                  FreeLock, SetLock, AskLock, DropLock, Attach, Heartbeat, Detach, Goodbye, Started,
                  Progress, LogLines, Report, LookupDone, MakeRoom, Tick>;

@@ -173,6 +173,7 @@ void Locks::Free(const FreeLock& free) {
             return draft_.Reply(free.request, Fail(ErrorCode::kNotFound,
                                                    "nobody holds lock '" + free.name.str() + "'"));
         }
+        draft_.Audit(free.by, {.target = {"lock", free.name.str()}});
         // There may be more than one step may end.
         freeing_.push_back({free.name, LockToken(epoch_, tokens_), free.request});
         return;
@@ -180,6 +181,12 @@ void Locks::Free(const FreeLock& free) {
     if (lock != locks_.end()) {
         for (const auto& [token, held] : lock->second->holders) {
             if (held->row.id != free.lock_id) continue;
+            if (free.by) {
+                draft_.Audit(free.by,
+                             {.target = {"lock", free.name.str()},
+                              .before = FieldsDocument({{"lock_id", held->row.id.view()},
+                                                        {"owner", held->row.owner.view()}})});
+            }
             draft_.Reply(free.request, Answer{});
             return EndPartOf(*held, *lock->second);
         }
@@ -209,6 +216,14 @@ void Locks::ContinueFreeing() {
 
 void Locks::Resize(const SetLock& set) {
     Lock& lock = LockOf(set.name);
+    if (set.by) {
+        const auto shown = [](std::uint32_t permits) {
+            return JsonDocument("{\"permits\":" + std::to_string(permits) + "}");
+        };
+        draft_.Audit(set.by, {.target = {"lock", set.name.str()},
+                              .before = shown(lock.permits),
+                              .after = shown(set.permits)});
+    }
     lock.permits = set.permits;
     MakeDirty(lock);
     draft_.Set({Text(std::string(kPrefix) + set.name.str()),

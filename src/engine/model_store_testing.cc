@@ -71,6 +71,9 @@ void ModelStore::Apply(const std::vector<Change>& changes) {
         } else if (const auto* purge = std::get_if<Purge>(&change)) {
             once("purge");
             purges.push_back(*purge);
+        } else if (const auto* row = std::get_if<AuditAppend>(&change)) {
+            EXPECT_TRUE(audit.empty() || audit.back().serial < row->row.serial);
+            audit.push_back(row->row);
         }
     }
 }

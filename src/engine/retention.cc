@@ -26,11 +26,15 @@ void Retention::Clean(Instant now, Draft& draft) {
     const auto count =
         std::min<std::uint64_t>(kPurgeMin + 2 * owed, std::max(config_.purge_max, 1u));
     const Time before = now.wall - config_.retention;
+    // People fill the audit, slowly: what programs do all day need not pay for looking.
+    const bool audit = now.steady - audit_cleaned_at_ >= config_.cleanup_interval;
     if (!draft.AddPurge({.finished_before = before,
                          .events_before = before,
-                         .count_max = static_cast<std::uint32_t>(count)})) {
+                         .count_max = static_cast<std::uint32_t>(count),
+                         .audit_before = audit ? now.wall - config_.audit_retention : Time{}})) {
         return;
     }
+    if (audit) audit_cleaned_at_ = now.steady;
     hurried_ = false;
     owed_ = owed;
     if (idle_turn || Pressed()) draft.MakeUrgent();

@@ -1,4 +1,5 @@
-// Retention: when to purge finished executions, and how many at once.
+// Retention: when to purge finished executions, and how many at once; the audit along with them, at
+// most each cleanup_interval.
 //
 // While executions finish, what retention no longer keeps goes about once a second, along with a
 // commit that happens anyway, and twice as fast as new ones finish. At rest it is looked at each
@@ -18,7 +19,7 @@ class Retention {
     // `config` outlives it.
     explicit Retention(const EngineConfig& config) : config_(config) {}
 
-    void Begin(Steady now) { cleaned_at_ = now; }
+    void Begin(Steady now) { cleaned_at_ = audit_cleaned_at_ = now; }
 
     // An execution came to its end: as many as finish have to go, some day.
     void CountFinished() { ++owed_; }
@@ -43,6 +44,7 @@ class Retention {
     std::uint64_t owed_ = 0;  // Executions that purges yet to come have to make up for.
     bool hurried_ = false;
     Steady cleaned_at_{};
+    Steady audit_cleaned_at_{};
     Time purged_before_{};
 };
 

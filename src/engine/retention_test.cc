@@ -36,8 +36,22 @@ TEST_F(RetentionTest, AtRestItIsLookedAtEachInterval) {
 
     ASSERT_TRUE(purge);
     EXPECT_EQ(purge->finished_before, kBegin + 5min - 24h);
+    EXPECT_EQ(purge->audit_before, kBegin + 5min - config.audit_retention);
     EXPECT_TRUE(effects.urgent);
     EXPECT_EQ(retention.purged_before(), purge->finished_before);
+}
+
+TEST_F(RetentionTest, WhileExecutionsFinishTheAuditIsLookedAtEachIntervalOnly) {
+    std::vector<int> audited;
+    for (int second = 1; second <= 700; ++second) {
+        retention.CountFinished();
+        const auto purge = Clean(second * 1s);
+        ASSERT_TRUE(purge);
+        if (purge->audit_before == Time{}) continue;
+        EXPECT_EQ(purge->audit_before, kBegin + second * 1s - config.audit_retention);
+        audited.push_back(second);
+    }
+    EXPECT_EQ(audited, (std::vector<int>{300, 600}));
 }
 
 // A purge of its own would be a commit of its own.

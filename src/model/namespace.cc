@@ -72,6 +72,9 @@ NamespaceSettings ReadSettings(const JsonView& object) {
         const JsonView value = members.value();
         const std::optional<std::int64_t> whole = value.AsInteger();
         if (members.key() == "retention_ms" && whole) settings.retention = Duration(*whole);
+        if (members.key() == "audit_retention_ms" && whole) {
+            settings.audit_retention = Duration(*whole);
+        }
         if (members.key() == "timeout_ms" && whole) settings.timeout = Duration(*whole);
         if (members.key() == "strategy" && value.is_string()) {
             settings.strategy = ParseStrategy(value.AsString(scratch));
@@ -109,6 +112,9 @@ std::string EncodeNamespace(const NamespaceRow& row) {
     json.Key("settings").BeginObject();
     const NamespaceSettings& settings = row.settings;
     if (settings.retention) json.Field("retention_ms", settings.retention->count());
+    if (settings.audit_retention) {
+        json.Field("audit_retention_ms", settings.audit_retention->count());
+    }
     if (settings.timeout) json.Field("timeout_ms", settings.timeout->count());
     if (settings.strategy) json.Field("strategy", Name(*settings.strategy));
     if (settings.retry) WriteRetry(json, *settings.retry);

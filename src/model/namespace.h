@@ -47,6 +47,7 @@ struct Quotas {
 // Decisions of a namespace that differ from the scheduler's configuration; empty: as that says.
 struct NamespaceSettings {
     std::optional<Duration> retention;
+    std::optional<Duration> audit_retention;
     std::optional<Duration> timeout;
     std::optional<RetryPolicy> retry;
     std::optional<Strategy> strategy;

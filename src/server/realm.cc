@@ -24,6 +24,7 @@ EngineConfig EngineConfigOf(const EngineConfig& process, const NamespaceRow& row
     if (row.quotas.retention > Duration(0)) {
         config.retention = std::min(config.retention, row.quotas.retention);
     }
+    config.audit_retention = settings.audit_retention.value_or(config.audit_retention);
     config.timeout = settings.timeout.value_or(config.timeout);
     config.retry = settings.retry.value_or(config.retry);
     if (settings.strategy) {
@@ -39,6 +40,7 @@ EngineConfig EngineConfigOf(const EngineConfig& process, const NamespaceRow& row
 Configure ConfigureOf(const EngineConfig& config) {
     return {.quotas = config.quotas,
             .retention = config.retention,
+            .audit_retention = config.audit_retention,
             .timeout = config.timeout,
             .retry = config.retry,
             .strategy = config.strategy,
