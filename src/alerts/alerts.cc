@@ -275,9 +275,9 @@ std::optional<AlertState> Alerts::StateOf(const std::string& rule) const {
 }
 
 // Stores a row, and only then lives by it.
-void Alerts::StoreThenApply(SettingPut row, Done<void> done) {
+void Alerts::StoreThenApply(SettingPut row, ActPtr by, Done<void> done) {
     node_->Ask(
-        SetSetting{.key = row.key, .value = row.value},
+        SetSetting{.key = row.key, .value = row.value, .by = std::move(by)},
         [this, row, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
             if (!answer) return done(std::unexpected(answer.error()));
             if (term.holds()) {
@@ -290,7 +290,7 @@ void Alerts::StoreThenApply(SettingPut row, Done<void> done) {
         });
 }
 
-void Alerts::PutRule(const AlertRule& rule, Done<void> done) {
+void Alerts::PutRule(const AlertRule& rule, ActPtr by, Done<void> done) {
     if (auto checked = CheckRule(rule); !checked) return done(std::unexpected(checked.error()));
     for (const std::string& channel : rule.channels) {
         if (!delivery_.Has(channel)) {
@@ -304,10 +304,10 @@ void Alerts::PutRule(const AlertRule& rule, Done<void> done) {
         return done(Fail(ErrorCode::kExhausted, "there are too many rules; delete some"));
     }
     StoreThenApply({Text(std::string(kRulePrefix) + rule.name), Text(EncodeRule(rule))},
-                   std::move(done));
+                   std::move(by), std::move(done));
 }
 
-void Alerts::DeleteRule(const std::string& name, Done<void> done) {
+void Alerts::DeleteRule(const std::string& name, ActPtr by, Done<void> done) {
     const AlertRule* rule = book_.Find(name);
     if (!rule) return done(Fail(ErrorCode::kNotFound, "there is no rule '" + name + "'", "name"));
     if (book_.IsGiven(name)) {
@@ -319,19 +319,19 @@ void Alerts::DeleteRule(const std::string& name, Done<void> done) {
                              " and cannot be deleted; PUT it with \"enabled\": false instead",
                          "name"));
     }
-    StoreThenApply({Text(std::string(kRulePrefix) + name), Text()}, std::move(done));
+    StoreThenApply({Text(std::string(kRulePrefix) + name), Text()}, std::move(by), std::move(done));
 }
 
-void Alerts::Silence(const std::string& rule, Time until, Done<void> done) {
+void Alerts::Silence(const std::string& rule, Time until, ActPtr by, Done<void> done) {
     if (!book_.Find(rule)) {
         return done(Fail(ErrorCode::kNotFound, "there is no rule '" + rule + "'", "name"));
     }
     StoreThenApply({Text(std::string(kSilencePrefix) + rule),
                     until == Time{} ? Text() : Text(FormatTime(until))},
-                   std::move(done));
+                   std::move(by), std::move(done));
 }
 
-void Alerts::Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> done) {
+void Alerts::Acknowledge(const std::string& id, Acknowledgement by, ActPtr act, Done<Alert> done) {
     Alert* alert = FindAlert(id);
     if (!alert) return done(Fail(ErrorCode::kNotFound, "there is no alert '" + id + "'", "id"));
     if (alert->state == AlertState::kResolved) {
@@ -340,7 +340,7 @@ void Alerts::Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> 
     Alert wanted = *alert;
     wanted.acknowledged = std::move(by);
     node_->Ask(
-        SetSetting{.key = KeyOf(wanted), .value = Text(EncodeAlert(wanted))},
+        SetSetting{.key = KeyOf(wanted), .value = Text(EncodeAlert(wanted)), .by = std::move(act)},
         [this, wanted, done = std::move(done), term = home_.term()](Result<Answer> answer) mutable {
             if (!answer) return done(std::unexpected(answer.error()));
             Alert* now = term.holds() ? FindAlert(wanted.id) : nullptr;

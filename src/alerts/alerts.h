@@ -73,13 +73,13 @@ class Alerts final : public Sink {
     // The worst state among the alerts of a rule; nothing if it has none.
     std::optional<AlertState> StateOf(const std::string& rule) const;
 
-    // Changes, each answered when it is stored.
-    void PutRule(const AlertRule& rule, Done<void> done);
+    // Changes, each answered when it is stored. `by` says who asks and what changes; null: nobody.
+    void PutRule(const AlertRule& rule, ActPtr by, Done<void> done);
     // kConflict for one that is not an operator's: it can only be disabled.
-    void DeleteRule(const std::string& name, Done<void> done);
+    void DeleteRule(const std::string& name, ActPtr by, Done<void> done);
     // `until` 0 ends it.
-    void Silence(const std::string& rule, Time until, Done<void> done);
-    void Acknowledge(const std::string& id, Acknowledgement by, Done<Alert> done);
+    void Silence(const std::string& rule, Time until, ActPtr by, Done<void> done);
+    void Acknowledge(const std::string& id, Acknowledgement by, ActPtr act, Done<Alert> done);
 
     // Looks now. For tests, and now and then by itself.
     void Look();
@@ -99,7 +99,7 @@ class Alerts final : public Sink {
     void TellGroup(const std::vector<const Alert*>& alerts);
     void OnTold(const std::string& id, AlertState state);
     void Keep(const Alert& alert);
-    void StoreThenApply(SettingPut row, Done<void> done);
+    void StoreThenApply(SettingPut row, ActPtr by, Done<void> done);
     Alert* FindAlert(std::string_view id);
 
     Runtime& runtime_;

@@ -70,7 +70,8 @@ TEST_F(AlertsTest, AnAcknowledgementSurvivesThatTheAlertFiresMeanwhile) {
     ASSERT_TRUE(Only());
     ASSERT_EQ(Only()->state, AlertState::kPending);
     std::optional<Alert> told;
-    alerts.Acknowledge(Only()->id, {.by = "ada"}, [&](Result<Alert> alert) { told = *alert; });
+    alerts.Acknowledge(Only()->id, {.by = "ada"}, nullptr,
+                       [&](Result<Alert> alert) { told = *alert; });
     runtime.Run();
     runtime.Pass(6s);  // The commit is under way, and it fires.
     ASSERT_EQ(Only()->state, AlertState::kFiring);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kRoles = {"viewer", "operator", "admin", "worker",
                                                     "executor"};
-constexpr std::array<std::string_view, 6> kPermissions = {"none",  "viewer", "operator",
-                                                          "admin", "worker", "executor"};
+constexpr std::array<std::string_view, 7> kPermissions = {"none",   "viewer",   "operator", "admin",
+                                                          "worker", "executor", "any"};
 
 std::string Base64Url(const std::vector<std::uint8_t>& bytes) {
     static constexpr std::string_view kLetters =
@@ -96,7 +96,8 @@ std::string_view Name(Permission permission) {
 }
 
 bool Allows(AccessRole role, Permission permission) {
-    if (permission == Permission::kNone || role == AccessRole::kAdmin) return true;
+    if (permission == Permission::kNone || permission == Permission::kAny) return true;
+    if (role == AccessRole::kAdmin) return true;
     switch (permission) {
         case Permission::kViewer:
             return role == AccessRole::kViewer || role == AccessRole::kOperator;
@@ -107,6 +108,7 @@ bool Allows(AccessRole role, Permission permission) {
         case Permission::kExecutor:
             return role == AccessRole::kExecutor;
         case Permission::kNone:
+        case Permission::kAny:
         case Permission::kAdmin:
             break;
     }

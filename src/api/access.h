@@ -29,7 +29,15 @@ enum class AccessRole : std::uint8_t {
 std::string_view Name(AccessRole role);
 std::optional<AccessRole> ParseAccessRole(std::string_view name);
 
-enum class Permission : std::uint8_t { kNone, kViewer, kOperator, kAdmin, kWorker, kExecutor };
+enum class Permission : std::uint8_t {
+    kNone,
+    kViewer,
+    kOperator,
+    kAdmin,
+    kWorker,
+    kExecutor,
+    kAny,  // Whoever may come in at all.
+};
 std::string_view Name(Permission permission);
 
 bool Allows(AccessRole role, Permission permission);

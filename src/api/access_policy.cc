@@ -141,6 +141,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
     if (token)
         who = {.token_id = token->id,
                .name = token->name,
+               .role = token->role,
                .space = token->space,
                .bounds = token->bounds};
     if (!token || IsExpired(*token, now.wall)) {

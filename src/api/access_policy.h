@@ -34,6 +34,7 @@ struct AccessConfig {
 struct Principal {
     std::string token_id;  // Empty: anonymous.
     std::string name = "anonymous";
+    std::optional<AccessRole> role = {};           // Nothing: anonymous.
     std::string space = std::string(kEverySpace);  // The namespace that its token is for.
     TokenBounds bounds = {};
 };

@@ -1,5 +1,6 @@
 // The rules that say when something is wrong: list, get, put, delete, silence.
 #include "api/alerts_call.h"
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/request_kinds.h"
 #include "api/resource_pages.h"
@@ -182,22 +183,36 @@ Result<AlertRule> ReadRule(const Call& call) {
     return rule;
 }
 
+// From the rule as it stands, if there is one.
+AuditChange RuleChangeOf(const Alerts& alerts, const std::string& name) {
+    AuditChange change{.target = {"alert_rule", name}};
+    if (const AlertRule* rule = alerts.rules().Find(name)) {
+        change.before = JsonDocument(EncodeRule(*rule));
+    }
+    return change;
+}
+
 void PutRule(Call call) {
     auto rule = ReadRule(call);
     if (!rule) return call.RefuseRequest(rule.error());
     WithAlerts(std::move(call), [rule = std::move(*rule)](Call call, Alerts& alerts) mutable {
         const int status = alerts.rules().Find(rule.name) ? 200 : 201;
-        alerts.PutRule(rule, [call = std::move(call), status](Result<void> put) mutable {
-            if (!put) return call.RefuseAnswer(put.error());
-            SendRule(std::move(call), status);
-        });
+        AuditChange change = RuleChangeOf(alerts, rule.name);
+        change.after = JsonDocument(EncodeRule(rule));
+        ActPtr by = ActOf(call, std::move(change));
+        alerts.PutRule(rule, std::move(by),
+                       [call = std::move(call), status](Result<void> put) mutable {
+                           if (!put) return call.RefuseAnswer(put.error());
+                           SendRule(std::move(call), status);
+                       });
     });
 }
 
 void DeleteRule(Call call) {
     WithAlerts(std::move(call), [](Call call, Alerts& alerts) mutable {
         const std::string name(call.request().Parameter("name"));
-        alerts.DeleteRule(name, [call = std::move(call)](Result<void> gone) mutable {
+        ActPtr by = ActOf(call, RuleChangeOf(alerts, name));
+        alerts.DeleteRule(name, std::move(by), [call = std::move(call)](Result<void> gone) mutable {
             if (!gone) return call.RefuseAnswer(gone.error());
             HttpResponse response;
             response.status = 204;
@@ -209,10 +224,18 @@ void DeleteRule(Call call) {
 void SetSilence(Call call, Time until) {
     WithAlerts(std::move(call), [until](Call call, Alerts& alerts) mutable {
         const std::string name(call.request().Parameter("name"));
-        alerts.Silence(name, until, [call = std::move(call)](Result<void> set) mutable {
-            if (!set) return call.RefuseAnswer(set.error());
-            SendRule(std::move(call));
-        });
+        const auto shown = [](Time time) {
+            return FieldsDocument(
+                {{"silenced_until", time == Time{} ? std::string() : FormatTime(time)}});
+        };
+        ActPtr by = ActOf(call, {.target = {"alert_rule", name},
+                                 .before = shown(alerts.rules().silenced_until(name)),
+                                 .after = shown(until)});
+        alerts.Silence(name, until, std::move(by),
+                       [call = std::move(call)](Result<void> set) mutable {
+                           if (!set) return call.RefuseAnswer(set.error());
+                           SendRule(std::move(call));
+                       });
     });
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/alerts_call.h"
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/reason_body.h"
 #include "api/request_kinds.h"
@@ -62,14 +63,17 @@ void AcknowledgeAlert(Call call) {
     if (!body) return call.RefuseRequest(body.error());
     WithAlerts(std::move(call), [note = std::move(body->note)](Call call, Alerts& alerts) mutable {
         const std::string id(call.request().Parameter("id"));
+        ActPtr act =
+            ActOf(call, {.target = {"alert", id}, .after = FieldsDocument({{"note", note}})});
         Acknowledgement by{call.who().name, ReadClocks().wall, std::move(note)};
-        alerts.Acknowledge(id, std::move(by), [call = std::move(call)](auto alert) mutable {
-            if (!alert) return call.RefuseAnswer(alert.error());
-            std::string body;
-            JsonWriter json(body);
-            WriteAlert(json, *alert, call.services().alerts);
-            call.Json(200, std::move(body));
-        });
+        alerts.Acknowledge(id, std::move(by), std::move(act),
+                           [call = std::move(call)](auto alert) mutable {
+                               if (!alert) return call.RefuseAnswer(alert.error());
+                               std::string body;
+                               JsonWriter json(body);
+                               WriteAlert(json, *alert, call.services().alerts);
+                               call.Json(200, std::move(body));
+                           });
     });
 }
 

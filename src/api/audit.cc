@@ -1,17 +1,40 @@
 #include "api/audit.h"
 
 #include <string>
+#include <utility>
 
+#include "api/openapi.h"
+#include "api/passed_on.h"
+#include "api/services.h"
 #include "base/log.h"
 
 namespace takt::internal {
+
+Act MakeAct(const Services& realm, const Route& route, const HttpRequest& request,
+            const Principal& who) {
+    const auto passed = ReadForwarded(realm.node.status(), request);
+    return {.who = who.token_id.empty() ? std::string(kOpenAct) : who.name,
+            .token_id = who.token_id,
+            .role = std::string(who.role ? Name(*who.role) : ""),
+            .action = OperationId(route),
+            .space = realm.name,
+            .address = passed ? passed->address : request.remote_address,
+            .via = passed ? passed->node : std::string(),
+            .request_id = request.request_id};
+}
+
+ActPtr ActOf(const Call& call, AuditChange change) {
+    Act act = MakeAct(call.services(), call.route(), call.request(), call.who());
+    act.change = std::move(change);
+    return std::make_shared<const Act>(std::move(act));
+}
 
 bool IsAudited(const Route& route) {
     return (route.method != HttpMethod::kGet || route.opens_session) &&
            route.permission != Permission::kNone && route.permission != Permission::kViewer;
 }
 
-void AuditChange(const Route& route, const HttpRequest& request, const Principal& who, int status) {
+void LogChange(const Route& route, const HttpRequest& request, const Principal& who, int status) {
     Log(route.routine ? LogLevel::kDebug : LogLevel::kInfo, "audit", "change",
         {{"who", who.name},
          {"token", who.token_id},
@@ -22,8 +45,8 @@ void AuditChange(const Route& route, const HttpRequest& request, const Principal
          {"request_id", request.request_id}});
 }
 
-void AuditPassedOn(const Route& route, const HttpRequest& request, const Principal& who,
-                   std::string_view to) {
+void LogPassedOn(const Route& route, const HttpRequest& request, const Principal& who,
+                 std::string_view to) {
     Log(route.routine ? LogLevel::kDebug : LogLevel::kInfo, "audit", "passed on",
         {{"who", who.name},
          {"token", who.token_id},
@@ -34,12 +57,12 @@ void AuditPassedOn(const Route& route, const HttpRequest& request, const Princip
          {"request_id", request.request_id}});
 }
 
-void AuditRefusal(const HttpRequest& request, const Principal& who, const Problem& problem) {
-    AuditRefusal(request, who, problem.status, problem.detail);
+void LogRefusal(const HttpRequest& request, const Principal& who, const Problem& problem) {
+    LogRefusal(request, who, problem.status, problem.detail);
 }
 
-void AuditRefusal(const HttpRequest& request, const Principal& who, int status,
-                  std::string_view why) {
+void LogRefusal(const HttpRequest& request, const Principal& who, int status,
+                std::string_view why) {
     // The log limits what repeats by component and message: each token has a message of its own.
     const std::string message =
         who.token_id.empty() ? "refused" : "refused the token " + who.token_id;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/execution_json.h"
 #include "api/request_kinds.h"
@@ -135,7 +136,9 @@ void Begin(const BackfillPtr& backfill) {
     std::erase_if(backfill->due, [&](Time time) { return backfill->existing.contains(time); });
     if (backfill->body.dry_run || backfill->due.empty()) return SendBackfill(*backfill, nullptr);
     Node& node = backfill->call.services().node;
-    node.Ask(SubmitOf(*backfill), [backfill](Result<Answer> answer) {
+    Submit submit = SubmitOf(*backfill);
+    submit.by = ActOf(backfill->call, {.target = {"task", backfill->task->id.text().str()}});
+    node.Ask(std::move(submit), [backfill](Result<Answer> answer) {
         if (!answer) return backfill->call.RefuseAnswer(answer.error());
         SendBackfill(*backfill, &answer->execution);
     });

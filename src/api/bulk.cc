@@ -7,6 +7,7 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <memory>
 
+#include "api/audit.h"
 #include "api/bulk.h"
 #include "api/bulk_reader.h"
 #include "api/resources.h"
@@ -87,12 +88,14 @@ void SubmitAll(const BulkPtr& bulk) {
     if (good == 0) return Answered(*bulk);
     bulk->waiting = good;
     Node& node = bulk->call.services().node;
+    ActPtr by;
     for (std::uint32_t i = 0; i < bulk->items.size(); ++i) {
         BulkItem& item = bulk->items[i];
         if (item.problem) continue;
         if (item.task->recurring()) {
             const bool named = !item.task->id.empty();
-            PutTask put{.task = std::move(item.task), .create_only = named};
+            if (!by) by = ActOf(bulk->call);
+            PutTask put{.task = std::move(item.task), .create_only = named, .by = by};
             if (item.enabled) put.paused = !*item.enabled;
             node.Ask(std::move(put), TakeAnswer{bulk, i});
         } else {

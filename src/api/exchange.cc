@@ -11,6 +11,7 @@
 #include "api/audit.h"
 #include "api/bulk.h"
 #include "api/json_read.h"
+#include "api/refusals.h"
 #include "base/flow.h"
 #include "metrics/meters.h"
 
@@ -136,6 +137,14 @@ AccessPolicy::Verdict JudgeAccess(Gate& gate, const RouteTable::Match& match,
                                  .who = {}};
 }
 
+void NoteRefused(const Gate& gate, const RouteTable::Match& match, const HttpRequest& request,
+                 const AccessPolicy::Refusal& refusal) {
+    LogRefusal(request, refusal.who, refusal.problem);
+    const auto realm = FindRealm(gate, match, refusal.who);
+    CountRefusal(realm ? realm : gate.home_realm,
+                 {*match.route, request, refusal.who, refusal.problem.status});
+}
+
 // Tokens that are used are told from those that can go. Only the leader writes it down; what others
 // see counts when they see it again.
 void NoteUse(Gate& gate) {
@@ -228,7 +237,7 @@ void Proceed(const std::shared_ptr<Gate>& gate, ApiExchange::Learnt learnt, Arri
     if (!learnt.who) {
         auto verdict = JudgeAccess(*gate, learnt.match, request);
         if (auto* refusal = std::get_if<AccessPolicy::Refusal>(&verdict)) {
-            AuditRefusal(request, refusal->who, refusal->problem);
+            NoteRefused(*gate, learnt.match, request, *refusal);
             problem = std::move(refusal->problem);
         } else {
             learnt.who = std::move(std::get<Principal>(verdict));
@@ -287,7 +296,7 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
     auto decision = access.Decide(request, QuestionOf(learnt_.match), now);
     if (const auto* refusal = std::get_if<AccessPolicy::Refusal>(&decision)) {
         const Problem& problem = refusal->problem;
-        AuditRefusal(request, refusal->who, problem);
+        NoteRefused(*gate_, learnt_.match, request, *refusal);
         gate_->home_realm->meters.CountRequest(problem.status);
         verdict.refusal = std::make_unique<HttpResponse>(RefusalOf(problem, request));
         return;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/execution_json.h"
 #include "api/query.h"
@@ -31,7 +32,8 @@ void CancelOne(Call call) {
     auto body = ReadBody(call, ReasonFields());
     if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
-    Cancel cancel{.execution = std::move(*id), .reason = std::move(body->reason)};
+    Cancel cancel{
+        .execution = std::move(*id), .reason = std::move(body->reason), .by = ActOf(call)};
     node.Ask(std::move(cancel), SendExecution(std::move(call)));
 }
 
@@ -55,6 +57,7 @@ void RetryOne(Call call) {
     if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
     Redrive redrive{.execution = std::move(*id)};
+    redrive.by = ActOf(call);
     redrive.steps.assign(body->steps.begin(), body->steps.end());
     node.Ask(std::move(redrive), SendExecution(std::move(call)));
 }
@@ -98,7 +101,9 @@ void ConcludeOne(Call call) {
     auto body = ReadBody(call, ConclusionFields());
     if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
-    node.Ask(ConcludeAs(std::move(*id), std::move(*body)), SendExecution(std::move(call)));
+    Conclude conclude = ConcludeAs(std::move(*id), std::move(*body));
+    conclude.by = ActOf(call);
+    node.Ask(std::move(conclude), SendExecution(std::move(call)));
 }
 
 // --- By filter ----------------------------------------------------------------------------------
@@ -179,8 +184,9 @@ void ChangeAll(const std::shared_ptr<Sweep>& sweep, MakeInput make) {
     sweep->problems.resize(sweep->ids.size());
     sweep->waiting = sweep->ids.size();
     Node& node = sweep->call.services().node;
+    const ActPtr by = ActOf(sweep->call);
     for (std::size_t i = 0; i < sweep->ids.size(); ++i) {
-        node.Ask(make(sweep->ids[i]), [sweep, i](Result<Answer> answer) {
+        node.Ask(make(sweep->ids[i], by), [sweep, i](Result<Answer> answer) {
             if (!answer) sweep->problems[i] = ProblemOfAnswer(answer.error());
             if (sweep->waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) sweep->Send();
         });
@@ -235,20 +241,21 @@ void ChangeByFilter(Call call, SweepRule<MakeInput> rule) {
 void RetryMany(Call call) {
     ChangeByFilter(std::move(call), SweepRule{.standard = {Status::kFailed},
                                               .possible = {Status::kFailed, Status::kCancelled},
-                                              .make = [](const ExecutionId& id) {
-                                                  return Redrive{.execution = id};
+                                              .make = [](const ExecutionId& id, const ActPtr& by) {
+                                                  return Redrive{.execution = id, .by = by};
                                               }});
 }
 
 void CancelMany(Call call) {
     const std::vector<Status> unfinished = {Status::kPending, Status::kScheduled, Status::kRunning,
                                             Status::kRetrying};
-    ChangeByFilter(
-        std::move(call),
-        SweepRule{
-            .standard = unfinished, .possible = unfinished, .make = [](const ExecutionId& id) {
-                return Cancel{.execution = id, .reason = "cancelled with others"};
-            }});
+    ChangeByFilter(std::move(call), SweepRule{.standard = unfinished,
+                                              .possible = unfinished,
+                                              .make = [](const ExecutionId& id, const ActPtr& by) {
+                                                  return Cancel{.execution = id,
+                                                                .reason = "cancelled with others",
+                                                                .by = by};
+                                              }});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/executor_bounds.h"
@@ -120,12 +121,12 @@ struct PuttingTasks {
     }
 };
 
-void PutTasks(Node& node, std::vector<TaskRequest> tasks,
+void PutTasks(Node& node, std::vector<TaskRequest> tasks, const ActPtr& by,
               std::move_only_function<void(std::optional<Error>)> done) {
     auto putting = std::make_shared<PuttingTasks>(std::move(done));
     for (TaskRequest& request : tasks) {
         // Somebody may make a task of that id after it was looked for.
-        PutTask put{.task = std::move(request.task), .if_own = true};
+        PutTask put{.task = std::move(request.task), .if_own = true, .by = by};
         if (request.enabled) put.paused = !*request.enabled;
         ++putting->waiting;
         node.Ask(std::move(put),
@@ -155,7 +156,7 @@ Flow<> Register(PushLink& link, Call call) {
         brought.emplace_back(request.task->name, request.task->id.text());
     }
     const auto failed = co_await Answered<std::optional<Error>>(call, [&](auto done) {
-        PutTasks(services.node, std::move(registration->tasks), std::move(done));
+        PutTasks(services.node, std::move(registration->tasks), ActOf(call), std::move(done));
     });
     if (failed) co_return call.RefuseAnswer(*failed);
     WorkerId id = registration->worker.id;
@@ -192,7 +193,11 @@ Flow<> SetStatus(PushLink& link, Call call) {
     auto change = ReadBody(call, ExecutorStatusFields());
     if (!change) co_return call.RefuseRequest(change.error());
     const auto set = co_await Answered<Result<void>>(call, [&](auto done) {
-        link.SetStatus(*id, change->status, std::move(change->reason), std::move(done));
+        link.SetStatus({.worker = *id,
+                        .status = change->status,
+                        .reason = std::move(change->reason),
+                        .by = ActOf(call)},
+                       std::move(done));
     });
     if (!set) co_return call.RefuseAnswer(set.error());
     SendExecutor(link, std::move(call), std::move(*id));
@@ -201,7 +206,8 @@ Flow<> SetStatus(PushLink& link, Call call) {
 void Remove(PushLink& link, Call call) {
     auto id = PathId<WorkerId>(call);
     if (!id) return;
-    link.Remove(std::move(*id), [call = std::move(call)](Result<void> done) mutable {
+    ActPtr by = ActOf(call);
+    link.Remove(std::move(*id), std::move(by), [call = std::move(call)](Result<void> done) mutable {
         if (!done) return call.RefuseAnswer(done.error());
         call.Send({.status = 204});
     });

@@ -1,4 +1,5 @@
 // Locks: acquire, renew, release; see and size them, take them away.
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/lock_json.h"
@@ -194,6 +195,7 @@ template <typename Input>
 void ChangeLock(Call call, Input input) {
     Node& node = call.services().node;
     Text name = input.name;
+    input.by = ActOf(call);
     node.Ask(std::move(input), [call = std::move(call),
                                 name = std::move(name)](const Result<Answer>& answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());

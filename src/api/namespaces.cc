@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bitset>
 
+#include "api/audit.h"
 #include "api/call_flow.h"
 #include "api/json_read.h"
 #include "api/namespace_json.h"
@@ -100,6 +101,20 @@ SwapSettings SwapTo(const NamespaceRow& row, std::uint64_t version) {
     return swap;
 }
 
+AuditChange DirectoryChangeOf(const Directory& directory, const NamespaceRow& row) {
+    const auto shown = [](const NamespaceRow& row) {
+        std::string body;
+        JsonWriter json(body);
+        WriteNamespace(json, {row, std::nullopt});
+        return JsonDocument(std::move(body));
+    };
+    AuditChange change{.target = {"namespace", row.name}};
+    const auto found = directory.rows.find(row.name);
+    if (found != directory.rows.end()) change.before = shown(found->second);
+    change.after = shown(row);
+    return change;
+}
+
 Flow<> ChangeDirectory(Call call, int status, Decide decide) {
     for (int tries = 0; tries < kTries; ++tries) {
         const auto settings = co_await AskDirectory(call);
@@ -110,7 +125,9 @@ Flow<> ChangeDirectory(Call call, int status, Decide decide) {
             co_return call.Refuse(refusal->problem);
         }
         const NamespaceRow row = std::get<NamespaceRow>(std::move(decided));
-        const auto answer = co_await Asked(call, SwapTo(row, directory.version));
+        SwapSettings swap = SwapTo(row, directory.version);
+        swap.by = ActOf(call, DirectoryChangeOf(directory, row));
+        const auto answer = co_await Asked(call, std::move(swap));
         if (answer) {
             // The caller may use it here as soon as it is answered.
             if (const auto& refresh = call.services().gate->refresh_realms) {

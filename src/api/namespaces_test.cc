@@ -103,6 +103,12 @@ TEST(Namespaces, OneSeesNothingOfAnother) {
     EXPECT_EQ(scheduler.Get(kIn + "executions").json.at("items").as_array().size(), 1u);
     EXPECT_EQ(scheduler.Get(kIn + "queues").json.at("items").as_array().size(), 1u);
 
+    // A generated client has the namespace in its base address.
+    const auto same = scheduler.Get("/namespaces/billing/api/v1/executions/report");
+    EXPECT_EQ(same.json.at("parameters").at("of").as_string(), "billing");
+    EXPECT_EQ(Code(scheduler.Get("/namespaces/billing/api/v1/tokens")), "no_route");
+    EXPECT_EQ(Code(scheduler.Get("/namespaces/billing/metrics")), "no_route");
+
     EXPECT_EQ(Code(scheduler.Get("/api/v1/namespaces/nobody/executions")), "no_namespace");
     EXPECT_EQ(Code(scheduler.Get(kIn + "tokens")), "no_route") << "those are the cluster's";
     EXPECT_EQ(Code(scheduler.Get(kIn + "scheduler/status")), "no_route");

@@ -15,21 +15,6 @@ std::string LowerName(HttpMethod method) {
     return name;
 }
 
-// "post /api/v1/tasks/{id}/trigger" becomes "post_v1_tasks_id_trigger".
-std::string OperationId(const Route& route) {
-    std::string id = LowerName(route.method);
-    std::string_view path = route.path;
-    if (path.starts_with("/api/")) path.remove_prefix(4);
-    for (const char c : path) {
-        if (c == '/' || c == '.') {
-            id += '_';
-        } else if (c != '{' && c != '}') {
-            id += c;
-        }
-    }
-    return id;
-}
-
 void WriteReference(JsonWriter& json, std::string_view schema) {
     json.Key("schema").BeginObject();
     json.Field("$ref", std::string_view("#/components/schemas/" + std::string(schema)));
@@ -104,6 +89,9 @@ void WriteOperation(JsonWriter& json, const Route& route) {
     } else {
         json.Key("security").Raw(R"([{"token":[]}])");
     }
+    if (route.cluster || !route.path.starts_with("/api/v1/")) {
+        json.Key("servers").Raw(R"([{"url":"/"}])");
+    }
     WriteParameters(json, route);
     WriteRequestBody(json, route);
     WriteResponses(json, route);
@@ -123,6 +111,20 @@ void WriteComponents(JsonWriter& json) {
 
 }  // namespace
 
+std::string OperationId(const Route& route) {
+    std::string id = LowerName(route.method);
+    std::string_view path = route.path;
+    if (path.starts_with("/api/")) path.remove_prefix(4);
+    for (const char c : path) {
+        if (c == '/' || c == '.') {
+            id += '_';
+        } else if (c != '{' && c != '}') {
+            id += c;
+        }
+    }
+    return id;
+}
+
 std::string OpenApiOf(const RouteTable& routes, std::string_view version) {
     std::map<std::string_view, std::vector<const Route*>> by_path;
     for (const Route& route : routes.routes()) by_path[route.path].push_back(&route);
@@ -131,6 +133,11 @@ std::string OpenApiOf(const RouteTable& routes, std::string_view version) {
     json.BeginObject().Field("openapi", "3.1.0");
     json.Key("info").BeginObject().Field("title", "Takt").Field("version", version);
     json.Field("description", "Distributed task scheduler.").EndObject();
+    // Each address once. A generated client is told the namespace as part of its server.
+    json.Key("servers").Raw(
+        R"([{"url":"/","description":"The namespace of the token, else default."},)"
+        R"({"url":"/namespaces/{namespace}","description":"One namespace.",)"
+        R"("variables":{"namespace":{"default":"default","description":"Its name."}}}])");
     json.Key("paths").BeginObject();
     for (const auto& [path, operations] : by_path) {
         json.Key(path).BeginObject();

@@ -8,6 +8,10 @@
 
 namespace takt::internal {
 
+// The name of a route, there and in the audit: "post /api/v1/tasks/{id}/trigger" is
+// "post_v1_tasks_id_trigger".
+std::string OperationId(const Route& route);
+
 // An OpenAPI 3.1 document.
 std::string OpenApiOf(const RouteTable& routes, std::string_view version);
 

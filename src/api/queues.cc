@@ -1,4 +1,5 @@
 // Queues: what waits in them, pause, resume, limits.
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/rate_limit_json.h"
@@ -171,6 +172,7 @@ void GetQueue(Call call) {
 void ChangeQueue(Call call, SetQueue change) {
     Node& node = call.services().node;
     Text name = change.queue;
+    change.by = ActOf(call);
     node.Ask(std::move(change), [call = std::move(call),
                                  name = std::move(name)](const Result<Answer>& answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());

@@ -28,6 +28,9 @@ void AddStatisticsRoutes(std::vector<Route>& routes);
 void AddEventRoutes(std::vector<Route>& routes);
 void AddNamespaceRoutes(std::vector<Route>& routes);
 void AddTokenRoutes(std::vector<Route>& routes);
+void AddAuditRoutes(std::vector<Route>& routes);
+void AddRefusalRoutes(std::vector<Route>& routes);
+void AddMeRoutes(std::vector<Route>& routes);
 void AddDocsRoutes(std::vector<Route>& routes);
 
 }  // namespace takt::internal

@@ -12,6 +12,8 @@ constexpr std::size_t kSegmentsMax = 8;
 
 constexpr std::string_view kBase = "/api/v1";
 constexpr std::string_view kSpaces = "/api/v1/namespaces/";
+// The same as a prefix, which a generated client can be given as its base address.
+constexpr std::string_view kSpaceServers = "/namespaces/";
 
 bool IsParameter(std::string_view segment) {
     return segment.starts_with('{');
@@ -65,11 +67,14 @@ RouteTable::RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {
 }
 
 RouteTable::Match RouteTable::Find(HttpMethod method, std::string_view raw_path) const {
-    if (!raw_path.starts_with(kSpaces)) return FindPlain(method, raw_path, false);
-    const std::string_view rest = raw_path.substr(kSpaces.size());
+    const bool prefixed = raw_path.starts_with(kSpaceServers);
+    if (!prefixed && !raw_path.starts_with(kSpaces)) return FindPlain(method, raw_path, false);
+    const std::string_view rest = raw_path.substr(prefixed ? kSpaceServers.size() : kSpaces.size());
     const std::size_t slash = rest.find('/');
     if (slash == rest.npos || slash == 0) return FindPlain(method, raw_path, false);
-    Match match = FindPlain(method, std::string(kBase) + std::string(rest.substr(slash)), true);
+    const std::string_view path = rest.substr(slash);
+    if (prefixed && !path.starts_with(kBase)) return {};
+    Match match = FindPlain(method, (prefixed ? "" : std::string(kBase)) + std::string(path), true);
     match.space = PercentDecode(rest.substr(0, slash), false).value_or("");
     // A text that cannot be decoded is nobody's name.
     if (match.space.empty()) return {};

@@ -82,7 +82,8 @@ class RouteTable {
     };
     // By the path as received, segment by segment, so that an encoded slash stays inside its
     // segment. Literal segments go before parameters. HEAD finds GET. Each route but the cluster's
-    // own is also found under /api/v1/namespaces/{namespace}/….
+    // own is also found under /api/v1/namespaces/{namespace}/…, and under
+    // /namespaces/{namespace}/api/v1/…, which /openapi.json names as a server.
     Match Find(HttpMethod method, std::string_view raw_path) const;
 
     const std::vector<Route>& routes() const { return routes_; }

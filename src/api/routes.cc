@@ -28,6 +28,9 @@ std::vector<Route> ApiRoutes() {
     AddEventRoutes(routes);
     AddNamespaceRoutes(routes);
     AddTokenRoutes(routes);
+    AddAuditRoutes(routes);
+    AddRefusalRoutes(routes);
+    AddMeRoutes(routes);
     AddDocsRoutes(routes);
     return routes;
 }

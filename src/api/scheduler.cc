@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/request_kinds.h"
@@ -108,6 +109,7 @@ void SendStrategy(Call call) {
 
 void AskStrategy(Call call, SetStrategy set) {
     Node& node = call.services().node;
+    set.by = ActOf(call);
     node.Ask(std::move(set), [call = std::move(call)](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
         SendStrategy(std::move(call));

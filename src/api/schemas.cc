@@ -291,6 +291,9 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
         AddAlertRuleSchemas(made);
         AddStatistics(made);
         AddTokenSchemas(made);
+        AddAuditSchemas(made);
+        AddRefusalSchemas(made);
+        AddMeSchemas(made);
         AddNamespaceSchemas(made);
         made.emplace_back("OpenApi", R"({"type":"object"})");
         return made;

@@ -26,6 +26,9 @@ void AddStrategySchemas(SchemaList& to);
 void AddAlertNoteSchema(SchemaList& to);
 void AddAlertRuleSchemas(SchemaList& to);
 void AddTokenSchemas(SchemaList& to);
+void AddAuditSchemas(SchemaList& to);
+void AddRefusalSchemas(SchemaList& to);
+void AddMeSchemas(SchemaList& to);
 void AddNamespaceSchemas(SchemaList& to);
 
 // The list in which a bulk or a sweep tells of each thing that it touched.

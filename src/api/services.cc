@@ -2,13 +2,12 @@
 
 #include "api/audit.h"
 #include "api/execution_reads.h"
+#include "api/passed_on.h"
+#include "api/refusals.h"
 #include "metrics/meters.h"
 
 namespace takt::internal {
 namespace {
-
-// Set by a node that passes a call on; a call is passed on once only.
-constexpr std::string_view kForwarded = "X-Takt-Forwarded";
 
 // Callbacks and logs bring their own token; one that is wrong or of the past is worth a line.
 bool IsRefusedStranger(const Route& route, int status) {
@@ -38,12 +37,13 @@ Services::Services(std::shared_ptr<Gate> of_gate, RealmParts parts)
 void Call::Send(HttpResponse response) {
     services_->meters.CountRequest(response.status);
     if (IsAudited(*route_)) {
-        AuditChange(*route_, request_, who_, response.websocket ? 101 : response.status);
+        LogChange(*route_, request_, who_, response.websocket ? 101 : response.status);
     } else if (IsRefusedStranger(*route_, response.status)) {
         // 409: the token is an attempt's of this execution, and that one is over.
-        AuditRefusal(request_, who_, response.status,
-                     response.status == 409 ? "its attempt is over" : "its token does not fit");
+        LogRefusal(request_, who_, response.status,
+                   response.status == 409 ? "its attempt is over" : "its token does not fit");
     }
+    CountRefusal(services_, {*route_, request_, who_, response.status});
     if (!who_.token_id.empty()) EndWithToken(response, services_->gate, who_.token_id);
     // Answers are of the moment and may be secret.
     response.headers.emplace_back("Cache-Control", "no-store");
@@ -68,10 +68,10 @@ void PassOn(Call call, const NodeStatus& status, const Forward& forward) {
                             .retry_after_seconds = 1});
     }
     if (IsAudited(call.route())) {
-        AuditPassedOn(call.route(), call.request(), call.who(), status.leader->node.view());
+        LogPassedOn(call.route(), call.request(), call.who(), status.leader->node.view());
     }
     HttpRequest request = std::move(call.request());
-    request.headers.Add(kForwarded, status.node.view());
+    request.headers.Add(kForwarded, ForwardedBy(status, request));
     forward(std::move(request), status.leader->address, call.TakeReply());
 }
 

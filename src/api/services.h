@@ -14,6 +14,7 @@
 #include "api/access_policy.h"
 #include "api/open_sessions.h"
 #include "api/problem.h"
+#include "api/refusal_book.h"
 #include "api/route.h"
 #include "api/task_json.h"
 #include "http/message.h"
@@ -108,6 +109,7 @@ struct AccessFamily {
     std::mutex mutex;
     std::vector<std::weak_ptr<Gate>> members;
     std::uint64_t loads = 0;  // Numbers them all, in the order in which they began.
+    RefusalBook refusals;     // Of all of them together.
 };
 
 // The gate: judges and routes the requests of one server's thread, whatever namespace they are for.

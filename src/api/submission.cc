@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "api/audit.h"
 #include "api/json_read.h"
 #include "trace/trace_context.h"
 
@@ -117,7 +118,8 @@ void Create(Call call, TaskRequest request, CreateRule rule) {
     }
     PutTask put{.task = request.task,
                 .create_only = rule.create_only && !request.task->id.empty(),
-                .if_version = rule.if_version};
+                .if_version = rule.if_version,
+                .by = ActOf(call)};
     if (request.enabled) put.paused = !*request.enabled;
     node.Ask(std::move(put), [call = std::move(call)](Result<Answer> answer) mutable {
         FinishPut(std::move(call), std::move(answer));

@@ -1,6 +1,7 @@
 // Tasks: pause, resume, trigger, and when they fire next.
 #include <algorithm>
 
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/execution_json.h"
 #include "api/query.h"
@@ -19,8 +20,8 @@ void PauseOrResume(Call call, bool paused) {
     auto id = PathId<TaskId>(call);
     if (!id) return;
     Node& node = call.services().node;
-    const PauseTask pause{.task = std::move(*id), .paused = paused};
-    node.Ask(pause, [call = std::move(call)](Result<Answer> answer) mutable {
+    PauseTask pause{.task = std::move(*id), .paused = paused, .by = ActOf(call)};
+    node.Ask(std::move(pause), [call = std::move(call)](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
         SendTask(call, answer->task, 200);
     });
@@ -70,6 +71,7 @@ void TriggerTask(Call call) {
     if (!named) return call.RefuseRequest(named.error());
     if (body->trigger.execution.empty()) body->trigger.execution = ExecutionId(std::move(*named));
     body->trigger.task = std::move(*id);
+    body->trigger.by = ActOf(call);
     Node& node = call.services().node;
     node.Ask(std::move(body->trigger), [call = std::move(call)](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());

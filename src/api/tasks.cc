@@ -1,4 +1,5 @@
 // Tasks: create, read, change, delete.
+#include "api/audit.h"
 #include "api/call_flow.h"
 #include "api/execution_json.h"
 #include "api/json_read.h"
@@ -97,7 +98,8 @@ Result<PutTask> ReadPatch(Call& call, const TaskRow& row, std::uint32_t if_versi
     if (!request) return std::unexpected(request.error());
     if (request->task->id != row.task->id) return BadField("id", "cannot be changed");
     PutTask put{.task = request->task,
-                .if_version = if_version != 0 ? if_version : row.task->version};
+                .if_version = if_version != 0 ? if_version : row.task->version,
+                .by = ActOf(call)};
     if (request->enabled) put.paused = !*request->enabled;
     return put;
 }
@@ -135,14 +137,16 @@ Flow<> DeleteOne(Call call) {
     const auto removed = co_await Asked(
         call, DeleteTask{.task = *id,
                          .if_version = condition->version,
-                         .runs = runs == "keep" ? RunsOfDeleted::kKeep : RunsOfDeleted::kCancel});
+                         .runs = runs == "keep" ? RunsOfDeleted::kKeep : RunsOfDeleted::kCancel,
+                         .by = ActOf(call)});
     if (removed) co_return SendTask(call, removed->task, 200);
     if (removed.error().code != ErrorCode::kNotFound) {
         co_return RefuseChange(call, removed.error());
     }
     // A one-off task is its execution: without it there is nothing left to delete.
-    const auto cancelled = co_await Asked(
-        call, Cancel{.execution = ExecutionId(id->text()), .reason = "its task was deleted"});
+    const auto cancelled = co_await Asked(call, Cancel{.execution = ExecutionId(id->text()),
+                                                       .reason = "its task was deleted",
+                                                       .by = ActOf(call)});
     if (cancelled) co_return SendOnceTask(call, cancelled->execution, 200);
     const bool absent = cancelled.error().code == ErrorCode::kNotFound;
     call.RefuseAnswer(absent ? NoTaskOfEitherKind(*id) : cancelled.error());

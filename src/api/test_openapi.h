@@ -226,7 +226,7 @@ class OpenApiCheck {
         if (!content) return answer.body.empty() ? "" : "a body is not declared";
         const auto* declared = content->as_object().if_contains(type);
         if (!declared) return "the type '" + type + "' is not declared";
-        if (!type.ends_with("json")) return {};
+        if (!type.ends_with("json") || type == "application/x-ndjson") return {};
         boost::system::error_code error;
         const auto body = boost::json::parse(answer.body, error);
         if (error) return "the body is not JSON";
@@ -253,6 +253,8 @@ class OpenApiCheck {
             plain.starts_with(kSpaces) && end != plain.npos) {
             plain = "/api/v1" + plain.substr(end);
         }
+        // By the second server of the description.
+        if (plain.starts_with("/namespaces/")) plain = plain.substr(plain.find('/', 12));
         const auto wanted = Segments(plain);
         const boost::json::object* best = nullptr;
         std::size_t best_literals = 0;

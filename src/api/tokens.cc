@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/api.h"
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/request_kinds.h"
@@ -93,10 +94,22 @@ const ResourceTable<TokenRequest, AccessToken>& TokenTable() {
     return table;
 }
 
+// A token as everybody may see it who may see tokens: without what it could be known by.
+std::string TokenJson(const AccessToken& token, std::string_view secret = {}) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject();
+    WriteFields(json, TokenTable().answer(), token);
+    if (!secret.empty()) json.Field("token", secret);
+    json.EndObject();
+    return body;
+}
+
 // Writes a token down, or takes it away, and waits until requests are judged by it.
-Flow<Result<void>> StoreToken(const Call& call, std::string id, Text value) {
+Flow<Result<void>> StoreToken(const Call& call, std::string id, Text value, ActPtr by) {
     const Text key(std::string(kTokenSettingPrefix) + id);
-    const auto answer = co_await Asked(call, SetSetting{.key = key, .value = std::move(value)});
+    const auto answer = co_await Asked(
+        call, SetSetting{.key = key, .value = std::move(value), .by = std::move(by)});
     if (!answer) co_return std::unexpected(answer.error());
     co_await Answered<bool>(call, [&](auto done) {
         LoadAccess(call.services().gate, [done = std::move(done)]() mutable { done(true); });
@@ -163,14 +176,12 @@ Flow<> CreateToken(Call call) {
         MakeToken(request->role, std::move(request->name), now, expires_at, call.services().random);
     made.token.space = std::move(request->space);
     made.token.bounds = std::move(request->bounds);
-    const auto kept = co_await StoreToken(call, made.token.id, Text(EncodeToken(made.token)));
+    const auto kept = co_await StoreToken(
+        call, made.token.id, Text(EncodeToken(made.token)),
+        ActOf(call,
+              {.target = {"token", made.token.id}, .after = JsonDocument(TokenJson(made.token))}));
     if (!kept) co_return call.RefuseAnswer(kept.error());
-    std::string body;
-    JsonWriter json(body);
-    json.BeginObject();
-    WriteFields(json, TokenTable().answer(), made.token);
-    json.Field("token", std::string_view(made.text)).EndObject();
-    call.Json(201, std::move(body));
+    call.Json(201, TokenJson(made.token, made.text));
 }
 
 // An administrator of one namespace manages the tokens of that one.
@@ -184,9 +195,7 @@ void ListTokens(Call call) {
     json.BeginObject().Key("items").BeginArray();
     for (const auto& [id, token] : call.services().access.tokens()) {
         if (!MayManage(call, token)) continue;
-        json.BeginObject();
-        WriteFields(json, TokenTable().answer(), token);
-        json.EndObject();
+        json.Raw(TokenJson(token));
     }
     json.EndArray().Key("next_cursor").Null().EndObject();
     call.Json(200, std::move(body));
@@ -222,9 +231,10 @@ Flow<> RevokeToken(Call call) {
     if (const auto checked = CheckRevoked(call.services(), *token); !checked) {
         co_return call.RefuseAnswer(checked.error());
     }
+    ActPtr by = ActOf(call, {.target = {"token", id}, .before = JsonDocument(TokenJson(*token))});
     const std::string used = std::string(kTokenSettingPrefix) + id + std::string(kTokenUsedSuffix);
     call.services().node.Tell(SetSetting{.key = Text(used)});
-    const auto revoked = co_await StoreToken(call, id, Text());
+    const auto revoked = co_await StoreToken(call, id, Text(), std::move(by));
     if (!revoked) co_return call.RefuseAnswer(revoked.error());
     call.Send({.status = 204});
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
 #include "api/query.h"
@@ -67,8 +68,9 @@ void SetStatus(Call call, WorkerStatus status) {
     auto body = ReadBody(call, ReasonFields());
     if (!body) return call.RefuseRequest(body.error());
     Node& node = call.services().node;
-    const SetWorkerStatus set{.worker = *id, .status = status, .reason = std::move(body->reason)};
-    node.Ask(set, [call = std::move(call), id = *id](Result<Answer> answer) mutable {
+    SetWorkerStatus set{
+        .worker = *id, .status = status, .reason = std::move(body->reason), .by = ActOf(call)};
+    node.Ask(std::move(set), [call = std::move(call), id = *id](Result<Answer> answer) mutable {
         if (!answer) return call.RefuseAnswer(answer.error());
         SendWorker(std::move(call), std::move(id));
     });
@@ -82,11 +84,11 @@ void RemoveOne(Call call) {
         return call.RefuseRequest(BadField("force", "must be true or false").error());
     }
     Node& node = call.services().node;
-    node.Ask(RemoveWorker{.worker = std::move(*id), .force = force == "true"},
-             [call = std::move(call)](Result<Answer> answer) mutable {
-                 if (!answer) return call.RefuseAnswer(answer.error());
-                 call.Send({.status = 204});
-             });
+    RemoveWorker remove{.worker = std::move(*id), .force = force == "true", .by = ActOf(call)};
+    node.Ask(std::move(remove), [call = std::move(call)](Result<Answer> answer) mutable {
+        if (!answer) return call.RefuseAnswer(answer.error());
+        call.Send({.status = 204});
+    });
 }
 
 }  // namespace

@@ -293,23 +293,23 @@ void PushLink::Beat(WorkerId id, WorkerLoad load, Done<void> done) {
     });
 }
 
-void PushLink::SetStatus(WorkerId id, WorkerStatus status, Text reason, Done<void> done) {
-    home_.Post([this, id = std::move(id), status, reason = std::move(reason),
-                done = std::move(done)]() mutable {
+void PushLink::SetStatus(SetWorkerStatus set, Done<void> done) {
+    home_.Post([this, set = std::move(set), done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
-        const auto instance = FindInstance(id);
-        if (!instance) return done(NoExecutor(id));
-        SetStatusNow(*instance, status, std::move(reason), std::move(done));
+        const auto instance = FindInstance(set.worker);
+        if (!instance) return done(NoExecutor(set.worker));
+        SetStatusNow(*instance, std::move(set), std::move(done));
     });
 }
 
-void PushLink::SetStatusNow(PushInstance& instance, WorkerStatus status, Text reason,
-                            Done<void> done) {
+void PushLink::SetStatusNow(PushInstance& instance, SetWorkerStatus set, Done<void> done) {
     Node& node = *context_->node;
-    const WorkerId id = instance.row().id;
+    const WorkerId id = set.worker;
+    const WorkerStatus status = set.status;
     instance.declared_offline = status == WorkerStatus::kOffline;
     if (status == WorkerStatus::kOffline) {
-        node.Tell(SetSetting{.key = OfflineKey(id), .value = reason.empty() ? "offline" : reason});
+        node.Tell(SetSetting{.key = OfflineKey(id),
+                             .value = set.reason.empty() ? "offline" : set.reason});
         // Maintenance would outlast being declared dead; draining does not, and starts nothing.
         node.Tell(SetWorkerStatus{.worker = id, .status = WorkerStatus::kDraining});
         instance.Leave();
@@ -317,19 +317,18 @@ void PushLink::SetStatusNow(PushInstance& instance, WorkerStatus status, Text re
         node.Tell(SetSetting{.key = OfflineKey(id)});
         if (status == WorkerStatus::kOnline && instance.session() == 0) instance.Open();
     }
-    node.Ask(SetWorkerStatus{.worker = id, .status = status, .reason = std::move(reason)},
-             WithoutAnswer(std::move(done)));
+    node.Ask(std::move(set), WithoutAnswer(std::move(done)));
 }
 
-void PushLink::Remove(WorkerId id, Done<void> done) {
-    home_.Post([this, id = std::move(id), done = std::move(done)]() mutable {
+void PushLink::Remove(WorkerId id, ActPtr by, Done<void> done) {
+    home_.Post([this, id = std::move(id), by = std::move(by), done = std::move(done)]() mutable {
         if (!ready_) return done(NotLeading());
         const auto instance = FindInstance(id);
         if (!instance) return done(NoExecutor(id));
         instance->Drop();
         instances_.erase(id.text());
         context_->node->Tell(SetSetting{.key = OfflineKey(id)});
-        context_->node->Ask(RemoveWorker{.worker = id, .force = true},
+        context_->node->Ask(RemoveWorker{.worker = id, .force = true, .by = std::move(by)},
                             WithoutAnswer(std::move(done)));
     });
 }

@@ -82,8 +82,8 @@ class PushLink final : public Sink {
     // kNotFound if there is no such executor; also below.
     void Beat(WorkerId id, WorkerLoad load, Done<void> done);
     // kOnline, kMaintenance or kOffline.
-    void SetStatus(WorkerId id, WorkerStatus status, Text reason, Done<void> done);
-    void Remove(WorkerId id, Done<void> done);
+    void SetStatus(SetWorkerStatus set, Done<void> done);
+    void Remove(WorkerId id, ActPtr by, Done<void> done);
 
     // An executor says how an attempt ended.
     void Callback(CallbackReport report, CallbackDone done);
@@ -124,7 +124,7 @@ class PushLink final : public Sink {
     void OnClosed(SessionId session);
     void RegisterUnlessElsewhere(Worker row, Done<void> done);
     void RegisterNow(Worker row, Done<void> done);
-    void SetStatusNow(PushInstance& instance, WorkerStatus status, Text reason, Done<void> done);
+    void SetStatusNow(PushInstance& instance, SetWorkerStatus set, Done<void> done);
     void TakeCallback(const Engine* engine, CallbackReport report, CallbackDone done);
     void JudgeStored(CallbackReport report, CallbackDone done);
     void OnVerdict(const internal::Verdict& verdict);

@@ -206,7 +206,8 @@ class PushStack {
     }
     Result<void> SetStatus(const std::string& id, WorkerStatus status) {
         return Await<Result<void>>([&](auto done) {
-            link_.SetStatus(WorkerId(Text(id)), status, "told", std::move(done));
+            link_.SetStatus({.worker = WorkerId(Text(id)), .status = status, .reason = "told"},
+                            std::move(done));
         });
     }
     CallbackAnswer::Verdict Callback(const std::string& execution, const std::string& token,
