@@ -84,6 +84,8 @@ void AddStats(CLI::App& app, Context& context);
 void AddTop(CLI::App& app, Context& context);
 void AddNamespaces(CLI::App& app, Context& context);
 void AddStore(CLI::App& app, Context& context);
+void AddAudit(CLI::App& app, Context& context);
+void AddWhoami(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddOpenApi(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);

@@ -25,14 +25,15 @@ int main(int argc, char** argv) {
            "Namespace that the command is about, as --namespace and TAKT_NAMESPACE")
         ->trigger_on_parse();
     cli::Context context;
-    for (const auto add : {cli::AddServe,     cli::AddWorker,  cli::AddSubmit,      cli::AddGet,
-                           cli::AddList,      cli::AddCancel,  cli::AddRetry,       cli::AddTrigger,
-                           cli::AddTasks,     cli::AddWorkers, cli::AddExecutors,   cli::AddQueues,
-                           cli::AddLocks,     cli::AddLock,    cli::AddStrategy,    cli::AddStatus,
-                           cli::AddExplain,   cli::AddLogs,    cli::AddAlerts,      cli::AddStats,
-                           cli::AddTop,       cli::AddToken,   cli::AddNamespaces,  cli::AddStore,
-                           cli::AddOpenApi,   cli::AddBench,   cli::AddBenchWorker, cli::AddHelp,
-                           cli::AddCompletion}) {
+    for (const auto add :
+         {cli::AddServe,       cli::AddWorker,  cli::AddSubmit,     cli::AddGet,
+          cli::AddList,        cli::AddCancel,  cli::AddRetry,      cli::AddTrigger,
+          cli::AddTasks,       cli::AddWorkers, cli::AddExecutors,  cli::AddQueues,
+          cli::AddLocks,       cli::AddLock,    cli::AddStrategy,   cli::AddStatus,
+          cli::AddExplain,     cli::AddLogs,    cli::AddAlerts,     cli::AddStats,
+          cli::AddTop,         cli::AddToken,   cli::AddNamespaces, cli::AddStore,
+          cli::AddAudit,       cli::AddWhoami,  cli::AddOpenApi,    cli::AddBench,
+          cli::AddBenchWorker, cli::AddHelp,    cli::AddCompletion}) {
         add(app, context);
     }
     for (CLI::App* command : app.get_subcommands({})) command->fallthrough();

@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "base/random.h"
+#include "model/audit.h"
+#include "model/namespace.h"
 #include "store/lead.h"
 #include "store/open.h"
 #include "store/wait.h"
@@ -32,9 +34,22 @@ Result<void> Write(Store& store, const Term& term, const AccessToken& token) {
     auto batch = std::make_shared<Batch>();
     batch->term = term;
     batch->sequence = 1;
-    batch->last_serial = page->last_serial;
+    batch->last_serial = SerialSource(kDefaultPartition, page->last_serial).Next(token.created_at);
     batch->changes.push_back(SettingPut{.key = Text(std::string(kTokenSettingPrefix) + token.id),
                                         .value = Text(EncodeToken(token))});
+    // Opening the store needs no token: all that is known is what was done.
+    const AuditEntry entry{
+        .act = {.who = "store",
+                .action = "takt_token_create",
+                .space = std::string(kDefaultNamespace),
+                .change = {.target = {"token", token.id},
+                           .after = FieldsDocument({{"id", token.id},
+                                                    {"name", token.name},
+                                                    {"role", Name(token.role)},
+                                                    {"namespace", token.space}})}}};
+    batch->changes.push_back(AuditAppend{{.serial = batch->last_serial,
+                                          .at = token.created_at,
+                                          .body = Text(EncodeAuditEntry(entry))}});
     return AskStore<void>([&](auto done) { store.Commit(batch, std::move(done)); });
 }
 
