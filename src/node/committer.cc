@@ -28,8 +28,15 @@ Committer::~Committer() {
 // A step adds a bounded number of changes and bytes, so a batch that is half full may not have room
 // for the next one. While the store is busy it may grow that far; then it waits in line as it is.
 bool Committer::full() const {
-    return gathering_.changes.size() * 2 > limits_.changes_max ||
+    return gathering_.changes.size() * 2 > changes_max() ||
            gathering_bytes_ * 2 > limits_.bytes_max;
+}
+
+std::size_t Committer::changes_max() const {
+    if (!config_.company || !config_.company->shared(runtime_.Now().steady)) {
+        return limits_.changes_max;
+    }
+    return std::min(limits_.changes_max, Company::kChangesMax);
 }
 
 void Committer::MeasureGathered() {
@@ -101,6 +108,7 @@ void Committer::CloseBatch() {
     batch->sequence = ++sequence_;
     batch->last_serial = last_serial_;
     batch->changes = std::move(sealed.changes);
+    if (config_.company) config_.company->Note(term_.partition, runtime_.Now().steady);
     changes_ += batch->changes.size();
     under_way_changes_ += batch->changes.size();
     under_way_bytes_ += bytes;

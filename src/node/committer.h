@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/effects.h"
+#include "node/company.h"
 #include "node/home.h"
 #include "node/runtime.h"
 #include "node/sink.h"
@@ -23,6 +24,8 @@
 namespace takt::internal {
 
 struct CommitterConfig {
+    std::shared_ptr<Company> company =
+        {};                      // Others who write to the store; null: nobody else does.
     Duration lazy_delay{1'000};  // Changes that are not urgent wait at most this long.
     Duration retry_delay{50};    // After a commit that the store could not take.
     Duration retry_delay_max{2'000};
@@ -92,6 +95,7 @@ class Committer {
 
     void MeasureGathered();
     bool full() const;
+    std::size_t changes_max() const;
     void CloseBatch();
     void SendBatches();
     void OnCommitted(std::uint64_t sequence, Result<void> result);

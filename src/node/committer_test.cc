@@ -18,7 +18,7 @@ class CommitterTest : public ::testing::Test {
 
     void Make() {
         committer = std::make_unique<Committer>(
-            runtime, store, kTerm, CommitterConfig{},
+            runtime, store, kTerm, CommitterConfig{.company = company},
             Committer::Events{.release =
                                   [this](const Effects& effects) {
                                       for (const Reply& reply : effects.replies) {
@@ -53,6 +53,7 @@ class CommitterTest : public ::testing::Test {
 
     DrivenRuntime runtime;
     DrivenStore store;
+    std::shared_ptr<Company> company;
     std::unique_ptr<Committer> committer;
     std::vector<RequestId> released;
     std::function<void()> on_release;
@@ -93,6 +94,31 @@ TEST_F(CommitterTest, WhatGathersDuringACommitIsTheNextOne) {
     Answer({});
 
     EXPECT_THAT(released, ElementsAre(1, 2, 3, 4));
+}
+
+// One namespace is flooded, another one writes a little now and then. The flood is written in small
+// pieces, so that the other one waits for one of these; alone it is written as it comes.
+TEST_F(CommitterTest, BesideOthersLessIsWrittenAtOnce) {
+    company = std::make_shared<Company>();
+    Make();
+    const auto largest = [&] {
+        for (RequestId i = 1; i <= 100; ++i) {
+            Step(i, 10);
+            Send();
+        }
+        std::size_t most = 0;
+        while (!store.commits.empty()) {
+            most = std::max(most, store.commits.front().first->changes.size());
+            Answer({});
+        }
+        return most;
+    };
+    EXPECT_GT(largest(), 400u);
+    company->Note(3, runtime.Now().steady);
+    company->Note(0, runtime.Now().steady);
+    EXPECT_LE(largest(), 140u);
+    runtime.Pass(6s);
+    EXPECT_GT(largest(), 400u) << "the other one is quiet";
 }
 
 // An answer without a change must not overtake the change that it may be about.

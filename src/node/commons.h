@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "node/company.h"
 #include "node/load_turns.h"
 #include "node/shared_bound.h"
 
@@ -27,6 +28,7 @@ struct Commons {
         asked;  // Requests that were taken and wait for their answer.
     const std::shared_ptr<SharedBound> backlog_bytes;
     const std::shared_ptr<LoadTurns> loads = std::make_shared<LoadTurns>();
+    const std::shared_ptr<Company> company = std::make_shared<Company>();
 };
 
 }  // namespace takt::internal

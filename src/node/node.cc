@@ -96,7 +96,8 @@ void Node::Tell(std::vector<Input> inputs) {
 
 void Node::DrainInbox() {
     CheckTrust();
-    const Steady until = runtime_.Now().steady + config_.turn;
+    const Steady now = runtime_.Now().steady;
+    const Steady until = now + (commons_->company->shared(now) ? Company::kTurn : config_.turn);
     const bool more = inbox_.TakeEach([&](Inbox::Item& item) {
         TakeInput(item);
         return runtime_.Now().steady < until;
@@ -233,6 +234,7 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
     engine_ = std::move(engine);
     CommitterConfig config = config_.committer;
     config.give_up_after = presence_.config().ttl;
+    config.company = commons_->company;
     committer_ = std::make_unique<Committer>(
         runtime_, store_, *leadership_.term(), config,
         Committer::Events{.release = [this](const Effects& effects) { Release(effects); },
