@@ -95,6 +95,10 @@ TEST(AlertsApi, AnAlertFiresIsAcknowledgedAndResolves) {
     ASSERT_EQ(seen.status, 200) << seen.body;
     EXPECT_EQ(seen.json.at("acknowledged").at("note").as_string(), "on my way");
     EXPECT_EQ(scheduler.Post("/api/v1/alerts/nobody/acknowledge").status, 404);
+    const auto told = scheduler.Get("/api/v1/audit?action=acknowledge");
+    ASSERT_EQ(told.json.at("items").as_array().size(), 1u);
+    EXPECT_EQ(told.json.at("items").at(0).at("target").at("id").as_string(), id);
+    EXPECT_EQ(told.json.at("items").at(0).at("after").at("note").as_string(), "on my way");
 
     scheduler.AttachWorker("w");
     ASSERT_TRUE(ears.Await("nobody_there", AlertState::kResolved));

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "api/test_scheduler.h"
+#include "api/test_realm.h"
 
 namespace takt::internal {
 namespace {
@@ -171,6 +171,19 @@ TEST(AuditRest, AChangeThatIsPassedOnNamesItsCaller) {
     EXPECT_EQ(entries[1].at("request_id").as_string(), "r-7");
     EXPECT_TRUE(entries[0].at("via").is_null());
     EXPECT_EQ(entries[0].at("address").as_string(), "127.0.0.1");
+}
+
+// A team reads its own audit, and the operators of the cluster theirs.
+TEST(AuditRest, EachNamespaceHasItsOwn) {
+    TestScheduler scheduler;
+    TestRealm billing(scheduler, "billing", 1);
+    const std::string in = "/api/v1/namespaces/billing/";
+    ASSERT_EQ(scheduler.Post(in + "tasks", std::string(kNightly)).status, 201);
+    ASSERT_EQ(scheduler.Post("/api/v1/queues/mail/pause").status, 200);
+    const Answered there = scheduler.Get(in + "audit");
+    EXPECT_THAT(TargetsOf(there), ElementsAre("task/nightly"));
+    EXPECT_EQ(ItemsOf(there).front().at("namespace").as_string(), "billing");
+    EXPECT_THAT(TargetsOf(scheduler.Get("/api/v1/audit")), ElementsAre("queue/mail"));
 }
 
 // A route that somebody adds is in the audit, or is said here to be the daily work of programs.
