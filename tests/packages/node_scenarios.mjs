@@ -183,9 +183,9 @@ const scenarios = {
 
   // node_test.py sends SIGTERM while it runs.
   async until_stopped() {
-    const worker = new takt.Worker(urls, { id: "node-stop" }).handle("slow", async () => {
+    const worker = new takt.Worker(urls, { id: "node-stop" }).handle("slow", async (task) => {
       appendFileSync(`${folder}/begun`, "slow\n");
-      await sleep(1500);
+      await sleep(1500, undefined, { signal: task.signal });
       return "whole";
     });
     await worker.run();

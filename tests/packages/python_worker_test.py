@@ -165,7 +165,7 @@ class PythonWorkerTest(ClusterTest):
             "import sys, time, takt\n"
             "worker = takt.Worker(sys.argv[1], id='py-stop')\n"
             "@worker.handle('slow')\n"
-            "def slow(task):\n    task.log('begun')\n    time.sleep(1.5)\n    return 'whole'\n"
+            "def slow(task):\n    task.log('begun')\n    task.sleep(1.5)\n    return 'whole'\n"
             "worker.run()\n")
         process = subprocess.Popen([sys.executable, program, self.url],
                                    env={**os.environ, "PYTHONPATH": str(SOURCE / "sdk/python/src")})
