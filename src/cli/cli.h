@@ -88,6 +88,8 @@ void AddAudit(CLI::App& app, Context& context);
 void AddWhoami(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddOpenApi(CLI::App& app, Context& context);
+void AddProtocolTest(CLI::App& app, Context& context);
+void AddExecutorTest(CLI::App& app, Context& context);
 void AddBench(CLI::App& app, Context& context);
 void AddBenchWorker(CLI::App& app, Context& context);
 void AddHelp(CLI::App& app, Context& context);

@@ -9,7 +9,7 @@ from pages import SOURCE, anchor, pages, sections
 
 TAKT = os.environ.get("TAKT_BINARY", "build/takt")
 # Where a shell expects a command: at the start, after an operator, in a substitution, after `--`.
-COMMAND = re.compile(r"(?:^|[|;&(`'$]\s*|\s-- )(?:build/|\./build/)?takt ((?:[a-z]+\b ?)+)([^|;&\n`)]*)")
+COMMAND = re.compile(r"(?:^|[|;&(`'$]\s*|\s-- )(?:build/|\./build/)?takt ((?:[a-z]+(?:-[a-z]+)*\b ?)+)([^|;&\n`)]*)")
 
 
 def code_of(path):

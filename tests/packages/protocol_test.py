@@ -1,0 +1,63 @@
+"""takt protocol-test: our workers keep all rules, and one that breaks a rule is told which."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import cluster  # noqa: F401  Where the harness is found.
+from harness import environment
+
+TAKT = os.path.abspath(os.environ.get("TAKT_BINARY", "build/takt"))
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = f"{sys.executable} {HERE}/kit_worker.py {{url}}"
+WORKERS = {"cpp": f"{TAKT} worker --demo --server {{url}}", "python": PYTHON,
+           "node": f"node {HERE}/kit_worker.mjs {{url}} {os.environ.get('TAKT_NODE_PACKAGE')}"}
+# A worker that has one of these breaks the rule of that name.
+DEFECTS = ("result_kept", "stale_epoch", "older_term", "heartbeat", "cancel", "timeout", "same_instance", "ack",
+           "backoff", "malformed", "leaving", "run")
+
+
+def protocol_test(*arguments):
+    return subprocess.run([TAKT, "protocol-test", *arguments], capture_output=True, text=True, check=False,
+                          timeout=280, env=environment())
+
+
+class ProtocolTest(unittest.TestCase):
+    def keeps_all(self, name, not_tested=()):
+        ended = protocol_test("--connect", WORKERS[name], "--json")
+        report = json.loads(ended.stdout)
+        broken = [f"{rule['rule']}: {rule['detail']}" for rule in report["rules"] if rule["verdict"] == "broken"]
+        self.assertEqual((ended.returncode, broken), (0, []), ended.stderr)
+        skipped = {rule["rule"] for rule in report["rules"] if rule["verdict"] == "not_tested"}
+        self.assertEqual(skipped, set(not_tested))
+        self.assertEqual(report["kept"] + report["not_tested"], len(report["rules"]))
+
+    def test_the_worker_in_cpp_keeps_all_rules(self):
+        self.keeps_all("cpp", ("locks",))
+
+    def test_the_worker_in_python_keeps_all_rules(self):
+        self.keeps_all("python", ("zstd",))
+
+    def test_the_worker_in_node_keeps_all_rules(self):
+        self.keeps_all("node", ("zstd",))
+
+    def test_defects_break_their_rules(self):
+        for defect in DEFECTS:
+            with self.subTest(defect):
+                ended = protocol_test("--connect", f"{PYTHON} {defect}", "--json", "--only", defect)
+                self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
+                [rule] = json.loads(ended.stdout)["rules"]
+                self.assertEqual((rule["rule"], rule["verdict"]), (defect, "broken"))
+
+    def test_mistakes_are_told(self):
+        nobody = protocol_test("--only", "no_such_rule")
+        self.assertEqual(nobody.returncode, 2)
+        self.assertIn("there is no rule 'no_such_rule'", nobody.stderr)
+        self.assertEqual(protocol_test("--listen", "nowhere").returncode, 2)
+        self.assertIn("result_kept", protocol_test("--list").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
