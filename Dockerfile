@@ -7,7 +7,7 @@ FROM debian:12-slim AS build
 WORKDIR /src
 # The packages first: they change seldom, and their layer is kept while sources change.
 COPY dev ./
-RUN ./dev setup
+RUN ./dev setup build
 COPY . .
 # Without the tests, hence without the fail points that they use.
 RUN cmake --preset release -DTAKT_TESTING=OFF \

@@ -1,9 +1,11 @@
 """The Dockerfile without Docker: its list of libraries against the binary, the scripts that it copies
 against real servers. deploy/check-container runs its last stage in a chroot."""
 import os
+import pathlib
 import re
 import shlex
 import subprocess
+import tempfile
 import unittest
 
 from support import DEPLOY, SOURCE, load
@@ -47,6 +49,30 @@ class Dockerfile(unittest.TestCase):
                 found.add(name)
                 open_ += needs[name]
         return found
+
+    def installed_by(self, *arguments):
+        """What `./dev arguments` asks apt for on a machine that has nothing; no package is installed."""
+        with tempfile.TemporaryDirectory() as folder:
+            told = pathlib.Path(folder) / "told"
+            for name, script in {"dpkg-query": "true", "apt-get": f'echo "$@" >>{told}; [ "$1" = update ]',
+                                 "sudo": 'exec "$@"', "systemctl": "true", "cmake": "false"}.items():
+                program = pathlib.Path(folder) / name
+                program.write_text(f"#!/bin/sh\n{script}\n")
+                program.chmod(0o755)
+            ended = subprocess.run([SOURCE / "dev", *arguments], capture_output=True, text=True, timeout=60, check=False,
+                                   env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+            self.assertNotEqual(ended.returncode, 0, "it went on without its packages")
+            return set(told.read_text().split())
+
+    def test_running_and_building_install_no_server_and_no_browser(self):
+        # Somebody who only wants to try it should not wait for a browser and three databases.
+        servers = {"chromium", "etcd-server", "mariadb-server", "prometheus", "redis-server"}
+        for command in (["run"], ["build"], ["build", "release", "takt"], ["setup", "build"]):
+            names = self.installed_by(*command)
+            self.assertIn("clang-19", names)
+            self.assertEqual(names & servers, set(), command)
+        self.assertEqual(self.installed_by("setup") & servers, servers)
+        self.assertIn(("RUN", "./dev setup build"), instructions())
 
     def test_the_image_has_every_library_of_the_binary(self):
         # Somebody links one more library; the image must follow, or it does not start.
