@@ -51,6 +51,19 @@ class ProtocolTest(unittest.TestCase):
                 [rule] = json.loads(ended.stdout)["rules"]
                 self.assertEqual((rule["rule"], rule["verdict"]), (defect, "broken"))
 
+    # A worker that cannot be started from a command line: it is told where to connect.
+    def test_a_worker_that_somebody_else_starts_is_tested_too(self):
+        kit = subprocess.Popen([TAKT, "protocol-test", "--json", "--only", "result_kept", "--only", "leaving"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(kit.kill)
+        url = kit.stderr.readline().rsplit(" ", 1)[1].strip()
+        worker = subprocess.Popen(PYTHON.format(url=url).split(), stderr=subprocess.DEVNULL, env=environment())
+        self.addCleanup(worker.wait)
+        self.addCleanup(worker.kill)
+        said, _ = kit.communicate(timeout=60)
+        verdicts = {rule["rule"]: rule["verdict"] for rule in json.loads(said)["rules"]}
+        self.assertEqual(verdicts, {"result_kept": "kept", "leaving": "not_tested"})
+
     def test_mistakes_are_told(self):
         nobody = protocol_test("--only", "no_such_rule")
         self.assertEqual(nobody.returncode, 2)
