@@ -12,6 +12,7 @@ TRANSLATED = {
     "docs/configuration.md": "docs/zh/configuration.md",
     "docs/namespaces.md": "docs/zh/namespaces.md",
     "docs/operating.md": "docs/zh/operating.md",
+    "docs/upgrading.md": "docs/zh/upgrading.md",
 }
 
 
