@@ -24,7 +24,7 @@ class Bench(TaktTest):
 
     def test_bench_says_at_once_which_key_to_raise_when_a_queue_is_full(self):
         # Somebody measures more tasks than may wait: nothing runs that would make room.
-        said = self.refused(1, "bench", "--tasks", "0", "--drain", "2000", "--latency-for", "0s",
+        said = self.refused(5, "bench", "--tasks", "0", "--drain", "2000", "--latency-for", "0s",
                             "--workers", "1", "--set", "scheduler.queue_size=500", timeout=60)
         self.assertIn("is full: 500 executions wait in it", said)
         self.assertIn("Raise scheduler.queue_size", said)
