@@ -84,7 +84,8 @@ void Node::FinishHandOver() {
     if (!committer_ || !committer_->idle()) return;
     if (!std::exchange(parted_, true) && sink_) {
         for (SettingPut& word : sink_->LeaveWord()) {
-            StepEngine(SetSetting{.key = std::move(word.key), .value = std::move(word.value)});
+            StepEngine(SetSetting{.key = std::move(word.key), .value = std::move(word.value)},
+                       runtime_.Now());
         }
         // Released, it comes here again.
         committer_->SendAll();
