@@ -1,6 +1,8 @@
 #include "api/task_field.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "api/json_read.h"
 
@@ -34,6 +36,28 @@ struct TaskFieldIndex {
     }
 };
 
+// Names that people try for what is a part of another field.
+struct Elsewhere {
+    std::string_view tried;
+    std::string_view field;
+    std::string_view example;
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"retry_delay", "retry_policy.delay", R"({"retry_policy": {"delay": "10s"}})"},
+    {"retry_delay_max", "retry_policy.delay_max", R"({"retry_policy": {"delay_max": "5m"}})"},
+    {"retry_backoff", "retry_policy.backoff_rate", R"({"retry_policy": {"backoff_rate": 2}})"},
+    {"retry_jitter", "retry_policy.jitter", R"({"retry_policy": {"jitter": 0.1}})"},
+};
+
+std::unexpected<Error> NoTaskField(std::string_view name, std::span<const std::string_view> known) {
+    const auto* const place = std::ranges::find(kElsewhere, name, &Elsewhere::tried);
+    if (place == std::end(kElsewhere)) return UnknownField(name, known);
+    return Fail(ErrorCode::kInvalid,
+                "there is no field '" + std::string(name) + "'; it is '" +
+                    std::string(place->field) + "': " + std::string(place->example),
+                std::string(name));
+}
+
 const TaskFieldIndex& TheTaskFields() {
     static const TaskFieldIndex index;
     return index;
@@ -51,7 +75,7 @@ Result<void> ReadTaskField(TaskDraft& draft, std::string_view name, const JsonVi
                            bool accept_read_only) {
     const TaskFieldIndex& index = TheTaskFields();
     const auto place = index.Find(name);
-    if (!place) return UnknownField(name, index.names);
+    if (!place) return NoTaskField(name, index.names);
     const std::size_t number = index.numbers[*place];
     const TaskField& field = TaskFields()[number];
     // The caller's name goes with his text; the table's own copy of it stays.

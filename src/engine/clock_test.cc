@@ -234,6 +234,33 @@ TEST_F(ClockTest, SerialsDoNotFollowAClockThatIsAheadForAMoment) {
     EXPECT_LE(TimeOf(engine().last_serial()), kBegin + 24h * 30 + 1min);
 }
 
+// A hundred wait behind a busy worker; what has expired nobody can bring back.
+TEST_F(ClockTest, AClockThatIsAheadForAMomentLetsNothingExpire) {
+    At(0s, Once({.id = "waits", .expires_after = 1h}));
+    At(0s, Once({.id = "later", .delay = 30s, .expires_after = 1h}));
+    Glitch(10s, 2h);
+    Until(1min);
+    EXPECT_EQ(StatusOf("waits"), Status::kPending);
+    EXPECT_EQ(StatusOf("later"), Status::kPending);
+    Until(1h - 1ms);
+    EXPECT_EQ(StatusOf("waits"), Status::kPending);
+    Until(1h);
+    EXPECT_EQ(StatusOf("waits"), Status::kFailed) << "in its time all the same";
+    Until(1h + 30s);
+    EXPECT_EQ(StatusOf("later"), Status::kFailed);
+}
+
+// It stays ahead: whoever waits does so for as long as it says, by the steady clock.
+TEST_F(ClockTest, UnderAClockThatStaysAheadWhatWaitsExpiresInItsTime) {
+    At(0s, Once({.id = "waits", .expires_after = 20min}));
+    Until(1s);
+    JumpWall(2h);
+    Until(20min - 1s);
+    EXPECT_EQ(StatusOf("waits"), Status::kPending);
+    Until(20min + 1s);
+    EXPECT_EQ(StatusOf("waits"), Status::kFailed);
+}
+
 // A run that begins while the clock is a month ahead is not put off by a month, whoever leads then.
 class BegunAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {
   protected:
@@ -302,6 +329,48 @@ TEST_P(BegunAheadTest, RetriesDelaysAndKeysLastAsLongAsTheySay) {
     At(9s, second);
     EXPECT_TRUE(replies.at(second.request).has_value());
 }
+
+// The machine was started, and its clock was two hours ahead until NTP was there: on a new store, or on
+// one that knows the right time.
+class StartedAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(StartedAheadTest, WhatItMadeMeanwhileGoesOnWhenTheClockIsRight) {
+    if (GetParam()) {
+        At(0s, Once({.id = "before", .delay = 24h}));
+        JumpWall(2h);
+        Restart(1s);
+    } else {
+        JumpWall(2h);
+    }
+    At(1s, Join({.id = "a", .capacity = 10}));
+    At(1s, Put({.id = "rate", .every = 10s, .options = Parallel()}));
+    At(1s, Put({.id = "cron", .cron = "*/10 * * * * *", .options = Parallel()}));
+    At(1s, Once({.id = "retried", .retry = RetryPolicy{.retries_max = 3, .delay = 4s}}));
+    At(2s, Failure("retried"));
+    At(2s, Once({.id = "delayed", .delay = 4s}));
+    At(2s, Once({.id = "keyed", .unique_key = "order", .unique_for = 5s}));
+    At(2s, Success("keyed"));
+    JumpWall(-2h);
+    Until(3s);
+    assigns.clear();
+    Until(9s);
+
+    const auto given = [&](const char* id) {
+        return std::ranges::any_of(
+            assigns, [&](const auto& assign) { return assign.execution.id.view() == id; });
+    };
+    EXPECT_TRUE(given("retried"));
+    EXPECT_TRUE(given("delayed"));
+    const Submit second = Once({.id = "next", .unique_key = "order", .unique_for = 5s});
+    At(10s, second);
+    EXPECT_TRUE(replies.at(second.request).has_value());
+    Until(10min);
+    EXPECT_GE(Fired("rate").size(), 58u);
+    EXPECT_GE(Fired("cron").size(), 58u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, StartedAheadTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Used" : "New"; });
 
 INSTANTIATE_TEST_SUITE_P(Leaders, BegunAheadTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "TheNextOne" : "TheSame"; });
