@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "engine/effects.h"
-#include "node/company.h"
 #include "node/home.h"
 #include "node/runtime.h"
 #include "node/sink.h"
+#include "store/company.h"
 #include "store/store.h"
 
 namespace takt::internal {

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "node/company.h"
 #include "node/load_turns.h"
 #include "node/shared_bound.h"
+#include "store/company.h"
 
 namespace takt::internal {
 

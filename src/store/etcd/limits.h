@@ -16,6 +16,8 @@ constexpr std::size_t kBytesMax = 3u << 17;  // 384 KiB
 // Of batches that are merged into one transaction: with more, etcd's readers wait noticeably.
 constexpr std::size_t kMergedChangesMax = 960;
 constexpr std::size_t kMergedBytesMax = 5u << 18;  // 1.25 MiB
+// The same while other partitions write too, which would wait for it.
+constexpr std::size_t kSharedChangesMax = kChangesMax;
 // Payloads from this size on are kept apart from their rows and written once. A row would be
 // written whole with every step of its life, and with a large result it would not fit any more.
 constexpr std::size_t kPayloadApartMin = 64u << 10;

@@ -264,5 +264,42 @@ TEST_F(EtcdSizeTest, PurgingManyLeavesNoKeyBehind) {
     }
 }
 
+// One partition commits as fast as it can. Its batches are merged into few transactions, but not while
+// another one commits too, which would wait for each of them.
+TEST_F(EtcdTest, BatchesAreNotMergedBesideAnotherPartition) {
+    StartServer();
+    OpenStore();
+    const auto lead = [&](Partition partition) {
+        return *TakeLead(
+            *store_,
+            {.node = {.node = NodeId("a")}, .ttl = Duration(600'000), .partition = partition});
+    };
+    // The nonce of a term is etcd's revision, which each transaction raises by one.
+    const auto transactions = [&](const Term& term, std::uint64_t first, Partition next) {
+        const std::uint64_t before = lead(next).nonce;
+        std::vector<std::future<Result<void>>> done;
+        for (std::uint64_t i = 0; i < 8; ++i) {
+            std::vector<Change> changes;
+            for (int k = 0; k < 100; ++k) {
+                changes.emplace_back(SettingPut{Text("k" + std::to_string(k)), "v"});
+            }
+            auto answer = std::make_shared<std::promise<Result<void>>>();
+            done.push_back(answer->get_future());
+            store_->Commit(
+                std::make_shared<const Batch>(Batch{term, first + i, 0, std::move(changes)}),
+                [answer](Result<void> result) { answer->set_value(std::move(result)); });
+        }
+        for (auto& one : done) EXPECT_TRUE(one.get());
+        return lead(Partition(next + 1)).nonce - before;
+    };
+    const Term flood = lead(1);
+    const std::uint64_t alone = transactions(flood, 1, 10);
+    ASSERT_TRUE(Commit(lead(2), 1, {SettingPut{"other", "v"}}));
+    const std::uint64_t beside = transactions(flood, 9, 20);
+
+    EXPECT_LT(alone, 8u);
+    EXPECT_GE(beside, 8u);
+}
+
 }  // namespace
 }  // namespace takt::internal::etcd

@@ -103,7 +103,8 @@ class EtcdStore final : public CallStore<EtcdStore> {
     std::atomic<std::uint64_t> own_bytes_ = 0;  // Written here since etcd's size was looked at.
     std::atomic<std::uint64_t> size_seen_ = 0;
     std::mutex mutex_;
-    NodeId node_;                                       // That was announced last.
+    NodeId node_;  // That was announced last.
+    Company company_;
     std::array<std::unique_ptr<Writer>, 256> writers_;  // By partition.
     OperationQueue<EtcdStore> queue_;
     std::jthread thread_;
@@ -165,10 +166,11 @@ Writer& EtcdStore::writer(Partition partition) {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<Writer>& writer = writers_[partition];
     if (!writer) {
-        writer = std::make_unique<Writer>(
-            commits_, keys_, tracker_, [this, partition](std::int64_t revision, std::size_t bytes) {
-                Applied(partition, revision, bytes);
-            });
+        writer =
+            std::make_unique<Writer>(commits_, keys_, tracker_, company_,
+                                     [this, partition](std::int64_t revision, std::size_t bytes) {
+                                         Applied(partition, revision, bytes);
+                                     });
     }
     return *writer;
 }

@@ -29,6 +29,7 @@ std::size_t BytesOf(const Batch& batch) {
 }  // namespace
 
 void Writer::Commit(BatchPtr batch, Done<void> done) {
+    company_.Note(batch->term.partition, SteadyClock::now());
     {
         const std::lock_guard lock(mutex_);
         waiting_.push_back({std::move(batch), std::move(done)});
@@ -52,6 +53,8 @@ Writer::Group Writer::TakeGroup() {
     const std::lock_guard lock(mutex_);
     Group group;
     std::size_t changes = 0, bytes = 0;
+    const std::size_t changes_max =
+        company_.shared(SteadyClock::now()) ? kSharedChangesMax : kMergedChangesMax;
     while (!waiting_.empty()) {
         const Batch& next = *waiting_.front().batch;
         changes += next.changes.size();
@@ -59,8 +62,7 @@ Writer::Group Writer::TakeGroup() {
         if (!group.empty()) {
             const Batch& last = *group.back().batch;
             const bool follows = next.term == last.term && next.sequence == last.sequence + 1;
-            if (!follows || changes > kMergedChangesMax || bytes > kMergedBytesMax ||
-                HasPurge(next)) {
+            if (!follows || changes > changes_max || bytes > kMergedBytesMax || HasPurge(next)) {
                 break;
             }
         }

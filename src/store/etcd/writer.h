@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "store/company.h"
 #include "store/etcd/client.h"
 #include "store/etcd/keys.h"
 #include "store/etcd/ops.h"
@@ -25,8 +26,13 @@ class Writer {
     // `applied` is told etcd's revision after each transaction, and how much was written for it.
     using Applied = std::function<void(std::int64_t revision, std::size_t bytes)>;
 
-    Writer(Client& client, const Keys& keys, Tracker& tracker, Applied applied)
-        : client_(client), keys_(keys), tracker_(tracker), applied_(std::move(applied)) {}
+    // `company` is that of all writers of the store.
+    Writer(Client& client, const Keys& keys, Tracker& tracker, Company& company, Applied applied)
+        : client_(client),
+          keys_(keys),
+          tracker_(tracker),
+          company_(company),
+          applied_(std::move(applied)) {}
 
     void Commit(BatchPtr batch, Done<void> done);
 
@@ -58,6 +64,7 @@ class Writer {
     Client& client_;
     const Keys& keys_;
     Tracker& tracker_;
+    Company& company_;
     const Applied applied_;
     std::mutex mutex_;
     std::deque<Waiting> waiting_;
