@@ -74,7 +74,8 @@ TEST_F(ExplainOthersTest, OneIsNotMany) {
     At(0s, Join({.id = "a"}));
     for (const char* id : {"x", "y", "z"}) At(0s, Once({.id = id}));
     EXPECT_EQ(Execution("z").sentence,
-              "the only worker that could run it is busy; 1 other waits in queue 'default'");
+              "the only worker that could run it is busy (1 of 1 place taken); 1 other waits in "
+              "queue 'default'");
     At(1s, Set("a", WorkerStatus::kMaintenance));
     EXPECT_THAT(Execution("z").sentence, HasSubstr("1 worker could run it"));
 }

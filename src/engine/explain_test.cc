@@ -74,8 +74,10 @@ TEST_F(ExplainTest, WithWorkersItSaysWhatTheyAreDoing) {
     EXPECT_THAT(SentenceOf("x", 1s), HasSubstr("'a'"));
     EXPECT_THAT(ValuesOf("x", 1s), ElementsAre("worker=a", HasSubstr("since=2026-01-01T00:00:01")));
     EXPECT_EQ(CodeOf("z"), "workers_full");
-    EXPECT_THAT(SentenceOf("z", 1s), HasSubstr("all 2 workers"));
-    EXPECT_THAT(ValuesOf("z", 1s), ElementsAre("workers=2", "waiting=0", "queue=default"));
+    EXPECT_THAT(SentenceOf("z", 1s),
+                HasSubstr("all 2 workers that could run it are busy (2 of 2 places taken)"));
+    EXPECT_THAT(ValuesOf("z", 1s),
+                ElementsAre("workers=2", "running=2", "capacity=2", "waiting=0", "queue=default"));
     At(2s, Set("a", WorkerStatus::kDraining));
     At(2s, Set("b", WorkerStatus::kMaintenance));
     EXPECT_EQ(CodeOf("z"), "workers_away");

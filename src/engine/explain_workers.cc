@@ -138,12 +138,16 @@ Explanation ExplainUnserved(const Lane& lane,
 
 Explanation ExplainPool(const Lane& lane) {
     std::size_t taking = 0;
+    std::uint64_t busy = 0;  // Of the places of those.
+    std::uint64_t places = 0;
     std::size_t stopping = 0;
     const Slot* broken = nullptr;  // The executor that is tried soonest.
     for (const Slot* slot : lane.pool) {
         if (slot->session == 0 || slot->row.status != WorkerStatus::kOnline) continue;
         if (!slot->load.draining) {
             ++taking;
+            busy += slot->busy();
+            places += slot->row.capacity;
         } else if (slot->load.tried_at == Time{}) {
             ++stopping;
         } else if (!broken || slot->load.tried_at < broken->load.tried_at) {
@@ -155,11 +159,16 @@ Explanation ExplainPool(const Lane& lane) {
         const std::size_t others = queue.waiting > 0 ? queue.waiting - 1 : 0;
         return Explanation{
             "workers_full",
-            (taking == 1 ? "the only worker that could run it is busy; "
-                         : "all " + Counted(taking, "worker") + " that could run it are busy; ") +
+            (taking == 1 ? "the only worker that could run it is busy ("
+                         : "all " + Counted(taking, "worker") + " that could run it are busy (") +
+                std::to_string(busy) + " of " + Counted(places, "place") + " taken); " +
                 Counted(others, "other") + (others == 1 ? " waits" : " wait") + " in queue " +
                 Quoted(queue.name),
-            {{"workers", taking}, {"waiting", others}, {"queue", queue.name.str()}}};
+            {{"workers", taking},
+             {"running", busy},
+             {"capacity", places},
+             {"waiting", others},
+             {"queue", queue.name.str()}}};
     }
     if (broken) {
         const std::string at = FormatTime(broken->load.tried_at);

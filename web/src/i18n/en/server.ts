@@ -72,7 +72,7 @@ export const server = {
     'explain.workers_away':
         'None of the workers that could run it is online ({workers}): they are offline, draining or in maintenance.',
     'explain.workers_full':
-        'All workers that could run it are busy ({workers}). Others that wait in the queue “{queue}”: {waiting}',
+        'All workers that could run it are busy ({workers}; {running} of {capacity} places are taken). Others that wait in the queue “{queue}”: {waiting}',
     'metric.clock_jump_seconds': 'By how much the leader’s clock was set in the last hour, in seconds',
     'metric.queue_oldest_wait_seconds': 'Longest wait in the queue, in seconds',
     'metric.run_lateness_seconds': 'How late its last due run is, in seconds',

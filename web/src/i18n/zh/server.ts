@@ -60,7 +60,8 @@ export const server = {
     'explain.worker_offline': '离线，最后一次出现于 {since}。',
     'explain.worker_stopping': '能运行它的 {workers} 个工作节点正在停止，不再接收新的执行。请再启动一个。',
     'explain.workers_away': '能运行它的 {workers} 个工作节点都不在线（离线、排空或维护中）。',
-    'explain.workers_full': '能运行它的 {workers} 个工作节点都在忙；队列“{queue}”中还有 {waiting} 个在等待。',
+    'explain.workers_full':
+        '能运行它的 {workers} 个工作节点都在忙（已占用 {running}/{capacity}）；队列“{queue}”中还有 {waiting} 个在等待。',
     'metric.clock_jump_seconds': '最近一小时内主节点时钟被调整的幅度（秒）',
     'metric.queue_oldest_wait_seconds': '队列中最久的等待时间（秒）',
     'metric.run_lateness_seconds': '最近一次到期运行的延迟（秒）',
