@@ -22,12 +22,14 @@ Result<std::unique_ptr<WorkerRuntime>> MakeWorker(const Config& all, WorkerWishe
     }
     for (std::size_t i = 0; i < config.executors.size(); ++i) {
         auto made = MakeConfiguredHandler(config.executors[i]);
-        const Result<void> added =
-            made ? handlers.Add(std::move(*made)) : std::unexpected(made.error());
-        if (added) continue;
-        const std::string prefix = "worker.executors[" + std::to_string(i) + "].";
-        return Fail(ErrorCode::kInvalid, prefix + added.error().detail,
-                    prefix + added.error().field);
+        const std::string which = "worker.executors[" + std::to_string(i) + "]";
+        if (!made) {
+            return Fail(ErrorCode::kInvalid, which + "." + made.error().detail,
+                        which + "." + made.error().field);
+        }
+        if (auto added = handlers.Add(std::move(*made)); !added) {
+            return Fail(ErrorCode::kInvalid, which + ": " + added.error().detail, which + ".type");
+        }
     }
     if (handlers.empty()) {
         return Fail(ErrorCode::kInvalid,

@@ -20,6 +20,13 @@ std::unexpected<Error> BadHandler(std::string_view field, std::string_view why) 
                 std::string(field));
 }
 
+// What the handler itself says, under the name that the configuration has for the field.
+std::unexpected<Error> BadOption(const Error& error, std::string_view field) {
+    std::string_view why = error.detail;
+    if (why.starts_with("URL ")) return BadHandler(field, why.substr(4));
+    return Fail(error.code, std::string(field) + ": " + std::string(why), std::string(field));
+}
+
 std::string FieldOf(const HandlerFields& fields, const std::string& name) {
     const auto found = fields.find(name);
     return found == fields.end() ? std::string() : found->second;
@@ -32,7 +39,8 @@ Result<std::shared_ptr<TaskHandler>> MakeHttp(HttpHandlerOptions options,
     }
     if (!token.empty()) options.headers.emplace_back("Authorization", "Bearer " + token);
     auto made = HttpTaskHandler::Create(std::move(options));
-    if (!made) return std::unexpected(made.error());
+    // The rest of what it is made from is the certificate.
+    if (!made) return BadOption(made.error(), made.error().field == "url" ? "url" : "ca_file");
     return std::shared_ptr<TaskHandler>(std::move(*made));
 }
 
@@ -50,7 +58,7 @@ Result<std::shared_ptr<TaskHandler>> MakeGrpc(GrpcHandlerOptions options) {
         return BadHandler("url", "must be HOST:PORT, but is '" + options.address + "'");
     }
     auto made = GrpcTaskHandler::Create(std::move(options));
-    if (!made) return std::unexpected(made.error());
+    if (!made) return BadOption(made.error(), made.error().field);
     return std::shared_ptr<TaskHandler>(std::move(*made));
 }
 

@@ -158,6 +158,17 @@ TEST_F(HttpTaskHandlerTest, AHandlerIsMadeFromWhatTheConfigurationSays) {
     EXPECT_EQ(field({{"timeout", "soon"}}), "timeout");
     EXPECT_EQ(field({{"tls", "true"}}), "tls");
     EXPECT_EQ(field({{"headers", "x"}}), "headers");
+
+    // A refusal begins with the name of the field as it was written: "worker.executors[0].url …".
+    const auto words = [](HandlerFields more) {
+        HandlerFields fields{{"type", "t"}, {"protocol", "http"}, {"url", "https://a/run"}};
+        for (auto& [name, value] : more) fields[name] = value;
+        return MakeConfiguredHandler(fields).error().detail;
+    };
+    EXPECT_EQ(words({{"url", "billing"}}), "url must start with http:// or https://");
+    EXPECT_TRUE(words({{"ca_file", "/none"}}).starts_with("ca_file: CA file /none"));
+    EXPECT_EQ(words({{"protocol", "grpc"}, {"url", "a:1"}, {"tls", "true"}, {"ca_file", "/none"}}),
+              "ca_file: cannot read /none");
 }
 
 TEST_F(HttpTaskHandlerTest, AnAnswerThatIsTooLargeIsAFailure) {
