@@ -155,7 +155,7 @@ void Alerts::Judge(const Engine& engine) {
         if (alert.state == AlertState::kResolved && !NeverFired(alert)) Bury(alert);
         Post(alert);
     }
-    for (const Alert* alert : evaluator_.TakeResettled()) Keep(*alert);
+    for (const Alert* alert : evaluator_.TakeUnkept()) Keep(*alert);
     TellOwed();
     ForgetOldest();
 }
@@ -251,7 +251,7 @@ void Alerts::Keep(const Alert& alert) {
 }
 
 Alert* Alerts::FindAlert(std::string_view id) {
-    if (Alert* alert = evaluator_.Find(id)) return alert;
+    if (Alert* alert = evaluator_.FindAlert(id)) return alert;
     const auto found = std::ranges::find(over_, id, &Alert::id);
     return found == over_.end() ? nullptr : &*found;
 }

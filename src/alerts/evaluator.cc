@@ -51,7 +51,7 @@ bool AlertEvaluator::IsYoung(const Entry& entry, Duration window, Time now) {
     return entry.restored_at != Time{} && now - entry.restored_at < window;
 }
 
-Alert* AlertEvaluator::Find(std::string_view id) {
+Alert* AlertEvaluator::FindAlert(std::string_view id) {
     for (auto& [key, entry] : active_) {
         if (entry.alert.id == id) return &entry.alert;
     }
@@ -67,8 +67,8 @@ void AlertEvaluator::Resolve(Entry& entry, Time now, std::string_view why,
     changed.push_back(alert);
 }
 
-void AlertEvaluator::Take(const AlertRule& rule, const AlertReading& reading, Time now,
-                          std::vector<Alert>& changed) {
+void AlertEvaluator::TakeReading(const AlertRule& rule, const AlertReading& reading, Time now,
+                                 std::vector<Alert>& changed) {
     const Key key{rule.name, reading.subject};
     auto found = active_.find(key);
     if (!rule.Holds(reading.value)) {
@@ -112,24 +112,24 @@ void AlertEvaluator::Take(const AlertRule& rule, const AlertReading& reading, Ti
     alert.value = reading.value;
     alert.message = AlertMessage(rule, reading);
     const bool resettled = std::exchange(alert.settled, reading.settled) != reading.settled;
-    // A wall clock that was set back must not make an alert wait for the time to come again.
-    alert.pending_at = std::min(alert.pending_at, now);
-    if (alert.state == AlertState::kPending && now - alert.pending_at >= rule.duration) {
+    const bool pending = alert.state == AlertState::kPending;
+    // An earlier leader's clock may have been ahead: it must not wait for that time to come.
+    if (pending) alert.pending_at = std::min(alert.pending_at, now);
+    if (pending && now - alert.pending_at >= rule.duration) {
         alert.state = AlertState::kFiring;
         alert.firing_at = now;
         changed.push_back(alert);
     } else if (fresh) {
         changed.push_back(alert);
     } else {
-        entry.resettled |= resettled;
+        entry.unkept |= resettled;
     }
 }
 
 // The condition does not hold at this step. Whether that is the end of it.
 bool AlertEvaluator::IsWell(const AlertRule& rule, Entry& entry, Time now) const {
     if (entry.alert.state == AlertState::kPending) return true;
-    // A wall clock that was set back must not make it wait for the time to come again.
-    if (entry.well_since == Time{} || entry.well_since > now) entry.well_since = now;
+    if (entry.well_since == Time{}) entry.well_since = now;
     return now - entry.well_since >= HoldOff(rule);
 }
 
@@ -149,23 +149,34 @@ bool AlertEvaluator::IsOver(const std::string& name, Entry& entry, Time now,
         Resolve(entry, now, {}, changed);
         return true;
     }
-    if (entry.missing_since == Time{} || entry.missing_since > now) entry.missing_since = now;
+    if (entry.missing_since == Time{}) entry.missing_since = now;
     if (now - entry.missing_since < std::max(rule->second.duration, kMissingMin)) return false;
     Resolve(entry, now, rule->second.metric + " has no value any more", changed);
     return true;
 }
 
+// The wall clock was set back by so much since the last step. What waits goes on from where it was:
+// its times move with the clock. An alert that fires keeps those that people were told.
+void AlertEvaluator::MoveBack(Duration by) {
+    for (auto& [key, entry] : active_) {
+        for (Time* time : {&entry.restored_at, &entry.missing_since, &entry.well_since}) {
+            if (*time != Time{}) *time -= by;
+        }
+        if (entry.alert.state != AlertState::kPending) continue;
+        entry.alert.pending_at -= by;
+        entry.unkept = true;
+    }
+}
+
 std::vector<Alert> AlertEvaluator::Step(Time now, const AlertReadings& readings) {
     std::vector<Alert> changed;
-    for (auto& [key, entry] : active_) {
-        entry.seen = false;
-        // A wall clock that was set back must not make the term young again.
-        entry.restored_at = std::min(entry.restored_at, now);
-    }
+    if (now < stepped_at_) MoveBack(stepped_at_ - now);
+    stepped_at_ = now;
+    for (auto& [key, entry] : active_) entry.seen = false;
     for (const auto& [name, rule] : rules_) {
         if (!rule.enabled) continue;
         for (const AlertReading& reading : readings) {
-            if (reading.metric == rule.metric) Take(rule, reading, now, changed);
+            if (reading.metric == rule.metric) TakeReading(rule, reading, now, changed);
         }
     }
     for (auto item = active_.begin(); item != active_.end();) {
@@ -176,10 +187,10 @@ std::vector<Alert> AlertEvaluator::Step(Time now, const AlertReadings& readings)
     return changed;
 }
 
-std::vector<const Alert*> AlertEvaluator::TakeResettled() {
+std::vector<const Alert*> AlertEvaluator::TakeUnkept() {
     std::vector<const Alert*> taken;
     for (auto& [key, entry] : active_) {
-        if (std::exchange(entry.resettled, false)) taken.push_back(&entry.alert);
+        if (std::exchange(entry.unkept, false)) taken.push_back(&entry.alert);
     }
     return taken;
 }

@@ -48,9 +48,9 @@ class AlertEvaluator {
     // The alerts that came to another state, as they are now. A pending one whose condition ended
     // is kResolved without ever having fired.
     std::vector<Alert> Step(Time now, const AlertReadings& readings);
-    // Alerts that came to no other state, but whose `settled` changed since this was last called:
-    // whoever keeps them for the next leader keeps them again.
-    std::vector<const Alert*> TakeResettled();
+    // Alerts that came to no other state, but whose `settled` or `pending_at` changed since this was
+    // last called: whoever keeps them for the next leader keeps them again.
+    std::vector<const Alert*> TakeUnkept();
 
     // For how long the condition must not hold before a firing alert resolves: half the rule's
     // duration, but at least three steps and at most kHoldOffMax.
@@ -59,7 +59,7 @@ class AlertEvaluator {
     // By rule and subject.
     using Key = std::pair<std::string, Text>;
     const auto& active() const { return active_; }
-    Alert* Find(std::string_view id);
+    Alert* FindAlert(std::string_view id);
 
   private:
     struct Entry {
@@ -68,19 +68,21 @@ class AlertEvaluator {
         Time missing_since{};  // 0: there is a value.
         Time well_since{};     // It fires, and its condition has not held since. 0: it holds.
         bool seen = false;     // In this step.
-        bool resettled = false;
+        bool unkept = false;   // See TakeUnkept.
     };
     // Whether this term has not seen enough to end it.
     static bool IsYoung(const Entry& entry, Duration window, Time now);
     bool IsWell(const AlertRule& rule, Entry& entry, Time now) const;
-    void Take(const AlertRule& rule, const AlertReading& reading, Time now,
-              std::vector<Alert>& changed);
+    void TakeReading(const AlertRule& rule, const AlertReading& reading, Time now,
+                     std::vector<Alert>& changed);
+    void MoveBack(Duration by);
     bool IsOver(const std::string& name, Entry& entry, Time now, std::vector<Alert>& changed);
     void Resolve(Entry& entry, Time now, std::string_view why, std::vector<Alert>& changed);
 
     const Duration interval_;
     std::map<std::string, AlertRule> rules_;
     std::map<Key, Entry> active_;
+    Time stepped_at_{};  // The time of the last step.
 };
 
 // "task_failure_rate is 0.25, above 0.1 for 5m".
