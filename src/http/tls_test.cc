@@ -49,18 +49,23 @@ void WriteCertificate(const std::string& certificate_file, const std::string& ke
 // A TLS client that has its records in hand before they are sent, and can send half of one.
 class TlsByHand {
   public:
-    explicit TlsByHand(std::uint16_t port)
+    // With `cipher` it speaks TLS 1.2 and knows no other one.
+    explicit TlsByHand(std::uint16_t port, const char* cipher = nullptr)
         : raw_(port), context_(SSL_CTX_new(TLS_client_method())), ssl_(SSL_new(context_.get())) {
+        if (cipher) {
+            SSL_set_max_proto_version(ssl_.get(), TLS1_2_VERSION);
+            EXPECT_EQ(SSL_set_cipher_list(ssl_.get(), cipher), 1) << cipher;
+        }
         SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
         SSL_set_connect_state(ssl_.get());
-        bool open = true;
-        while (open && SSL_do_handshake(ssl_.get()) != 1) {
+        while (open_ && SSL_do_handshake(ssl_.get()) != 1) {
             raw_.Send(TakeRecords());
-            open = Receive();
+            open_ = Receive();
         }
-        EXPECT_TRUE(open) << "the server ended the handshake";
         raw_.Send(TakeRecords());
     }
+    // False: the server ended the handshake.
+    bool open() const { return open_; }
 
     std::string Encrypted(std::string_view bytes) {
         SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
@@ -104,6 +109,7 @@ class TlsByHand {
     }
 
     RawClient raw_;
+    bool open_ = true;
     const std::unique_ptr<SSL_CTX, SslDelete> context_;
     const SslPointer ssl_;
 };
@@ -184,6 +190,18 @@ TEST_F(TlsTest, ClientThatDoesNotSpeakTlsIsDropped) {
     EXPECT_FALSE(silent.timed_out());
 }
 
+// A scanner, or a client of ten years ago, offers what padding attacks were made for; and what has no
+// forward secrecy.
+TEST_F(TlsTest, CiphersWithoutAuthenticatedEncryptionAreRefused) {
+    Serve();
+    EXPECT_TRUE(TlsByHand(server_->port(), "ECDHE-ECDSA-AES128-GCM-SHA256").open());
+    EXPECT_TRUE(TlsByHand(server_->port(), "ECDHE-ECDSA-CHACHA20-POLY1305").open());
+    for (const char* cipher : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES128-SHA256",
+                               "ECDHE-ECDSA-AES256-SHA384", "AES128-GCM-SHA256"}) {
+        EXPECT_FALSE(TlsByHand(server_->port(), cipher).open()) << cipher;
+    }
+}
+
 // The configuration names files that do not fit.
 TEST_F(TlsTest, BadFilesAreReportedAtTheStart) {
     WriteCertificate(File("b.pem"), File("b.key"), "other");
@@ -243,6 +261,7 @@ TEST_F(TlsTest, HalfARecordOfAFrameHoldsUpNobody) {
     };
     Serve();
     TlsByHand worker(server_->port());
+    ASSERT_TRUE(worker.open());
     worker.Send(worker.Encrypted(
         "GET /session HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"));
