@@ -15,6 +15,10 @@ constexpr Duration kTurn{1'000};
 constexpr Duration kClaimTurn{200};
 // A store that does not answer must not keep the scheduler from saying so.
 constexpr Duration kReadPatience{1'000};
+// Of two that start in the same moment, both find the id free and both write their announcement; the
+// later one stays. Whoever writes within this time after looking, and looks again this long after
+// writing, sees that: the other one has written by then, or finds this one's.
+constexpr Duration kSettle{300};
 // Between two log lines about it.
 constexpr Duration kSayAgain{30'000};
 
@@ -30,24 +34,42 @@ const NodeRow* OtherOf(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
     return found == nodes.end() || found->address == mine.address ? nullptr : &*found;
 }
 
+bool IsFree(const std::vector<NodeRow>& nodes, const NodeRow& mine) {
+    return std::ranges::find(nodes, mine.node, &NodeRow::node) == nodes.end();
+}
+
 }  // namespace
 
 Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl) {
     const Steady until = SteadyClock::now() + ttl + kReadPatience;
-    for (bool said = false;; said = true) {
+    bool said = false;
+    for (;;) {
+        const Steady looked = SteadyClock::now();
         const auto nodes = AskStoreFor<std::vector<NodeRow>>(
             kReadPatience, [&](auto done) { store.Nodes(std::move(done)); });
-        const NodeRow* other = nodes ? OtherOf(*nodes, mine) : nullptr;
-        if (!other) return {};
-        if (SteadyClock::now() >= until) {
-            return Fail(ErrorCode::kConflict, WhoElse(*other), "server.node_id");
+        if (!nodes) return {};
+        if (const NodeRow* other = OtherOf(*nodes, mine)) {
+            if (SteadyClock::now() >= until) {
+                return Fail(ErrorCode::kConflict, WhoElse(*other), "server.node_id");
+            }
+            if (!std::exchange(said, true)) {
+                Log(LogLevel::kWarning, "server",
+                    "another scheduler is announced under this node id; waiting whether it is "
+                    "alive",
+                    {{"node", mine.node}, {"address", other->address.view()}, {"ttl", ttl}});
+            }
+            std::this_thread::sleep_for(kClaimTurn);
+            continue;
         }
-        if (!said) {
-            Log(LogLevel::kWarning, "server",
-                "another scheduler is announced under this node id; waiting whether it is alive",
-                {{"node", mine.node}, {"address", other->address.view()}, {"ttl", ttl}});
-        }
-        std::this_thread::sleep_for(kClaimTurn);
+        if (!IsFree(*nodes, mine)) return {};
+        const auto announced = AskStoreFor<void>(kReadPatience, [&](auto done) {
+            store.Announce(mine, 2 * std::max(ttl, kSettle), std::move(done));
+        });
+        if (!announced) return {};
+        // A write that came late may have replaced the announcement of one that has started since,
+        // which is renewed within a ttl.
+        const bool late = SteadyClock::now() - looked > kSettle;
+        std::this_thread::sleep_for(late ? std::max(ttl, kSettle) : kSettle);
     }
 }
 

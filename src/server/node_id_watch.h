@@ -15,9 +15,10 @@
 namespace takt::internal {
 
 // Before a node starts: if another address is announced under its id, waits until that ends.
-// kConflict, with the address, if it does not within `ttl` and a little. A store that does not answer
-// says nothing against anybody. At once if the id is free, or was last used at the same address:
-// that is this process's now.
+// kConflict, with the address, if it does not within `ttl` and a little. Of several that claim one id
+// in the same moment one has it, and the others are refused: so it takes a moment, unless the id was
+// last used at the same address, which is this process's now. Leaves `mine` announced. A store that
+// does not answer says nothing against anybody.
 Result<void> ClaimNodeId(Store& store, const NodeRow& mine, Duration ttl);
 
 // While it runs: an error in the log, now and then, as long as another process has the id too. On

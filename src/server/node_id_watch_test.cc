@@ -3,9 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+#include <latch>
+#include <mutex>
+
 #include "base/log.h"
 #include "node/driven.h"
 #include "store/memory/store.h"
+#include "store/store_wrapper.h"
 #include "store/wait.h"
 
 namespace takt::internal {
@@ -49,7 +55,56 @@ TEST_F(NodeIdTest, ARestartInTheSamePlaceDoesNotWait) {
     EXPECT_LT(SteadyClock::now() - begun, 30s);
 }
 
-// Both were started at the same moment, and neither saw the other.
+// Its first answers are held until all who start have asked: each finds the id free.
+class StartedTogether final : public StoreWrapper {
+  public:
+    StartedTogether(Store* inner, std::ptrdiff_t count)
+        : StoreWrapper(inner), all_asked_(count), left_(count) {}
+
+    void Nodes(Done<std::vector<NodeRow>> done) override {
+        if (left_-- <= 0) return StoreWrapper::Nodes(std::move(done));
+        StoreWrapper::Nodes(
+            [this, done = std::move(done)](Result<std::vector<NodeRow>> rows) mutable {
+                const std::scoped_lock lock(mutex_);
+                held_.emplace_back(std::move(done), std::move(rows));
+                all_asked_.count_down();
+                if (!all_asked_.try_wait()) return;
+                for (auto& [reply, answer] : held_) reply(std::move(answer));
+                held_.clear();
+            });
+    }
+
+  private:
+    std::latch all_asked_;
+    std::atomic<std::ptrdiff_t> left_;
+    std::mutex mutex_;
+    std::vector<std::pair<Done<std::vector<NodeRow>>, Result<std::vector<NodeRow>>>> held_;
+};
+
+// One configuration file was given to three machines, which a tool started at once.
+TEST_F(NodeIdTest, OfThoseThatStartInTheSameMomentOneHasTheId) {
+    constexpr int kCount = 3;
+    StartedTogether together(&store_, kCount);
+    std::vector<std::future<Result<void>>> claims;
+    for (int i = 0; i < kCount; ++i) {
+        claims.push_back(std::async(std::launch::async, [&together, i] {
+            const NodeRow row{.node = NodeId("same"),
+                              .address = Text("http://h" + std::to_string(i))};
+            auto claimed = ClaimNodeId(together, row, 100ms);
+            if (claimed) Announce(together, row);  // As whoever has started does.
+            return claimed;
+        }));
+    }
+    int started = 0;
+    for (auto& claim : claims) {
+        const auto claimed = claim.get();
+        started += claimed.has_value();
+        if (!claimed) EXPECT_EQ(claimed.error().code, ErrorCode::kConflict);
+    }
+    EXPECT_EQ(started, 1);
+}
+
+// Both were started at the same moment, and the store was too slow for either to see the other.
 TEST_F(NodeIdTest, AWatchSaysWhoElseUsesTheIdNowAndThen) {
     DrivenRuntime runtime;
     MemoryStore store(std::make_shared<MemoryDatabase>(),

@@ -139,10 +139,19 @@ Result<void> Server::Parts::StartSpans() {
     return {};
 }
 
+NodeRow Server::Parts::RowOfThis() const {
+    const auto& spaces = config.scheduler.namespaces;
+    return {.node = id,
+            .address = Text(address),
+            .version = kVersion,
+            .started_at = ReadClocks().wall,
+            .namespaces = {spaces.begin(), spaces.end()}};
+}
+
 Result<void> Server::Parts::ClaimId() {
-    if (!IsShared(config.store.url)) return {};
-    NodeRow row{
-        .node = id, .address = Text(address), .version = kVersion, .started_at = ReadClocks().wall};
+    // An id that it made itself is nobody else's.
+    if (!IsShared(config.store.url) || config.server.node_id.empty()) return {};
+    NodeRow row = RowOfThis();
     const Duration ttl = config.scheduler.leader_ttl;
     auto claimed = ClaimNodeId(*store, row, ttl);
     if (!claimed) return claimed;
@@ -157,11 +166,7 @@ Result<void> Server::Parts::MakeRealms(Sink* watcher) {
     presence = std::make_unique<Presence>(
         loops.front().runtime(), *store,
         PresenceConfig{
-            .row = {.node = id,
-                    .address = Text(address),
-                    .version = kVersion,
-                    .started_at = ReadClocks().wall,
-                    .namespaces = {scheduler.namespaces.begin(), scheduler.namespaces.end()}},
+            .row = RowOfThis(),
             .ttl = scheduler.leader_ttl,
             .renew_interval = scheduler.leader_renew_interval,
             .acquire_interval = scheduler.leader_acquire_interval,

@@ -38,7 +38,7 @@ struct Server::Parts {
     std::unique_ptr<Presence> presence;
     std::optional<RealmGround> ground;
     std::unique_ptr<Realms> realms;
-    std::unique_ptr<NodeIdWatch> node_id_watch;  // Null if nobody else can use the store.
+    std::unique_ptr<NodeIdWatch> node_id_watch;  // Null if nobody else can have the id.
     std::unique_ptr<HttpServer> http;
     bool stopped = false;
 
@@ -54,6 +54,7 @@ struct Server::Parts {
     Result<void> Listen();
     Result<void> StartSpans();
     // kConflict if another scheduler has its id and is alive.
+    NodeRow RowOfThis() const;
     Result<void> ClaimId();
     Result<void> MakeRealms(Sink* watcher);
     void MakeApis();
