@@ -139,12 +139,17 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
         after.state.next_at != Time{} && after.state.next_at <= after.state.paused_at) {
         fail_(Describe(id, after.state.next_at) + " was overdue at the pause and has no record");
     }
-    // A due time that is passed over comes again only if it was not fired, and then needs no second
-    // record.
-    const bool coming_again = MayComeAgain(after, after.state.next_at);
-    if (coming_again || before.state.next_at <= before.state.last_at) return;
     const auto plan = FirePlan::Make(recurrence, after.task->created_at);
     if (!plan) return fail_("the stored task " + after.task->id.text().str() + " has no times");
+    if (recurrence.fires_max != 0 && after.state.fires > recurrence.fires_max) {
+        fail_(id.text().str() + " fired more often than it may");
+    }
+    // A due time that is passed over comes again only if it was not fired, and then needs no second
+    // record; Account sees to those. The times that follow keep their order all the same.
+    const bool coming_again = MayComeAgain(after, after.state.next_at);
+    if (coming_again || before.state.next_at <= before.state.last_at) {
+        return CheckBeyond(before, after, *plan, std::move(records));
+    }
     // The due times that were passed over, before or in this batch, come out of their order.
     const std::vector<Record> all = records;
     std::erase_if(records, [&](const Record& record) {
@@ -182,8 +187,38 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
     } else if (due && (recurrence.fires_max == 0 || after.state.fires < recurrence.fires_max)) {
         fail_(Describe(id, *due) + " will never come");
     }
-    if (recurrence.fires_max != 0 && after.state.fires > recurrence.fires_max) {
-        fail_(id.text().str() + " fired more often than it may");
+}
+
+// While due times that were passed over come again: all that lie beyond the last one that was
+// accounted for have their record, each once and none left out, up to the new last one.
+void FireChecker::CheckBeyond(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
+                              std::vector<Record> records) {
+    const TaskId& id = after.task->id;
+    if (after.state.last_at < before.state.last_at) {
+        fail_(Describe(id, before.state.last_at) + " is forgotten again");
+    }
+    if (before.state.last_at == Time{}) return;
+    // A clock that ran ahead and came back within one batch: what it recorded as missed may be fired
+    // by the same batch.
+    const std::vector<Record> all = records;
+    std::erase_if(records, [&](const Record& record) {
+        return record.first <= before.state.last_at ||
+               (!record.missed && std::ranges::any_of(all, [&](const Record& other) {
+                   return other.missed && record.first >= other.first && record.first <= other.last;
+               }));
+    });
+    std::ranges::sort(records, {}, &Record::first);
+    std::optional<Time> due = plan.Next(before.state.last_at);
+    for (const Record& record : records) {
+        if (due != record.first) {
+            return fail_(Describe(id, record.first) + " is not the one after " +
+                         FormatTime(before.state.last_at) + ", or others were lost");
+        }
+        due = plan.Next(record.last);
+    }
+    if (due && *due <= after.state.last_at) fail_(Describe(id, *due) + " was lost");
+    if (after.state.next_at > after.state.last_at && due != after.state.next_at) {
+        fail_(Describe(id, after.state.next_at) + " is no next one");
     }
 }
 

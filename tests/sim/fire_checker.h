@@ -48,6 +48,8 @@ class FireChecker {
     void Account(const Record& record);
     bool MayComeAgain(const TaskRow& before, Time due) const;
     void CheckPut(const TaskRow& before, const TaskRow& after, std::vector<Record> records);
+    void CheckBeyond(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
+                     std::vector<Record> records);
     bool WasPaused(const TaskRow& before) const;
 
     World& world_;
