@@ -32,7 +32,10 @@ int PrintHelp(const CLI::App& app, const std::vector<std::string>& words) {
         path += (path.empty() ? "" : " ") + at->get_name();
         at = part;
     }
-    std::fputs(at->help(path).c_str(), stdout);
+    // Not help(), which tells of the command that was chosen: of `takt help` that is itself.
+    path += (path.empty() ? "" : " ") + at->get_name();
+    std::fputs(at->get_formatter()->make_help(at, path, CLI::AppFormatMode::Normal).c_str(),
+               stdout);
     return kOk;
 }
 

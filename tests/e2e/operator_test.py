@@ -150,6 +150,7 @@ class Shown(TaktTest):
         self.assertIn("submit", alone)
         self.assertEqual(alone, self.takt("--help"))
         self.assertEqual(self.takt("version"), self.takt("--version"))
+        self.assertEqual(self.takt("help"), self.takt("--help"))
         self.assertEqual(self.takt("help", "workers", "drain"), self.takt("workers", "drain", "--help"))
         run = self.run_takt("help", "submitt")
         self.assertEqual(run.returncode, USAGE)
