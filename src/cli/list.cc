@@ -13,10 +13,19 @@ constexpr std::size_t kPageMax = 1000;
 
 struct ListOptions {
     ClientOptions client;
-    std::string task, status, worker, type, queue, from, to, cursor;
+    std::string task, status, worker, type, queue, parent, from, to, cursor;
     std::size_t limit = 20;
     bool all = false;
+    bool children = false;
 };
+
+// Parts of runs are left out unless somebody asks for them, and may be what is looked for.
+std::string WhyNothing(const ListOptions& options) {
+    const bool whole = options.children || !options.parent.empty();
+    return whole ? "nothing matches"
+                 : "nothing matches; steps of runs and what a backfill made up for are listed with "
+                   "--children";
+}
 
 // A page at a time, so that a list of millions needs the memory of one page.
 Result<int> List(Client& client, const ListOptions& options) {
@@ -31,6 +40,8 @@ Result<int> List(Client& client, const ListOptions& options) {
                                              {"worker_id", options.worker},
                                              {"type", options.type},
                                              {"queue", options.queue},
+                                             {"parent_id", options.parent},
+                                             {"children", options.children ? "true" : ""},
                                              {"from", options.from},
                                              {"to", options.to},
                                              {"limit", std::to_string(std::min(left, kPageMax))},
@@ -64,7 +75,7 @@ Result<int> List(Client& client, const ListOptions& options) {
         }
         std::printf("],\"next_cursor\":%s}\n", next.c_str());
     } else if (first) {
-        std::fprintf(stderr, "nothing matches\n");
+        std::fprintf(stderr, "%s\n", WhyNothing(options).c_str());
     } else if (!cursor.empty()) {
         std::fprintf(stderr, "there are more: --cursor %s, or --all for all of them\n",
                      cursor.c_str());
@@ -85,6 +96,9 @@ void AddList(CLI::App& app, Context& context) {
     list->add_option("--worker", options->worker, "Only on this worker");
     list->add_option("--type", options->type, "Only of this type");
     list->add_option("--queue", options->queue, "Only of this queue");
+    list->add_flag("--children", options->children,
+                   "Also the parts of runs: steps, shards, what a backfill made up for");
+    list->add_option("--parent", options->parent, "Only the parts of this run");
     list->add_option("--from", options->from, "Created at this time or later, RFC 3339");
     list->add_option("--to", options->to, "Created before this time");
     list->add_option("-n,--limit", options->limit, "How many")

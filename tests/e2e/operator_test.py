@@ -91,6 +91,16 @@ class Lists(TaktTest):
         self.takt("submit", "echo", "--id", "once")
         self.assertIn("it is an execution", self.refused(3, "tasks", "pause", "once"))
 
+    def test_the_parts_of_a_run_are_listed_for_those_who_ask(self):
+        # An operator looks whether what was missed has been made up for, and what keeps a worker busy.
+        self.serve("--with-worker", "--demo")
+        self.takt("submit", "noop", "--id", "many", "--shards", "3", "-q", "--wait")
+        of_task = ["list", "--task", "many"]
+        self.assertEqual([row["id"] for row in self.takt_json(*of_task)["items"]], ["many"])
+        self.assertEqual(len(self.takt_json(*of_task, "--children")["items"]), 4)
+        self.assertEqual(len(self.takt_json("list", "--parent", "many")["items"]), 3)
+        self.assertIn("--children", self.run_takt("list", "--task", "nobody").stderr)
+
 
 class Mistakes(TaktTest):
 
