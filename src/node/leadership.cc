@@ -11,6 +11,11 @@ namespace {
 // After it gave up a lead a node lets others try for so many reads of who leads.
 constexpr int kReadsAside = 2;
 
+// Workers that saw different terms of a store that was lost come within seconds, and not all with
+// the latest one first.
+constexpr std::uint32_t kLiftsMax = 3;
+constexpr Duration kLiftWindow{60'000};
+
 }  // namespace
 
 Leadership::Leadership(Runtime& runtime, Store& store, Presence& presence, Partition partition,
@@ -48,6 +53,12 @@ std::string Leadership::WhyUntrusted() const {
 void Leadership::NoteEpoch(std::uint64_t epoch) {
     epoch_floor_ = std::max(epoch_floor_, epoch);
     if (!term_ || term_->epoch >= epoch) return;
+    const Steady now = runtime_.Now().steady;
+    if (now - lifting_since_ >= kLiftWindow) {
+        lifting_since_ = now;
+        lifts_ = 0;
+    }
+    if (++lifts_ > kLiftsMax) return;
     Depose("a later term was seen: this one begins anew above it");
     Campaign();
 }

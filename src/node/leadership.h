@@ -76,7 +76,8 @@ class Leadership {
     std::string WhyUntrusted() const;
 
     // Somebody has seen this epoch: the next one will be above it. A leader with a lower one cannot
-    // be told from one of the past; it begins a new term at once.
+    // be told from one of the past; it begins a new term, at once but no more often than three
+    // times a minute: one worker that lies must not move the lead all the time.
     void NoteEpoch(std::uint64_t epoch);
 
     const std::optional<Term>& term() const { return term_; }
@@ -113,6 +114,8 @@ class Leadership {
     Steady not_before_{};           // After it was given up, others go first.
     Steady resigned_at_{};          // What was read before shows a term that is given up.
     std::uint64_t epoch_floor_ = 0;
+    Steady lifting_since_{};   // Begin of the window in which
+    std::uint32_t lifts_ = 0;  // so many asked for a later term.
     std::uint64_t elections_ = 0;
     std::string presence_trouble_;
     std::string acquire_trouble_;
