@@ -41,7 +41,7 @@ Claim& Claims::Note(const Execution& row, Time now) {
     const TaskOptions& options = row.task->opt();
     const bool window = options.unique_for > Duration(0);
     Claim& claim = claims_[options.unique_key];
-    claim = {row.id, window ? now + options.unique_for : Time{}, true};
+    claim = {row.id, window ? now + options.unique_for : Time{}, true, now};
     if (window) ends_.emplace(claim.until, options.unique_key);
     return claim;
 }
@@ -80,6 +80,19 @@ void Claims::Release(const Execution& row) {
     } else {
         // Its window may have ended while the execution still held the key.
         ends_.emplace(found->second.until, found->first);
+    }
+}
+
+void Claims::MoveBack(Time now, Draft& draft) {
+    for (auto& [key, claim] : claims_) {
+        if (claim.since <= now) continue;
+        const Duration window = claim.until - claim.since;
+        claim.since = now;
+        if (claim.until == Time{}) continue;
+        ends_.erase({claim.until, key});
+        claim.until = now + window;
+        ends_.emplace(claim.until, key);
+        if (!draft.Tired()) draft.Set(Stored(key, claim));
     }
 }
 

@@ -23,6 +23,7 @@ struct Claim {
     ExecutionId execution;
     Time until{};       // Kept after the execution is finished until then; 0: only while it lives.
     bool live = false;  // The execution is not finished.
+    Time since{};       // When it was made; 0: by an earlier leader.
 };
 
 class Claims {
@@ -40,6 +41,10 @@ class Claims {
     void Hold(const Execution& row, Time now, Draft& draft);
     // The execution is finished.
     void Release(const Execution& row);
+
+    // It turned out that the clock was ahead, and it is `now`: windows that began by it begin now.
+    // Those that the step has no room for stay as they are for the next leader.
+    void MoveBack(Time now, Draft& draft);
 
     // Forgets the claims whose window is over, as many as the step has room for.
     void ForgetEnded(Time now, Draft& draft);

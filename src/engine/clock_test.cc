@@ -303,6 +303,48 @@ TEST_P(BegunAheadTest, RetriesDelaysAndKeysLastAsLongAsTheySay) {
     EXPECT_TRUE(replies.at(second.request).has_value());
 }
 
+// The machine was started, and its clock was two hours ahead until NTP was there: on a new store, or on
+// one that knows the right time.
+class StartedAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(StartedAheadTest, WhatItMadeMeanwhileGoesOnWhenTheClockIsRight) {
+    if (GetParam()) {
+        At(0s, Once({.id = "before", .delay = 24h}));
+        JumpWall(2h);
+        Restart(1s);
+    } else {
+        JumpWall(2h);
+    }
+    At(1s, Join({.id = "a", .capacity = 10}));
+    At(1s, Put({.id = "rate", .every = 10s, .options = Parallel()}));
+    At(1s, Put({.id = "cron", .cron = "*/10 * * * * *", .options = Parallel()}));
+    At(1s, Once({.id = "retried", .retry = RetryPolicy{.retries_max = 3, .delay = 4s}}));
+    At(2s, Failure("retried"));
+    At(2s, Once({.id = "delayed", .delay = 4s}));
+    At(2s, Once({.id = "keyed", .unique_key = "order", .unique_for = 5s}));
+    At(2s, Success("keyed"));
+    JumpWall(-2h);
+    Until(3s);
+    assigns.clear();
+    Until(9s);
+
+    const auto given = [&](const char* id) {
+        return std::ranges::any_of(
+            assigns, [&](const auto& assign) { return assign.execution.id.view() == id; });
+    };
+    EXPECT_TRUE(given("retried"));
+    EXPECT_TRUE(given("delayed"));
+    const Submit second = Once({.id = "next", .unique_key = "order", .unique_for = 5s});
+    At(10s, second);
+    EXPECT_TRUE(replies.at(second.request).has_value());
+    Until(10min);
+    EXPECT_GE(Fired("rate").size(), 58u);
+    EXPECT_GE(Fired("cron").size(), 58u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, StartedAheadTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Used" : "New"; });
+
 INSTANTIATE_TEST_SUITE_P(Leaders, BegunAheadTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "TheNextOne" : "TheSame"; });
 

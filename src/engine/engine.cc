@@ -134,6 +134,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     if (clock_.set_back()) {
         PlanAgain();
         WaitAgain();
+        if (!clock_.behind()) claims_.MoveBack(clock_.trusted(), draft_);
     }
     std::visit([this](auto& known) { On(known); }, input);
     RunDue();

@@ -26,6 +26,7 @@ Duration TrustedClock::Observe(Instant now) {
     const Offset before = std::exchange(last_, OffsetOf(now));
     const auto moved = std::chrono::round<Duration>(last_ - before);
     set_back_ = moved <= -kSetBack;
+    set_far_back_ = moved <= -kParted;
     Judge(now);
     if (std::chrono::abs(moved) < kParted) return Duration(0);
     jump_ = moved;
@@ -53,9 +54,13 @@ void TrustedClock::Judge(Instant now) {
     trusted_ = std::min(
         now.wall, Time(std::chrono::floor<Duration>(now.steady.time_since_epoch() + believed_)));
     latest_ = std::max(latest_, trusted_);
-    const auto age = now.steady - begun_.steady;
+    const auto age = std::chrono::floor<Duration>(now.steady - begun_.steady);
+    // It came back, and the last record agrees: the clock was ahead when the term began.
+    if (age < kConfirmed && set_far_back_ && now.wall + kParted >= begun_.wall + age) {
+        latest_ = trusted_;
+    }
     const bool young = begun_.wall != Time{} && age < kConfirmed;
-    settled_ = young ? begun_.wall + std::chrono::floor<Duration>(age) : trusted_;
+    settled_ = young ? begun_.wall + age : trusted_;
 }
 
 std::optional<Duration> TrustedClock::last_jump(Steady now) const {

@@ -37,7 +37,9 @@ class TrustedClock {
     // the steady clock, since it may have begun in the very moment in which the clock was ahead.
     Time settled() const { return std::min(trusted_, settled_); }
     // Whether the clock is behind what was trusted before, by this leader or the last: then it is
-    // this one that is wrong, or that one, and nobody knows which.
+    // this one that is wrong, or that one, and nobody knows which. But a clock that comes back in
+    // the first hour of a term, and not to before the last record of the term before, is right: this
+    // term began while it was ahead.
     bool behind() const { return trusted_ + kParted < latest_; }
     // Whether the wall clock went back by a noticeable time with the last reading, or would with
     // this one.
@@ -62,6 +64,7 @@ class TrustedClock {
     Steady ahead_since_{};  // … since then.
     bool is_ahead_ = false;
     bool set_back_ = false;
+    bool set_far_back_ = false;  // By kParted or more.
     Time trusted_{};
     Time latest_{};  // That was ever trusted.
     Time settled_{};

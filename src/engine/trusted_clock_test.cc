@@ -80,6 +80,24 @@ TEST_F(TrustedClockTest, WhatCannotBeUndoneWaitsForTheFirstHourOfATerm) {
     EXPECT_EQ(clock_.settled(), kBegin + 1h);
 }
 
+// The machine was started two hours ahead, and NTP came late.
+TEST_F(TrustedClockTest, AClockThatComesBackToTheLastRecordWasAheadWhenTheTermBegan) {
+    clock_.Begin(At(0s, 2h), kBegin - 1min);
+    clock_.Observe(At(10s, 2h));
+    EXPECT_EQ(clock_.trusted(), kBegin + 2h + 10s) << "nobody may have led for two hours";
+    clock_.Observe(At(20s));
+    EXPECT_FALSE(clock_.behind());
+
+    clock_.Begin(At(0s, 2h), kBegin + 1h);
+    clock_.Observe(At(20s));
+    EXPECT_TRUE(clock_.behind()) << "not as the last record says";
+
+    clock_.Begin(At(0s, 2h), kBegin - 1min);
+    clock_.Observe(At(1h + 1s, 2h));
+    clock_.Observe(At(1h + 2s));
+    EXPECT_TRUE(clock_.behind()) << "it has been so for an hour";
+}
+
 TEST_F(TrustedClockTest, ANewLeaderAfterANightIsBelievedAtOnce) {
     clock_.Begin(At(0s), kBegin - 12h);
     EXPECT_EQ(clock_.trusted(), kBegin);
