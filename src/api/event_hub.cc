@@ -160,7 +160,7 @@ std::uint64_t EventHub::Follow(const ExecutionId& execution, Notify notify) {
     return last_number_;
 }
 
-void EventHub::Settle(std::uint64_t number, Serial index) {
+void EventHub::NoteOutputFound(std::uint64_t number, Serial index) {
     const std::scoped_lock lock(mutex_);
     const auto found = followers_.find(number);
     if (found != followers_.end()) found->second.settled = index;

@@ -69,11 +69,11 @@ class EventHub final : public Sink {
     // From any thread. Calls `notify` when the store may have more of the execution: it wrote
     // something or changed, or what it wrote has been committed since. And when this node stops
     // leading. `notify` is called on the node's thread and must not call back. The number is for
-    // Settle and Unfollow; 0 if this node does not lead or too many follow already.
+    // NoteOutputFound and Unfollow; 0 if this node does not lead or too many follow already.
     using Notify = std::function<void(bool leading)>;
     std::uint64_t Follow(const ExecutionId& execution, Notify notify);
     // The follower has found the output up to `index` in the store.
-    void Settle(std::uint64_t number, Serial index);
+    void NoteOutputFound(std::uint64_t number, Serial index);
     void Unfollow(std::uint64_t number);
 
   private:

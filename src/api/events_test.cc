@@ -119,7 +119,7 @@ TEST(EventHub, FollowersAreToldUntilTheyLeave) {
     hub.Release(effects);
     EXPECT_EQ(told["first"], 1);
     EXPECT_EQ(told["second"], 1);
-    hub.Settle(first, 7);
+    hub.NoteOutputFound(first, 7);
     hub.Unfollow(second);
     told.clear();
     hub.Release(effects);

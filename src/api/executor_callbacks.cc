@@ -29,7 +29,7 @@ Problem ProblemOf(CallbackAnswer answer) {
 // told nothing more: neither whether there is such an execution nor how it stands.
 Flow<Result<bool>> HoldsToken(const Call& call, ExecutionId id, Token token) {
     const auto live = co_await Looked<std::optional<Token>>(call, [&](const Engine& engine) {
-        const Execution* row = engine.Find(id);
+        const Execution* row = engine.FindExecution(id);
         return row ? std::optional(row->token) : std::nullopt;
     });
     if (!live) co_return std::unexpected(live.error());

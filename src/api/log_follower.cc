@@ -84,7 +84,7 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
             stream_->Write({.event = "lines", .data = data, .id = std::to_string(chunk.index)});
             last_ = chunk.index;
         }
-        if (!chunks.empty()) services_->events.Settle(number_, last_);
+        if (!chunks.empty()) services_->events.NoteOutputFound(number_, last_);
         if (!draining_) GoOn();
     }
 

@@ -89,7 +89,7 @@ class Engine {
 
     // --- Looking in -----------------------------------------------------------------------------
 
-    const Execution* Find(const ExecutionId& id) const;
+    const Execution* FindExecution(const ExecutionId& id) const;
     // A run that is not finished; nothing if there is none.
     std::optional<RunView> FindRun(const ExecutionId& id) const;
     std::optional<QueueView> FindQueue(const Text& name) const;
@@ -213,6 +213,7 @@ class Engine {
     void EndNow(Live& live, Status status, OutcomePtr outcome, const ActPtr& by = nullptr);
     void CreateOnce(const Submit& submit);
     bool MayClaim(const Task& task, const ExecutionId& self, RequestId request);
+    bool MayWait(QuotaMeter::Wish wish, RequestId request);
     std::pair<Serial, Text> FreshId();
     bool IsOwnToCome(std::string_view id) const;
     static std::unexpected<Error> TakenForOwn();

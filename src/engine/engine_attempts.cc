@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 
 namespace takt::internal {
-const Execution* Engine::Find(const ExecutionId& id) const {
+const Execution* Engine::FindExecution(const ExecutionId& id) const {
     const Live* live = FindLive(id);
     return live ? &live->row : nullptr;
 }

@@ -156,6 +156,8 @@ void Engine::AnswerTo(const Redrive& redrive, const std::optional<Execution>& fo
         !MayClaim(*found->task, redrive.execution, redrive.request)) {
         return;
     }
+    const QuotaMeter::Wish wish{.payload_bytes = QuotaMeter::BytesOf(*found), .submitted = false};
+    if (!MayWait(wish, redrive.request)) return;
     if (found->task->workflow()) return RetryRun(redrive, *found);
     Execution row = *found;
     RememberLast(row);

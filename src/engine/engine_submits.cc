@@ -93,6 +93,15 @@ void Engine::On(Redrive& redrive) {
     AskStore(id, std::move(redrive));
 }
 
+// Whether the namespace may have one more execution that somebody asks for; if not, says so.
+bool Engine::MayWait(QuotaMeter::Wish wish, RequestId request) {
+    wish.waiting = count(Status::kPending) + count(Status::kRetrying);
+    wish.now = now_.steady;
+    const auto admitted = quotas_.Admit(wish);
+    if (!admitted) draft_.Reply(request, std::unexpected(admitted.error()));
+    return admitted.has_value();
+}
+
 void Engine::CreateOnce(const Submit& submit) {
     Task& task = *submit.task;
     if (IsChildId(task.id.view())) return draft_.Reply(submit.request, TakenForStep());
@@ -108,11 +117,7 @@ void Engine::CreateOnce(const Submit& submit) {
                                                      " executions wait in it; try again later",
                                                  "queue"));
     }
-    const auto admitted =
-        quotas_.Admit({.waiting = count(Status::kPending) + count(Status::kRetrying),
-                       .payload_bytes = task.payload.size(),
-                       .now = now_.steady});
-    if (!admitted) return draft_.Reply(submit.request, std::unexpected(admitted.error()));
+    if (!MayWait({.payload_bytes = task.payload.size()}, submit.request)) return;
     Execution row;
     if (task.id.empty()) {
         auto [serial, id] = FreshId();

@@ -231,6 +231,8 @@ void Engine::On(Trigger& trigger) {
 void Engine::RunNow(Trigger& trigger) {
     const auto found = tasks_.find(trigger.task.text());
     if (found == tasks_.end()) return draft_.Reply(trigger.request, NoSuchTask(trigger.task));
+    const QuotaMeter::Wish wish{.payload_bytes = trigger.payload.size(), .submitted = false};
+    if (!MayWait(wish, trigger.request)) return;
     Execution row = Fire(*found->second, {.due = now_.wall,
                                           .origin = Origin::kTrigger,
                                           .execution = std::move(trigger.execution),

@@ -78,8 +78,8 @@ TEST_F(FanOutTest, ChildrenAreMadeFromACursorABoundedNumberAStep) {
     EXPECT_EQ(LiveChildren(), 1'000);
     EXPECT_TRUE(Exists(Child(0, 1'000)));
     // All hold one task.
-    EXPECT_EQ(engine().Find(ExecutionId(Text(Child(0, 5))))->task.get(),
-              engine().Find(ExecutionId(Text(Child(0, 900))))->task.get());
+    EXPECT_EQ(engine().FindExecution(ExecutionId(Text(Child(0, 5))))->task.get(),
+              engine().FindExecution(ExecutionId(Text(Child(0, 900))))->task.get());
 }
 
 TEST_F(FanOutTest, ParallelMaxBoundsHowManyAreUnfinished) {

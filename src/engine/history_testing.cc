@@ -276,7 +276,7 @@ const Execution& History::Row(const std::string& id) {
 }
 
 Status History::StatusOf(const std::string& id) {
-    const Execution* live = engine().Find(ExecutionId(Text(id)));
+    const Execution* live = engine().FindExecution(ExecutionId(Text(id)));
     return live ? live->status : Row(id).status;
 }
 

@@ -31,7 +31,7 @@ Result<void> QuotaMeter::Admit(const Wish& wish) {
     if (quotas_.payload_bytes > 0 && payload_bytes_ + wish.payload_bytes > quotas_.payload_bytes) {
         return Reached("payload_bytes", quotas_.payload_bytes);
     }
-    if (!submits_.limited()) return {};
+    if (!submits_.limited() || !wish.submitted) return {};
     if (!submits_.Ready(wish.now)) return Reached("submits_per_second", submits_.limit().count);
     submits_.Spend();
     return {};

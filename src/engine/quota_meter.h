@@ -28,21 +28,21 @@ class QuotaMeter {
     struct Wish {
         std::size_t waiting = 0;        // Executions that wait already.
         std::size_t payload_bytes = 0;  // Of the new one.
+        bool submitted = true;          // A one-off task; not a trigger, nor one that runs again.
         Steady now{};
     };
-    // One more execution may be submitted, and is counted; kExhausted with the quota's name if not.
+    // One more execution may come, and is counted; kExhausted with the quota's name if not.
     Result<void> Admit(const Wish& wish);
     // One more worker may come, beside so many.
     Result<void> AdmitWorker(std::size_t online) const;
 
     std::uint64_t payload_bytes() const { return payload_bytes_; }
-
-  private:
     // A payload that belongs to a task is stored once, however many executions have it.
     static std::size_t BytesOf(const Execution& row) {
         return row.origin == Origin::kOnce ? row.input().size() : row.payload.size();
     }
 
+  private:
     Quotas quotas_;
     Pace submits_;
     std::uint64_t payload_bytes_ = 0;

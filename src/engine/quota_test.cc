@@ -44,6 +44,25 @@ TEST_F(QuotaTest, ExecutionsThatWaitAreCounted) {
     EXPECT_EQ(Met(), "") << "one of them runs";
 }
 
+// A team that reached its quota must not get round it by asking otherwise.
+TEST_F(QuotaTest, TriggersAndWhatRunsAgainAreRefusedToo) {
+    config.quotas = {.executions_waiting = 2, .payload_bytes = 100};
+    At(0s, Put({.id = "rec", .every = 24h, .options = {.mode = Mode::kParallel}}));
+    At(0s, Join({.id = "w", .capacity = 1}));
+    Submit(0s, {.id = "failed", .retry = RetryPolicy{.retries_max = 0}});
+    At(1s, Failure("failed"));
+    At(1s, Set("w", WorkerStatus::kMaintenance));
+    At(2s, TriggerOf("rec", std::string(101, 'x')));
+    EXPECT_EQ(Met(), "quotas.payload_bytes");
+    At(2s, TriggerOf("rec"));
+    At(2s, TriggerOf("rec"));
+    EXPECT_EQ(Met(), "");
+    At(2s, TriggerOf("rec"));
+    EXPECT_EQ(Met(), "quotas.executions_waiting");
+    At(2s, RedriveOf("failed"));
+    EXPECT_EQ(Met(), "quotas.executions_waiting");
+}
+
 TEST_F(QuotaTest, SubmitsASecondAreABucket) {
     config.quotas.submits_per_second = 3;
     for (int i = 0; i < 3; ++i) Submit(0s, {});

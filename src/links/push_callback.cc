@@ -75,7 +75,7 @@ void PushLink::TakeCallback(const Engine* engine, CallbackReport report, Callbac
         under_way->second.emplace_back(std::move(report), std::move(done));
         return;
     }
-    const Execution* row = engine->Find(report.execution);
+    const Execution* row = engine->FindExecution(report.execution);
     if (!row) return JudgeStored(std::move(report), std::move(done));
     const bool current = row->token == report.token && IsWorking(row->status);
     if (!current) return done(JudgeCallback(*row, report));
@@ -100,7 +100,7 @@ void PushLink::TakeNews(News news, CallbackDone done) {
         if (!engine) {
             return done({Kind::kUnavailable, "the leader has just changed; say it again"});
         }
-        const Execution* row = engine->Find(news.execution);
+        const Execution* row = engine->FindExecution(news.execution);
         if (!row) {
             return done({Kind::kStale, "the execution is finished, or there is none of this id"});
         }
