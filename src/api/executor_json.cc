@@ -48,6 +48,11 @@ class TaskEntry {
         auto request = ReadTask(JsonView(*text), rules_.task_limits, rules_.texts, {});
         if (!request) return std::unexpected(NamedBack(value, std::move(request.error())));
         Task& task = *request->task;
+        if (task.workflow()) {
+            return BadField(FlowFieldOf(value),
+                            "makes a workflow, whose parts could run elsewhere than on this "
+                            "executor; make that with POST /api/v1/tasks");
+        }
         registration_.worker.types.push_back(task.type);
         if (!task.recurring()) {
             if (other.empty()) return {};
@@ -80,6 +85,17 @@ class TaskEntry {
             text += members.value().raw();
         }
         return text + '}';
+    }
+
+    // The field that makes it a workflow.
+    static std::string_view FlowFieldOf(const JsonView& value) {
+        for (const std::string_view name : {"steps", "shards"}) {
+            JsonView::Members members(value);
+            while (members.Next()) {
+                if (members.key() == name) return name;
+            }
+        }
+        return "each_worker";
     }
 
     // The name is blamed as the registration calls it.
