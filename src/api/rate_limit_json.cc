@@ -30,10 +30,13 @@ Result<RateLimit> ReadRate(const JsonView& value, std::string_view field, RateLi
     if (value.kind() != JsonView::Kind::kObject) {
         return BadField(field, "must be an object such as {\"count\": 10, \"per\": \"1s\"}");
     }
-    if (now.count == 0) now.per = Duration(1'000);
+    if (now.count == 0) now.per = {};
     const std::string prefix = std::string(field) + ".";
     const auto rate = ReadRequest(RateTable().request(), value, now, prefix);
     if (rate && rate->count == 0) return BadField(prefix + "count", "is missing");
+    if (rate && rate->per == Duration(0)) {
+        return BadField(prefix + "per", "is missing: in which time, such as \"1s\"");
+    }
     return rate;
 }
 

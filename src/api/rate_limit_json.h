@@ -11,7 +11,7 @@
 
 namespace takt::internal {
 
-// A part that is left out stays as it is in `now`; a new limit is per second unless it says else.
+// A part that is left out stays as it is in `now`; a new limit says both.
 // kInvalid names the part at fault, "rate_limit.per".
 Result<RateLimit> ReadRate(const JsonView& value, std::string_view field, RateLimit now);
 void WriteRate(JsonWriter& json, const RateLimit& rate);

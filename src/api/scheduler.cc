@@ -73,7 +73,10 @@ void GetStatus(Call call) {
         json.Key("store").BeginObject();
         json.Field("description", std::string_view(services.store.Describe()));
         json.Field("reachable", nodes.has_value());
-        json.Field("trouble", std::string_view(nodes ? status.trouble : nodes.error().detail));
+        // A full store has consequences that are said too, and would hide it.
+        const std::string full = services.store.WhyFull();
+        const std::string& other = nodes ? status.trouble : nodes.error().detail;
+        json.Field("trouble", std::string_view(full.empty() ? other : full));
         json.Field("commits", status.commits).Field("changes", status.changes).EndObject();
         if (nodes) WriteNodes(json, *nodes, leads);
         json.EndObject();
@@ -187,6 +190,7 @@ struct ReadyQuestion {
         const auto cause = [&](std::string_view what, const std::string& detail) {
             return std::string(what) + (known ? ": " + detail : "; its log says why");
         };
+        const std::string full = call.services().store.WhyFull();
         if (!status.trouble.empty() && (nodes || status.role == Role::kLeader)) {
             why = cause("the store cannot be written to", status.trouble);
         } else if (!nodes) {
@@ -196,12 +200,27 @@ struct ReadyQuestion {
         } else if (status.role == Role::kLoading || status.role == Role::kStopped) {
             why = "this scheduler is " + std::string(Name(status.role));
         }
-        if (why.empty()) return call.Json(200, R"({"status":"ready"})");
+        if (why.empty()) return SayReady(full.empty() ? full : cause(kFull, full));
+        // The first cause: what else fails may follow from it.
+        if (!full.empty()) why = cause(kFull, full) + "; " + why;
         call.Refuse({.status = 503,
                      .code = nodes && !status.leader ? "no_leader" : "unavailable",
                      .detail = std::move(why),
                      .retry_after_seconds = 1});
     }
+
+    // A full store still ends, purges and renews: a balancer that turned away the reports of
+    // executors would keep it from making room. So it is said, and the scheduler is ready.
+    void SayReady(const std::string& trouble) {
+        std::string body;
+        JsonWriter json(body);
+        json.BeginObject().Field("status", "ready");
+        if (!trouble.empty()) json.Field("trouble", std::string_view(trouble));
+        json.EndObject();
+        call.Json(200, std::move(body));
+    }
+
+    static constexpr std::string_view kFull = "the store is full and no new task is taken";
 
     Call call;
     const bool known;  // The store names hosts, which are not for strangers.

@@ -174,7 +174,14 @@ void AddScheduler(SchemaList& to) {
                                       .Add("timezone", schema::Text())
                                       .Text());
     to.emplace_back("ComingFireList", PageOf("ComingFire"));
-    to.emplace_back("Health", Object().Add("status", schema::Text()).Text());
+    to.emplace_back("Health", Object()
+                                  .Add("status", schema::Text())
+                                  .Add("trouble",
+                                       schema::Described(schema::Text(),
+                                                         "Why no new task is taken, although all "
+                                                         "else goes on: the store is full."),
+                                       false)
+                                  .Text());
     to.emplace_back("Version",
                     Object().Add("name", schema::Text()).Add("version", schema::Text()).Text());
     AddMetrics(to);

@@ -1,6 +1,8 @@
 #include "api/task_field.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "api/json_read.h"
 
@@ -27,6 +29,28 @@ struct TaskFieldIndex {
     }
 };
 
+// Names that people try for what is a part of another field.
+struct Elsewhere {
+    std::string_view tried;
+    std::string_view field;
+    std::string_view example;
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"retry_delay", "retry_policy.delay", R"({"retry_policy": {"delay": "10s"}})"},
+    {"retry_delay_max", "retry_policy.delay_max", R"({"retry_policy": {"delay_max": "5m"}})"},
+    {"retry_backoff", "retry_policy.backoff_rate", R"({"retry_policy": {"backoff_rate": 2}})"},
+    {"retry_jitter", "retry_policy.jitter", R"({"retry_policy": {"jitter": 0.1}})"},
+};
+
+std::unexpected<Error> NoTaskField(std::string_view name, std::span<const std::string_view> known) {
+    const auto* const place = std::ranges::find(kElsewhere, name, &Elsewhere::tried);
+    if (place == std::end(kElsewhere)) return UnknownField(name, known);
+    return Fail(ErrorCode::kInvalid,
+                "there is no field '" + std::string(name) + "'; it is '" +
+                    std::string(place->field) + "': " + std::string(place->example),
+                std::string(name));
+}
+
 const TaskFieldIndex& TheTaskFields() {
     static const TaskFieldIndex index;
     return index;
@@ -44,7 +68,7 @@ std::optional<std::size_t> FindTaskField(std::string_view name) {
 Result<void> ReadTaskField(TaskDraft& draft, std::string_view name, const JsonView& value,
                            bool accept_read_only) {
     const auto number = FindTaskField(name);
-    if (!number) return UnknownField(name, TheTaskFields().names);
+    if (!number) return NoTaskField(name, TheTaskFields().names);
     const TaskField& field = TaskFields()[*number];
     // The caller's name goes with his text; the table's own copy of it stays.
     name = *std::ranges::lower_bound(TheTaskFields().names, name);

@@ -137,6 +137,22 @@ TEST(TaskJson, BadFieldsAreRefusedByName) {
     }
 }
 
+// Names that people bring along, and a rate whose time nobody should guess.
+TEST(TaskJson, FieldsThatAreMeantAreNamed) {
+    const Bad cases[] = {
+        {R"({"name": "x", "retry_delay": "1s"})", "retry_delay", "'retry_policy.delay'"},
+        {R"({"name": "x", "retry_backoff": 2})", "retry_backoff", "'retry_policy.backoff_rate'"},
+        {R"({"name": "x", "rate_limit": {"count": 5}})", "rate_limit.per", "is missing"},
+        {R"({"name": "x", "rate_limit": {"per": "1s"}})", "rate_limit.count", "is missing"},
+    };
+    for (const Bad& bad : cases) {
+        const auto read = Read(bad.text);
+        ASSERT_FALSE(read) << bad.text;
+        EXPECT_EQ(read.error().field, bad.field) << bad.text;
+        EXPECT_TRUE(read.error().detail.contains(bad.says)) << read.error().detail;
+    }
+}
+
 TEST(TaskJson, WhatIsTooLargeOrTooDeepIsRefused) {
     const std::string deep = R"({"name": "x", "payload": )" + std::string(1'000'000 / 2, '[');
     EXPECT_EQ(Read(deep).error().code, ErrorCode::kInvalid);

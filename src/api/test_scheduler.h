@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -44,6 +45,18 @@ struct Answered {
     std::string Header(std::string_view name) const {
         return std::string(headers.Find(name).value_or(""));
     }
+};
+
+// A store that can be full.
+class TestStore final : public MemoryStore {
+  public:
+    using MemoryStore::MemoryStore;
+
+    void Fill(bool full = true) { full_ = full; }
+    std::string WhyFull() const override { return full_ ? "it is at its maxmemory" : ""; }
+
+  private:
+    std::atomic<bool> full_ = false;
 };
 
 struct TestSchedulerOptions {
@@ -128,7 +141,7 @@ class TestScheduler {
     std::string address() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
     std::uint16_t port() const { return server_->port(); }
     Node& node() { return *node_; }
-    Store& store() { return store_; }
+    TestStore& store() { return store_; }
     EventHub& hub() { return hub_; }
     Alerts& alerts() { return alerts_; }
     Statistics& statistics() { return statistics_; }
@@ -266,7 +279,7 @@ class TestScheduler {
 
     EventHub hub_;
     Meters meters_;
-    MemoryStore store_;
+    TestStore store_;
     LoopThread node_loop_;
     LoopThread http_loop_;
     LoopThread store_loop_;

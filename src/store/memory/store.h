@@ -18,7 +18,7 @@
 
 namespace takt::internal {
 
-class MemoryStore final : public CallStore<MemoryStore> {
+class MemoryStore : public CallStore<MemoryStore> {
   public:
     // Takes work to run later, once. What is posted may outlive the store; it then does nothing.
     using Post = std::function<void(std::move_only_function<void()>)>;
