@@ -14,6 +14,7 @@ constexpr auto kFailureWindow = std::chrono::seconds(60);
 // as many tries, each against 256 random bits.
 constexpr std::size_t kAddressesMax = 10'000;
 constexpr auto kUseWritten = std::chrono::hours(1);
+constexpr std::string_view kExpired = "the token has expired";
 
 std::string_view HostOf(std::string_view authority) {
     if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
@@ -153,7 +154,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
                            std::move(who)};
         }
         return Refusal{
-            {401, "unauthorized", token ? "the token has expired" : "the token is not known"},
+            {401, "unauthorized", std::string(token ? kExpired : "the token is not known")},
             std::move(who)};
     }
     if (now.wall - token->last_used_at >= kUseWritten) used_.push_back(token->id);
@@ -191,21 +192,22 @@ std::string AccessPolicy::WhyUnread(const HttpRequest& request) const {
     return what + (MayHearOfTheStore(request, Time{}) ? ": " + trouble_ : "; its log says why");
 }
 
-const AccessToken* AccessPolicy::Find(std::string_view id) const {
+const AccessToken* AccessPolicy::FindToken(std::string_view id) const {
     const auto found = tokens_.find(std::string(id));
     return found == tokens_.end() ? nullptr : &found->second;
 }
 
-bool AccessPolicy::Holds(std::string_view id, Time now) const {
-    const AccessToken* token = Find(id);
-    return token && !IsExpired(*token, now);
+std::string_view AccessPolicy::WhyRefused(std::string_view id, Time now) const {
+    const AccessToken* token = FindToken(id);
+    if (!token) return "the token was revoked";
+    return IsExpired(*token, now) ? kExpired : std::string_view();
 }
 
 const AccessToken* AccessPolicy::TakeUsed() {
     while (!used_.empty()) {
         const std::string id = std::move(used_.back());
         used_.pop_back();
-        if (const AccessToken* token = Find(id)) return token;
+        if (const AccessToken* token = FindToken(id)) return token;
     }
     return nullptr;
 }

@@ -92,9 +92,9 @@ class AccessPolicy {
     // For more than making room for it ask Decide.
     bool Knows(const HttpRequest& request, Time now) const;
 
-    const AccessToken* Find(std::string_view id) const;
-    // Whether it is there and has not expired.
-    bool Holds(std::string_view id, Time now) const;
+    const AccessToken* FindToken(std::string_view id) const;
+    // Why the token with this id does not hold, a sentence; empty if it does.
+    std::string_view WhyRefused(std::string_view id, Time now) const;
     const std::map<std::string, AccessToken>& tokens() const { return tokens_; }
     // A token whose time of last use is worth writing down: at most once an hour for each.
     const AccessToken* TakeUsed();

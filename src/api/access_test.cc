@@ -83,6 +83,8 @@ TEST(Access, EveryRouteAsksForItsPermission) {
     EXPECT_EQ(scheduler.Get("/api/v1/events", Bearer(tokens[AccessRole::kWorker])).status, 403);
     const Answered refused = scheduler.Get("/api/v1/tasks");
     EXPECT_EQ(refused.Header("WWW-Authenticate"), "Bearer");
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks", Bearer(wrong)).Header("WWW-Authenticate"),
+              R"(Bearer error="invalid_token", error_description="the token is not known")");
     EXPECT_EQ(refused.Text("code"), "unauthorized");
 }
 
@@ -175,7 +177,7 @@ TEST(Access, WorkerSessionEndsWithItsTokenAlsoIfNobodyAsks) {
 
     const WebSocketClosed how = closed.Take();
     EXPECT_EQ(how.code, WebSocketCode::kPolicy);
-    EXPECT_EQ(how.reason, "unauthorized");
+    EXPECT_EQ(how.reason, "unauthorized: the token was revoked");
     client->Close();
     loop.Join();
 }
@@ -190,19 +192,20 @@ TEST(Access, SessionsOfTokensThatDoNotHoldAreEnded) {
         policy.BeginLoad(1),
         std::vector<SettingPut>{{Text("token/" + made.token.id), Text(EncodeToken(made.token))}},
         now.steady);
-    int ended = 0;
+    std::vector<std::string> ended;
     OpenSessions sessions;
-    sessions.Add(made.token.id, [&] { ++ended; });
-    const std::uint64_t gone = sessions.Add(made.token.id, [&] { ended += 10; });
+    const auto end = [&](std::string_view why) { ended.emplace_back(why); };
+    sessions.Add(made.token.id, end);
+    const std::uint64_t gone = sessions.Add(made.token.id, end);
     sessions.Remove(gone);
     const auto look = [&](Time at) {
-        sessions.EndUnless([&](const std::string& token) { return policy.Holds(token, at); });
+        sessions.EndRefused([&](const std::string& id) { return policy.WhyRefused(id, at); });
     };
     look(now.wall + 59min);
-    EXPECT_EQ(ended, 0);
+    EXPECT_TRUE(ended.empty());
     look(now.wall + 1h);
     look(now.wall + 2h);
-    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(ended, std::vector<std::string>{"the token has expired"});
 }
 
 // Two readings of the tokens are under way; the one that began before a token was revoked comes
@@ -218,7 +221,7 @@ TEST(Access, OvertakenReadingDoesNotBringARevokedTokenBack) {
     const std::uint64_t second = policy.BeginLoad(2);
     policy.EndLoad(second, std::vector<SettingPut>{}, now.steady);
     policy.EndLoad(first, before, now.steady);
-    EXPECT_FALSE(policy.Holds(made.token.id, now.wall));
+    EXPECT_EQ(policy.WhyRefused(made.token.id, now.wall), "the token was revoked");
 }
 
 // The second administrator left long ago: the first must not lock himself out by mistake.

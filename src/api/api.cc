@@ -71,8 +71,8 @@ namespace {
 void TakeAccess(Gate& gate, std::uint64_t load, Result<std::vector<SettingPut>> settings) {
     const Instant now = ReadClocks();
     gate.access.EndLoad(load, std::move(settings), now.steady);
-    gate.sessions.EndUnless(
-        [&](const std::string& token) { return gate.access.Holds(token, now.wall); });
+    gate.sessions.EndRefused(
+        [&](const std::string& token) { return gate.access.WhyRefused(token, now.wall); });
 }
 
 // Before whoever asked for it goes on: what its answer brings about finds them told.

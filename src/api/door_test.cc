@@ -131,5 +131,44 @@ TEST(Door, NamesThatCannotBeSeenAreRefused) {
     }
 }
 
+// A browser must not take an answer for a script or a page, nor come in the clear the next time. That
+// holds for refusals too: they are what a stranger's browser sees.
+TEST(Door, EveryAnswerIsGuarded) {
+    TestScheduler scheduler;
+    const Answered made = NewToken(scheduler, R"("role": "admin")");
+    const auto ask = [&](const std::string& path, const HttpHeaderList& headers, bool tls) {
+        std::promise<HttpResponse> answer;
+        scheduler.Run([&] {
+            HttpRequest request;
+            request.path = path;
+            request.tls = tls;
+            for (const auto& [name, value] : headers) request.headers.Add(name, value);
+            scheduler.api().Handle(std::move(request),
+                                   [&](HttpResponse said) { answer.set_value(std::move(said)); });
+        });
+        return answer.get_future().get();
+    };
+    const auto header = [](const HttpResponse& response, std::string_view name) {
+        const auto found = std::ranges::find(response.headers, name, [](const auto& header) {
+            return std::string_view(header.first);
+        });
+        return found == response.headers.end() ? std::string() : std::string(found->second);
+    };
+    for (const bool tls : {false, true}) {
+        const HttpResponse answers[] = {ask("/api/v1/tasks", WithToken(made), tls),
+                                        ask("/api/v1/tasks", {}, tls),
+                                        ask("/api/v1/nothing", WithToken(made), tls)};
+        EXPECT_EQ(answers[0].status, 200);
+        EXPECT_EQ(answers[1].status, 401);
+        EXPECT_EQ(answers[2].status, 404);
+        for (const HttpResponse& answer : answers) {
+            SCOPED_TRACE(answer.status);
+            EXPECT_EQ(header(answer, "X-Content-Type-Options"), "nosniff");
+            EXPECT_EQ(header(answer, "Cache-Control"), "no-store");
+            EXPECT_EQ(header(answer, "Strict-Transport-Security"), tls ? "max-age=31536000" : "");
+        }
+    }
+}
+
 }  // namespace
 }  // namespace takt::internal

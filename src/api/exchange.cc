@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/answer_headers.h"
 #include "api/api.h"
 #include "api/audit.h"
 #include "api/bulk.h"
@@ -42,9 +43,22 @@ HttpResponse NoRoute(const HttpRequest& request, const RouteTable::Match& match)
     return response;
 }
 
+// RFC 6750: whoever showed a token hears what is wrong with it, also a client that does not read the
+// body, as of a WebSocket that was not opened.
+std::string ChallengeOf(const Problem& problem, const HttpRequest& request) {
+    const auto fits = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    if (!request.headers.Find("Authorization") || !std::ranges::all_of(problem.detail, fits)) {
+        return "Bearer";
+    }
+    return R"(Bearer error="invalid_token", error_description=")" + problem.detail + '"';
+}
+
 HttpResponse RefusalOf(const Problem& problem, const HttpRequest& request) {
     HttpResponse response = ProblemResponse(problem, request.request_id);
-    if (problem.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    if (problem.status == 401) {
+        response.headers.emplace_back("WWW-Authenticate", ChallengeOf(problem, request));
+    }
+    GuardAnswer(response, request);
     return response;
 }
 
@@ -318,6 +332,7 @@ void ApiExchange::OnEnd(HttpRequest request, HttpReply reply) {
         std::optional<HttpResponse> page;
         if (learnt_.match.allowed.empty() && gate_->pages) page = gate_->pages(request);
         HttpResponse response = page ? std::move(*page) : NoRoute(request, learnt_.match);
+        page ? KeepToTls(response, request) : GuardAnswer(response, request);
         gate_->home_realm->meters.CountRequest(response.status);
         return reply(std::move(response));
     }

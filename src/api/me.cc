@@ -12,7 +12,7 @@ struct Me {
     const Principal& who;
     const Gate& gate;
 
-    const AccessToken* token() const { return gate.access.Find(who.token_id); }
+    const AccessToken* token() const { return gate.access.FindToken(who.token_id); }
     bool open() const { return who.token_id.empty(); }
 };
 

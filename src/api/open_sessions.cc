@@ -39,20 +39,22 @@ std::uint64_t OpenSessions::Add(std::string token, End end) {
     return last_;
 }
 
-void OpenSessions::EndUnless(const std::function<bool(const std::string& token)>& holds) {
-    std::vector<Session> over;
+void OpenSessions::EndRefused(
+    const std::function<std::string_view(const std::string& token)>& why_not) {
+    std::vector<std::pair<Session, std::string_view>> over;
     for (auto entry = sessions_.begin(); entry != sessions_.end();) {
-        if (holds(entry->second.token)) {
+        const std::string_view why = why_not(entry->second.token);
+        if (why.empty()) {
             ++entry;
         } else {
-            over.push_back(std::move(entry->second));
+            over.emplace_back(std::move(entry->second), why);
             entry = sessions_.erase(entry);
         }
     }
-    for (const Session& session : over) {
+    for (const auto& [session, why] : over) {
         Log(LogLevel::kWarning, "audit", "ended a session whose token does not hold any more",
-            {{"token", session.token}});
-        session.end();
+            {{"token", session.token}, {"why", why}});
+        session.end(why);
     }
 }
 
@@ -64,7 +66,7 @@ void EndWithToken(HttpResponse& response, const std::shared_ptr<Gate>& gate,
         EventStreamOptions& options = *response.event_stream;
         options.on_open = [gate, token, number, then = std::move(options.on_open)](
                               std::shared_ptr<EventStream> stream) mutable {
-            *number = KeepSession(gate, token, [weak = std::weak_ptr(stream)] {
+            *number = KeepSession(gate, token, [weak = std::weak_ptr(stream)](auto) {
                 if (const auto open = weak.lock()) open->Close();
             });
             if (then) then(std::move(stream));
@@ -78,11 +80,12 @@ void EndWithToken(HttpResponse& response, const std::shared_ptr<Gate>& gate,
         WebSocketCallbacks& callbacks = *response.websocket;
         callbacks.on_open = [gate, token, number, then = std::move(callbacks.on_open)](
                                 std::shared_ptr<WebSocketSession> session) mutable {
-            *number = KeepSession(gate, token, [weak = std::weak_ptr(session)] {
-                if (const auto open = weak.lock()) {
-                    open->Close(WebSocketCode::kPolicy, "unauthorized");
-                }
-            });
+            *number =
+                KeepSession(gate, token, [weak = std::weak_ptr(session)](std::string_view why) {
+                    if (const auto open = weak.lock()) {
+                        open->Close(WebSocketCode::kPolicy, "unauthorized: " + std::string(why));
+                    }
+                });
             if (then) then(std::move(session));
         };
         callbacks.on_close =

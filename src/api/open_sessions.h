@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "http/message.h"
@@ -18,14 +19,15 @@ struct Gate;
 // On the server's thread, all of it.
 class OpenSessions {
   public:
-    using End = std::function<void()>;
+    using End = std::function<void(std::string_view why)>;
 
     // `end` is called when the token does not hold any more. The number is for Remove.
     std::uint64_t Add(std::string token, End end);
     void Remove(std::uint64_t number) { sessions_.erase(number); }
 
-    // Ends those whose token does not hold, and forgets them.
-    void EndUnless(const std::function<bool(const std::string& token)>& holds);
+    // Ends those whose token does not hold, and forgets them. `why_not` is a sentence, empty for a
+    // token that holds.
+    void EndRefused(const std::function<std::string_view(const std::string& token)>& why_not);
 
     // Whether somebody has to come back and look; true once until Disarm.
     bool Arm() { return !sessions_.empty() && !std::exchange(armed_, true); }

@@ -1,5 +1,6 @@
 #include "api/services.h"
 
+#include "api/answer_headers.h"
 #include "api/audit.h"
 #include "api/execution_reads.h"
 #include "api/passed_on.h"
@@ -45,13 +46,7 @@ void Call::Send(HttpResponse response) {
     }
     CountRefusal(services_, {*route_, request_, who_, response.status});
     if (!who_.token_id.empty()) EndWithToken(response, services_->gate, who_.token_id);
-    // Answers are of the moment and may be secret.
-    response.headers.emplace_back("Cache-Control", "no-store");
-    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-    // A browser that came by TLS once is to come by TLS for a year.
-    if (request_.tls) {
-        response.headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
-    }
+    GuardAnswer(response, request_);
     reply_(std::move(response));
 }
 

@@ -224,7 +224,7 @@ Result<void> CheckRevoked(const Services& services, const AccessToken& token) {
 
 Flow<> RevokeToken(Call call) {
     const std::string id(call.request().Parameter("id"));
-    const AccessToken* token = call.services().access.Find(id);
+    const AccessToken* token = call.services().access.FindToken(id);
     if (!token || !MayManage(call, *token)) {
         co_return call.RefuseAnswer({ErrorCode::kNotFound, "there is no token '" + id + "'", "id"});
     }

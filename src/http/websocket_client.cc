@@ -1,6 +1,7 @@
 // The client's side of a WebSocket handshake; the session itself is WebSocketCore's.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
 
@@ -18,6 +19,17 @@ namespace asio = boost::asio;
 std::string HeaderAtFault(int status) {
     if (status == 401 || status == 403) return "Authorization";
     return status == 429 ? "Retry-After" : "";
+}
+
+// The reason in words, if the server gives one (RFC 6750): ": the token has expired".
+std::string WordsOf(const HttpHeaders& headers) {
+    constexpr std::string_view kName = "error_description=\"";
+    constexpr std::size_t kWordsMax = 200;
+    const std::string_view challenge = headers.Find("WWW-Authenticate").value_or("");
+    const std::size_t at = challenge.find(kName);
+    if (at == std::string_view::npos) return "";
+    const std::string_view words = challenge.substr(at + kName.size());
+    return ": " + std::string(words.substr(0, std::min(words.find('"'), kWordsMax)));
 }
 
 class WebSocketOpening : public std::enable_shared_from_this<WebSocketOpening> {
@@ -103,8 +115,8 @@ class WebSocketOpening : public std::enable_shared_from_this<WebSocketOpening> {
         in_.erase(0, size);
         if (parser.status() != 101) {
             Fail({ErrorCode::kConflict,
-                  fmt::format("{} refused the WebSocket with status {}", url_.Origin(),
-                              parser.status()),
+                  fmt::format("{} refused the WebSocket with status {}{}", url_.Origin(),
+                              parser.status(), WordsOf(headers)),
                   HeaderAtFault(parser.status())});
             return false;
         }

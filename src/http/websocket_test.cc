@@ -265,6 +265,15 @@ TEST_F(WebSocketTest, FailedHandshakeIsReported) {
     const Error refused = failed_.Take();
     EXPECT_EQ(refused.code, ErrorCode::kConflict);
     EXPECT_NE(refused.detail.find("401"), std::string::npos);
+    handler_->handle = [](HttpRequest, HttpReply reply) {
+        HttpResponse response = HttpResponse::Text(401, "no");
+        response.headers.emplace_back(
+            "WWW-Authenticate",
+            R"(Bearer error="invalid_token", error_description="the token has expired", a="b")");
+        reply(std::move(response));
+    };
+    OpenClient(*client);
+    EXPECT_TRUE(failed_.Take().detail.ends_with("with status 401: the token has expired"));
     StopAndWait(0ms);
     OpenClient(*client);
     EXPECT_EQ(failed_.Take().code, ErrorCode::kUnavailable);
