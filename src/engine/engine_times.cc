@@ -35,7 +35,8 @@ std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
 
 bool Engine::Expired(const Execution& row) const {
     const auto expiry = ExpiryOf(row);
-    return expiry && *expiry <= now_.wall;
+    // It cannot be undone, so a clock that is ahead for a moment is not believed.
+    return expiry && *expiry <= clock_.trusted();
 }
 
 }  // namespace takt::internal
