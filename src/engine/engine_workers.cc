@@ -28,6 +28,15 @@ void Engine::On(Attach& attach) {
         entry->second->order = ++joined_;
     }
     Slot& slot = *entry->second;
+    // An executor registers once, when it starts: nobody would tell it that it has to again.
+    if (slot.session != 0 && slot.row.link == LinkKind::kPush &&
+        attach.worker.link != LinkKind::kPush) {
+        draft_.Send(CloseSession{
+            attach.session,
+            Text("the id '" + slot.row.id.text().str() + "' is a live HTTP executor's (" +
+                 slot.row.address.str() + "): give the worker another one")});
+        return;
+    }
     if (const auto admitted = quotas_.AdmitWorker(sessions_.size());
         !admitted && slot.session == 0) {
         draft_.Send(CloseSession{attach.session, Text(admitted.error().detail)});
