@@ -93,6 +93,19 @@ void Engine::On(Redrive& redrive) {
     AskStore(id, std::move(redrive));
 }
 
+void Engine::On(Trigger& trigger) {
+    if (trigger.execution.empty()) return RunNow(trigger);
+    if (IsChildId(trigger.execution.view())) {
+        return draft_.Reply(trigger.request, TakenForStep());
+    }
+    if (const Live* live = FindLive(trigger.execution)) return AnswerTo(trigger, live->row);
+    if (IsOwnToCome(trigger.execution.view())) {
+        return draft_.Reply(trigger.request, TakenForOwn());
+    }
+    const ExecutionId id = trigger.execution;
+    AskStore(id, std::move(trigger));
+}
+
 // Whether the namespace may have one more execution that somebody asks for; if not, says so.
 bool Engine::MayWait(QuotaMeter::Wish wish, RequestId request) {
     wish.waiting = count(Status::kPending) + count(Status::kRetrying);

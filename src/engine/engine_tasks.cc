@@ -218,16 +218,6 @@ void Engine::PauseFor(const ActPtr& by, Recurring& recurring, bool paused) {
     draft_.Audit(by, std::move(change));
 }
 
-void Engine::On(Trigger& trigger) {
-    if (trigger.execution.empty()) return RunNow(trigger);
-    if (const Live* live = FindLive(trigger.execution)) return AnswerTo(trigger, live->row);
-    if (IsOwnToCome(trigger.execution.view())) {
-        return draft_.Reply(trigger.request, TakenForOwn());
-    }
-    const ExecutionId id = trigger.execution;
-    AskStore(id, std::move(trigger));
-}
-
 void Engine::RunNow(Trigger& trigger) {
     const auto found = tasks_.find(trigger.task.text());
     if (found == tasks_.end()) return draft_.Reply(trigger.request, NoSuchTask(trigger.task));

@@ -237,6 +237,17 @@ TEST_F(ModeTest, ATriggerObeysTheModeUnlessForced) {
     EXPECT_EQ(TaskOf("report").state.fires, 0u);
 }
 
+// An id that a run will give to one of its steps would be two executions'.
+TEST_F(ModeTest, ATriggerCannotHaveTheIdOfAStep) {
+    At(0s, Put({.id = "report", .every = 1h}));
+    Trigger trigger = TriggerOf("report");
+    trigger.execution = ExecutionId("run~0.0");
+    At(1s, trigger);
+    ASSERT_FALSE(LastReply());
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(LastReply().error().field, "id");
+}
+
 TEST_F(ModeTest, ATriggerMayBringItsOwnPayload) {
     At(0s, Join({.id = "a", .capacity = 10}));
     At(0s, Put({.every = 1h, .payload = "all", .options = {.mode = Mode::kParallel}}));
