@@ -52,7 +52,7 @@ if(TAKT_TESTING)
   set_tests_properties(console_types PROPERTIES TIMEOUT 60 ENVIRONMENT
     "TAKT_BINARY=$<TARGET_FILE:takt>;TAKT_NODE=${TAKT_NODE};TAKT_WEB=${web};PYTHONDONTWRITEBYTECODE=1")
   # A real browser (Debian's chromium) at real schedulers; each file is one test.
-  foreach(name access flow form leader newcomer operate pages spaces tasks)
+  foreach(name access flow form leader newcomer operate pages roles spaces tasks)
     add_test(NAME console_${name}
              COMMAND ${TAKT_NODE} ${PROJECT_SOURCE_DIR}/tests/console/${name}_test.mjs)
     set_tests_properties(console_${name} PROPERTIES TIMEOUT 180 ENVIRONMENT

@@ -10,6 +10,7 @@ import { Link, Route, Routes, useLocation } from 'react-router-dom';
 import { token } from './api/token';
 import { Boundary } from './components/Boundary';
 import { Note } from './components/States';
+import { MeProvider } from './hooks/useMe';
 import { usePreferences } from './hooks/usePreferences';
 import { useI18n } from './i18n';
 import { Shell } from './layout/Shell';
@@ -28,6 +29,7 @@ const pages: [string, () => Module][] = [
     ['/locks', () => import('./pages/Locks')],
     ['/cluster', () => import('./pages/Cluster')],
     ['/namespaces', () => import('./pages/namespaces/Namespaces')],
+    ['/audit', () => import('./pages/audit/Audit')],
     ['/alerts', () => import('./pages/alerts/Alerts')],
     ['/statistics', () => import('./pages/Statistics')],
     ['/settings', () => import('./pages/Settings')],
@@ -86,9 +88,11 @@ export function Console() {
                     {refused ? (
                         <SignIn />
                     ) : (
-                        <Shell>
-                            <Page />
-                        </Shell>
+                        <MeProvider>
+                            <Shell>
+                                <Page />
+                            </Shell>
+                        </MeProvider>
                     )}
                 </Boundary>
             </App>

@@ -13,6 +13,7 @@ import { type JsonText, readJson, writeJson } from './json';
 import { addressOf } from './space';
 import { token } from './token';
 import type {
+    AuditEntry,
     Backfill,
     BackfillRequest,
     ComingFire,
@@ -21,6 +22,7 @@ import type {
     Explanation,
     Fires,
     LogChunk,
+    Me,
     Metrics,
     Page,
     Namespace,
@@ -147,6 +149,16 @@ export interface ExecutionFilter {
     to?: string;
 }
 
+export interface AuditFilter {
+    who?: string;
+    action?: string;
+    target?: string;
+    outcome?: string;
+    since?: string;
+    until?: string;
+    cursor?: string;
+}
+
 export type SweepQuery = ExecutionFilter & { limit?: number; cursor?: string };
 
 export interface StatisticsQuery {
@@ -161,6 +173,13 @@ type Signal = AbortSignal | undefined;
 
 export const api = {
     version: () => send('GET', '/version').then((r) => r.json() as Promise<{ version: string }>),
+    me: (signal?: Signal) => call<Me>('GET', 'me', { signal }),
+    audit: (query: AuditFilter & { limit: number }, signal?: Signal) =>
+        call<Page<AuditEntry>>('GET', 'audit', { query: { ...query }, signal }),
+    auditLines: (query: AuditFilter) =>
+        send('GET', addressOf('audit'), { query: { ...query, format: 'jsonl' } }).then((response) =>
+            response.blob(),
+        ),
     status: (signal?: Signal) => call<SchedulerStatus>('GET', 'scheduler/status', { signal }),
     metrics: (signal?: Signal) => call<Metrics>('GET', 'metrics', { signal }),
 

@@ -1,6 +1,7 @@
 // What the REST API answers, by the console's names. The shapes themselves are in schema.ts, which is made from
 // the program.
 import type {
+    AuditEntry as RawAuditEntry,
     Execution,
     ExecutionList,
     Executor,
@@ -27,6 +28,7 @@ export type {
     LockHolder,
     LockWaiter,
     LogChunk,
+    Me,
     Metrics,
     Namespace,
     Queue,
@@ -76,6 +78,12 @@ export type SchedulerNode = NonNullable<SchedulerStatus['nodes']>[number];
 export type Token = ListedToken & Partial<Pick<NewToken, 'token'>>;
 
 export type Sweep = SweepAnswer;
+
+// Documents as the resource's own address shows them, to compare field by field.
+export type AuditEntry = Omit<RawAuditEntry, 'before' | 'after'> & {
+    before: Record<string, unknown> | null;
+    after: Record<string, unknown> | null;
+};
 
 // What can be changed of a namespace.
 export type NamespaceFields = NamespaceChange;

@@ -23,7 +23,7 @@ import { useData } from '../hooks/useData';
 import { useFirstField } from '../hooks/useFirstField';
 import { useI18n } from '../i18n';
 import { isRecurring } from '../pages/tasks/schedule';
-import { pageLinks } from './pages';
+import { usePageLinks } from './pages';
 
 interface Find {
     key: string;
@@ -50,6 +50,7 @@ async function pathOfId(id: string): Promise<string> {
 // `settled` once they are of what is typed: until then they are of what was typed before.
 function useFinds(typed: string): { finds: Find[]; settled: boolean } {
     const { t } = useI18n();
+    const pageLinks = usePageLinks();
     const text = useDeferredValue(typed.trim());
     const tasks = useData(
         async (signal) => {
@@ -114,7 +115,8 @@ function useFinds(typed: string): { finds: Find[]; settled: boolean } {
         }
         // With a text, what was found by it is nearer than the pages.
         return text ? finds : finds.slice(0, pageLinks.length + 1 + findsMax);
-    }, [text, t, tasks.data, workers.data]);
+        // eslint-disable-next-line react-hooks/exhaustive-deps
+    }, [text, t, tasks.data, workers.data, pageLinks.length]);
     return { finds, settled };
 }
 

@@ -12,8 +12,9 @@ import { useI18n } from '../i18n';
 import { Controls } from './Controls';
 import { LiveMark } from './LiveMark';
 import { NamespaceSwitch } from './NamespaceSwitch';
-import { pageLinks } from './pages';
+import { usePageLinks } from './pages';
 import { Search } from './Search';
+import { WhoAmI } from './WhoAmI';
 
 function Leader() {
     const { t } = useI18n();
@@ -54,6 +55,7 @@ function Leader() {
 function Navigation({ firing, onChoose }: { firing: number; onChoose?: () => void }) {
     const { t } = useI18n();
     const { pathname } = useLocation();
+    const pageLinks = usePageLinks();
     const current = pageLinks
         .filter(({ path }) => pathname === path || pathname.startsWith(`${path}/`))
         .pop();
@@ -151,6 +153,7 @@ export function Shell({ children }: { children: ReactNode }) {
                     <div className="header-end">
                         <Leader />
                         <LiveMark />
+                        <WhoAmI />
                         <Controls />
                         {token.get() && (
                             <Tooltip title={t('signIn.leave')}>

@@ -56,6 +56,7 @@ export const frame = {
     'look.system': 'As the system',
     'look.title': 'Appearance',
     'nav.alerts': 'Alerts',
+    'nav.audit': 'Audit',
     'nav.cluster': 'Cluster',
     'nav.executions': 'Executions',
     'nav.namespaces': 'Namespaces',

@@ -54,6 +54,7 @@ export const frame = {
     'look.system': '跟随系统',
     'look.title': '外观',
     'nav.alerts': '告警',
+    'nav.audit': '审计',
     'nav.cluster': '集群',
     'nav.executions': '执行记录',
     'nav.namespaces': '命名空间',

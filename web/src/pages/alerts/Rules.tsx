@@ -4,6 +4,7 @@ import { Button, Dropdown, type MenuProps, Switch, Table, type TableProps, Tag, 
 import { useState } from 'react';
 import { api } from '../../api/client';
 import type { AlertRule } from '../../api/observe';
+import { ActButton } from '../../components/ActButton';
 import { EmptyNote } from '../../components/States';
 import { Badge, SeverityTag } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
@@ -193,9 +194,9 @@ export function Rules({ rules, changed }: { rules: AlertRule[]; changed: () => v
     const [editing, setEditing] = useState<AlertRule | 'new'>();
     const columns = useColumns(setEditing, changed);
     const create = (
-        <Button type="primary" icon={<PlusOutlined />} onClick={() => setEditing('new')}>
+        <ActButton need="admin" type="primary" icon={<PlusOutlined />} onClick={() => setEditing('new')}>
             {t('alert.newRule')}
-        </Button>
+        </ActButton>
     );
     return (
         <>

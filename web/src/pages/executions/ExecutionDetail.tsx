@@ -1,9 +1,10 @@
 // One execution: how it went, what came out, what it wrote, and why it waits if it does.
 import { CloseCircleOutlined, RedoOutlined } from '@ant-design/icons';
-import { Button, Card, Progress } from 'antd';
+import { Card, Progress } from 'antd';
 import { Link, useParams } from 'react-router-dom';
 import { api, isFinished } from '../../api/client';
 import { type Execution, isRun } from '../../api/types';
+import { ActButton } from '../../components/ActButton';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
@@ -48,16 +49,16 @@ function Actions({ execution, changed }: { execution: Execution; changed: () => 
         );
     if (!isFinished(execution.status)) {
         return (
-            <Button danger icon={<CloseCircleOutlined />} onClick={cancel}>
+            <ActButton danger icon={<CloseCircleOutlined />} onClick={cancel}>
                 {t('execution.cancelOk')}
-            </Button>
+            </ActButton>
         );
     }
     if (execution.status === 'success' || execution.status === 'skipped') return null;
     return (
-        <Button type="primary" icon={<RedoOutlined />} onClick={retry}>
+        <ActButton type="primary" icon={<RedoOutlined />} onClick={retry}>
             {t('action.retry')}
-        </Button>
+        </ActButton>
     );
 }
 

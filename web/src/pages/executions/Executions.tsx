@@ -8,6 +8,7 @@ import type { Execution } from '../../api/types';
 import { PageHeader } from '../../components/PageHeader';
 import { Loaded } from '../../components/States';
 import { useData } from '../../hooks/useData';
+import { useMay } from '../../hooks/useMe';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from './ExecutionTable';
 import { filterOf, Filters } from './Filters';
@@ -17,6 +18,7 @@ const pageSize = 50;
 
 export default function Executions() {
     const { t } = useI18n();
+    const may = useMay();
     const [query, setQuery] = useSearchParams();
     const filter = filterOf(query);
     const cursor = query.get('cursor') ?? undefined;
@@ -47,6 +49,7 @@ export default function Executions() {
                 about={t('execution.about')}
                 actions={
                     <Dropdown
+                        disabled={!may('operator')}
                         trigger={['click']}
                         menu={{
                             items: [
@@ -80,7 +83,7 @@ export default function Executions() {
                         <Button
                             size="small"
                             icon={<RedoOutlined />}
-                            disabled={again.length === 0}
+                            disabled={again.length === 0 || !may('operator')}
                             onClick={() => bulk.retry(again)}
                         >
                             {t('bulk.retry', { count: again.length })}
@@ -89,7 +92,7 @@ export default function Executions() {
                             size="small"
                             danger
                             icon={<CloseCircleOutlined />}
-                            disabled={unfinished.length === 0}
+                            disabled={unfinished.length === 0 || !may('operator')}
                             onClick={() => bulk.cancel(unfinished)}
                         >
                             {t('bulk.cancel', { count: unfinished.length })}

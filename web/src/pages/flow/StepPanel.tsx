@@ -1,10 +1,11 @@
 // One step of a run: where it stands, why it waits, its executions and what they wrote.
 import { QuestionCircleOutlined, RedoOutlined } from '@ant-design/icons';
-import { Alert, Button, Drawer, Segmented, Table, type TableProps } from 'antd';
+import { Alert, Drawer, Segmented, Table, type TableProps } from 'antd';
 import { useState } from 'react';
 import { Link } from 'react-router-dom';
 import { api, isFinished } from '../../api/client';
 import type { Execution } from '../../api/types';
+import { ActButton } from '../../components/ActButton';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { EmptyNote, Loaded } from '../../components/States';
@@ -45,14 +46,14 @@ function RetryFromHere({ run, step, changed }: Omit<Props, 'steps' | 'onClose'>)
             },
         );
     return (
-        <Button
+        <ActButton
             icon={<RedoOutlined />}
             disabled={!isFinished(run.status)}
             title={isFinished(run.status) ? undefined : t('flow.retryLater')}
             onClick={retry}
         >
             {t('flow.retryHere')}
-        </Button>
+        </ActButton>
     );
 }
 

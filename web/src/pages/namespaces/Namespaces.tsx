@@ -1,10 +1,11 @@
 // The namespaces: who leads each, what is in it, and what it may use.
 import { DeleteOutlined, PlusOutlined, SlidersOutlined } from '@ant-design/icons';
-import { Button, Card, Table, type TableProps, Tag } from 'antd';
+import { Card, Table, type TableProps, Tag } from 'antd';
 import { useState } from 'react';
 import { api } from '../../api/client';
 import { firstPageOf } from '../../api/space';
 import type { Metrics, Namespace } from '../../api/types';
+import { ActButton } from '../../components/ActButton';
 import { PageHeader } from '../../components/PageHeader';
 import { RowButton } from '../../components/RowButton';
 import { Loaded } from '../../components/States';
@@ -108,6 +109,7 @@ function useColumns({ change, remove }: Acts): TableProps<Namespace>['columns'] 
             render: (_, space) => (
                 <span className="row-gap nowrap">
                     <RowButton
+                        need="admin"
                         label={t('space.quotas')}
                         name={space.name}
                         icon={<SlidersOutlined />}
@@ -116,6 +118,7 @@ function useColumns({ change, remove }: Acts): TableProps<Namespace>['columns'] 
                     />
                     {space.name !== 'default' && (
                         <RowButton
+                            need="admin"
                             danger
                             label={t('action.delete')}
                             name={space.name}
@@ -142,9 +145,14 @@ export default function Namespaces() {
                 title={t('nav.namespaces')}
                 about={t('space.about')}
                 actions={
-                    <Button type="primary" icon={<PlusOutlined />} onClick={() => setEditing('new')}>
+                    <ActButton
+                        need="admin"
+                        type="primary"
+                        icon={<PlusOutlined />}
+                        onClick={() => setEditing('new')}
+                    >
                         {t('space.new')}
-                    </Button>
+                    </ActButton>
                 }
             />
             <Card className="card-table">

@@ -7,11 +7,12 @@ import {
     PauseOutlined,
     ThunderboltOutlined,
 } from '@ant-design/icons';
-import { Button, Card } from 'antd';
+import { Card } from 'antd';
 import { useState } from 'react';
 import { Link, Navigate, useNavigate, useParams } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Task } from '../../api/types';
+import { ActButton } from '../../components/ActButton';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
@@ -109,37 +110,40 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                 about={<EnabledTag task={task} />}
                 actions={
                     <>
-                        <Button
+                        <ActButton
                             type="primary"
                             icon={<ThunderboltOutlined />}
                             onClick={() => setTriggering(true)}
                         >
                             {t('action.trigger')}
-                        </Button>
-                        <Button icon={<EditOutlined />} onClick={() => setEditing(true)}>
+                        </ActButton>
+                        <ActButton icon={<EditOutlined />} onClick={() => setEditing(true)}>
                             {t('action.edit')}
-                        </Button>
+                        </ActButton>
                         {!task.interval_after_end && (
-                            <Button icon={<HistoryOutlined />} onClick={() => setFilling(true)}>
+                            <ActButton icon={<HistoryOutlined />} onClick={() => setFilling(true)}>
                                 {t('backfill.action')}
-                            </Button>
+                            </ActButton>
                         )}
                         {task.enabled ? (
-                            <Button icon={<PauseOutlined />} onClick={() => actions.pause(task)}>
+                            <ActButton icon={<PauseOutlined />} onClick={() => actions.pause(task)}>
                                 {t('action.pause')}
-                            </Button>
+                            </ActButton>
                         ) : (
-                            <Button icon={<CaretRightOutlined />} onClick={() => void actions.resume(task)}>
+                            <ActButton
+                                icon={<CaretRightOutlined />}
+                                onClick={() => void actions.resume(task)}
+                            >
                                 {t('action.resume')}
-                            </Button>
+                            </ActButton>
                         )}
-                        <Button
+                        <ActButton
                             danger
                             icon={<DeleteOutlined />}
                             onClick={() => actions.remove(task, () => navigate('/tasks'))}
                         >
                             {t('action.delete')}
-                        </Button>
+                        </ActButton>
                     </>
                 }
             />

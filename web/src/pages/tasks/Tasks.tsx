@@ -13,12 +13,14 @@ import { useState } from 'react';
 import { Link, useSearchParams } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Task } from '../../api/types';
+import { ActButton } from '../../components/ActButton';
 import { PageHeader } from '../../components/PageHeader';
 import { EmptyNote, Loaded } from '../../components/States';
 import { Badge } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
 import { formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
+import { useMay } from '../../hooks/useMe';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
 import { scheduleText } from './schedule';
@@ -56,6 +58,7 @@ interface Acts {
 
 function useColumns(acts: Acts): TableProps<Task>['columns'] {
     const { t, locale } = useI18n();
+    const may = useMay();
     return [
         {
             title: t('task.name'),
@@ -101,7 +104,7 @@ function useColumns(acts: Acts): TableProps<Task>['columns'] {
             width: 96,
             render: (_, task) => (
                 <>
-                    <Button
+                    <ActButton
                         type="text"
                         size="small"
                         icon={<ThunderboltOutlined />}
@@ -110,6 +113,7 @@ function useColumns(acts: Acts): TableProps<Task>['columns'] {
                         onClick={() => acts.trigger(task)}
                     />
                     <Dropdown
+                        disabled={!may('operator')}
                         trigger={['click']}
                         menu={{
                             items: [
@@ -182,9 +186,9 @@ export default function Tasks() {
         setQuery(next, { replace });
     };
     const create = (
-        <Button type="primary" icon={<PlusOutlined />} onClick={() => put('new', '1', false)}>
+        <ActButton type="primary" icon={<PlusOutlined />} onClick={() => put('new', '1', false)}>
             {t('task.new')}
-        </Button>
+        </ActButton>
     );
 
     return (
