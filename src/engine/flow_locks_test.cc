@@ -180,6 +180,19 @@ TEST_F(FlowLockTest, AHandlerThatAsksForTheLockOfItsRunIsToldAtOnce) {
     EXPECT_THAT(lock_verdicts[0].why.str(), HasSubstr("its run holds the lock"));
 }
 
+TEST_F(FlowLockTest, AllHandlersOfARunAreToldWhenAnOperatorTakesItsLockAway) {
+    At(0s, Join({.id = "w", .capacity = 9}));
+    At(1s,
+       Flow({.workflow = MakeWorkflow({{.name = "a", .shards = 2}}), .locks = {{.name = "x"}}}));
+    At(2s, FreeLock{NextRequest(), "x", {}});
+    ASSERT_THAT(lock_verdicts, SizeIs(2));
+    EXPECT_EQ(lock_verdicts[0].name, "x");
+    EXPECT_TRUE(IsFree(3s, "x"));
+    At(4s, Success(Child(0, 0)));
+    At(4s, Success(Child(0, 1)));
+    EXPECT_EQ(StatusOf("run"), Status::kSuccess);
+}
+
 // Two runs hold a lock each, and a handler in each asks for the other's.
 TEST_F(FlowLockTest, ACircleThroughRunsIsExplained) {
     At(0s, Join({.id = "w", .capacity = 9}));

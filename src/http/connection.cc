@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "http/gone.h"
 #include "http/reply_slot.h"
 
 namespace takt::internal::http {
@@ -63,7 +64,7 @@ void Connection::Tick(Steady now) {
                    fmt::format("request {} was not answered in time", current_.request_id));
         Refuse(503, "the request was not answered in time");
         ++sequence_;  // The late answer belongs to nobody.
-        wake_.cancel();
+        Wake();
     } else {
         transport_->Cancel();
     }
@@ -134,7 +135,7 @@ void Connection::BeginRequest() {
     if (in_.empty() && in_.capacity() > kInputKept) in_ = std::string();
     scanner_ = HeadScanner();
     body_bytes_ = 0;
-    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, false};
+    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, false, false};
     exchange_.reset();
     current_ = Current();
     response_.reset();
@@ -218,6 +219,7 @@ void Connection::AcceptHead() {
     } catch (const std::exception& error) {
         return OnHandlerThrew(error);
     }
+    if (verdict_.watch) request_.gone = current_.gone = std::make_shared<HttpGone>();
     if (verdict_.refusal) {
         response_ = std::move(*verdict_.refusal);
         // A body that was announced would be taken for the next request.
@@ -360,12 +362,43 @@ void Connection::OnHandlerThrew(const std::exception& error) {
 void Connection::OnReply(std::uint32_t sequence, HttpResponse response) {
     if (sequence != sequence_ || phase_ != Phase::kReply || response_) return;
     response_ = std::move(response);
-    if (!in_handler_) wake_.cancel();
+    if (!in_handler_) Wake();
+}
+
+// Wakes whoever waits for an answer or a turn.
+void Connection::Wake() {
+    wake_.cancel();
+    if (phase_ == Phase::kReply && current_.gone) transport_->Cancel();
+}
+
+// Whether to look out for the client's end: not if it sends more than its next request's head, which
+// has to wait.
+bool Connection::Watches() const {
+    return current_.gone && in_.size() - in_used_ < core_->options().head.bytes_max;
+}
+
+// Something came from a client that waits for its answer: the beginning of its next request, or its
+// end. False: it has gone.
+bool Connection::HearWhileWaiting() {
+    const IoResult result = transport_->TryRead(ReadScratch());
+    if (result.state == IoState::kClosed || result.state == IoState::kFailed) return false;
+    if (result.state == IoState::kDone) in_.append(ReadScratch().data(), result.bytes);
+    return true;
 }
 
 asio::awaitable<void> Connection::AwaitReply() {
     while (!response_ && !aborted_) {
-        co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+        if (!Watches()) {
+            co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+            continue;
+        }
+        const auto [error] = co_await transport_->Wait(IoState::kWantRead);
+        if (response_ || aborted_) break;
+        if (!error && HearWhileWaiting()) continue;
+        // Whoever works on it answers nobody.
+        ++sequence_;
+        aborted_ = true;
+        current_.gone->Tell();
     }
 }
 
