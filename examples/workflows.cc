@@ -1,5 +1,6 @@
-// The workflows of examples/workflows, written in C++: extract, transform, load; a fan-out over files with
-// a reduce; a broadcast that clears caches. example_workflow_worker, or workflows/worker.py, runs their steps.
+// The workflows of examples/workflows, written in C++: extract, transform, load; a fan-out over
+// files with a reduce; a broadcast that clears caches. Their steps are run by
+// example_workflow_worker, or by workflows/worker.py.
 //
 //     example_workflows [URL]
 #include <chrono>

@@ -102,10 +102,10 @@ class TAKT_EXPORT TaskContext {
     std::uint32_t shard_total() const;       // 0: the step is not divided.
     const std::string& traceparent() const;  // W3C trace context of the submitter, or empty.
 
-    // The result of an earlier step of the same run, as JSON: the list in the order of the shards if the
-    // step is divided, with null for what did not succeed. For what is too large for the payload
-    // ({"$results": …}), or was not asked for there. kNotFound: the run has no such step, or it is not
-    // over. kUnavailable: nobody answered.
+    // The result of an earlier step of the same run, as JSON: the list in the order of the shards if
+    // the step is divided, with null for what did not succeed. For what is too large for the payload
+    // ({"$results": …}), or was not asked for there. kNotFound: the run has no such step, or it is
+    // not over. kUnavailable: nobody answered.
     Result<std::string> StepResult(std::string_view step);
 
     // For writes to systems that can refuse stale ones: (epoch, attempt) of a later assignment of

@@ -146,7 +146,7 @@ struct WantedResults {
     std::vector<ExecutionId> ids;
     std::vector<Part> parts;  // Of each id.
 
-    // Those of a step, if there is room for all of them.
+    // Adds the executions of a step, if there is room for all of them.
     bool Add(const ShownStep& at) {
         const StepProgress& progress = at.progress();
         const std::uint32_t total = at.step().fans_out() ? progress.total : 1;

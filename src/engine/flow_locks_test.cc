@@ -180,6 +180,22 @@ TEST_F(FlowLockTest, AHandlerThatAsksForTheLockOfItsRunIsToldAtOnce) {
     EXPECT_THAT(lock_verdicts[0].why.str(), HasSubstr("its run holds the lock"));
 }
 
+TEST_F(FlowLockTest, AHandlerIsToldWhenAnOperatorTakesItsLockAway) {
+    At(0s, Join({.id = "w", .capacity = 9}));
+    At(1s, Once({.id = "x", .locks = {{.name = "a"}, {.name = "b"}}}));
+    At(2s, AskLock{SessionOf("w"), RefOf("x"), 7, "c", 1, 30s});
+    lock_verdicts.clear();
+    At(3s, FreeLock{NextRequest(), "b", {}});
+    At(4s, FreeLock{NextRequest(), "c", {}});
+    ASSERT_THAT(lock_verdicts, SizeIs(2));
+    EXPECT_EQ(lock_verdicts[0].name, "b");
+    EXPECT_EQ(lock_verdicts[0].ask, 0u);
+    EXPECT_EQ(lock_verdicts[0].token, 0u);
+    EXPECT_EQ(lock_verdicts[1].name, "c");
+    EXPECT_EQ(lock_verdicts[1].ask, 7u);
+    EXPECT_EQ(lock_verdicts[1].why, "an operator took it away");
+}
+
 TEST_F(FlowLockTest, AllHandlersOfARunAreToldWhenAnOperatorTakesItsLockAway) {
     At(0s, Join({.id = "w", .capacity = 9}));
     At(1s,

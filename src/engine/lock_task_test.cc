@@ -43,23 +43,6 @@ TEST_F(LockTaskTest, AnExecutionStartsWhenItHasAllItsLocksAndIsGivenTheTokens) {
     EXPECT_TRUE(LastAnswer().held);
 }
 
-TEST_F(LockTaskTest, AHandlerIsToldWhenAnOperatorTakesItsLockAway) {
-    At(0s, Join({.id = "w", .capacity = 10}));
-    At(1s, Once(With("x", {{.name = "a"}, {.name = "b"}})));
-    At(2s, AskFor("x", 7, "c"));
-    lock_verdicts.clear();
-    At(3s, Free("b"));
-    At(4s, Free("c"));
-    ASSERT_THAT(lock_verdicts, SizeIs(2));
-    EXPECT_EQ(lock_verdicts[0].name, "b");
-    EXPECT_EQ(lock_verdicts[0].ask, 0u);
-    EXPECT_EQ(lock_verdicts[0].token, 0u);
-    EXPECT_EQ(lock_verdicts[1].name, "c");
-    EXPECT_EQ(lock_verdicts[1].ask, 7u);
-    EXPECT_EQ(lock_verdicts[1].session, SessionOf("w"));
-    EXPECT_EQ(lock_verdicts[1].why, "an operator took it away");
-}
-
 // An execution that cannot run holds nothing that others need.
 TEST_F(LockTaskTest, AnExecutionWithoutAWorkerHoldsNoLock) {
     At(0s, Once(With("x", {{.name = "a"}})));

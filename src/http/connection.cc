@@ -365,41 +365,4 @@ void Connection::OnReply(std::uint32_t sequence, HttpResponse response) {
     if (!in_handler_) Wake();
 }
 
-// Wakes whoever waits for an answer or a turn.
-void Connection::Wake() {
-    wake_.cancel();
-    if (phase_ == Phase::kReply && current_.gone) transport_->Cancel();
-}
-
-// Whether to look out for the client's end: not if it sends more than its next request's head, which
-// has to wait.
-bool Connection::Watches() const {
-    return current_.gone && in_.size() - in_used_ < core_->options().head.bytes_max;
-}
-
-// Something came from a client that waits for its answer: the beginning of its next request, or its
-// end. False: it has gone.
-bool Connection::HearWhileWaiting() {
-    const IoResult result = transport_->TryRead(ReadScratch());
-    if (result.state == IoState::kClosed || result.state == IoState::kFailed) return false;
-    if (result.state == IoState::kDone) in_.append(ReadScratch().data(), result.bytes);
-    return true;
-}
-
-asio::awaitable<void> Connection::AwaitReply() {
-    while (!response_ && !aborted_) {
-        if (!Watches()) {
-            co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
-            continue;
-        }
-        const auto [error] = co_await transport_->Wait(IoState::kWantRead);
-        if (response_ || aborted_) break;
-        if (!error && HearWhileWaiting()) continue;
-        // Whoever works on it answers nobody.
-        ++sequence_;
-        aborted_ = true;
-        current_.gone->Tell();
-    }
-}
-
 }  // namespace takt::internal::http

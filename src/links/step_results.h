@@ -1,5 +1,5 @@
-// The results of an earlier step, for an attempt whose payload only refers to them: a worker asks over its
-// session, an executor by a call with its token.
+// The results of an earlier step, for an attempt whose payload only refers to them: a worker asks
+// over its session, an executor by a call with its token.
 #pragma once
 
 #include <cstdint>

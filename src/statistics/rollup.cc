@@ -133,8 +133,8 @@ void Rollup::Add(const Execution& row) {
     const auto of_day = row.finished_at.time_since_epoch() % std::chrono::days(1);
     const auto hour = std::chrono::duration_cast<std::chrono::hours>(of_day).count();
     const Task& task = *row.task;
-    // A run and its steps are never in one number: the run is counted by hour and task, its steps by what
-    // ran them.
+    // A run and its steps are never in one number: the run is counted by hour and task, its steps by
+    // what ran them.
     if (!task.workflow()) Count(table(Dimension::kType).At(task.type), row);
     if (!row.worker.empty()) Count(table(Dimension::kWorker).At(row.worker.text()), row);
     if (row.origin == Origin::kStep) return;

@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "model/workflow_testing.h"
 #include "statistics/report.h"
 #include "statistics/series.h"
 
@@ -53,17 +52,6 @@ Execution RowOf(const Ended& run) {
     outcome->reason = run.reason;
     outcome->message = run.message;
     row.outcome = outcome;
-    return row;
-}
-
-// A workflow of one step: its run.
-Execution RunOf(const Ended& run) {
-    Execution row = RowOf(run);
-    NewTaskPtr task(new Task(*row.task));
-    auto options = std::make_unique<TaskOptions>();
-    options->workflow = MakeWorkflow({{"a"}});
-    task->options = std::move(options);
-    row.task = task;
     return row;
 }
 
@@ -397,22 +385,6 @@ TEST(SeriesTest, KeepsTheLastHoursInSteps) {
     EXPECT_EQ(series.Since(all.back().at).size(), 1u);
     series.EndStep(kNoon + 10h, {});
     EXPECT_FALSE(series.Since(kNoon + 10h)[0].run_p99) << "nothing ran";
-}
-
-// A run of ten steps is one run, and ten executions for those who ran them.
-TEST(RollupTest, ARunAndItsStepsAreNeverInOneNumber) {
-    Rollup rollup;
-    rollup.Add(RunOf({.type = "", .worker = ""}));
-    for (int i = 0; i < 10; ++i) rollup.Add(RowOf({.type = "part", .origin = Origin::kStep}));
-    const auto total = [&](ReportBy by) {
-        std::uint64_t sum = 0;
-        for (const ReportLine& line : Lines(rollup, {.by = by})) sum += line.cell->total();
-        return sum;
-    };
-    EXPECT_EQ(total(ReportBy::kDay), 1u);
-    EXPECT_EQ(total(ReportBy::kTask), 1u);
-    EXPECT_EQ(total(ReportBy::kType), 10u);
-    EXPECT_EQ(total(ReportBy::kWorker), 10u);
 }
 
 }  // namespace

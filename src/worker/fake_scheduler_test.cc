@@ -26,7 +26,8 @@ TEST_F(FakeSchedulerTest, AnAssignmentOfAnOlderTermIsIgnored) {
     EXPECT_EQ(worker_->status().assigned, 1u);
 }
 
-// An operator takes locks away while their handler runs: one that the task declares, one that it asked for.
+// An operator takes locks away while their handler runs: one that the task declares, one that it
+// asked for.
 TEST_F(FakeSchedulerTest, AHandlerHearsThatItsLocksWereTakenAway) {
     HandlerRegistry handlers;
     ASSERT_TRUE(handlers.AddFunction("noop", [](TaskContext& context) {

@@ -74,8 +74,9 @@ std::vector<std::string> InheritedEnvironment(const std::vector<std::string>& mo
     return inherited;
 }
 
-// The fencing tokens: TAKT_LOCKS has them all, as "ledger=51539607553 gpu=51539607554"; the first, which
-// most tasks have no second to, is also TAKT_LOCK_NAME and TAKT_LOCK_TOKEN, as under `takt lock`.
+// The fencing tokens: TAKT_LOCKS has them all, as "ledger=51539607553 gpu=51539607554"; the first,
+// which most tasks have no second to, is also TAKT_LOCK_NAME and TAKT_LOCK_TOKEN, as under
+// `takt lock`.
 void AddLocks(const std::vector<DeclaredLock>& locks, std::vector<std::string>& environment) {
     if (locks.empty()) return;
     std::string all;
