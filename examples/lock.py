@@ -7,6 +7,8 @@ Event that is set no later than when somebody else may have the lock."""
 import json, sys, threading, time, urllib.error, urllib.request, uuid
 
 class Lock:
+    last_token = 0  # The highest so far: told with each question, so that later ones are above it whatever a store lost.
+
     def __init__(self, url, name, ttl=30.0, wait=0.0, permits=1, owner="lock.py", access_token=None):
         self.url, self.name, self.ttl, self.wait = f"{url}/api/v1/locks/{name}/", name, ttl, wait
         self.asked = {"ttl": ttl, "permits": permits, "owner": owner, "request_id": str(uuid.uuid4())}
@@ -26,7 +28,7 @@ class Lock:
             sent = time.monotonic()
             left = max(0.0, min(end - sent, 20.0))
             try:
-                given = self.post("acquire", {**self.asked, "wait": left}, left + 10)
+                given = self.post("acquire", {**self.asked, "wait": left, "last_token": Lock.last_token}, left + 10)
                 break
             except urllib.error.HTTPError as error:
                 # 409: others hold it. 503: ask again, the same request_id finds what it was given.
@@ -38,6 +40,7 @@ class Lock:
                     raise
                 time.sleep(0.2)
         self.lock_id, self.token = given["lock_id"], given["token"]
+        Lock.last_token = max(Lock.last_token, self.token)
         # The lease may have begun when the question was sent; after a long wait renew it at once.
         self.valid_until = sent + self.ttl
         self.renewer = threading.Thread(target=self.renew, daemon=True)

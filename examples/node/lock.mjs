@@ -4,6 +4,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
+// The highest token so far: told with each question, so that later ones are above it whatever a store lost.
+let lastToken = 0;
+
 // Runs `work({ token, signal })`; the signal is aborted no later than when somebody else may have the lock.
 export async function withLock(url, name, { ttl = 30, wait = 0, accessToken } = {}, work) {
   const post = async (action, body, seconds) => {
@@ -23,13 +26,14 @@ export async function withLock(url, name, { ttl = 30, wait = 0, accessToken } = 
     sent = performance.now();
     const left = Math.max(0, Math.min((end - sent) / 1000, 20));
     try {
-      given = await post("acquire", { ...asked, wait: left }, left + 10);
+      given = await post("acquire", { ...asked, wait: left, last_token: lastToken }, left + 10);
     } catch (error) {
       // 409: others hold it. 503 or no answer: the same request_id finds what it was given.
       if (![409, 503, undefined].includes(error.status) || performance.now() >= end) throw error;
       if (error.status !== 409) await sleep(200);
     }
   }
+  lastToken = Math.max(lastToken, given.token);
   const over = new AbortController();
   const done = new AbortController();
   let validUntil = sent + ttl * 1000;

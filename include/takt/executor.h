@@ -68,6 +68,8 @@ class TAKT_EXPORT TaskLock {
   public:
     // The fencing token: higher than that of everybody who had the lock before.
     std::uint64_t token() const;
+    // Stopped when an operator takes it away: somebody else may have it from then on.
+    std::stop_token stop_token() const;
     void Release();
 
   private:
@@ -100,12 +102,21 @@ class TAKT_EXPORT TaskContext {
     std::uint32_t shard_total() const;       // 0: the step is not divided.
     const std::string& traceparent() const;  // W3C trace context of the submitter, or empty.
 
+    // The result of an earlier step of the same run, as JSON: the list in the order of the shards if
+    // the step is divided, with null for what did not succeed. For what is too large for the payload
+    // ({"$results": …}), or was not asked for there. kNotFound: the run has no such step, or it is
+    // not over. kUnavailable: nobody answered.
+    Result<std::string> StepResult(std::string_view step);
+
     // For writes to systems that can refuse stale ones: (epoch, attempt) of a later assignment of
     // the same execution is always greater.
     std::pair<std::uint64_t, std::uint32_t> fencing_token() const;
 
-    // The fencing token of a lock that the task declares; 0 if it declares none of that name.
+    // The fencing token of a lock that the task declares, or that its run holds; 0 if there is none
+    // of that name.
     std::uint64_t lock_token(std::string_view name) const;
+    // Stopped when an operator takes that lock away.
+    std::stop_token lock_stop_token(std::string_view name) const;
     // Acquires a lock while the handler runs; see docs/locks.md. kConflict: it could not be had in
     // time, or this attempt has it already. kUnavailable: nobody answered. kCancelled: the attempt
     // is to stop.

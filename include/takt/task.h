@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "takt/execution.h"
+#include "takt/policy.h"
+#include "takt/step.h"
 #include "takt/time.h"
 
 namespace takt {
@@ -30,27 +32,6 @@ constexpr int kPriorityLow = 2;
 constexpr int kPriorityNormal = 5;
 constexpr int kPriorityHigh = 7;
 constexpr int kPriorityUrgent = 9;
-
-// How failed attempts are repeated. What is not set is as the scheduler's options say.
-struct RetryPolicy {
-    std::optional<std::uint32_t> max_retries = {};
-    std::optional<Duration> delay = {};       // Before the first retry,
-    std::optional<double> backoff_rate = {};  // each later delay is the one before times this,
-    std::optional<Duration> delay_max = {};   // but none is longer than this.
-    std::optional<double> jitter = {};  // Shortened by up to this fraction, 0 to 1, at random.
-};
-
-// At most `count` starts in `per`.
-// A lock that a task declares; see docs/locks.md.
-struct LockWant {
-    std::string name;
-    std::uint32_t permits = 1;
-};
-
-struct RateLimit {
-    std::uint32_t count = 0;  // 0 is no limit.
-    Duration per{1'000};
-};
 
 // The effect of a fire while the previous run of its task is still going.
 enum class ExecutionMode : std::uint8_t { kSequential, kParallel, kSkip, kReplace };
@@ -89,7 +70,17 @@ struct Task {
     std::string concurrency_key = {};   // Executions that share the key share concurrency_max.
     std::uint32_t concurrency_max = 0;  // At most so many at once; 0 is no limit.
     RateLimit rate_limit = {};
-    std::vector<LockWant> locks = {};  // That each attempt must have, all at once, while it runs.
+    std::vector<LockWant> locks = {};  // That each attempt, or a run, must have, all at once.
+
+    // A workflow: a task with steps has no type of its own, and its payload is the run's input. See
+    // workflow.h.
+    std::vector<Step> steps = {};
+    OnFailure on_failure = OnFailure::kStop;
+    // Without steps: so many executions, or one on each worker, instead of one.
+    std::uint32_t shards = 0;
+    bool each_worker = false;
+    std::uint32_t parallel_max = 0;  // So many of these at a time; 0 is no limit.
+    std::uint32_t min_success = 0;   // Done when so many have succeeded; 0 is all.
 
     // When to run it once.
     std::optional<Time> run_at = {};  // Not before. Excludes delay.

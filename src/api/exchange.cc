@@ -289,6 +289,7 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
         return;
     }
     verdict.body_bytes_max = route->body_bytes_max;
+    verdict.watch = route->waits;
     if (route->permission == Permission::kNone) {
         // Whether the token is the execution's own the handler checks.
         if (!ShowsAttempt(FindRealm(*gate_, learnt_.match, {}).get(), request)) {

@@ -6,8 +6,11 @@
 #include "api/call_flow.h"
 #include "api/executor_call.h"
 #include "api/json_read.h"
+#include "api/query.h"
 #include "api/services.h"
 #include "links/push_link.h"
+#include "links/step_results.h"
+#include "model/workflow.h"
 
 namespace takt::internal {
 namespace {
@@ -119,6 +122,35 @@ Flow<> TakeNews(PushLink& link, Call call) {
     call.Json(202, std::move(text));
 }
 
+// Of the execution's own run, and only while the attempt goes on.
+Flow<> FetchResults(PushLink&, Call call) {
+    const auto id = PathId<ExecutionId>(call);
+    if (!id) co_return;
+    const std::string token = HeaderToken(call);
+    if (!co_await ProveToken(call, *id, token)) co_return;
+    const auto first = QueryCount(call.request(), "first", {0, kStepChildrenMax, 0});
+    if (!first) co_return call.RefuseRequest(first.error());
+    StepResultsQuestion question{.execution = *id,
+                                 .token = *ParseToken(token),
+                                 .step = call.request().Query("step").value_or(""),
+                                 .first = static_cast<std::uint32_t>(*first)};
+    const auto page = co_await Answered<Result<StepResultsPage>>(call, [&](auto done) {
+        Services& services = call.services();
+        ReadStepResults(services.node, services.rows, std::move(question), std::move(done));
+    });
+    if (!page) co_return call.RefuseAnswer(page.error());
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Field("total", page->total).Field("list", page->list);
+    json.Key("items").BeginArray();
+    for (const std::string& part : page->parts) json.Raw(part);
+    json.EndArray();
+    const std::size_t next = *first + page->parts.size();
+    next < page->total ? json.Field("next", next) : json.Key("next").Null();
+    json.EndObject();
+    call.Json(200, std::move(text));
+}
+
 }  // namespace
 
 // The one-time token of the attempt is the credential.
@@ -142,6 +174,14 @@ void AddExecutorCallbackRoutes(std::vector<Route>& routes) {
          .gives = "CallbackAnswer",
          .success = 202},
         TakeNews);
+    add({.method = HttpMethod::kGet,
+         .path = "/api/v1/executions/{id}/results",
+         .summary = "An executor reads the results of an earlier step of its run; needs the "
+                    "attempt's token",
+         .query = {{"step", "The step, which is over."},
+                   {"first", "The first part that is wanted; the `next` of the answer before."}},
+         .gives = "StepResults"},
+        FetchResults);
 }
 
 }  // namespace takt::internal

@@ -32,6 +32,7 @@ TEST(Flows, AWorkflowRunsAndShowsItsSteps) {
     EXPECT_EQ(items[1].at("status").as_string(), "success");
     EXPECT_EQ(items[1].at("executions").at("total").to_number<int>(), 3);
     EXPECT_EQ(items[1].at("executions").at("success").to_number<int>(), 3);
+    EXPECT_EQ(items[1].at("result").as_array().size(), 3u) << steps.body;
 
     const Answered children = scheduler.Get("/api/v1/executions?parent_id=etl");
     ASSERT_EQ(children.json.at("items").as_array().size(), 5u) << children.body;
@@ -68,6 +69,7 @@ TEST(Flows, EachMistakeIsNamed) {
         {R"([{"type": "a"}])", "steps[0].name", "is missing"},
         {R"([{"name": "a", "if": true}])", "steps[0].if", "must be an object"},
         {R"([{"name": "a", "for_each": 3}])", "steps[0].for_each", "must be a list"},
+        {R"([{"name": "a", "task": "t", "max_retry": 3}])", "steps[0].task", "has its own queue"},
         {R"([])", "steps", "at least one step"},
         {R"({})", "steps", "must be a list of steps"},
     };
@@ -83,6 +85,8 @@ TEST(Flows, EachMistakeIsNamed) {
     };
     EXPECT_EQ(refusal(R"({"name": "a", "type": "x", "steps": [{"name": "a"}]})"), "type");
     EXPECT_EQ(refusal(R"({"name": "a", "shards": 2, "steps": [{"name": "a"}]})"), "shards");
+    EXPECT_EQ(refusal(R"({"name": "a", "locks": ["x"], "steps": [{"name": "a", "locks": ["y"]}]})"),
+              "steps[0].locks");
     EXPECT_EQ(refusal(R"({"name": "a", "min_success": 2})"), "min_success");
     EXPECT_EQ(refusal(R"({"name": "a", "on_failure": "continue"})"), "on_failure");
     EXPECT_EQ(refusal(R"({"name": "a", "id": "run~0.0"})"), "id");

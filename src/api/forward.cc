@@ -161,6 +161,7 @@ Forward StreamOver(HttpClient& client) {
         HttpCall call = CallOf(request, address);
         call.timeout = kSilenceMax;
         call.sink = passage;
+        call.gone = std::move(request.gone);
         client.Send(std::move(call),
                     [passage](Result<HttpAnswer> ended) { passage->Ended(ended); });
     };

@@ -8,6 +8,8 @@
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "api/services.h"
+#include "http/gone.h"
+#include "links/hello.h"
 #include "model/lock.h"
 
 namespace takt::internal {
@@ -19,6 +21,7 @@ constexpr Duration kTtlMax{3'600'000};
 constexpr Duration kWaitMax{50'000};
 constexpr std::size_t kOwnerBytesMax = 200;
 constexpr std::size_t kRequestIdBytesMax = 255;
+constexpr std::int64_t kTokenMax = std::int64_t{1} << 53;  // Exact in JSON.
 
 std::optional<Text> LockName(Call& call) {
     const std::string_view name = call.request().Parameter("name");
@@ -32,10 +35,47 @@ std::optional<Text> LockName(Call& call) {
 
 // --- Acquire, renew, release --------------------------------------------------------------------
 
-Taken<AcquireLock> TakenTtl() {
-    Taken<AcquireLock> taken = TakenBy<AcquireLock>::Duration(&AcquireLock::ttl, kTtlMin);
+// A token is told back by whoever has seen it, so that tokens rise above it whatever a store lost.
+template <typename Input>
+struct WithToken : Input {
+    std::int64_t last_token = 0;
+};
+using AcquireBody = WithToken<AcquireLock>;
+
+template <typename Input>
+RequestField<WithToken<Input>> LastTokenField() {
+    using Body = WithToken<Input>;
+    return {"last_token",
+            "The highest token that the caller was ever given; later ones are above it.",
+            TakenBy<Body>::Count(&Body::last_token, {0, kTokenMax})};
+}
+
+// Whether a later term than this node's has given a token. Then this one gives up its lead and
+// begins again above it, and the caller is told to ask again.
+bool IsBehind(Call& call, std::int64_t last_token) {
+    const std::uint64_t epoch = static_cast<std::uint64_t>(last_token) >> 32;
+    Node& node = call.services().node;
+    const NodeStatus status = node.status();
+    if (epoch <= status.epoch) return false;
+    const std::uint64_t known = std::max(status.epoch, status.leader ? status.leader->epoch : 0);
+    if (epoch > known + kEpochJumpMax) {
+        call.RefuseRequest(
+            BadField("last_token",
+                     "was never given here: it is another cluster's, or the store was "
+                     "emptied since")
+                .error());
+        return true;
+    }
+    node.NoteEpoch(epoch);
+    call.RefuseAnswer({.code = ErrorCode::kUnavailable,
+                       .detail = "a later term has given a higher token; ask again"});
+    return true;
+}
+
+Taken<AcquireBody> TakenTtl() {
+    Taken<AcquireBody> taken = TakenBy<AcquireBody>::Duration(&AcquireBody::ttl, kTtlMin);
     taken.words = "duration of 1s to 1h";
-    taken.read = [read = std::move(taken.read)](AcquireLock& acquire, const JsonView& value,
+    taken.read = [read = std::move(taken.read)](AcquireBody& acquire, const JsonView& value,
                                                 std::string_view name) -> Result<void> {
         auto done = read(acquire, value, name);
         if (done && acquire.ttl > kTtlMax) {
@@ -46,10 +86,10 @@ Taken<AcquireLock> TakenTtl() {
     return taken;
 }
 
-Taken<AcquireLock> TakenWait() {
-    Taken<AcquireLock> taken = TakenBy<AcquireLock>::Duration(&AcquireLock::wait, Duration(0));
+Taken<AcquireBody> TakenWait() {
+    Taken<AcquireBody> taken = TakenBy<AcquireBody>::Duration(&AcquireBody::wait, Duration(0));
     taken.words = "duration of up to 50s";
-    taken.read = [read = std::move(taken.read)](AcquireLock& acquire, const JsonView& value,
+    taken.read = [read = std::move(taken.read)](AcquireBody& acquire, const JsonView& value,
                                                 std::string_view name) -> Result<void> {
         auto done = read(acquire, value, name);
         if (done && acquire.wait > kWaitMax) {
@@ -62,27 +102,30 @@ Taken<AcquireLock> TakenWait() {
     return taken;
 }
 
-const RequestTable<AcquireLock>& AcquireFields() {
-    using Take = TakenBy<AcquireLock>;
-    static const RequestTable<AcquireLock> fields = {
+const RequestTable<AcquireBody>& AcquireFields() {
+    using Take = TakenBy<AcquireBody>;
+    static const RequestTable<AcquireBody> fields = {
         {"ttl", "The lease, 1s to 1h: how long it lasts unless it is renewed. 30s unless given.",
          TakenTtl()},
         {"wait", "How long to stand in line, up to 50s. 0s unless given.", TakenWait()},
         {"permits", "Of those that the lock has; 1 unless given.",
-         Take::Count(&AcquireLock::permits, {1, kLockPermitsMax})},
+         Take::Count(&AcquireBody::permits, {1, kLockPermitsMax})},
         {"owner", "For people; the name of the token unless given.",
-         Take::Text(&AcquireLock::owner, kOwnerBytesMax)},
+         Take::Text(&AcquireBody::owner, kOwnerBytesMax)},
         {"request_id", "The same again gives the same answer.",
-         Take::Text(&AcquireLock::request_id, kRequestIdBytesMax)},
+         Take::Text(&AcquireBody::request_id, kRequestIdBytesMax)},
+        LastTokenField<AcquireLock>(),
     };
     return fields;
 }
 
 template <typename Input>
-const RequestTable<Input>& LockIdFields() {
-    static const RequestTable<Input> fields = {
+const RequestTable<WithToken<Input>>& LockIdFields() {
+    using Body = WithToken<Input>;
+    static const RequestTable<Body> fields = {
         {"lock_id", "As acquire has answered it.",
-         TakenBy<Input>::Text(&Input::lock_id, kIdBytesMax).Required()}};
+         TakenBy<Body>::Text(&Body::lock_id, kIdBytesMax).Required()},
+        LastTokenField<Input>()};
     return fields;
 }
 
@@ -116,20 +159,42 @@ void SendBusy(Call& call, const Text& name, const LockAnswer& answer) {
     call.Send(std::move(response));
 }
 
+// A question that may stand in line leaves it when its caller closes the connection.
+void WithdrawWhenGone(Call& call, AcquireLock& acquire) {
+    const std::shared_ptr<HttpGone> gone = call.request().gone;
+    if (!gone || acquire.wait <= Duration(0)) return;
+    Services& services = call.services();
+    WithdrawLock withdraw{.name = acquire.name};
+    withdraw.caller = acquire.caller = services.random.Next();
+    if (acquire.request_id.empty()) {
+        withdraw.for_good = true;
+        acquire.request_id = Text("gone-" + std::to_string(services.random.Next()) + "-" +
+                                  std::to_string(services.random.Next()));
+    }
+    withdraw.request_id = acquire.request_id;
+    // The call is not answered yet when it is told: the namespace is still there.
+    gone->Then([&node = services.node, withdraw = std::move(withdraw)] { node.Tell(withdraw); });
+}
+
 void AcquireCall(Call call) {
     auto name = LockName(call);
     if (!name) return;
-    auto acquire = ReadBody(call, AcquireFields(), {.ttl = Duration(30'000)});
+    AcquireBody body;
+    body.ttl = Duration(30'000);
+    auto acquire = ReadBody(call, AcquireFields(), std::move(body));
     if (!acquire) return call.RefuseRequest(acquire.error());
+    if (IsBehind(call, acquire->last_token)) return;
     acquire->name = *name;
     if (acquire->owner.empty()) acquire->owner = Text(call.who().name);
+    WithdrawWhenGone(call, *acquire);
     Node& node = call.services().node;
-    node.Ask(std::move(*acquire), [call = std::move(call),
-                                   name = std::move(*name)](const Result<Answer>& answer) mutable {
-        if (!answer) return call.RefuseAnswer(answer.error());
-        answer->lock->held ? SendGiven(call, name, *answer->lock)
-                           : SendBusy(call, name, *answer->lock);
-    });
+    node.Ask(
+        static_cast<AcquireLock&&>(std::move(*acquire)),
+        [call = std::move(call), name = std::move(*name)](const Result<Answer>& answer) mutable {
+            if (!answer) return call.RefuseAnswer(answer.error());
+            answer->lock->held ? SendGiven(call, name, *answer->lock)
+                               : SendBusy(call, name, *answer->lock);
+        });
 }
 
 template <typename Input>
@@ -138,9 +203,10 @@ void HeldCall(Call call) {
     if (!name) return;
     auto input = ReadBody(call, LockIdFields<Input>());
     if (!input) return call.RefuseRequest(input.error());
+    if (IsBehind(call, input->last_token)) return;
     input->name = *name;
     Node& node = call.services().node;
-    node.Ask(std::move(*input),
+    node.Ask(static_cast<Input&&>(std::move(*input)),
              [call = std::move(call), name = *name](const Result<Answer>& answer) mutable {
                  if (!answer) return call.RefuseAnswer(answer.error());
                  SendGiven(call, name, *answer->lock);

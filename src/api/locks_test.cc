@@ -167,5 +167,78 @@ TEST(LocksApi, AFollowerPassesLockCallsOn) {
     EXPECT_EQ(follower.Post("/api/v1/locks/ledger/release", LockId(given)).status, 200);
 }
 
+// A raw question that stands in line, over a socket that the test can close.
+void StandInLine(RawClient& socket, const std::string& body) {
+    ASSERT_TRUE(
+        socket.Send("POST /api/v1/locks/ledger/acquire HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                    "Content-Type: application/json\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body));
+}
+void AwaitInLine(TestScheduler& scheduler, std::int64_t count) {
+    while (scheduler.Get("/api/v1/locks/ledger").json.at("waiting").as_int64() != count) {
+    }
+}
+
+// A script is killed while it waits for a lock: nobody is kept waiting for it, and it gets nothing.
+TEST(LocksApi, AClientThatClosesItsConnectionLeavesTheLine) {
+    TestScheduler scheduler;
+    const Answered given = scheduler.Post("/api/v1/locks/ledger/acquire");
+    RawClient named(scheduler.port()), unnamed(scheduler.port());
+    StandInLine(named, R"({"wait": "40s", "request_id": "r"})");
+    StandInLine(unnamed, R"({"wait": "40s"})");
+    AwaitInLine(scheduler, 2);
+    named.Close();
+    AwaitInLine(scheduler, 1);
+    unnamed.Close();
+    AwaitInLine(scheduler, 0);
+    EXPECT_EQ(scheduler.Post("/api/v1/locks/ledger/release", LockId(given)).status, 200);
+    EXPECT_EQ(scheduler.Post("/api/v1/locks/ledger/acquire").status, 200)
+        << "it was not given away";
+}
+
+TEST(LocksApi, AClientOfAFollowerThatClosesItsConnectionLeavesTheLine) {
+    const auto database = std::make_shared<MemoryDatabase>();
+    TestScheduler leader({.node = "node-a", .database = database});
+    TestScheduler follower({.node = "node-b", .database = database, .await_lead = false});
+    follower.AwaitLeaderKnown();
+    leader.Post("/api/v1/locks/ledger/acquire");
+    RawClient socket(follower.port());
+    StandInLine(socket, R"({"wait": "40s"})");
+    AwaitInLine(leader, 1);
+    socket.Close();
+    AwaitInLine(leader, 0);
+}
+
+// More of the next request comes while the first waits: it is answered after it.
+TEST(LocksApi, ARequestBehindOneThatWaitsIsAnsweredAfterIt) {
+    TestScheduler scheduler;
+    const Answered given = scheduler.Post("/api/v1/locks/ledger/acquire");
+    RawClient socket(scheduler.port());
+    StandInLine(socket, R"({"wait": "40s"})");
+    AwaitInLine(scheduler, 1);
+    ASSERT_TRUE(socket.Send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"));
+    EXPECT_EQ(scheduler.Post("/api/v1/locks/ledger/release", LockId(given)).status, 200);
+    EXPECT_THAT(socket.ReadAnswer(), HasSubstr("HTTP/1.1 200"));
+    EXPECT_THAT(socket.ReadAnswer(), HasSubstr("HTTP/1.1 200"));
+}
+
+// A store lost its last writes, and with them a term; whoever has seen one of its tokens says so.
+TEST(LocksApi, TokensRiseAboveThoseThatCallersRemember) {
+    TestScheduler scheduler;
+    const Answered first = scheduler.Post("/api/v1/locks/ledger/acquire");
+    const std::int64_t later = first.json.at("token").as_int64() + (std::int64_t{5} << 32);
+    const std::string body = R"({"last_token": )" + std::to_string(later) + "}";
+    EXPECT_EQ(scheduler.Post("/api/v1/locks/other/acquire", body).status, 503);
+    Answered given;
+    do given = scheduler.Post("/api/v1/locks/other/acquire", body);
+    while (given.status == 503);
+    ASSERT_EQ(given.status, 200) << given.body;
+    EXPECT_GT(given.json.at("token").as_int64(), later);
+    const Answered wild =
+        scheduler.Post("/api/v1/locks/other/acquire", R"({"last_token": 9007199254740991})");
+    EXPECT_EQ(wild.status, 400) << wild.body;
+    EXPECT_THAT(wild.body, HasSubstr("another cluster's"));
+}
+
 }  // namespace
 }  // namespace takt::internal

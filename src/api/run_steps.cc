@@ -1,5 +1,6 @@
 // The steps of a run: where each stands. What only the leader knows of a run that goes on (how many of
 // its children wait and how many run) is asked of it; a finished one is answered by any node.
+#include <map>
 #include <utility>
 
 #include "api/execution_json.h"
@@ -15,8 +16,8 @@
 namespace takt::internal {
 namespace {
 
-// Results of so many steps are read and shown, those that are no larger than this.
-constexpr std::size_t kResultsMax = 100;
+// So many results are read at most, and those of a step shown if they are no larger than this.
+constexpr std::size_t kResultsMax = 200;
 constexpr std::size_t kResultBytesMax = 64u << 10;
 
 // A run as it is shown.
@@ -97,7 +98,10 @@ const AnswerTable<ShownStep>& StepAnswerFields() {
              note.empty() ? json.Null() : json.Value(note.view());
          }},
         {"result", schema::Any(),
-         "Of a step with one execution; null if it is larger than 64 KiB: see that execution.",
+         "Of a step with several executions their list, null for what did not succeed. If it is "
+         "larger "
+         "than 64 KiB, or one of too many, `{\"$results\": {\"step\", \"count\"}}`: see its "
+         "executions.",
          [](JsonWriter& json, const At& at) {
              const auto& results = at.run.results;
              WriteJsonText(
@@ -123,29 +127,91 @@ void SendSteps(Call call, const ShownRun& run) {
     call.Json(200, std::move(body));
 }
 
-// Reads the results of steps with one execution, and sends all.
-void SendWithResults(Call call, ShownRun run) {
+// A result that is too large to be shown, in its place.
+Text ReferenceTo(const ShownStep& at) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Key("$results").BeginObject();
+    json.Field("step", at.step().task->name.view()).Field("count", at.progress().total);
+    json.EndObject().EndObject();
+    return Text(text);
+}
+
+// The executions whose results make up those of steps.
+struct WantedResults {
+    struct Part {
+        std::size_t step = 0;
+        std::uint32_t index = 0;
+    };
     std::vector<ExecutionId> ids;
-    std::vector<std::size_t> numbers;
-    for (std::size_t i = 0; i < run.progress.steps.size() && ids.size() < kResultsMax; ++i) {
-        if (run.progress.steps[i].status != StepStatus::kSuccess) continue;
-        const ExecutionId id = OnlyChild({run, i});
-        if (id.empty()) continue;
-        ids.push_back(id);
-        numbers.push_back(i);
+    std::vector<Part> parts;  // Of each id.
+
+    // Adds the executions of a step, if there is room for all of them.
+    bool Add(const ShownStep& at) {
+        const StepProgress& progress = at.progress();
+        const std::uint32_t total = at.step().fans_out() ? progress.total : 1;
+        if (ids.size() + total * progress.rounds.size() > kResultsMax) return false;
+        for (std::uint32_t index = 0; index < total; ++index) {
+            if (!progress.succeeded.Has(index)) continue;
+            for (const std::uint32_t round : progress.rounds) {
+                ids.push_back(ChildId(at.run.execution.id,
+                                      {static_cast<std::uint32_t>(at.number), index, round}));
+                parts.push_back({at.number, index});
+            }
+        }
+        return true;
     }
-    if (ids.empty()) return SendSteps(std::move(call), run);
+};
+
+// The result of a step from those of its executions, by index.
+Text ResultOf(const ShownStep& at, const std::map<std::uint32_t, Text>& parts) {
+    const auto part = [&](std::uint32_t index) {
+        const auto found = parts.find(index);
+        return found == parts.end() || found->second.empty() ? Text("null") : found->second;
+    };
+    if (!at.step().fans_out()) {
+        return part(0).size() > kResultBytesMax ? ReferenceTo(at) : part(0);
+    }
+    std::string list;
+    for (std::uint32_t index = 0; index < at.progress().total; ++index) {
+        list += list.empty() ? '[' : ',';
+        const Text own = part(index);
+        if (CheckJson(own.view(), {.bytes_max = own.size()})) {
+            list += own.view();
+        } else {
+            AppendJsonString(list, own.view());
+        }
+        if (list.size() > kResultBytesMax) return ReferenceTo(at);
+    }
+    return Text(list.empty() ? "[]" : list + "]");
+}
+
+// Reads the results of steps that are over, and sends all.
+void SendWithResults(Call call, ShownRun run) {
+    WantedResults wanted;
+    run.results.resize(run.progress.steps.size());
+    for (std::size_t i = 0; i < run.progress.steps.size(); ++i) {
+        const StepProgress& step = run.progress.steps[i];
+        // The executions of a backfill have ids of their own, and no result that others wait for.
+        if (run.workflow().steps()[i].backfill) continue;
+        if (!IsOver(step.status) || step.success == 0) continue;
+        if (!wanted.Add({run, i})) run.results[i] = ReferenceTo({run, i});
+    }
+    if (wanted.ids.empty()) return SendSteps(std::move(call), run);
     Services& services = call.services();
+    std::vector<ExecutionId> ids = wanted.ids;
     services.rows.FindExecutions(
         std::move(ids), [call = std::move(call), run = std::move(run),
-                         numbers = std::move(numbers)](FoundExecutions found) mutable {
+                         wanted = std::move(wanted)](FoundExecutions found) mutable {
             if (!found) return call.RefuseAnswer(found.error());
-            run.results.resize(run.progress.steps.size());
-            for (std::size_t i = 0; i < numbers.size(); ++i) {
+            std::map<std::size_t, std::map<std::uint32_t, Text>> parts;
+            for (std::size_t i = 0; i < wanted.parts.size(); ++i) {
                 const auto& row = (*found)[i];
-                if (!row || !row->outcome || row->outcome->data.size() > kResultBytesMax) continue;
-                run.results[numbers[i]] = row->outcome->data;
+                auto& own = parts[wanted.parts[i].step];
+                if (!row || row->status != Status::kSuccess || !row->outcome) continue;
+                own[wanted.parts[i].index] = row->outcome->data;
             }
+            for (const auto& [step, own] : parts) run.results[step] = ResultOf({run, step}, own);
             SendSteps(std::move(call), run);
         });
 }

@@ -99,6 +99,12 @@ void AddFleet(SchemaList& to) {
                                           .Add("accepted", Bool())
                                           .Add("status", OneOf({"success", "failed"}), false)
                                           .Text());
+    to.emplace_back("StepResults", Object()
+                                       .Add("total", schema::Integer(0))
+                                       .Add("list", Bool())
+                                       .Add("items", ListOf("{}"))
+                                       .Add("next", OrNull(schema::Integer(0)))
+                                       .Text());
 }
 
 void AddSchedulerStatus(SchemaList& to) {

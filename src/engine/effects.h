@@ -60,7 +60,8 @@ struct Verdict {
         false;  // Else stale: the attempt is not, or no longer, the execution's current.
 };
 
-// The answer to an AskLock.
+// The answer to an AskLock. Also, with token 0, of a lock that the attempt had and that was taken away:
+// the one of `ask`, or for 0 one that its task declares or its run holds.
 struct LockVerdict {
     SessionId session = 0;
     AttemptRef attempt;

@@ -180,6 +180,35 @@ TEST_F(FlowLockTest, AHandlerThatAsksForTheLockOfItsRunIsToldAtOnce) {
     EXPECT_THAT(lock_verdicts[0].why.str(), HasSubstr("its run holds the lock"));
 }
 
+TEST_F(FlowLockTest, AHandlerIsToldWhenAnOperatorTakesItsLockAway) {
+    At(0s, Join({.id = "w", .capacity = 9}));
+    At(1s, Once({.id = "x", .locks = {{.name = "a"}, {.name = "b"}}}));
+    At(2s, AskLock{SessionOf("w"), RefOf("x"), 7, "c", 1, 30s});
+    lock_verdicts.clear();
+    At(3s, FreeLock{NextRequest(), "b", {}});
+    At(4s, FreeLock{NextRequest(), "c", {}});
+    ASSERT_THAT(lock_verdicts, SizeIs(2));
+    EXPECT_EQ(lock_verdicts[0].name, "b");
+    EXPECT_EQ(lock_verdicts[0].ask, 0u);
+    EXPECT_EQ(lock_verdicts[0].token, 0u);
+    EXPECT_EQ(lock_verdicts[1].name, "c");
+    EXPECT_EQ(lock_verdicts[1].ask, 7u);
+    EXPECT_EQ(lock_verdicts[1].why, "an operator took it away");
+}
+
+TEST_F(FlowLockTest, AllHandlersOfARunAreToldWhenAnOperatorTakesItsLockAway) {
+    At(0s, Join({.id = "w", .capacity = 9}));
+    At(1s,
+       Flow({.workflow = MakeWorkflow({{.name = "a", .shards = 2}}), .locks = {{.name = "x"}}}));
+    At(2s, FreeLock{NextRequest(), "x", {}});
+    ASSERT_THAT(lock_verdicts, SizeIs(2));
+    EXPECT_EQ(lock_verdicts[0].name, "x");
+    EXPECT_TRUE(IsFree(3s, "x"));
+    At(4s, Success(Child(0, 0)));
+    At(4s, Success(Child(0, 1)));
+    EXPECT_EQ(StatusOf("run"), Status::kSuccess);
+}
+
 // Two runs hold a lock each, and a handler in each asks for the other's.
 TEST_F(FlowLockTest, ACircleThroughRunsIsExplained) {
     At(0s, Join({.id = "w", .capacity = 9}));

@@ -192,13 +192,18 @@ struct AcquireLock {
     Duration ttl{0};
     Duration wait{0};
     Text owner;
-    Text request_id;  // May be empty.
+    Text request_id;           // May be empty.
+    std::uint64_t caller = 0;  // Tells questions with the same request_id apart.
 };
 
-// The caller has gone: its question waits no longer.
+// The caller has gone: its question waits no longer. Unless another has taken its place, which names
+// another caller.
 struct WithdrawLock {
     Text name;
     Text request_id;
+    std::uint64_t caller = 0;
+    // Nobody will ask again by this request_id: if it was just given the lock, that is let go.
+    bool for_good = false;
 };
 
 // Begins the lease anew, or ends it. kConflict if it is no longer held.

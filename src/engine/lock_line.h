@@ -33,10 +33,11 @@ struct LockRequest : Timer {
     Serial serial = 0;  // Its own, or the execution's that declares the locks.
     std::vector<LockPart> parts;
     Steady asked_at{};
-    RequestId request = 0;  // A client's.
-    SessionId session = 0;  // A handler's,
-    std::uint64_t ask = 0;  // whose number for it is this.
-    Live* live = nullptr;   // A handler's attempt, or the execution that declares the locks.
+    RequestId request = 0;     // A client's,
+    std::uint64_t caller = 0;  // and which of those with its request_id.
+    SessionId session = 0;     // A handler's,
+    std::uint64_t ask = 0;     // whose number for it is this.
+    Live* live = nullptr;      // A handler's attempt, or the execution that declares the locks.
     Text owner;
     Text request_id;
     Duration ttl{0};

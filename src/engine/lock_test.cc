@@ -157,6 +157,43 @@ TEST_F(LockTest, WhoeverHasGoneIsPassedOver) {
     EXPECT_TRUE(Held(next));
 }
 
+// A broken connection: it asks again, and finds its place.
+TEST_F(LockTest, WhoeverHasGoneAndAsksAgainSoonIsAsOldAsItWas) {
+    At(0s, Acquire("ledger"));
+    const Text id = LastAnswer().lock_id;
+    At(1s, Acquire("ledger", {.wait = 1min, .request_id = "back"}));
+    const RequestId next = AskAt(2s, Acquire("ledger", {.wait = 1min}));
+    At(3s, WithdrawLock{.name = "ledger", .request_id = "back"});
+    const RequestId back = AskAt(4s, Acquire("ledger", {.wait = 1min, .request_id = "back"}));
+    At(5s, Release("ledger", id));
+    EXPECT_TRUE(Held(back));
+    EXPECT_FALSE(Held(next));
+}
+
+// It has asked again before its first connection was known to be broken.
+TEST_F(LockTest, AQuestionIsNotWithdrawnWithTheOneWhosePlaceItTook) {
+    At(0s, Acquire("ledger"));
+    const Text id = LastAnswer().lock_id;
+    AcquireLock first = Acquire("ledger", {.wait = 1min, .request_id = "r"});
+    first.caller = 1;
+    At(1s, first);
+    AcquireLock second = Acquire("ledger", {.wait = 1min, .request_id = "r"});
+    second.caller = 2;
+    const RequestId again = AskAt(2s, second);
+    At(3s, WithdrawLock{.name = "ledger", .request_id = "r", .caller = 1});
+    At(4s, Release("ledger", id));
+    EXPECT_TRUE(Held(again));
+}
+
+TEST_F(LockTest, ALockThatNobodyHeardOfIsLetGo) {
+    At(0s, Acquire("ledger", {.request_id = "made-up"}));
+    EXPECT_TRUE(LastAnswer().held);
+    At(1s, WithdrawLock{.name = "ledger", .request_id = "made-up"});
+    EXPECT_EQ(RowCount(), 1u) << "its caller may ask again";
+    At(1s, WithdrawLock{.name = "ledger", .request_id = "made-up", .for_good = true});
+    EXPECT_EQ(RowCount(), 0u);
+}
+
 // --- More than one permit -----------------------------------------------------------------------
 
 TEST_F(LockTest, ASemaphoreHasAsManyHoldersAsPermits) {

@@ -158,6 +158,7 @@ class Locks {
     void EndHolding(LockHeld& held, EventType how);
     void EndPart(LockHeld& held, std::size_t index, EventType how);
     void ReturnPart(LockHeld& held, std::size_t index, EventType how);
+    void TellLost(const Live& live, const LockHeld& held, const LockGrant& grant);
     void Emit(EventType type, const LockHeld& held, const LockGrant& grant);
     void BeginLease(LockHeld& held, Duration longer);
     LockHeld* FindHeld(const Text& name, const Text& id) const;

@@ -51,6 +51,7 @@ void Locks::Acquire(AcquireLock& acquire) {
     asked->serial = draft_.NextSerial();
     asked->parts = {{&lock, acquire.permits}};
     asked->request = acquire.request;
+    asked->caller = acquire.caller;
     asked->owner = std::move(acquire.owner);
     asked->request_id = std::move(acquire.request_id);
     asked->ttl = acquire.ttl;
@@ -87,6 +88,7 @@ bool Locks::AcquireAgain(const AcquireLock& acquire) {
     if (found == asked_.end()) return false;
     LockRequest& request = *found->second;
     if (asks_else(request.parts[0].permits, request.ttl)) return true;
+    request.caller = acquire.caller;
     draft_.Reply(std::exchange(request.request, acquire.request),
                  Fail(ErrorCode::kConflict,
                       "the same request_id has asked again; that question "
@@ -122,10 +124,18 @@ void Locks::SetPatience(LockRequest& request, Duration wait) {
 }
 
 void Locks::Withdraw(const WithdrawLock& withdraw) {
-    const auto found = asked_.find({withdraw.name, withdraw.request_id});
-    if (found == asked_.end()) return;
-    LeaveLines(*found->second);
-    EndRequest(*found->second);
+    const std::pair key(withdraw.name, withdraw.request_id);
+    if (const auto found = asked_.find(key); found != asked_.end()) {
+        LockRequest& request = *found->second;
+        if (request.caller != withdraw.caller) return;
+        LeaveLines(request);
+        // Its connection may have broken: if it asks again soon it is as old as it was.
+        if (!withdraw.for_good) KeepPlace(request);
+        return EndRequest(request);
+    }
+    const auto held = held_by_request_.find(key);
+    if (!withdraw.for_good || held == held_by_request_.end()) return;
+    EndHolding(*held->second, EventType::kLockReleased);
 }
 
 LockHeld* Locks::FindHeld(const Text& name, const Text& id) const {

@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "engine/locks.h"
 #include "engine/numbers.h"
+#include "engine/run.h"
+#include "engine/slot.h"
 
 namespace takt::internal {
 namespace {
@@ -156,8 +158,24 @@ void Locks::ReturnPart(LockHeld& held, std::size_t index, EventType how) {
     lock.taken -= grant.permits;
     lock.holders.erase(grant.token);
     MakeDirty(lock);
-    counts_.lost += how == EventType::kLockLost ? 1 : 0;
+    if (how == EventType::kLockLost) {
+        ++counts_.lost;
+        if (held.live) TellLost(*held.live, held, grant);
+    }
     Emit(how, held, grant);
+}
+
+// Handlers that go on without the lock are told: whoever has it, or is in the run that had it.
+void Locks::TellLost(const Live& live, const LockHeld& held, const LockGrant& grant) {
+    if (IsRun(live)) {
+        for (const Live* child : live.flow->children) TellLost(*child, held, grant);
+    } else if (live.slot && live.slot->session != 0) {
+        draft_.Send(LockVerdict{.session = live.slot->session,
+                                .attempt = {live.row.id, live.row.attempt, live.row.token},
+                                .ask = held.ask,
+                                .name = grant.name,
+                                .why = "an operator took it away"});
+    }
 }
 
 void Locks::EndHolding(LockHeld& held, EventType how) {

@@ -64,6 +64,8 @@ struct HttpCall {
     // Set: the body goes there, of whatever size, and HttpAnswer::body stays empty. `timeout` is
     // then the longest silence.
     std::shared_ptr<HttpAnswerSink> sink = {};
+    // Set: ends the call with kCancelled, and its connection, when it is told.
+    std::shared_ptr<HttpGone> gone = {};
 };
 
 using HttpDone = std::move_only_function<void(Result<HttpAnswer>)>;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/post.hpp>
 #include <utility>
 
+#include "http/gone.h"
 #include "http/outbox.h"
 
 namespace takt::internal::http {
@@ -53,6 +55,15 @@ ClientCall::ClientCall(std::shared_ptr<ClientCore> core, HttpCall call, Url url,
 }
 
 void ClientCall::ArmDeadline() {
+    if (call_.gone) {
+        call_.gone->Then([self = weak_from_this(), &io = core_->io()] {
+            boost::asio::post(io, [self] {
+                if (const auto call = self.lock()) {
+                    call->Fail(ErrorCode::kCancelled, "nobody waits for the answer any more");
+                }
+            });
+        });
+    }
     deadline_.expires_after(call_.timeout);
     deadline_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
         if (error) return;

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "http/gone.h"
 #include "http/reply_slot.h"
 
 namespace takt::internal::http {
@@ -63,7 +64,7 @@ void Connection::Tick(Steady now) {
                    fmt::format("request {} was not answered in time", current_.request_id));
         Refuse(503, "the request was not answered in time");
         ++sequence_;  // The late answer belongs to nobody.
-        wake_.cancel();
+        Wake();
     } else {
         transport_->Cancel();
     }
@@ -134,7 +135,7 @@ void Connection::BeginRequest() {
     if (in_.empty() && in_.capacity() > kInputKept) in_ = std::string();
     scanner_ = HeadScanner();
     body_bytes_ = 0;
-    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, false};
+    verdict_ = HttpHeadVerdict{core_->options().body_bytes_max, {}, false, false};
     exchange_.reset();
     current_ = Current();
     response_.reset();
@@ -218,6 +219,7 @@ void Connection::AcceptHead() {
     } catch (const std::exception& error) {
         return OnHandlerThrew(error);
     }
+    if (verdict_.watch) request_.gone = current_.gone = std::make_shared<HttpGone>();
     if (verdict_.refusal) {
         response_ = std::move(*verdict_.refusal);
         // A body that was announced would be taken for the next request.
@@ -360,13 +362,7 @@ void Connection::OnHandlerThrew(const std::exception& error) {
 void Connection::OnReply(std::uint32_t sequence, HttpResponse response) {
     if (sequence != sequence_ || phase_ != Phase::kReply || response_) return;
     response_ = std::move(response);
-    if (!in_handler_) wake_.cancel();
-}
-
-asio::awaitable<void> Connection::AwaitReply() {
-    while (!response_ && !aborted_) {
-        co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
-    }
+    if (!in_handler_) Wake();
 }
 
 }  // namespace takt::internal::http

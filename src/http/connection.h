@@ -30,7 +30,7 @@ class Connection final : public Turns::Guest, public std::enable_shared_from_thi
     void Tick(Steady now);  // Enforces the deadline of the current phase.
     void Drain();           // Finish the request at hand, then close.
     void Abort();           // Close now.
-    void OnTurn() override { wake_.cancel(); }
+    void OnTurn() override { Wake(); }
 
     // The answer to request number `sequence`; late and second answers are ignored.
     void OnReply(std::uint32_t sequence, HttpResponse response);
@@ -59,6 +59,7 @@ class Connection final : public Turns::Guest, public std::enable_shared_from_thi
         bool websocket_version_wrong = false;
         bool continued = false;  // 100 Continue was sent.
         Steady began{};
+        std::shared_ptr<HttpGone> gone;  // To be told; null: nobody wants to know.
     };
 
     void Enter(Phase phase, Duration timeout);
@@ -86,6 +87,9 @@ class Connection final : public Turns::Guest, public std::enable_shared_from_thi
     boost::asio::awaitable<void> AwaitTurn();
     void Dispatch();
     void OnHandlerThrew(const std::exception& error);
+    void Wake();
+    bool Watches() const;
+    bool HearWhileWaiting();
     boost::asio::awaitable<void> AwaitReply();
     boost::asio::awaitable<bool> Answer();
     std::string_view PrepareBody(ResponseHead& head);

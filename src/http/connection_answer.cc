@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "http/connection.h"
+#include "http/gone.h"
 #include "http/response_head.h"
 
 namespace takt::internal::http {
@@ -29,6 +32,43 @@ bool HasHeader(const HttpResponse& response, std::string_view name) {
 }
 
 }  // namespace
+
+// Wakes whoever waits for an answer or a turn.
+void Connection::Wake() {
+    wake_.cancel();
+    if (phase_ == Phase::kReply && current_.gone) transport_->Cancel();
+}
+
+// Whether to look out for the client's end: not if it sends more than its next request's head, which
+// has to wait.
+bool Connection::Watches() const {
+    return current_.gone && in_.size() - in_used_ < core_->options().head.bytes_max;
+}
+
+// Something came from a client that waits for its answer: the beginning of its next request, or its
+// end. False: it has gone.
+bool Connection::HearWhileWaiting() {
+    const IoResult result = transport_->TryRead(ReadScratch());
+    if (result.state == IoState::kClosed || result.state == IoState::kFailed) return false;
+    if (result.state == IoState::kDone) in_.append(ReadScratch().data(), result.bytes);
+    return true;
+}
+
+asio::awaitable<void> Connection::AwaitReply() {
+    while (!response_ && !aborted_) {
+        if (!Watches()) {
+            co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+            continue;
+        }
+        const auto [error] = co_await transport_->Wait(IoState::kWantRead);
+        if (response_ || aborted_) break;
+        if (!error && HearWhileWaiting()) continue;
+        // Whoever works on it answers nobody.
+        ++sequence_;
+        aborted_ = true;
+        current_.gone->Tell();
+    }
+}
 
 // The body as it will be sent, compressed when that pays.
 std::string_view Connection::PrepareBody(ResponseHead& head) {

@@ -64,6 +64,8 @@ struct HttpHeadLimits {
     std::size_t count_max = 100;
 };
 
+class HttpGone;
+
 struct HttpRequest {
     HttpMethod method = HttpMethod::kGet;
     bool http_1_0 = false;
@@ -78,6 +80,7 @@ struct HttpRequest {
     std::uint16_t remote_port = 0;
     std::string request_id;
     std::vector<std::pair<std::string, std::string>> parameters;  // The route's {id} → value.
+    std::shared_ptr<HttpGone> gone;  // See HttpHeadVerdict::watch; else null.
 
     // The first value of a query parameter, decoded ('+' is a space); nullopt when it is absent.
     std::optional<std::string> Query(std::string_view name) const;
@@ -131,6 +134,9 @@ struct HttpHeadVerdict {
     // Nothing is known of who sends it. The bodies of all strangers together may hold a quarter of
     // what there is, so that there is always room for others.
     bool stranger = false;
+    // The handler takes its time: HttpRequest::gone tells when the client closes its connection before
+    // it was answered.
+    bool watch = false;
 };
 
 // One request on its way through a handler, from its head to its end: what was learnt from the head

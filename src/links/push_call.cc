@@ -51,8 +51,8 @@ HttpCall MakePushCall(const Worker& worker, const Assign& assign, const PushTerm
         call.headers.emplace_back("tracestate", std::move(trace.tracestate));
     }
     const std::string space = terms.space.empty() ? "" : "/namespaces/" + std::string(terms.space);
-    const std::string path =
-        "/api/v1" + space + "/executions/" + execution.id.text().str() + "/callback";
+    const std::string own = "/api/v1" + space + "/executions/" + execution.id.text().str();
+    const std::string path = own + "/callback";
     JsonWriter json(call.body);
     json.BeginObject();
     json.Field("execution_id", execution.id.view()).Field("task_id", task.id.view());
@@ -60,6 +60,8 @@ HttpCall MakePushCall(const Worker& worker, const Assign& assign, const PushTerm
     json.Field("attempt", execution.attempt);
     if (!execution.parent.empty()) {
         json.Field("parent_id", execution.parent.view()).Field("step", execution.step.view());
+        const std::string results = own + "/results";
+        json.Field("results_url", std::string_view(terms.callback_bases.front() + results));
     }
     if (execution.shard_total > 0) {
         json.Key("shard").BeginObject().Field("index", execution.shard_index);

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "links/hello.h"
 #include "node/runtime.h"
 #include "node/sink.h"
+#include "store/partition_reader.h"
 #include "trace/execution_trace.h"
 
 namespace takt::internal {
@@ -47,6 +49,7 @@ struct StreamLinkConfig {
     std::size_t compress_bytes_min = 8 << 10;
     FrameInputLimits limits;
     TracePolicy tracing;
+    std::optional<PartitionReader> rows = {};  // Results that workers fetch are read there.
 };
 
 // Since the start. A copy.

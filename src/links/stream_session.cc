@@ -181,6 +181,7 @@ void StreamSession::OnFrame(const worker::v1::WorkerFrame& frame) {
     RefuseForeign(read_inputs.foreign);
     Renew(frame, inputs);
     Count(sessions_->counters().results, static_cast<std::uint64_t>(frame.results_size()));
+    for (const worker::v1::Fetch& fetch : frame.fetches()) AnswerFetch(fetch);
     if (frame.has_bye()) leaving_ = true;
     if (!inputs.empty()) sessions_->node()->Tell(std::move(inputs));
     if (frame.has_heartbeat()) {

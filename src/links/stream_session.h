@@ -16,6 +16,10 @@
 #include "links/stream_link.h"
 #include "wire/frame_codec.h"
 
+namespace takt::worker::v1 {
+class Fetch;
+}
+
 namespace takt::internal {
 
 class StreamSessions;
@@ -30,7 +34,7 @@ struct TokenHash {
 };
 
 // One connection. Methods on the thread of its server, unless they say otherwise.
-class StreamSession {
+class StreamSession : public std::enable_shared_from_this<StreamSession> {
   public:
     StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened,
                   AttachBounds bounds = {});
@@ -75,6 +79,7 @@ class StreamSession {
     bool ClaimId();
     Holding HoldingOf(const Token& attempt) const;
     void RefuseForeign(const std::vector<AttemptRef>& foreign);
+    void AnswerFetch(const worker::v1::Fetch& fetch);
     // The worker, for the log: other threads may ask before it said so.
     std::string_view name() const { return greeted_ ? std::string_view(worker_) : ""; }
 

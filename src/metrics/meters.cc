@@ -1,6 +1,7 @@
 #include "metrics/meters.h"
 
 #include "metrics/meters_state.h"
+#include "model/run_progress.h"
 
 namespace takt::internal {
 namespace {
@@ -40,6 +41,7 @@ void Meters::OnCommit(const Committed& committed) {
             to.queue_rates.Count(row.task->queue, now.steady);
         }
         if (row.started_at == Time{} || (!ended && row.status != Status::kRetrying)) continue;
+        if (row.task->workflow()) continue;  // A run has no type; its steps have.
         // The row of an attempt that is to be repeated does not say when it ended: just now.
         const Duration ran = (ended ? row.finished_at : now.wall) - row.started_at;
         TypeMeter& type = to.types.At(row.task->type, [] { return std::make_unique<TypeMeter>(); });
@@ -62,12 +64,13 @@ void Meters::Release(const Effects& effects) {
                 break;
             case EventType::kTaskCompleted:
                 ++to.completed;
-                ++rates.succeeded;
+                // A run and its steps are not both counted in one rate.
+                rates.succeeded += IsChildId(event.execution.view()) ? 0 : 1;
                 ++to.completions.Now(now.steady);
                 break;
             case EventType::kTaskFailed:
                 ++to.failed;
-                ++rates.failed;
+                rates.failed += IsChildId(event.execution.view()) ? 0 : 1;
                 break;
             case EventType::kTaskRetrying:
                 ++to.retried;

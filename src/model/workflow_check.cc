@@ -55,6 +55,11 @@ class Checker {
         if (step.task->type.empty() == step.named.empty()) {
             return Wrong("type", "needs a type, or the name of a task that it runs; one of them");
         }
+        if (!step.named.empty() && HasOwnMeans(step)) {
+            return Wrong("task",
+                         "runs a task that has its own queue, priority, retries, timeout, labels, "
+                         "limits and locks: change them there");
+        }
         const int kinds = (step.shards > 0) + !step.for_each.empty() + step.each_worker;
         if (kinds > 1) {
             return Wrong("shards", "has more than one of shards, for_each and each_worker");
@@ -79,6 +84,14 @@ class Checker {
                          "ends: it would wait for ever");
         }
         return {};
+    }
+
+    // Of a step that names a task only its place in the graph, its payload and its delay count.
+    static bool HasOwnMeans(const WorkflowStep& step) {
+        TaskOptions options = step.task->opt();
+        options.delay = {};
+        return options != TaskOptions{} || step.priority || !step.task->queue.empty() ||
+               step.task->timeout != Duration(0);
     }
 
     Result<void> CheckNumbers(const WorkflowStep& step) {

@@ -120,6 +120,17 @@ TEST(WorkflowTest, TheConcurrencyKeyOfARunIsNotAskedForByItsSteps) {
     EXPECT_EQ(Refusal({{.name = "a", .concurrency_key = "other"}}, task), "");
 }
 
+// The task that a step runs has all of that itself; said here it would do nothing.
+TEST(WorkflowTest, AStepThatRunsATaskHasNoMeansOfItsOwn) {
+    EXPECT_EQ(
+        Refusal({{.name = "a", .payload = "1", .shards = 2, .named = "t", .delay = Duration(1)}}),
+        "");
+    EXPECT_THAT(Refusal({{.name = "a", .named = "t", .timeout = Duration(1)}}),
+                HasSubstr("steps[0].task: step 'a' runs a task that has its own queue"));
+    EXPECT_THAT(Refusal({{.name = "a", .named = "t", .locks = {{.name = "x"}}}}),
+                HasSubstr("has its own queue"));
+}
+
 // A run that holds one lock and waits for another could wait in a circle with a second one.
 TEST(WorkflowTest, AWorkflowWithLocksNamesThoseOfItsSteps) {
     const auto check = [](std::vector<LockWant> own, std::vector<LockWant> steps) {

@@ -21,15 +21,22 @@ std::string NewRequestId() {
     return std::to_string(random.Next()) + "-" + std::to_string(random.Next());
 }
 
-std::string AcquireBody(const LockDemand& demand, Duration wait, std::string_view request_id) {
+struct AcquireQuestion {
+    Duration wait{0};
+    std::string_view request_id;
+    std::uint64_t last_token = 0;
+};
+
+std::string AcquireBody(const LockDemand& demand, const AcquireQuestion& question) {
     std::string body;
     JsonWriter json(body);
     json.BeginObject();
     json.Field("ttl", std::string_view(FormatDuration(demand.ttl)));
-    json.Field("wait", std::string_view(FormatDuration(wait)));
+    json.Field("wait", std::string_view(FormatDuration(question.wait)));
     json.Field("permits", demand.permits);
     if (!demand.owner.empty()) json.Field("owner", std::string_view(demand.owner));
-    json.Field("request_id", request_id).EndObject();
+    if (question.last_token > 0) json.Field("last_token", question.last_token);
+    json.Field("request_id", question.request_id).EndObject();
     return body;
 }
 
@@ -42,7 +49,9 @@ bool MayAskAgain(const Error& error) {
 }  // namespace
 
 RemoteLock::RemoteLock(LockWay way, LockDemand demand)
-    : way_(std::move(way)), demand_(std::move(demand)) {}
+    : way_(std::move(way)), demand_(std::move(demand)) {
+    if (!way_.token_seen) way_.token_seen = std::make_shared<std::atomic<std::uint64_t>>(0);
+}
 
 RemoteLock::~RemoteLock() {
     static_cast<void>(Release());
@@ -55,8 +64,16 @@ std::string RemoteLock::Path(std::string_view action) const {
 std::string RemoteLock::IdBody() const {
     std::string body;
     JsonWriter json(body);
-    json.BeginObject().Field("lock_id", std::string_view(lock_id_)).EndObject();
+    json.BeginObject().Field("lock_id", std::string_view(lock_id_));
+    json.Field("last_token", way_.token_seen->load()).EndObject();
     return body;
+}
+
+void RemoteLock::NoteToken(std::uint64_t token) {
+    token_ = token;
+    std::uint64_t seen = *way_.token_seen;
+    while (seen < token && !way_.token_seen->compare_exchange_weak(seen, token)) {
+    }
 }
 
 Result<std::shared_ptr<RemoteLock>> RemoteLock::Acquire(LockWay way, LockDemand demand) {
@@ -85,7 +102,9 @@ Result<bool> RemoteLock::AcquireOnce(Clock::time_point end, const std::string& r
     const auto sent = Clock::now();
     const auto left = std::chrono::duration_cast<Duration>(end - sent);
     const auto answer = way_.post(
-        Path("acquire"), AcquireBody(demand_, std::clamp(left, Duration(0), kSlice), request_id));
+        Path("acquire"), AcquireBody(demand_, {.wait = std::clamp(left, Duration(0), kSlice),
+                                               .request_id = request_id,
+                                               .last_token = *way_.token_seen}));
     if (!answer) return std::unexpected(answer.error());
     const auto json = ParseJson(*answer);
     if (!json) return std::unexpected(NotJson("the scheduler", json.error()));
@@ -96,7 +115,7 @@ Result<bool> RemoteLock::AcquireOnce(Clock::time_point end, const std::string& r
         return Fail(ErrorCode::kInvalid, "the scheduler's answer has no lock_id and token");
     }
     lock_id_ = std::string(id->get_string());
-    token_ = token->to_number<std::uint64_t>();
+    NoteToken(token->to_number<std::uint64_t>());
     // The lease may have begun when the question was sent. If that was long ago, how much is left
     // of it is not known until it is renewed.
     valid_until_ = sent + demand_.ttl;

@@ -3,6 +3,7 @@
 // client share.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -32,6 +33,8 @@ struct LockWay {
     std::function<Result<std::string>(const std::string& path, const std::string& body)> post;
     // Lets some time pass. False when no more should be asked.
     std::function<bool(Duration)> pause;
+    // The highest token that came this way, told with each question; null: of this lock alone.
+    std::shared_ptr<std::atomic<std::uint64_t>> token_seen = {};
 };
 
 class RemoteLock {
@@ -65,8 +68,9 @@ class RemoteLock {
     void KeepRenewing();
     std::string Path(std::string_view action) const;
     std::string IdBody() const;
+    void NoteToken(std::uint64_t token);
 
-    const LockWay way_;
+    LockWay way_;
     const LockDemand demand_;
     std::string lock_id_;
     std::uint64_t token_ = 0;

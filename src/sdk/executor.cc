@@ -234,6 +234,15 @@ std::uint64_t TaskContext::lock_token(std::string_view name) const {
     return 0;
 }
 
+Result<std::string> TaskContext::StepResult(std::string_view step) {
+    auto result = ContextAccess::Of(*this).StepResult(step);
+    if (!result) return ErrorOf(result.error());
+    return std::move(*result);
+}
+std::stop_token TaskContext::lock_stop_token(std::string_view name) const {
+    return ContextAccess::Of(*this).LockLost(name);
+}
+
 struct TaskLock::Impl {
     internal::TaskContext& attempt;
     internal::TaskLock lock;
@@ -247,6 +256,9 @@ struct TaskLock::Impl {
 
 std::uint64_t TaskLock::token() const {
     return impl_->lock.token;
+}
+std::stop_token TaskLock::stop_token() const {
+    return impl_->lock.lost;
 }
 void TaskLock::Release() {
     impl_->Release();

@@ -35,7 +35,8 @@ Result<HeldLock> SchedulerApi::Lock(std::string_view name, const LockOptions& op
             [calls](const std::string& path, const std::string& body) {
                 return calls->Call(internal::HttpMethod::kPost, path, body);
             },
-        .pause = [calls](internal::Duration pause) { return calls->Pause(pause); }};
+        .pause = [calls](internal::Duration pause) { return calls->Pause(pause); },
+        .token_seen = calls_->lock_token_seen};
     auto lock = internal::RemoteLock::Acquire(std::move(way), {.name = std::string(name),
                                                                .ttl = options.ttl,
                                                                .wait = options.wait,

@@ -13,6 +13,9 @@ using internal::JsonWriter;
 constexpr std::array<std::string_view, 4> kModes = {"sequential", "parallel", "skip", "replace"};
 constexpr std::array<std::string_view, 3> kMisfires = {"fire_once", "fire_all", "skip"};
 constexpr std::array<std::string_view, 3> kDsts = {"once", "skip", "twice"};
+constexpr std::array<std::string_view, 5> kWhens = {"all_success", "any_success", "all_done",
+                                                    "any_failed", "none_failed"};
+constexpr std::array<std::string_view, 2> kOnFailures = {"stop", "continue"};
 
 template <typename Enum, std::size_t kCount>
 Enum ByName(const std::array<std::string_view, kCount>& names, std::string_view name) {
@@ -93,6 +96,100 @@ void PutRecurrence(JsonWriter& json, const Task& task) {
     if (!task.enabled) json.Field("enabled", false);
 }
 
+void Put(JsonWriter& json, const RateLimit& limit) {
+    if (limit.count == 0) return;
+    json.Key("rate_limit").BeginObject().Field("count", limit.count);
+    Put(json, "per", limit.per);
+    json.EndObject();
+}
+void Put(JsonWriter& json, const std::vector<LockWant>& locks) {
+    if (locks.empty()) return;
+    json.Key("locks").BeginArray();
+    for (const LockWant& lock : locks) {
+        json.BeginObject().Field("name", std::string_view(lock.name));
+        json.Field("permits", lock.permits).EndObject();
+    }
+    json.EndArray();
+}
+
+// JSON that the caller wrote, as it is.
+struct RawJson {
+    std::string_view key;
+    std::string_view text;
+    std::string_view field;  // To be blamed.
+};
+Result<void> PutRaw(JsonWriter& json, const RawJson& raw) {
+    if (raw.text.empty()) return {};
+    const auto checked = internal::CheckJson(raw.text, {.bytes_max = raw.text.size()});
+    if (!checked) {
+        return Error{ErrorCode::kInvalid,
+                     "the " + std::string(raw.key) + " is not JSON: " + checked.error().detail,
+                     std::string(raw.field)};
+    }
+    json.Key(raw.key).Raw(raw.text);
+    return {};
+}
+
+Result<void> PutStep(JsonWriter& json, const Step& step, const std::string& path) {
+    json.BeginObject();
+    json.Field("name", std::string_view(step.name));
+    Put(json, "type", step.type);
+    Put(json, "task", step.task);
+    Put(json, "after", step.after);
+    Put(json, "when", step.when, kWhens);
+    for (const auto& [key, text] : {std::pair("payload", std::string_view(step.payload)),
+                                    std::pair("for_each", std::string_view(step.for_each))}) {
+        const std::string field = path + key;
+        if (auto put = PutRaw(json, {key, text, field}); !put) return put.error();
+    }
+    if (step.condition) {
+        json.Key("if").BeginObject();
+        const std::string field = path + "if";
+        for (const auto& [key, text] :
+             {std::pair("value", std::string_view(step.condition->value)),
+              std::pair("equals", std::string_view(step.condition->equals))}) {
+            if (auto put = PutRaw(json, {key, text, field}); !put) return put.error();
+        }
+        json.EndObject();
+    }
+    Put(json, "shards", step.shards);
+    if (step.each_worker) json.Field("each_worker", true);
+    Put(json, "parallel_max", step.parallel_max);
+    Put(json, "min_success", step.min_success);
+    Put(json, "queue", step.queue);
+    if (step.priority) json.Field("priority", *step.priority);
+    Put(json, "metadata", step.metadata);
+    Put(json, "labels", step.labels);
+    PutRetry(json, step.retry);
+    Put(json, "executor", step.executor);
+    Put(json, "load_balance_strategy", step.load_balance_strategy);
+    Put(json, "timeout_seconds", step.timeout);
+    Put(json, "expires_after", step.expires_after);
+    Put(json, "delay", step.delay);
+    Put(json, "concurrency_key", step.concurrency_key);
+    Put(json, "concurrency_max", step.concurrency_max);
+    Put(json, step.rate_limit);
+    Put(json, step.locks);
+    json.EndObject();
+    return {};
+}
+
+Result<void> PutSteps(JsonWriter& json, const Task& task) {
+    Put(json, "on_failure", task.on_failure, kOnFailures);
+    Put(json, "shards", task.shards);
+    if (task.each_worker) json.Field("each_worker", true);
+    Put(json, "parallel_max", task.parallel_max);
+    Put(json, "min_success", task.min_success);
+    if (task.steps.empty()) return {};
+    json.Key("steps").BeginArray();
+    for (std::size_t i = 0; i < task.steps.size(); ++i) {
+        const std::string path = "steps[" + std::to_string(i) + "].";
+        if (auto put = PutStep(json, task.steps[i], path); !put) return put.error();
+    }
+    json.EndArray();
+    return {};
+}
+
 RetryPolicy ReadRetry(const JsonFields& fields) {
     const internal::JsonView* policy = fields.Find("retry_policy");
     if (!policy) return {};
@@ -102,6 +199,13 @@ RetryPolicy ReadRetry(const JsonFields& fields) {
             .backoff_rate = inner.Number("backoff_rate"),
             .delay_max = inner.Span("delay_max"),
             .jitter = inner.Number("jitter")};
+}
+
+RateLimit ReadRate(const JsonFields& fields) {
+    const internal::JsonView* rate = fields.Find("rate_limit");
+    if (!rate) return {};
+    const JsonFields inner(*rate);
+    return {.count = inner.Count<std::uint32_t>("count"), .per = inner.Span("per")};
 }
 
 void ReadRecurrence(const JsonFields& fields, Task& task) {
@@ -154,19 +258,9 @@ Result<std::string> JsonOf(const Task& task) {
     Put(json, "unique_for", task.unique_for);
     Put(json, "concurrency_key", task.concurrency_key);
     Put(json, "concurrency_max", task.concurrency_max);
-    if (task.rate_limit.count > 0) {
-        json.Key("rate_limit").BeginObject().Field("count", task.rate_limit.count);
-        Put(json, "per", task.rate_limit.per);
-        json.EndObject();
-    }
-    if (!task.locks.empty()) {
-        json.Key("locks").BeginArray();
-        for (const LockWant& lock : task.locks) {
-            json.BeginObject().Field("name", std::string_view(lock.name));
-            json.Field("permits", lock.permits).EndObject();
-        }
-        json.EndArray();
-    }
+    Put(json, task.rate_limit);
+    Put(json, task.locks);
+    if (auto put = PutSteps(json, task); !put) return put.error();
     Put(json, "run_at", task.run_at);
     Put(json, "delay", task.delay);
     PutRecurrence(json, task);
@@ -210,6 +304,40 @@ static void ReadLocks(const internal::JsonView& list, std::vector<LockWant>& loc
     }
 }
 
+static Step ReadStep(const JsonFields& fields) {
+    Step step;
+    step.name = fields.Text("name");
+    step.type = fields.Text("type");
+    step.task = fields.Text("task");
+    step.payload = fields.Raw("payload");
+    step.after = fields.Texts("after");
+    step.when = ByName<When>(kWhens, fields.Text("when"));
+    if (const internal::JsonView* condition = fields.Find("if")) {
+        const JsonFields inner(*condition);
+        step.condition = StepCondition{inner.Raw("value"), inner.Raw("equals")};
+    }
+    step.shards = fields.Count<std::uint32_t>("shards");
+    step.for_each = fields.Raw("for_each");
+    step.each_worker = fields.Bool("each_worker");
+    step.parallel_max = fields.Count<std::uint32_t>("parallel_max");
+    step.min_success = fields.Count<std::uint32_t>("min_success");
+    step.queue = fields.Text("queue");
+    if (fields.Find("priority")) step.priority = fields.Count<int>("priority");
+    step.metadata = fields.Pairs("metadata");
+    step.labels = fields.Pairs("labels");
+    step.retry = ReadRetry(fields);
+    step.executor = fields.Text("executor");
+    step.load_balance_strategy = fields.Text("load_balance_strategy");
+    step.timeout = fields.Span("timeout_seconds");
+    step.expires_after = fields.Span("expires_after");
+    step.delay = fields.Span("delay");
+    step.concurrency_key = fields.Text("concurrency_key");
+    step.concurrency_max = fields.Count<std::uint32_t>("concurrency_max");
+    step.rate_limit = ReadRate(fields);
+    if (const internal::JsonView* locks = fields.Find("locks")) ReadLocks(*locks, step.locks);
+    return step;
+}
+
 TaskRecord ReadTask(const JsonFields& fields) {
     TaskRecord task;
     task.id = fields.Text("id");
@@ -229,10 +357,13 @@ TaskRecord ReadTask(const JsonFields& fields) {
     task.unique_for = fields.Span("unique_for");
     task.concurrency_key = fields.Text("concurrency_key");
     task.concurrency_max = fields.Count<std::uint32_t>("concurrency_max");
-    if (const internal::JsonView* rate = fields.Find("rate_limit")) {
-        const JsonFields inner(*rate);
-        task.rate_limit = {.count = inner.Count<std::uint32_t>("count"), .per = inner.Span("per")};
-    }
+    task.rate_limit = ReadRate(fields);
+    task.steps = ReadList<Step>(fields, "steps", ReadStep);
+    task.on_failure = ByName<OnFailure>(kOnFailures, fields.Text("on_failure"));
+    task.shards = fields.Count<std::uint32_t>("shards");
+    task.each_worker = fields.Bool("each_worker");
+    task.parallel_max = fields.Count<std::uint32_t>("parallel_max");
+    task.min_success = fields.Count<std::uint32_t>("min_success");
     if (const internal::JsonView* locks = fields.Find("locks")) ReadLocks(*locks, task.locks);
     task.run_at = fields.When("run_at");
     task.delay = fields.Span("delay");

@@ -182,7 +182,8 @@ Result<void> Realm::MakeLinks() {
                                           .space_id = row_.id,
                                           .heartbeat = config.scheduler.heartbeat_interval,
                                           .lease = config.engine.worker_lease,
-                                          .tracing = TracePolicyOf(config)});
+                                          .tracing = TracePolicyOf(config),
+                                          .rows = rows_});
     auto policy = ServicePolicy::Make(config.executors.allow, ground_.loopback);
     if (!policy) return std::unexpected(policy.error());
     push_ = std::make_unique<PushLink>(loop_.runtime(), rows_, PushLinkConfigOf(ground_, name_),

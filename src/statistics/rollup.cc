@@ -132,9 +132,14 @@ void Rollup::Add(const Execution& row) {
     };
     const auto of_day = row.finished_at.time_since_epoch() % std::chrono::days(1);
     const auto hour = std::chrono::duration_cast<std::chrono::hours>(of_day).count();
+    const Task& task = *row.task;
+    // A run and its steps are never in one number: the run is counted by hour and task, its steps by
+    // what ran them.
+    if (!task.workflow()) Count(table(Dimension::kType).At(task.type), row);
+    if (!row.worker.empty()) Count(table(Dimension::kWorker).At(row.worker.text()), row);
+    if (row.origin == Origin::kStep) return;
     Count(table(Dimension::kHour).At(HourKey(static_cast<unsigned>(hour))), row);
 
-    const Task& task = *row.task;
     const Text* key = &task.id.text();
     if (row.origin == Origin::kOnce) {
         // Spelled once per name; beyond what a table can hold, all names are one.
@@ -149,8 +154,6 @@ void Rollup::Add(const Execution& row) {
     StatisticsCell& of_task = table(Dimension::kTask).At(*key);
     if (of_task.total() == 0) of_task.SetName(task.name, task.type);
     Count(of_task, row);
-    Count(table(Dimension::kType).At(task.type), row);
-    if (!row.worker.empty()) Count(table(Dimension::kWorker).At(row.worker.text()), row);
 }
 
 std::vector<Day> Rollup::TakeNew() {

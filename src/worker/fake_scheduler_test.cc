@@ -26,6 +26,48 @@ TEST_F(FakeSchedulerTest, AnAssignmentOfAnOlderTermIsIgnored) {
     EXPECT_EQ(worker_->status().assigned, 1u);
 }
 
+// An operator takes locks away while their handler runs: one that the task declares, one that it
+// asked for.
+TEST_F(FakeSchedulerTest, AHandlerHearsThatItsLocksWereTakenAway) {
+    HandlerRegistry handlers;
+    ASSERT_TRUE(handlers.AddFunction("noop", [](TaskContext& context) {
+        const auto lock = context.Lock("asked", {});
+        if (!lock || lock->lost.stop_requested()) return TaskResult::FinalFailure("no lock");
+        std::atomic<int> heard = 0;
+        const auto count = [&] {
+            ++heard;
+            heard.notify_all();
+        };
+        const std::stop_callback on_asked(lock->lost, count);
+        const std::stop_callback on_declared(context.LockLost("declared"), count);
+        context.Progress(0.5);
+        for (int seen = heard; seen < 2; seen = heard) heard.wait(seen);
+        return TaskResult::Success();
+    }));
+    Start(std::move(handlers));
+    AwaitHello();
+    Welcome(1);
+    SchedulerFrame assign = Assign("e", 1);
+    assign.mutable_assigns(0)->add_locks()->set_name("declared");
+    Send(assign);
+    const WorkerFrame asked =
+        Await([](const WorkerFrame& said) { return said.lock_asks_size() > 0; });
+    SchedulerFrame verdict;
+    auto& given = *verdict.add_lock_verdicts();
+    *given.mutable_attempt() = asked.lock_asks(0).attempt();
+    given.set_ask(asked.lock_asks(0).ask());
+    given.set_token(7);
+    Send(verdict);
+    Await([](const WorkerFrame& said) { return said.progress_size() > 0; });
+    given.set_token(0);
+    auto& declared = *verdict.add_lock_verdicts();
+    *declared.mutable_attempt() = asked.lock_asks(0).attempt();
+    declared.set_name("declared");
+    Send(verdict);
+    const WorkerFrame done = Await([](const WorkerFrame& said) { return said.results_size() > 0; });
+    EXPECT_TRUE(done.results(0).success()) << done.results(0).message();
+}
+
 // A scheduler that woke up from a pause still believes to lead.
 TEST_F(FakeSchedulerTest, ASchedulerOfAnOlderTermIsLeft) {
     Start(Noop());

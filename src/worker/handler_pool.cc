@@ -37,7 +37,7 @@ struct HandlerPool::State {
 
     std::thread stopper;
     std::condition_variable stopper_wake;
-    std::deque<HeldPtr> stops;
+    std::deque<std::stop_source> stops;
     bool stopping = false;  // In somebody's callback.
 
     void Grow(const std::shared_ptr<State>& self);
@@ -101,11 +101,11 @@ void HandlerPool::State::Stop() {
             stopper_wake.wait(lock);
             continue;
         }
-        const HeldPtr held = std::move(stops.front());
+        std::stop_source stop = std::move(stops.front());
         stops.pop_front();
         stopping = true;
         lock.unlock();
-        held->stop.request_stop();
+        stop.request_stop();
         lock.lock();
         stopping = false;
     }
@@ -165,9 +165,9 @@ bool HandlerPool::Abandon(const Held& held) {
     return true;
 }
 
-void HandlerPool::RequestStop(HeldPtr held) {
+void HandlerPool::RequestStop(std::stop_source stop) {
     const std::scoped_lock lock(state_->mutex);
-    state_->stops.push_back(std::move(held));
+    state_->stops.push_back(std::move(stop));
     if (!state_->stopper.joinable()) {
         state_->stopper = std::thread([state = state_] { state->Stop(); });
     }

@@ -34,7 +34,7 @@ class HandlerPool {
 
     // Requests the stop of `held` on a thread of its own: callbacks that handlers registered run
     // there, and may block.
-    void RequestStop(HeldPtr held);
+    void RequestStop(std::stop_source stop);
 
     std::size_t abandoned() const;
 

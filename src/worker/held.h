@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 
+#include "worker/fetch_call.h"
 #include "worker/lock_call.h"
 #include "worker/task_context.h"
 
@@ -48,11 +49,15 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
         std::uint64_t lines_dropped = 0;  // Behind the last of `lines`.
     } news;
 
-    std::atomic<std::uint64_t> asks = 0;  // For locks, so far.
+    std::atomic<std::uint64_t> asks = 0;  // For locks and results, so far.
+    // By the names of declared locks: stopped when one is taken away. Filled before the handler runs.
+    std::map<std::string, std::stop_source, std::less<>> declared_lost;
 
     // The network thread's.
-    std::map<std::uint64_t, LockCallPtr> lock_calls;  // Not answered yet, by their numbers.
-    std::deque<std::uint64_t> lock_drops;             // The latest.
+    std::map<std::uint64_t, LockCallPtr> lock_calls;    // Not answered yet, by their numbers.
+    std::map<std::uint64_t, LockCallPtr> lock_held;     // Had, by the same.
+    std::deque<std::uint64_t> lock_drops;               // The latest.
+    std::map<std::uint64_t, FetchCallPtr> fetch_calls;  // Not answered yet.
     TaskResult result;
     std::optional<Steady> running_since;  // As `begun`, once that was told.
     Duration ran{0};                      // Once it has ended …
@@ -82,6 +87,8 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
     StopReason stop_reason() const override { return reason; }
     Result<TaskLock> AcquireLock(std::string_view name, const TaskLockOptions& options) override;
     void ReleaseLock(std::uint64_t ask) override;
+    std::stop_token LockLost(std::string_view name) override;
+    Result<std::string> FetchStep(std::string_view step) override;
 };
 
 using HeldPtr = std::shared_ptr<Held>;

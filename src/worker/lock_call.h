@@ -30,6 +30,7 @@ class LockCall {
     const std::string name;
     const std::uint32_t permits;
     const Duration wait;
+    std::stop_source lost;  // Stopped when it was had and is taken away.
 
     // The first answer counts. From any thread.
     void Answer(LockVerdictSeen verdict) {

@@ -74,6 +74,13 @@ void Mailbox::DropLock(HeldPtr held, std::uint64_t ask) {
     Ring();
 }
 
+void Mailbox::AskFetch(HeldPtr held, FetchCallPtr call) {
+    const std::scoped_lock lock(mutex_);
+    if (closed_) return;
+    mail_.fetches.emplace_back(std::move(held), std::move(call));
+    Ring();
+}
+
 void Mailbox::List(Held& held) {
     if (std::exchange(held.news.listed, true)) return;
     mail_.news.push_back(held.shared_from_this());
@@ -118,6 +125,7 @@ void Mailbox::TakeMail(Mail& mail) {
     std::swap(mail.finished, mail_.finished);
     std::swap(mail.lock_asks, mail_.lock_asks);
     std::swap(mail.lock_drops, mail_.lock_drops);
+    std::swap(mail.fetches, mail_.fetches);
     std::ranges::move(mail_.news, std::back_inserter(mail.news));
     mail_.news.clear();
     rung_ = false;

@@ -29,6 +29,7 @@ class Mailbox {
     void Log(Held& held, std::string_view line);
     void AskLock(HeldPtr held, LockCallPtr call);
     void DropLock(HeldPtr held, std::uint64_t ask);
+    void AskFetch(HeldPtr held, FetchCallPtr call);
     // Half of the room is left: enough for what is on its way on some other threads.
     bool HasLogRoom() const;
 
@@ -37,6 +38,7 @@ class Mailbox {
         std::vector<std::pair<HeldPtr, TaskResult>> finished;
         std::vector<std::pair<HeldPtr, LockCallPtr>> lock_asks;
         std::vector<std::pair<HeldPtr, std::uint64_t>> lock_drops;
+        std::vector<std::pair<HeldPtr, FetchCallPtr>> fetches;
         std::vector<HeldPtr> news;  // They have progress or lines; see TakeNews.
     };
     // Everything so far, but the news, which wait where they are until they can be sent.

@@ -62,6 +62,7 @@ struct DeclaredLock {
 struct TaskLock {
     std::uint64_t ask = 0;  // What it is let go by.
     std::uint64_t token = 0;
+    std::stop_token lost = {};  // Stopped when somebody takes it away.
 };
 struct TaskLockOptions {
     Duration wait{30'000};  // How long to stand in line; at most the attempt's timeout.
@@ -114,6 +115,12 @@ class TaskReporter {
         return Fail(ErrorCode::kUnavailable, "there are no locks here");
     }
     virtual void ReleaseLock(std::uint64_t) {}
+    // Stopped when a lock that the task declares is taken away.
+    virtual std::stop_token LockLost(std::string_view) { return {}; }
+    // JSON; see takt::TaskContext::StepResult.
+    virtual Result<std::string> FetchStep(std::string_view) {
+        return Fail(ErrorCode::kUnavailable, "there are no results here");
+    }
 };
 
 // Valid while the handler runs; may be shared with threads of the handler's own.
@@ -142,6 +149,8 @@ class TaskContext {
         return reporter_.AcquireLock(name, options);
     }
     void Unlock(const TaskLock& lock) { reporter_.ReleaseLock(lock.ask); }
+    std::stop_token LockLost(std::string_view name) { return reporter_.LockLost(name); }
+    Result<std::string> StepResult(std::string_view step) { return reporter_.FetchStep(step); }
 
     // Shown to who watches the execution; only the latest counts. `fraction` is 0 to 1.
     void Progress(double fraction, std::string_view message = {}) {

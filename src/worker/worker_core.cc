@@ -155,6 +155,7 @@ void WorkerCore::OnMessage(const WebSocketMessage& message) {
     for (const auto& cancel : received_.cancels()) OnCancel(cancel);
     for (const auto& ack : received_.acks()) OnAck(ack);
     for (const auto& verdict : received_.lock_verdicts()) OnLockVerdict(verdict);
+    for (const auto& fetched : received_.fetched()) OnFetched(fetched);
     if (received_.has_drain()) {
         Log(LogLevel::kInfo, "worker",
             received_.drain().draining() ? "set aside by an operator" : "back in rotation");
@@ -196,6 +197,7 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
         if (held->result_due) (held->refusals > 0 ? suspects_due_ : results_due_).push_back(held);
     }
     RepeatLocks();
+    RepeatFetches();
     Log(LogLevel::kInfo, "worker", "attached",
         {{"node", welcome.node_id()}, {"epoch", epoch_seen_}, {"in_hand", held_.size()}});
     Tell(WorkerEvent::kAttached, welcome.node_id());

@@ -74,6 +74,12 @@ class WorkerCore {
     void OnCancel(const worker::v1::Cancel& cancel);
     void OnAck(const worker::v1::Ack& ack);
     void OnLockVerdict(const worker::v1::LockVerdict& verdict);
+    void OnLockLost(Held& held, const worker::v1::LockVerdict& verdict);
+    // Results of earlier steps that they ask for.
+    void TakeFetchMail();
+    void RepeatFetches();
+    void FillFetches(std::size_t& bytes);
+    void OnFetched(const worker::v1::Fetched& fetched);
     void OnRefused(const worker::v1::Refused& refused);
     void BlameResults(const std::string& why);
     void Beat();
@@ -134,6 +140,7 @@ class WorkerCore {
     std::deque<HeldPtr> results_due_;
     std::deque<HeldPtr> news_due_;
     std::deque<std::pair<HeldPtr, LockCallPtr>> lock_asks_due_;
+    std::deque<std::pair<HeldPtr, FetchCallPtr>> fetches_due_;
     std::deque<std::pair<HeldPtr, std::uint64_t>> lock_drops_due_;
     // Results that may be why a session was refused go first and one by one, each alone until it is
     // acknowledged: only so it shows which one it is.

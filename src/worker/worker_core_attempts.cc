@@ -58,6 +58,7 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
     task.tracestate = assign.tracestate();
     for (const auto& lock : assign.locks()) {
         task.locks.push_back({lock.name(), lock.token(), lock.permits()});
+        held->declared_lost[lock.name()];
     }
     task.parent_id = assign.parent_id();
     task.step = assign.step();
@@ -109,7 +110,7 @@ void WorkerCore::StopHeld(const HeldPtr& held, StopReason reason) {
     auto none = StopReason::kNone;
     if (!held->reason.compare_exchange_strong(none, reason)) return;
     SetDue(*held, SteadyClock::now() + options_.stop_grace);
-    pool_.RequestStop(held);
+    pool_.RequestStop(held->stop);
 }
 
 void WorkerCore::OnAck(const worker::v1::Ack& ack) {
@@ -145,6 +146,7 @@ void WorkerCore::OnMail() {
     }
     mail_.news.clear();
     TakeLockMail();
+    TakeFetchMail();
     for (auto& [held, result] : mail_.finished) OnFinished(held, std::move(result));
     mail_.finished.clear();
     counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned());

@@ -32,12 +32,19 @@ Result<TaskLock> Held::AcquireLock(std::string_view name, const TaskLockOptions&
                                            std::max(options.wait, Duration(0)));
     mailbox->AskLock(shared_from_this(), call);
     const auto verdict = call->Await(stop.get_token(), call->wait + kAnswerSlack);
-    if (verdict && verdict->token != 0) return TaskLock{call->ask, verdict->token};
+    if (verdict && verdict->token != 0) {
+        return TaskLock{call->ask, verdict->token, call->lost.get_token()};
+    }
     if (verdict) return Fail(ErrorCode::kConflict, verdict->why);
     // It may be given to the attempt later: nobody would use it.
     mailbox->DropLock(shared_from_this(), call->ask);
     if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "the attempt is to stop");
     return Fail(ErrorCode::kUnavailable, "no scheduler has answered for lock '" + call->name + "'");
+}
+
+std::stop_token Held::LockLost(std::string_view name) {
+    const auto found = declared_lost.find(name);
+    return found == declared_lost.end() ? std::stop_token() : found->second.get_token();
 }
 
 void Held::ReleaseLock(std::uint64_t ask) {
@@ -58,6 +65,7 @@ void WorkerCore::TakeLockMail() {
     mail_.lock_asks.clear();
     for (auto& [held, ask] : mail_.lock_drops) {
         held->lock_calls.erase(ask);
+        held->lock_held.erase(ask);
         held->lock_drops.push_back(ask);
         if (held->lock_drops.size() > kDropsKept) held->lock_drops.pop_front();
         lock_drops_due_.emplace_back(std::move(held), ask);
@@ -104,9 +112,23 @@ void WorkerCore::OnLockVerdict(const worker::v1::LockVerdict& verdict) {
     const HeldPtr held = FindHeld(verdict.attempt());
     if (!held) return;
     const auto found = held->lock_calls.find(verdict.ask());
-    if (found == held->lock_calls.end()) return;
+    if (found == held->lock_calls.end()) {
+        if (verdict.token() == 0) OnLockLost(*held, verdict);
+        return;
+    }
+    if (verdict.token() != 0) held->lock_held[verdict.ask()] = found->second;
     found->second->Answer({verdict.token(), verdict.why()});
     held->lock_calls.erase(found);
+}
+
+// A lock that the attempt had was taken away.
+void WorkerCore::OnLockLost(Held& held, const worker::v1::LockVerdict& verdict) {
+    if (verdict.ask() == 0) {
+        const auto declared = held.declared_lost.find(verdict.name());
+        if (declared != held.declared_lost.end()) pool_.RequestStop(declared->second);
+    } else if (const auto had = held.lock_held.extract(verdict.ask())) {
+        pool_.RequestStop(had.mapped()->lost);
+    }
 }
 
 }  // namespace takt::internal

@@ -40,7 +40,8 @@ bool WorkerCore::SendFrame() {
 void WorkerCore::Flush() {
     const auto due = [this] {
         return !started_due_.empty() || !results_due_.empty() || !suspects_due_.empty() ||
-               !news_due_.empty() || !lock_asks_due_.empty() || !lock_drops_due_.empty();
+               !news_due_.empty() || !lock_asks_due_.empty() || !lock_drops_due_.empty() ||
+               !fetches_due_.empty();
     };
     while (welcomed_ && due()) {
         if (connector_.queued_bytes() > kBusyBytes) {
@@ -57,6 +58,7 @@ void WorkerCore::Flush() {
         FillNews(bytes);
         FillStarted(bytes);
         FillLocks(bytes);
+        FillFetches(bytes);
         FillResults(bytes);
         // A result that is left waits for an acknowledgement.
         if (frame_.ByteSizeLong() == 0 || !SendFrame()) return;

@@ -111,6 +111,16 @@ class ExamplesTest(unittest.TestCase):
             self.start("workflow_worker", self.url, name).line("started")
         self.check_flows(2)
 
+    def test_workflows_are_written_in_cpp(self):
+        for name in ("one", "two"):
+            self.start("workflow_worker", self.url, name).line("started")
+        done = subprocess.run([BUILD / "example_workflows", self.url], capture_output=True, text=True,
+                              timeout=DEADLINE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('etl: success {"loaded": 3}', done.stdout)
+        self.assertIn("fan-out: success 18", done.stdout)
+        self.assertIn('clear-caches: success [{"cleared": true},{"cleared": true}]', done.stdout)
+
     def test_the_workflows_run_on_a_worker_in_python(self):
         script = pathlib.Path(__file__).resolve().parents[2] / "examples" / "workflows" / "worker.py"
         worker = subprocess.Popen([sys.executable, script, self.url.replace("http", "ws", 1), "py"],

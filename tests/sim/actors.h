@@ -109,6 +109,7 @@ class SimWorker {
     void OnAssign(const ConnectionPtr& connection, const Assign& assign);
     void OnStop(const ConnectionPtr& connection, const AttemptRef& attempt);
     void OnVerdict(const ConnectionPtr& connection, const AttemptRef& attempt);
+    void OnLockVerdict(const ConnectionPtr& connection, const LockVerdict& verdict);
     void OnPong(const ConnectionPtr& connection);
     void OnClosed(const ConnectionPtr& connection);
 
@@ -117,6 +118,8 @@ class SimWorker {
         AttemptRef ref;
         bool running = true;
         bool success = false;
+        bool waits = false;  // Its handler has asked for a lock, and was not answered.
+        Text lock;
     };
     using Key = std::pair<std::string, std::uint32_t>;
     static Key KeyOf(const AttemptRef& ref) { return {ref.execution.text().str(), ref.attempt}; }
@@ -127,6 +130,8 @@ class SimWorker {
     void Send(Input input);
     void End(const Key& key, bool success);
     void SendReport(const Held& held);
+    void AskForLock(const Held& held);
+    void DropLockLater(const Key& key);
     std::size_t Running() const;
 
     Cluster& cluster_;

@@ -68,6 +68,13 @@ void LockChecker::OnAssign(const Execution& row, const std::vector<LockGrant>& l
     }
 }
 
+void LockChecker::OnGiven(const ExecutionId& execution, std::uint64_t token) {
+    const auto given = given_.find(token);
+    if (given == given_.end() || given->second != execution) {
+        fail_("the handler of " + execution.text().str() + " was given a token that is not stored");
+    }
+}
+
 void LockChecker::OnPut(const Text& id, const Text& value) {
     auto holding = DecodeLockHolding(id, value);
     if (!holding) return fail_("the row of lock holder " + id.str() + " cannot be read");

@@ -20,6 +20,7 @@ namespace takt::internal::sim {
 constexpr std::string_view kClientsLock = "solo";   // Only clients want it.
 constexpr std::string_view kSharedLock = "ledger";  // Clients and tasks.
 constexpr std::string_view kTasksLock = "gpu";      // Tasks, together with the one before.
+constexpr std::string_view kHandlersLock = "tool";  // Handlers, while they run.
 
 class LockChecker {
   public:
@@ -32,6 +33,9 @@ class LockChecker {
     void OnCommit(const Batch& batch, const FindRow& find);
     // A worker was given an attempt, with these locks.
     void OnAssign(const Execution& row, const std::vector<LockGrant>& locks, const FindRow& find);
+
+    // The handler of an execution was told that it has a lock by this token.
+    void OnGiven(const ExecutionId& execution, std::uint64_t token);
 
     // A client was told that it has it, now or still; by its clock until then at least.
     void OnHeld(const Text& id, std::uint64_t token, Steady valid_until);

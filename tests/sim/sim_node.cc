@@ -161,6 +161,13 @@ void SimNode::Release(const Effects& effects) {
             w.OnVerdict(connection, ref);
         });
     }
+    for (const LockVerdict& verdict : effects.lock_verdicts) {
+        const ConnectionPtr connection = Find(verdict.session);
+        if (!connection) continue;
+        cluster_.ToWorker(connection, [connection, verdict](SimWorker& w) {
+            w.OnLockVerdict(connection, verdict);
+        });
+    }
     for (const CloseSession& close : effects.closes) {
         const ConnectionPtr connection = Find(close.session);
         if (!connection) continue;

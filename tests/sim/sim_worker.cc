@@ -83,9 +83,10 @@ void SimWorker::Connect() {
     cluster_.ToNode(connection_, [connection = connection_, worker, holding](SimNode& n) {
         n.Accept(connection, worker, holding);
     });
-    // Results that nobody acknowledged follow at once.
+    // Results that nobody acknowledged follow at once, and questions that nobody answered.
     for (const auto& [key, held] : held_) {
         if (!held.running) SendReport(held);
+        if (held.running && held.waits) AskForLock(held);
     }
 }
 
@@ -140,6 +141,11 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
     cluster_.checker.locks.OnAssign(
         row, assign.locks, [this](const ExecutionId& id) { return cluster_.checker.Find(id); });
     if (cluster_.world.Chance(0.9)) Send(Started{connection_->session, ref});
+    if (cluster_.world.Chance(0.15)) {
+        held_[key].waits = true;
+        held_[key].lock = Text(cluster_.world.Chance(0.5) ? kHandlersLock : kSharedLock);
+        AskForLock(held_[key]);
+    }
     // A handler that hangs does not even heed its timeout.
     if (cluster_.world.Chance(cluster_.handler_hangs)) return;
     const bool success = !cluster_.world.Chance(cluster_.handler_fails);
@@ -147,6 +153,37 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
     const bool in_time = takes < assign.timeout;
     cluster_.world.After(in_time ? takes : Micros(assign.timeout), process_,
                          [this, key, success, in_time] { End(key, success && in_time); });
+}
+
+void SimWorker::AskForLock(const Held& held) {
+    cluster_.world.Note(name_, "asks for lock", held.lock.view());
+    Send(AskLock{.session = connection_->session,
+                 .attempt = held.ref,
+                 .ask = 1,
+                 .name = held.lock,
+                 .wait = Duration(1'000)});
+}
+
+// It has the lock until it lets it go, or ends.
+void SimWorker::OnLockVerdict(const ConnectionPtr& connection, const LockVerdict& verdict) {
+    if (connection != connection_) return;
+    const Key key = KeyOf(verdict.attempt);
+    const auto found = held_.find(key);
+    if (found == held_.end() || !found->second.running) return;
+    cluster_.world.Note(name_, verdict.token ? "is given lock" : "is refused lock",
+                        verdict.name.view());
+    found->second.waits = false;
+    if (verdict.token == 0) return;
+    cluster_.checker.locks.OnGiven(verdict.attempt.execution, verdict.token);
+    if (cluster_.world.Chance(0.7)) DropLockLater(key);
+}
+
+void SimWorker::DropLockLater(const Key& key) {
+    cluster_.world.After(cluster_.world.Between(1ms, 1s), process_, [this, key] {
+        const auto found = held_.find(key);
+        if (found == held_.end() || !found->second.running || !connection_) return;
+        Send(DropLock{connection_->session, found->second.ref, 1});
+    });
 }
 
 void SimWorker::End(const Key& key, bool success) {

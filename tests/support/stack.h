@@ -51,7 +51,7 @@ class Stack {
     explicit Stack(StackOptions options = {})
         : store_(options.database),
           runtime_(io_.loop),
-          link_(runtime_, WithNode(options)),
+          link_(runtime_, WithNode(options, store_)),
           watcher(link_) {
         NodeConfig config;
         config.leadership.node = NodeId(Text(options.node));
@@ -143,8 +143,9 @@ class Stack {
 
   private:
     using Submit_ = takt::internal::Submit;
-    static StreamLinkConfig WithNode(const StackOptions& options) {
+    static StreamLinkConfig WithNode(const StackOptions& options, Store& store) {
         StreamLinkConfig config = options.link;
+        config.rows.emplace(store, kDefaultPartition);
         config.node = NodeId(Text(options.node));
         return config;
     }

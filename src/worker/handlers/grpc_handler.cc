@@ -66,6 +66,18 @@ executor::v1::ExecuteRequest RequestOf(const AssignedTask& task) {
     request.mutable_metadata()->insert(task.metadata.begin(), task.metadata.end());
     request.set_traceparent(task.traceparent);
     request.set_scheduled_at_ms(task.scheduled_at.time_since_epoch().count());
+    for (const DeclaredLock& lock : task.locks) {
+        executor::v1::LockToken& out = *request.add_locks();
+        out.set_name(lock.name);
+        out.set_token(lock.token);
+        out.set_permits(lock.permits);
+    }
+    request.set_parent_id(task.parent_id);
+    request.set_step(task.step);
+    if (task.shard_total > 0) {
+        request.mutable_shard()->set_index(task.shard_index);
+        request.mutable_shard()->set_total(task.shard_total);
+    }
     return request;
 }
 

@@ -87,6 +87,23 @@ TEST_F(GrpcTaskHandlerTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
     EXPECT_EQ(request_.metadata().at("a \"b\""), "c");
 }
 
+TEST_F(GrpcTaskHandlerTest, TheServiceGetsTheTokensOfItsLocksAndItsPlaceInAWorkflow) {
+    Attempt attempt("{}");
+    attempt.task.locks = {{"ledger", 51539607553, 2}};
+    attempt.task.parent_id = "run";
+    attempt.task.step = "map";
+    attempt.task.shard_index = 3;
+    attempt.task.shard_total = 8;
+    EXPECT_TRUE(attempt.Run(*handler_).success());
+    ASSERT_EQ(request_.locks_size(), 1);
+    EXPECT_EQ(request_.locks(0).name(), "ledger");
+    EXPECT_EQ(request_.locks(0).token(), 51539607553u);
+    EXPECT_EQ(request_.locks(0).permits(), 2u);
+    EXPECT_EQ(request_.parent_id() + "/" + request_.step(), "run/map");
+    EXPECT_EQ(request_.shard().index(), 3u);
+    EXPECT_EQ(request_.shard().total(), 8u);
+}
+
 TEST_F(GrpcTaskHandlerTest, AnAnswerWithACodeIsAFailure) {
     response_.set_code(5);
     response_.set_message("no stock");

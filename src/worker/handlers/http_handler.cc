@@ -36,7 +36,23 @@ std::string BodyOf(const AssignedTask& task) {
     }
     json.Key("metadata").BeginObject();
     for (const auto& [key, value] : task.metadata) json.UserKey(key).Value(value);
-    json.EndObject().EndObject();
+    json.EndObject();
+    if (!task.parent_id.empty()) {
+        json.Field("parent_id", task.parent_id).Field("step", task.step);
+    }
+    if (task.shard_total > 0) {
+        json.Key("shard").BeginObject().Field("index", task.shard_index);
+        json.Field("total", task.shard_total).EndObject();
+    }
+    if (!task.locks.empty()) {
+        json.Key("locks").BeginArray();
+        for (const DeclaredLock& lock : task.locks) {
+            json.BeginObject().Field("name", lock.name).Field("token", lock.token);
+            json.Field("permits", lock.permits).EndObject();
+        }
+        json.EndArray();
+    }
+    json.EndObject();
     return body;
 }
 

@@ -87,6 +87,19 @@ TEST_F(HttpTaskHandlerTest, TheServiceGetsTheTaskAndItsAnswerIsTheResult) {
     EXPECT_THAT(request_.body, HasSubstr(R"("payload":{"n":1},"metadata":{"a \"b\"":"c"})"));
 }
 
+TEST_F(HttpTaskHandlerTest, TheServiceGetsTheTokensOfItsLocksAndItsPlaceInAWorkflow) {
+    const auto handler = Make();
+    Attempt attempt("{}");
+    attempt.task.locks = {{"ledger", 51539607553, 2}};
+    attempt.task.parent_id = "run";
+    attempt.task.step = "map";
+    attempt.task.shard_total = 8;
+    EXPECT_TRUE(attempt.Run(*handler).success());
+    EXPECT_THAT(request_.body,
+                HasSubstr(R"("parent_id":"run","step":"map","shard":{"index":0,"total":8},)"
+                          R"("locks":[{"name":"ledger","token":51539607553,"permits":2}])"));
+}
+
 // The service's word decides whether to try again.
 TEST_F(HttpTaskHandlerTest, StatusCodesAreSuccessRetryOrFailure) {
     const auto handler = Make();

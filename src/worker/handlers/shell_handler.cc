@@ -74,6 +74,20 @@ std::vector<std::string> InheritedEnvironment(const std::vector<std::string>& mo
     return inherited;
 }
 
+// The fencing tokens: TAKT_LOCKS has them all, as "ledger=51539607553 gpu=51539607554"; the first,
+// which most tasks have no second to, is also TAKT_LOCK_NAME and TAKT_LOCK_TOKEN, as under
+// `takt lock`.
+void AddLocks(const std::vector<DeclaredLock>& locks, std::vector<std::string>& environment) {
+    if (locks.empty()) return;
+    std::string all;
+    for (const DeclaredLock& lock : locks) {
+        all += (all.empty() ? "" : " ") + lock.name + "=" + std::to_string(lock.token);
+    }
+    environment.push_back("TAKT_LOCKS=" + all);
+    environment.push_back("TAKT_LOCK_NAME=" + locks[0].name);
+    environment.push_back("TAKT_LOCK_TOKEN=" + std::to_string(locks[0].token));
+}
+
 // Runs one process to its end, on the calling thread.
 class Run {
   public:
@@ -228,6 +242,15 @@ TaskResult ShellTaskHandler::Execute(TaskContext& context) {
          "TAKT_TYPE=" + task.type, "TAKT_ATTEMPT=" + std::to_string(task.attempt),
          "TAKT_EPOCH=" + std::to_string(task.epoch), "TRACEPARENT=" + task.traceparent,
          "TRACESTATE=" + task.tracestate});
+    if (!task.parent_id.empty()) {
+        start.environment.push_back("TAKT_PARENT_ID=" + task.parent_id);
+        start.environment.push_back("TAKT_STEP=" + task.step);
+    }
+    if (task.shard_total > 0) {
+        start.environment.push_back("TAKT_SHARD_INDEX=" + std::to_string(task.shard_index));
+        start.environment.push_back("TAKT_SHARD_TOTAL=" + std::to_string(task.shard_total));
+    }
+    AddLocks(task.locks, start.environment);
     std::string_view input;
     if (start.argv.empty()) {
         auto argv = ReadCommand(task.payload);

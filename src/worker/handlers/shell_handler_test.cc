@@ -68,6 +68,19 @@ TEST(ShellTaskHandlerTest, TheEnvironmentTellsWhichAttemptItIs) {
     EXPECT_THAT(attempt.lines, ElementsAre("e-1 2 7"));
 }
 
+TEST(ShellTaskHandlerTest, TheEnvironmentHasTheTokensOfItsLocksAndItsPlaceInAWorkflow) {
+    Attempt attempt(R"({"command": "echo $TAKT_LOCKS/$TAKT_LOCK_NAME/$TAKT_LOCK_TOKEN; )"
+                    R"(echo $TAKT_PARENT_ID $TAKT_STEP $TAKT_SHARD_INDEX $TAKT_SHARD_TOTAL"})");
+    attempt.task.locks = {{"ledger", 51539607553, 1}, {"gpu", 51539607554, 2}};
+    attempt.task.parent_id = "run";
+    attempt.task.step = "map";
+    attempt.task.shard_index = 3;
+    attempt.task.shard_total = 8;
+    attempt.Run(*Shell());
+    EXPECT_THAT(attempt.lines, ElementsAre("ledger=51539607553 gpu=51539607554/ledger/51539607553",
+                                           "run map 3 8"));
+}
+
 // A person who may submit a shell task reads what the worker's operator put into its environment:
 // the token, the store's password, the cloud's keys.
 TEST(ShellTaskHandlerTest, SecretsOfTheWorkerAreNotInTheEnvironmentOfItsProcesses) {
