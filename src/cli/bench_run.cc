@@ -156,11 +156,13 @@ Result<BenchTally> BenchRun::CheckOnce(const BenchLane& lane, std::size_t tasks)
 Result<Rate> BenchRun::Fill() {
     BenchLane lane = NextLane();
     lane.type = "bench-pending";  // That no worker serves.
+    lane.runs = false;
     return Bulk(lane, plan_.pending);
 }
 
 Result<Rate> BenchRun::Single() {
-    const BenchLane lane = NextLane();
+    BenchLane lane = NextLane();
+    lane.runs = false;
     if (auto paused = Say(lane, "pause"); !paused) return std::unexpected(paused.error());
     const Steady begin = SteadyClock::now();
     auto sent = SubmitOneByOne(submitters_[0], lane, plan_.single, End());
@@ -173,7 +175,8 @@ Result<Rate> BenchRun::Single() {
 }
 
 Result<void> BenchRun::Drain(BenchResults& results) {
-    const BenchLane lane = NextLane();
+    BenchLane lane = NextLane();
+    lane.runs = false;
     if (auto paused = Say(lane, "pause"); !paused) return paused;
     const auto bulk = Bulk(lane, plan_.drain);
     if (!bulk) return std::unexpected(bulk.error());

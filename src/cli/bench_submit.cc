@@ -52,11 +52,39 @@ std::string BenchBody(const BenchLane& lane, const std::vector<std::size_t>& num
     return body + "]";
 }
 
+std::string WithKeyToRaise(const Error& refusal) {
+    if (refusal.field != "queue") return refusal.detail;
+    return refusal.detail +
+           ". Raise scheduler.queue_size (--set scheduler.queue_size=N, or in the configuration of "
+           "the scheduler that is measured), or measure fewer tasks";
+}
+
+// A limit on what waits, which is not passed again while nothing runs.
+bool StaysFull(const BenchLane& lane, const Error& refusal) {
+    return !lane.runs &&
+           (refusal.field == "queue" || refusal.field == "quotas.executions_waiting" ||
+            refusal.field == "quotas.payload_bytes");
+}
+
+// What comes of a refusal: nothing, and the task is sent again; or the end of the measurement.
+Result<void> TakeRefusal(const BenchLane& lane, const Error& refusal, Steady end) {
+    if (StaysFull(lane, refusal)) {
+        return Fail(ErrorCode::kExhausted,
+                    "the scheduler takes no more tasks: " + WithKeyToRaise(refusal));
+    }
+    if (SteadyClock::now() <= end) return {};
+    return Fail(ErrorCode::kUnavailable,
+                "the scheduler did not take all tasks in time: " + WithKeyToRaise(refusal));
+}
+
 // Leaves in `numbers` those that were turned away because the scheduler is full.
-Result<void> SubmitOnce(Client& client, const BenchLane& lane, std::vector<std::size_t>& numbers) {
+Result<void> SubmitOnce(Client& client, const BenchLane& lane, std::vector<std::size_t>& numbers,
+                        Steady end) {
     const auto answer = client.Post("/api/v1/tasks/bulk", BenchBody(lane, numbers));
     if (!answer) {
-        if (answer.error().code == ErrorCode::kExhausted) return {};
+        if (answer.error().code == ErrorCode::kExhausted) {
+            return TakeRefusal(lane, answer.error(), end);
+        }
         return std::unexpected(answer.error());
     }
     const auto items = ListMember(answer->value, "items");
@@ -67,11 +95,14 @@ Result<void> SubmitOnce(Client& client, const BenchLane& lane, std::vector<std::
     for (std::size_t i = 0; i < items.size(); ++i) {
         const auto status = static_cast<int>(NumberMember(*items[i], "status"));
         if (status == 201) continue;
+        const auto* problem = FindMember(*items[i], "problem");
+        const Error refusal{status == 429 ? ErrorCode::kExhausted : ErrorCode::kInvalid,
+                            problem ? Member(*problem, "detail") : "?",
+                            problem ? Member(*problem, "field") : ""};
         if (status != 429) {
-            const auto* problem = FindMember(*items[i], "problem");
-            return Fail(ErrorCode::kInvalid, "the scheduler refused a task: " +
-                                                 (problem ? Member(*problem, "detail") : "?"));
+            return Fail(refusal.code, "the scheduler refused a task: " + refusal.detail);
         }
+        if (auto taken = TakeRefusal(lane, refusal, end); !taken) return taken;
         left.push_back(numbers[i]);
     }
     numbers = std::move(left);
@@ -81,11 +112,8 @@ Result<void> SubmitOnce(Client& client, const BenchLane& lane, std::vector<std::
 Result<void> SubmitAll(Client& client, const BenchLane& lane, std::vector<std::size_t> numbers,
                        Steady end) {
     while (true) {
-        if (auto sent = SubmitOnce(client, lane, numbers); !sent) return sent;
+        if (auto sent = SubmitOnce(client, lane, numbers, end); !sent) return sent;
         if (numbers.empty()) return {};
-        if (SteadyClock::now() > end) {
-            return Fail(ErrorCode::kUnavailable, "the scheduler did not take all tasks in time");
-        }
         std::this_thread::sleep_for(kFullPause);
     }
 }
@@ -122,6 +150,8 @@ Result<void> SubmitOneByOne(Client& client, const BenchLane& lane, std::size_t t
             ++number;
         } else if (answer.error().code != ErrorCode::kExhausted) {
             return std::unexpected(answer.error());
+        } else if (auto taken = TakeRefusal(lane, answer.error(), end); !taken) {
+            return taken;
         }
         if (SteadyClock::now() > end) {
             return Fail(ErrorCode::kUnavailable, "the scheduler did not take all tasks in time");

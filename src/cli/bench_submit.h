@@ -17,10 +17,12 @@ struct BenchLane {
     std::string queue;
     std::string type = "bench";
     std::size_t payload = 100;
+    bool runs = true;  // Workers take them meanwhile, so that a full queue empties again.
 };
 
 // All of them: kUnavailable after `end`; what else the scheduler says, except that it is full: then
-// the tasks that were turned away are sent again. Tasks have the numbers from 0 on.
+// the tasks that were turned away are sent again; unless nothing runs that could make room: then
+// kExhausted, with the key to raise. Tasks have the numbers from 0 on.
 
 struct BulkPlan {
     std::size_t tasks = 0;
