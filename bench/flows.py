@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Workflows beside plain tasks: `takt serve` on the embedded store, or another, and workers that do nothing.
+
+    bench/flows.py [--rounds 3] [--tasks 20000] [--waiting 100000] [--store redis]
+
+Three ratios, each of one round on one scheduler: what a run of ten steps, one after the other, costs beside ten tasks (time and
+CPU of the scheduler); how fast 10,000 shards of one task start and end beside as many tasks; and the bytes that a child takes
+which waits for a worker beside those of a task which waits."""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+
+from processes import Failure, Folder, Process, cpu_seconds
+from servers import start_redis, start_takt
+
+STEPS = 10
+SHARDS = 10_000
+BATCH = 1_000
+DEADLINE = 600
+
+
+def ask(url, body=None):
+    data = json.dumps(body).encode() if body is not None else None
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def submit(url, task, count):
+    for first in range(0, count, BATCH):
+        answer = ask(f"{url}/api/v1/tasks/bulk", [task] * min(BATCH, count - first))
+        if answer["failed"]:
+            raise Failure(next(item["problem"]["detail"] for item in answer["items"] if "problem" in item))
+
+
+def left(url):
+    """Executions that are not finished: runs, steps and tasks."""
+    counts = ask(f"{url}/api/v1/metrics")
+    return sum(counts[f"tasks_{status}"] for status in ("pending", "scheduled", "running", "retrying"))
+
+
+def wait_until(url, wanted):
+    end = time.monotonic() + DEADLINE
+    while not wanted(left(url)):
+        if time.monotonic() > end:
+            raise Failure("the executions did not come where they should in time")
+        time.sleep(0.01)
+
+
+def measure(url, pid, task, count):
+    """Seconds and CPU seconds from the first submit to the end of the last execution."""
+    begin, before = time.monotonic(), cpu_seconds(pid)
+    submit(url, task, count)
+    wait_until(url, lambda left: left == 0)
+    return time.monotonic() - begin, cpu_seconds(pid) - before
+
+
+def chain():
+    steps = [{"name": f"s{i}", "type": "noop", **({"after": [f"s{i - 1}"]} if i else {})} for i in range(STEPS)]
+    return {"name": "chain", "steps": steps}
+
+
+def resident(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise Failure("no VmRSS")
+
+
+def running(options, start):
+    """Ratios of steps and shards."""
+    folder, server = start()
+    try:
+        url, pid = server.settings["url"], server.processes[-1].pid
+        for number in range(2):
+            command = [options.takt, "worker", "--server", url, "--demo", "--capacity", "500", "--log-level", "error"]
+            server.processes.append(Process("worker", command, folder.path / f"worker{number}.log"))
+        measure(url, pid, {"name": "warm", "type": "noop"}, BATCH)
+        plain = measure(url, pid, {"name": "plain", "type": "noop"}, options.tasks)
+        runs = measure(url, pid, chain(), options.tasks // STEPS)
+        few = measure(url, pid, {"name": "plain", "type": "noop"}, SHARDS)
+        shards = measure(url, pid, {"name": "shards", "type": "noop", "shards": SHARDS}, 1)
+        return {
+            "plain_rate": options.tasks / plain[0],
+            "steps_time": runs[0] / plain[0],
+            "steps_cpu": runs[1] / plain[1],
+            "shards_rate": few[0] / shards[0],
+            "shards_cpu": shards[1] / few[1],
+        }
+    finally:
+        server.stop()
+        folder.remove()
+
+
+def waiting(options, start, task, count, each):
+    """Bytes of each of so many that wait for a worker of a type that none serves."""
+    folder, server = start()
+    try:
+        url, pid = server.settings["url"], server.processes[-1].pid
+        before = resident(pid)
+        submit(url, task, count)
+        wait_until(url, lambda left: left == count * each + (count if each > 1 else 0))
+        time.sleep(2)  # Until what the last batches needed is given back.
+        return (resident(pid) - before) / (count * each)
+    finally:
+        server.stop()
+        folder.remove()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tasks", type=int, default=20_000)
+    parser.add_argument("--waiting", type=int, default=100_000, help="children; 0 leaves the memory out")
+    parser.add_argument("--takt", default="build/takt")
+    parser.add_argument("--store", choices=["embedded", "redis"], default="embedded")
+    options = parser.parse_args()
+
+    def start():
+        folder = Folder(None)
+        store = start_redis(folder, None) if options.store == "redis" else None
+        return folder, start_takt(folder, None, options.takt, store)
+
+    seen = []
+    for _ in range(options.rounds):
+        seen.append(running(options, start))
+        print("   ".join(f"{name} {value:.2f}" for name, value in seen[-1].items()), flush=True)
+    for name in seen[0]:
+        print(f"median {name:12} {statistics.median(one[name] for one in seen):10.2f}")
+    if options.waiting == 0:
+        return
+    plain = waiting(options, start, {"name": "plain", "type": "nobody"}, options.waiting, 1)
+    fan = {"name": "fan", "type": "nobody", "shards": STEPS}
+    child = waiting(options, start, fan, options.waiting // STEPS, STEPS)
+    print(f"bytes of a task that waits {plain:.0f}, of a child {child:.0f} with a tenth of its run: {child - plain:+.0f}")
+
+
+if __name__ == "__main__":
+    main()
