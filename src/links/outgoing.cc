@@ -19,17 +19,22 @@ void Fill(worker::v1::Attempt& out, const ExecutionId& execution, std::uint32_t 
     const std::string_view id = execution.view();
     out.set_execution_id(id.data(), id.size());
     out.set_attempt(attempt);
-    out.set_token(TokenText(token));
+    out.mutable_token()->assign(TokenText(token));
 }
 
 void Fill(worker::v1::Attempt& out, const AttemptRef& attempt) {
     Fill(out, attempt.execution, attempt.attempt, attempt.token);
 }
 
-// Payloads and names are whatever was submitted; frames take UTF-8 only.
+// Payloads and names are whatever was submitted; frames take UTF-8 only. A frame is filled again and
+// again: its texts keep their memory.
+void PutUtf8(std::string_view text, std::string& to) {
+    to.assign(text);
+    MakeUtf8(to);
+}
 std::string Str(std::string_view text) {
-    std::string copy(text);
-    MakeUtf8(copy);
+    std::string copy;
+    PutUtf8(text, copy);
     return copy;
 }
 
@@ -67,17 +72,17 @@ void Outgoing::Add(Frame& frame, const Assign& assign) {
     worker::v1::Assign& out = *frame.message->add_assigns();
     Fill(*out.mutable_attempt(), execution.id, execution.attempt, execution.token);
     out.set_epoch(execution.epoch);
-    out.set_task_id(Str(task.id.text()));
-    out.set_task_name(Str(task.name));
-    out.set_type(Str(task.type));
-    out.set_queue(Str(task.queue));
+    PutUtf8(task.id.text(), *out.mutable_task_id());
+    PutUtf8(task.name, *out.mutable_task_name());
+    PutUtf8(task.type, *out.mutable_type());
+    PutUtf8(task.queue, *out.mutable_queue());
     out.set_priority(task.priority);
     const std::string_view payload = execution.input();
     if (frame.peer.accepts_zstd && compress_bytes_min_ > 0 &&
         payload.size() >= compress_bytes_min_) {
         AppendZstd(*out.mutable_payload_zstd(), payload);
     } else {
-        out.set_payload(Str(payload));
+        PutUtf8(payload, *out.mutable_payload());
     }
     frame.payload_bytes += payload.size();
     if (task.options) {

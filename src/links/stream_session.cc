@@ -1,6 +1,8 @@
 #include "links/stream_session.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <utility>
 
 #include "base/log.h"
@@ -26,6 +28,13 @@ void Count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) {
 }
 
 }  // namespace
+
+std::size_t TokenHash::operator()(const Token& token) const {
+    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(token);
+    const auto keys = std::bit_cast<std::array<std::uint64_t, 2>>(key);
+    const auto product = static_cast<unsigned __int128>(words[0] ^ keys[0]) * (words[1] ^ keys[1]);
+    return static_cast<std::size_t>(product) ^ static_cast<std::size_t>(product >> 64);
+}
 
 StreamSession::StreamSession(std::shared_ptr<StreamSessions> sessions, Steady opened,
                              AttachBounds bounds)

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/random.h"
 #include "http/websocket.h"
 #include "links/outgoing.h"
 #include "links/stream_link.h"
@@ -18,6 +19,15 @@
 namespace takt::internal {
 
 class StreamSessions;
+
+// By a key of the session's own: a worker says which tokens it brings, and must not be able to choose
+// such that collide.
+struct TokenHash {
+    using is_avalanching = void;
+    std::size_t operator()(const Token& token) const;
+
+    RandomSeed key = NewRandomSeed();
+};
 
 // One connection. Methods on the thread of its server, unless they say otherwise.
 class StreamSession {
@@ -90,7 +100,7 @@ class StreamSession {
     // Attempts that were given to it on this session or that it came with; of those whose results
     // are acknowledged, the latest, since a worker may say again what it has just said.
     mutable std::mutex held_mutex_;
-    std::map<Token, Holding> held_;
+    boost::unordered_flat_map<Token, Holding, TokenHash> held_;
     std::deque<Token> acknowledged_;
 
     std::atomic<Steady> heard_at_;
