@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <utility>
 
 namespace takt::internal {
@@ -76,7 +77,9 @@ std::optional<Serial> LastEventSeen(const HttpRequest& request) {
 void EventHub::Release(const Effects& effects) {
     const std::scoped_lock lock(mutex_);
     if (!followers_.empty()) NotifyFollowers(effects);
-    for (const Event& event : effects.events) {
+    // Mostly nobody watches, and the events need not be looked at.
+    const std::size_t told = watchers_.empty() ? 0 : effects.events.size();
+    for (const Event& event : std::span(effects.events).first(told)) {
         std::string text;
         for (auto& [number, watcher] : watchers_) {
             if (!watcher.filter.Fits(event)) continue;
@@ -85,12 +88,17 @@ void EventHub::Release(const Effects& effects) {
             // it saw; on_close takes it off the list.
             watcher.stream->WriteFormatted(text);
         }
-        events_.push_back(event);
     }
-    while (events_.size() > config_.events_max) {
+    const std::vector<Event>& events = effects.events;
+    const std::size_t kept = std::min(events.size(), config_.events_max);
+    const std::size_t passed = events.size() - kept;
+    while (events_.size() + kept > config_.events_max) {
         dropped_ = events_.front().serial;
         events_.pop_front();
     }
+    if (passed > 0) dropped_ = events[passed - 1].serial;
+    events_.insert(events_.end(), events.begin() + static_cast<std::ptrdiff_t>(passed),
+                   events.end());
 }
 
 void EventHub::OnRole(Role role) {

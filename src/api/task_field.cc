@@ -25,6 +25,13 @@ struct TaskFieldIndex {
             numbers.push_back(number);
         }
     }
+
+    // The place in both lists; nothing if no field has this name.
+    std::optional<std::size_t> Find(std::string_view name) const {
+        const auto found = std::ranges::lower_bound(names, name);
+        if (found == names.end() || *found != name) return std::nullopt;
+        return static_cast<std::size_t>(found - names.begin());
+    }
 };
 
 const TaskFieldIndex& TheTaskFields() {
@@ -36,18 +43,19 @@ const TaskFieldIndex& TheTaskFields() {
 
 std::optional<std::size_t> FindTaskField(std::string_view name) {
     const TaskFieldIndex& index = TheTaskFields();
-    const auto found = std::ranges::lower_bound(index.names, name);
-    if (found == index.names.end() || *found != name) return std::nullopt;
-    return index.numbers[static_cast<std::size_t>(found - index.names.begin())];
+    const auto place = index.Find(name);
+    return place ? std::optional(index.numbers[*place]) : std::nullopt;
 }
 
 Result<void> ReadTaskField(TaskDraft& draft, std::string_view name, const JsonView& value,
                            bool accept_read_only) {
-    const auto number = FindTaskField(name);
-    if (!number) return UnknownField(name, TheTaskFields().names);
-    const TaskField& field = TaskFields()[*number];
+    const TaskFieldIndex& index = TheTaskFields();
+    const auto place = index.Find(name);
+    if (!place) return UnknownField(name, index.names);
+    const std::size_t number = index.numbers[*place];
+    const TaskField& field = TaskFields()[number];
     // The caller's name goes with his text; the table's own copy of it stays.
-    name = *std::ranges::lower_bound(TheTaskFields().names, name);
+    name = index.names[*place];
     if (field.kind == TaskField::Kind::kReadOnly) {
         if (accept_read_only) return {};
         return BadField(name, "is set by the scheduler; leave it out");
@@ -56,7 +64,7 @@ Result<void> ReadTaskField(TaskDraft& draft, std::string_view name, const JsonVi
         field.clear(draft, name);
         return {};
     }
-    std::string_view& seen = draft.seen[*number];
+    std::string_view& seen = draft.seen[number];
     if (!seen.empty()) {
         return BadField(name, "is given twice: '" + std::string(seen) +
                                   "' is another name for it; give one of them");
