@@ -31,11 +31,10 @@ int HexDigit(char c) {
 }  // namespace
 
 std::string TokenText(const Token& token) {
-    std::string text;
-    text.reserve(2 * token.size());
-    for (const std::uint8_t byte : token) {
-        text += kHex[byte >> 4];
-        text += kHex[byte & 15];
+    std::string text(2 * token.size(), '0');
+    for (std::size_t i = 0; i < token.size(); ++i) {
+        text[2 * i] = kHex[token[i] >> 4];
+        text[2 * i + 1] = kHex[token[i] & 15];
     }
     return text;
 }

@@ -51,11 +51,11 @@ class RespWriter {
 
   private:
     void Length(char kind, std::size_t length) {
-        char digits[24];
-        const char* end = std::to_chars(digits, digits + sizeof(digits), length).ptr;
-        bytes_ += kind;
-        bytes_.append(digits, static_cast<std::size_t>(end - digits));
-        bytes_ += "\r\n";
+        char head[24] = {kind};
+        char* end = std::to_chars(head + 1, head + sizeof(head) - 2, length).ptr;
+        *end++ = '\r';
+        *end++ = '\n';
+        bytes_.append(head, static_cast<std::size_t>(end - head));
     }
 
     std::string bytes_;
