@@ -23,7 +23,7 @@ struct Wanted {
 };
 
 Result<Wanted> FindWanted(const Engine& engine, const StepResultsQuestion& question) {
-    const Execution* row = engine.Find(question.execution);
+    const Execution* row = engine.FindExecution(question.execution);
     if (!row || row->token != question.token || !IsWorking(row->status)) {
         return Fail(ErrorCode::kConflict, "the attempt is over, or was never this one");
     }

@@ -8,6 +8,19 @@
 #include "worker.pb.h"
 
 namespace takt::internal {
+namespace {
+
+void FillPage(Result<StepResultsPage> page, worker::v1::Fetched& out) {
+    if (!page) return out.set_why(page.error().detail);
+    for (std::string& part : page->parts) {
+        MakeUtf8(part);
+        out.add_parts(std::move(part));
+    }
+    out.set_total(page->total);
+    out.set_list(page->list);
+}
+
+}  // namespace
 
 // Whoever asks for what is not its own is told no more than that.
 void StreamSession::AnswerFetch(const worker::v1::Fetch& fetch) {
@@ -26,19 +39,15 @@ void StreamSession::AnswerFetch(const worker::v1::Fetch& fetch) {
                      .token = *token,
                      .step = fetch.step(),
                      .first = fetch.first()},
-                    [self = shared_from_this(), answer](Result<StepResultsPage> page) {
-                        worker::v1::Fetched& out = *answer->mutable_fetched(0);
-                        if (!page) {
-                            out.set_why(page.error().detail);
-                            return self->Send(*answer);
-                        }
-                        for (std::string& part : page->parts) {
-                            MakeUtf8(part);
-                            out.add_parts(std::move(part));
-                        }
-                        out.set_total(page->total);
-                        out.set_list(page->list);
-                        self->Send(*answer);
+                    [socket = socket_, form = form_, answer](Result<StepResultsPage> page) {
+                        FillPage(std::move(page), *answer->mutable_fetched(0));
+                        // A thread of the store's, maybe after the session has let its socket go.
+                        std::string bytes;
+                        WriteFrame(form, *answer, bytes);
+                        const bool sent = form == FrameForm::kBinary ? socket->SendBinary(bytes)
+                                                                     : socket->SendText(bytes);
+                        if (!sent)
+                            socket->Close(WebSocketCode::kTryLater, "too much waits to be read");
                     });
 }
 
