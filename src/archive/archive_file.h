@@ -55,7 +55,7 @@ class ArchiveWriter final : public RowTarget {
     std::uint64_t bytes_ = 0;
 };
 
-// What the file says of itself. kInvalid if it is none of ours.
+// The file's word on itself. kInvalid if it is none of ours.
 Result<ArchiveHead> ReadArchiveHead(const std::string& path);
 // The partitions that are in it; reads and checks the whole file. kInvalid if it is damaged or was
 // cut off.

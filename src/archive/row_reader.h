@@ -11,7 +11,7 @@
 
 namespace takt::internal {
 
-// What a partition's next leader goes on from.
+// The place that a partition's next leader goes on from.
 struct PartitionHead {
     Partition partition = 0;
     Serial last_serial = 0;
@@ -21,8 +21,8 @@ struct PartitionHead {
 // An error ends the reading and is what it returns.
 using RowSink = std::function<Result<void>(Change)>;
 
-// Those that were ever led, and `default`, which comes last: the directory of namespaces is in it, so
-// whoever passes partitions on in this order makes them known when all is there.
+// The partitions that were ever led, and `default`, which comes last: the directory of namespaces is
+// in it, so whoever passes partitions on in this order makes them known when all is there.
 Result<std::vector<PartitionHead>> ReadHeads(Store& store);
 
 // REQUIRES: nobody writes meanwhile (store_lock.h), else a row that moves may be missing or twice.

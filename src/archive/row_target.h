@@ -9,7 +9,7 @@ class RowTarget {
   public:
     virtual ~RowTarget() = default;
 
-    // What is added from now on belongs to this partition.
+    // Rows that are added from now on belong to this partition.
     virtual Result<void> Begin(const PartitionHead& head) = 0;
     virtual Result<void> Add(Change change) = 0;
     // The partition is whole.

@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kPause{1};
 
 constexpr std::string_view kWhole = "whole";
 
-// What the mark says is in of `source`, a number of rows or kWhole; nothing if it is of another one.
+// The part of `source` that the mark says is in, a number of rows or kWhole; nothing if it is of
+// another one.
 std::optional<std::string_view> RowsIn(std::string_view mark, std::string_view source) {
     const std::size_t space = mark.find(' ');
     if (space == std::string_view::npos || mark.substr(space + 1) != source) return std::nullopt;
@@ -27,7 +28,7 @@ struct Found {
     std::optional<std::string> mark;
 };
 
-// What a partition has before it is written to.
+// The state of a partition before it is written to.
 Result<Found> Look(Store& store, Partition partition) {
     Found found;
     const auto page =

@@ -105,7 +105,7 @@ class PartitionCheck {
         return asked_.size() < kFoundAtOnce ? Result<void>() : CheckFound();
     }
 
-    // What a list shows must be found by its id, and be the same.
+    // A row that a list shows must be found by its id, and be the same.
     Result<void> CheckFound() {
         std::vector<ExecutionId> ids;
         for (const auto& [id, serial] : asked_) ids.push_back(id);

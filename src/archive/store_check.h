@@ -15,7 +15,7 @@ namespace takt::internal {
 struct StoreFault {
     Partition partition = 0;
     std::string text;  // One sentence: what is wrong with what.
-    // What repair would do, a sentence and the change; nothing: people must.
+    // The way in which repair would mend it, a sentence and the change; nothing: people must.
     std::string remedy;
     std::optional<Change> mend;
     Serial last_serial = 0;  // The mend also raises the partition's last serial to this; 0: no.

@@ -39,7 +39,7 @@ Result<std::unique_ptr<StoreLock>> StoreLock::Take(Store& store,
     lock->renewal_ = std::thread([&lock = *lock] { lock.Renew(); });
     for (const PartitionHead& head : heads) {
         auto led = lock->Lead(head);
-        // What was read may not be what stood; the store has then put it right.
+        // The row that was read may not be the one that stood; the store has then put it right.
         if (!led && led.error().code == ErrorCode::kConflict) led = lock->Lead(head);
         if (led) continue;
         if (led.error().code != ErrorCode::kConflict) return std::unexpected(led.error());

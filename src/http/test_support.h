@@ -99,6 +99,11 @@ class LoopThread {
     ~LoopThread() { Join(); }
 
     boost::asio::io_context& io() { return io_; }
+    // Ends at once: what waits for a timer does not run any more.
+    void Stop() {
+        io_.stop();
+        Join();
+    }
     // Lets what is under way come to its end.
     void Join() {
         work_.reset();

@@ -39,7 +39,7 @@ void StreamSession::AnswerFetch(const worker::v1::Fetch& fetch) {
                      .token = *token,
                      .step = fetch.step(),
                      .first = fetch.first()},
-                    [socket = socket_, form = form_, answer](Result<StepResultsPage> page) {
+                    [socket = socket_, form = form_.load(), answer](Result<StepResultsPage> page) {
                         FillPage(std::move(page), *answer->mutable_fetched(0));
                         // A thread of the store's, maybe after the session has let its socket go.
                         std::string bytes;

@@ -214,7 +214,7 @@ TEST(RedisStoreFaults, ACommitWaitsForItsReplicas) {
     // The primary calls it online when all was sent; only the replica knows that all is loaded.
     ASSERT_TRUE(primary->CliUntil({"INFO", "replication"}, "state=online"));
     ASSERT_TRUE(replica->CliUntil({"INFO", "replication"}, "master_link_status:up"));
-    const auto store = OpenStoreAt(primary->url("?wait=1&wait_timeout=5s"));
+    const auto store = OpenStoreAt(primary->url("?wait=1&wait_timeout=5s&timeout=10s"));
     const Result<Term> term = Acquire(*store, "node-a");
     ASSERT_TRUE(term) << term.error().detail;
     EXPECT_EQ(Code(Commit(*store, *term, 1, {SettingPut{"a", "1"}})), "success");
