@@ -140,7 +140,7 @@ TEST(Door, EveryAnswerIsGuarded) {
         std::promise<HttpResponse> answer;
         scheduler.Run([&] {
             HttpRequest request;
-            request.path = path;
+            request.path = request.raw_path = request.target = path;
             request.tls = tls;
             for (const auto& [name, value] : headers) request.headers.Add(name, value);
             scheduler.api().Handle(std::move(request),
