@@ -1,7 +1,12 @@
 """HTTP executors and the schedulers that call them, as real processes."""
+import http.server
+import json
 import pathlib
 import sys
+import threading
 import unittest
+import urllib.error
+import urllib.request
 
 from harness import Process, TaktTest, until
 
@@ -34,6 +39,84 @@ class ExecutorTest(TaktTest):
         ended = self.takt_json("get", task)
         self.assertEqual(ended["result"], {"rows": 42})
         self.assertEqual(ended["attempt"], 1)
+
+    def service(self, types):
+        """A service in this process that takes orders and answers none; the orders that it was given."""
+        orders = []
+
+        class Service(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                if self.path == "/execute":
+                    orders.append((json.loads(body), self.headers["X-Takt-Token"]))
+                self.answer()
+
+            def do_GET(self):
+                self.answer()
+
+            def answer(self):
+                self.send_response(202)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_arguments):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.post("executors/register", {
+            "name": "svc", "instance_id": "i1",
+            "tasks": [{"task_name": name} for name in types],
+            "base_url": f"http://127.0.0.1:{server.server_port}"})
+        return orders
+
+    def fetch(self, url, token):
+        """Status and answer."""
+        request = urllib.request.Request(url, headers={"X-Takt-Token": token})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            return refused.code, json.load(refused)
+
+    def test_results_that_are_too_large_for_an_order_are_fetched(self):
+        self.serve()
+        self.worker("w1", "--demo")
+        orders = self.service(["use"])
+        large = "x" * 100_000
+        flows = []
+        for name in ("one", "two"):
+            flows.append(self.post("tasks", {"name": name, "id": name, "steps": [
+                {"name": "make", "type": "echo", "shards": 4, "payload": large + name},
+                {"name": "use", "type": "use", "after": ["make"],
+                 "labels": {"takt.link": "push"}, "payload": {"parts": {"$from": "make"}}}]}))
+        until(lambda: len(orders) == 2, "both orders have come")
+        found = {order["parent_id"]: (order, token) for order, token in orders}
+        order, token = found["one"]
+        self.assertEqual(order["parameters"]["parts"], {"$results": {"step": "make", "count": 4}})
+
+        parts, first = [], 0
+        while first is not None:
+            status, page = self.fetch(f"{order['results_url']}?step=make&first={first}", token)
+            self.assertEqual(status, 200, page)
+            self.assertEqual((page["total"], page["list"]), (4, True))
+            parts, first = parts + page["items"], page["next"]
+        self.assertEqual(parts, [large + "one"] * 4)
+
+        # Nobody but this attempt, and nothing but a step of its own run that is over.
+        self.assertEqual(self.fetch(order["results_url"] + "?step=make", "0" * 32)[0], 401)
+        self.assertEqual(self.fetch(order["results_url"] + "?step=make", found["two"][1])[0], 401)
+        self.assertEqual(self.fetch(order["results_url"] + "?step=use", token)[0], 404)
+        self.assertEqual(self.fetch(order["results_url"] + "?step=none", token)[0], 404)
+        self.assertEqual(self.fetch(order["results_url"] + "?step=make&first=9", token)[0], 400)
+        ended = urllib.request.Request(order["callback_url"], b'{"status": "success"}',
+                                       {"Content-Type": "application/json", "X-Takt-Token": token})
+        with urllib.request.urlopen(ended, timeout=10) as answer:
+            self.assertEqual(answer.status, 200)
+        self.assertIn(self.fetch(order["results_url"] + "?step=make", token)[0], (401, 409))
 
 
 if __name__ == "__main__":
