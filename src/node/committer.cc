@@ -8,12 +8,6 @@
 #include "base/log.h"
 
 namespace takt::internal {
-namespace {
-
-// A list that was longer gives its memory back; so long are those of a node at full load.
-constexpr std::size_t kListKept = 4096;
-
-}  // namespace
 
 Committer::Committer(Runtime& runtime, Store& store, const Term& term, CommitterConfig config,
                      Events events)
@@ -105,10 +99,8 @@ void Committer::CloseBatch() {
         return ReleaseDone();
     }
     runtime_.Cancel(std::exchange(lazy_timer_, 0));
-    Effects sealed = std::exchange(now, std::exchange(spare_, {}));
+    Effects sealed = std::exchange(now, Effects{});
     now.generation = sealed.generation + 1;
-    // The next batch is likely to be as long as this one.
-    now.changes.reserve(std::min(sealed.changes.size(), kListKept));
     const std::size_t bytes = std::exchange(gathering_bytes_, 0);
     sizes_.clear();
     auto batch = std::make_shared<Batch>();
@@ -194,7 +186,7 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
 
 void Committer::ReleaseDone() {
     while (!under_way_.empty() && under_way_.front().done) {
-        Batched batched = std::move(under_way_.front());
+        const Batched batched = std::move(under_way_.front());
         under_way_.pop_front();
         if (batched.batch) under_way_changes_ -= batched.batch->changes.size();
         under_way_bytes_ -= batched.bytes;
@@ -204,21 +196,7 @@ void Committer::ReleaseDone() {
         }
         events_.release(batched.effects);
         TAKT_FAIL_POINT("node.release.after");
-        KeepMemoryOf(batched.effects);
     }
-}
-
-// Lists that grow anew with each batch would cost more than what is put into them.
-void Committer::KeepMemoryOf(Effects& released) {
-    const auto keep = [](auto& from, auto& spare) {
-        if (from.capacity() > kListKept || from.capacity() <= spare.capacity()) return;
-        from.clear();
-        spare = std::move(from);
-    };
-    keep(released.replies, spare_.replies);
-    keep(released.assigns, spare_.assigns);
-    keep(released.verdicts, spare_.verdicts);
-    keep(released.events, spare_.events);
 }
 
 }  // namespace takt::internal

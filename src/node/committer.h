@@ -100,7 +100,6 @@ class Committer {
     void SendBatches();
     void OnCommitted(std::uint64_t sequence, Result<void> result);
     void ReleaseDone();
-    void KeepMemoryOf(Effects& released);
 
     Runtime& runtime_;
     Store& store_;
@@ -109,7 +108,6 @@ class Committer {
     const Events events_;
     const StoreLimits limits_;
     Effects gathering_;
-    Effects spare_;  // Empty; its lists have the memory of a batch that was released.
     std::size_t gathering_bytes_ = 0;
     std::vector<std::size_t> sizes_;  // Of the changes of gathering_, as far as they are measured.
     Serial last_serial_ = 0;

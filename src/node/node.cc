@@ -96,14 +96,11 @@ void Node::Tell(std::vector<Input> inputs) {
 
 void Node::DrainInbox() {
     CheckTrust();
-    // Read once for each input: clocks cost as much as many a decision.
-    Instant now = runtime_.Now();
-    const bool shared = commons_->company->shared(now.steady);
-    const Steady until = now.steady + (shared ? Company::kTurn : config_.turn);
+    const Steady now = runtime_.Now().steady;
+    const Steady until = now + (commons_->company->shared(now) ? Company::kTurn : config_.turn);
     const bool more = inbox_.TakeEach([&](Inbox::Item& item) {
-        TakeInput(item, now);
-        now = runtime_.Now();
-        return now.steady < until;
+        TakeInput(item);
+        return runtime_.Now().steady < until;
     });
     if (more) home_.Post([this] { DrainInbox(); });
     EndTurn();
@@ -116,11 +113,11 @@ bool Node::CheckTrust() {
     return engine_ != nullptr;
 }
 
-void Node::TakeInput(Inbox::Item& item, Instant now) {
+void Node::TakeInput(Inbox::Item& item) {
     if (!item.done) {
         // A fleet at work never falls silent: a leader that stops would wait for its commits for
         // ever. Workers say it again to the next one.
-        if (engine_ && !stopping_ && heir_.empty()) StepEngine(std::move(item.input), now);
+        if (engine_ && !stopping_ && heir_.empty()) StepEngine(std::move(item.input));
         return;
     }
     const auto refuse = [&](ErrorCode code, std::string why) {
@@ -147,7 +144,7 @@ void Node::TakeInput(Inbox::Item& item, Instant now) {
     const bool new_work =
         std::holds_alternative<Submit>(item.input) || std::holds_alternative<Trigger>(item.input);
     if (std::string full = new_work ? store_.WhyFull() : ""; !full.empty()) {
-        StepEngine(MakeRoom{}, now);
+        StepEngine(MakeRoom{});
         return refuse(ErrorCode::kUnavailable, std::move(full));
     }
     const RequestId request = ++last_request_;
@@ -158,7 +155,7 @@ void Node::TakeInput(Inbox::Item& item, Instant now) {
         item.input);
     asked_.emplace(request, std::move(item.done));
     asked_share_.Add(1);
-    StepEngine(std::move(item.input), now);
+    StepEngine(std::move(item.input));
 }
 
 // Why the leader cannot take a request now; empty if it can.
@@ -174,8 +171,8 @@ std::string Node::WhyNotNow() const {
     return {};
 }
 
-void Node::StepEngine(Input&& input, Instant now) {
-    engine_->Step(std::move(input), now, committer_->effects());
+void Node::StepEngine(Input input) {
+    engine_->Step(std::move(input), runtime_.Now(), committer_->effects());
     TAKT_FAIL_POINT("node.step.after");
     committer_->NoteStep(engine_->last_serial());
 }
@@ -200,8 +197,7 @@ void Node::ArmTimer() {
     timer_ = runtime_.After(std::min(next, config_.look_again), [this] {
         timer_ = 0;
         if (!CheckTrust()) return;
-        const Instant now = runtime_.Now();
-        if (engine_->NextDeadline(now) == Duration(0)) StepEngine(Tick{}, now);
+        if (engine_->NextDeadline(runtime_.Now()) == Duration(0)) StepEngine(Tick{});
         EndTurn();
     });
 }
@@ -322,7 +318,7 @@ Flow<> Node::LookUp(std::vector<ExecutionId> ids) {
             LookupDone answer;
             answer.ids.push_back(std::move(ids[i]));
             answer.found.push_back(std::move((*found)[i]));
-            StepEngine(std::move(answer), runtime_.Now());
+            StepEngine(std::move(answer));
         }
         co_return EndTurn();
     }
@@ -339,7 +335,7 @@ void Node::SetEngineConfig(Configure values) {
 
 void Node::TellConfig() {
     if (!engine_ || !configure_) return;
-    StepEngine(std::exchange(configure_, std::nullopt).value(), runtime_.Now());
+    StepEngine(std::exchange(configure_, std::nullopt).value());
     EndTurn();
 }
 

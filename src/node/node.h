@@ -9,7 +9,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/engine.h"
@@ -117,8 +117,8 @@ class Node {
     void DrainInbox();
     bool CheckTrust();
     std::string WhyNotNow() const;
-    void TakeInput(Inbox::Item& item, Instant now);
-    void StepEngine(Input&& input, Instant now);
+    void TakeInput(Inbox::Item& item);
+    void StepEngine(Input input);
     void EndTurn();
     void ArmTimer();
 
@@ -157,7 +157,7 @@ class Node {
     LoadTurns::Place load_place_;
     std::unique_ptr<Engine> engine_;  // While this node leads.
     std::unique_ptr<Committer> committer_;
-    boost::unordered_flat_map<RequestId, Done<Answer>> asked_;
+    std::unordered_map<RequestId, Done<Answer>> asked_;
     SharedBound::Share asked_share_;
     SharedBound::Share backlog_share_;  // Of the bytes that wait for the store.
     RequestId last_request_ = 0;

@@ -84,8 +84,7 @@ void Node::FinishHandOver() {
     if (!committer_ || !committer_->idle()) return;
     if (!std::exchange(parted_, true) && sink_) {
         for (SettingPut& word : sink_->LeaveWord()) {
-            StepEngine(SetSetting{.key = std::move(word.key), .value = std::move(word.value)},
-                       runtime_.Now());
+            StepEngine(SetSetting{.key = std::move(word.key), .value = std::move(word.value)});
         }
         // Released, it comes here again.
         committer_->SendAll();
