@@ -96,11 +96,11 @@ TEST_F(BoundsTest, AStartIsNotWorthACommit) {
     Effects effects;
     const Started begun = Begun("x");
     const Report done = Success("x");
-    engine().Step(Input(begun), {WallAt(500ms), Steady(std::chrono::hours(7)) + 500ms}, effects);
+    engine().Step(begun, {WallAt(500ms), Steady(std::chrono::hours(7)) + 500ms}, effects);
 
     EXPECT_FALSE(effects.urgent);
     EXPECT_EQ(effects.changes.size(), 1u);
-    engine().Step(Input(done), {WallAt(500ms), Steady(std::chrono::hours(7)) + 500ms}, effects);
+    engine().Step(done, {WallAt(500ms), Steady(std::chrono::hours(7)) + 500ms}, effects);
     EXPECT_TRUE(effects.urgent);
     EXPECT_EQ(effects.changes.size(), 1u);
 }

@@ -118,11 +118,10 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         leases_.Set(*slot, now.steady + (expected ? grace : ForgottenAfter()), slot->order);
     }
     draft_.Emit(Event{.type = EventType::kLeaderChanged});
-    SpellRuns();
     draft_.Close();
 }
 
-void Engine::Step(Input&& input, Instant now, Effects& effects) {
+void Engine::Step(Input input, Instant now, Effects& effects) {
     TAKT_CHECK(begun_ && now.steady >= now_.steady);
     now_ = now;
     const Duration jump = clock_.Observe(now);
@@ -139,7 +138,6 @@ void Engine::Step(Input&& input, Instant now, Effects& effects) {
     }
     std::visit([this](auto& known) { On(known); }, input);
     RunDue();
-    SpellRuns();
     draft_.Close();
     live_.FreeFinished();
 }

@@ -78,7 +78,7 @@ class Engine {
 
     // Takes one input and everything that is due by `now`. REQUIRES: Begin was called; `now.steady`
     // never goes back.
-    void Step(Input&& input, Instant now, Effects& effects);
+    void Step(Input input, Instant now, Effects& effects);
 
     // The effects of a batch are being carried out: what it assigns is on its way from now on.
     // Decides nothing; part of a history like a step.
@@ -292,7 +292,6 @@ class Engine {
     void SetRunTimeout(Live& live);
     void WriteRow(Run& run);
     void WriteRun(Run& run);
-    void SpellRuns();
     void MoveRun(Run& run);
     void ContinueRuns();
     void ContinueRun(Run& run);
@@ -415,7 +414,6 @@ class Engine {
     std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.
     std::deque<DeleteTask> deletes_;  // Which have more runs to end than one step may.
     std::deque<ExecutionId> moving_;  // Runs with something to be done for them.
-    std::vector<Run*> unwritten_;     // Runs whose record the step that goes on has to write.
     std::map<Text, Text, std::less<>> stored_runs_;  // Until their executions are restored.
     std::vector<Live*> restored_;                    // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.
