@@ -109,6 +109,12 @@ void Draft::Reply(RequestId request, Result<Answer> answer) {
     if (request != 0) effects_->replies.push_back({request, std::move(answer)});
 }
 
+void Draft::RecallLock(const ChangeMark& mark, std::uint64_t token) {
+    if (!InBatch(mark)) return;
+    std::erase_if(effects_->lock_verdicts,
+                  [&](const LockVerdict& verdict) { return verdict.token == token; });
+}
+
 void Draft::LookUp(const ExecutionId& id) {
     if (effects_->lookups.empty()) effects_->lookups.emplace_back();
     effects_->lookups.back().ids.push_back(id);

@@ -65,6 +65,8 @@ class Draft {
     void Put(ChangeMark& mark, Place before, Place after, const Execution& row);
     // The batch is worth a commit of its own: somebody waits for it, or it must survive.
     void MakeUrgent() { effects_->urgent = true; }
+    // Takes back what a handler would be told of a holding whose row this batch brought.
+    void RecallLock(const ChangeMark& mark, std::uint64_t token);
     bool InBatch(const ChangeMark& mark) const { return mark.generation == effects_->generation; }
 
     // A row that this batch changes only once; a setting by its key, an empty value deletes it.

@@ -325,6 +325,7 @@ class Engine {
     bool MayNotStart(const Live& live) const;
     void OnChildEnded(Run& run, Live& live);
     void OnStepMoved(Run& run, std::uint32_t number);
+    void EndIdleStep(Run& run, std::uint32_t number);
     void StopAfter(Run& run, std::uint32_t number);
     void EndRun(Run& run, RunEnding ending);
     bool EndChildren(Run& run);

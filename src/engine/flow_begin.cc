@@ -100,7 +100,10 @@ void Engine::ContinueRun(Run& run) {
 // Something has changed in the run: steps begin or are skipped, and if nothing is left it ends.
 void Engine::DecideSteps(Run& run) {
     // Steps that clean up begin after all that went on has ended.
-    if (run.ending() && !run.children.empty()) return MoveRun(run);
+    if (run.ending() && !run.children.empty()) {
+        WriteRun(run);
+        return MoveRun(run);
+    }
     if (run.ending()) run.progress.ending->cleaning = true;
     bool left = false;
     for (const std::uint32_t number : run.workflow->order()) {
@@ -119,6 +122,9 @@ void Engine::DecideSteps(Run& run) {
                 step.note = decision.why;
             }
         }
+        // A leader before may have died between the end of its last child and its own.
+        const bool stops = step.status == StepStatus::kStopping;
+        if (stops && run.steps[number].unfinished == 0) EndIdleStep(run, number);
         left = left || !IsOver(step.status);
     }
     WriteRun(run);

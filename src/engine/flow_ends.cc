@@ -71,15 +71,22 @@ void Engine::OnStepMoved(Run& run, std::uint32_t number) {
         if (!idle) return MoveRun(run);
     }
     if (!idle) return;
-    const bool succeeded = verdict == StepVerdict::kSucceeded;
+    EndIdleStep(run, number);
+    const bool succeeded = step.status == StepStatus::kSuccess;
+    if (!succeeded && StopsAtFailure(run)) return StopAfter(run, number);
+    DecideSteps(run);
+}
+
+// The step is to end, and nothing of it goes on any more.
+void Engine::EndIdleStep(Run& run, std::uint32_t number) {
+    StepProgress& step = run.progress.steps[number];
+    const bool succeeded = DecideEnd(run.step(number), step) == StepVerdict::kSucceeded;
     EndStep(run, number,
             succeeded         ? StepStatus::kSuccess
             : step.failed > 0 ? StepStatus::kFailed
                               : StepStatus::kCancelled);
     step.by_failure =
         !succeeded && run.progress.ending && run.progress.ending->reason == Reason::kStepFailed;
-    if (!succeeded && StopsAtFailure(run)) return StopAfter(run, number);
-    DecideSteps(run);
 }
 
 void Engine::StopAfter(Run& run, std::uint32_t number) {

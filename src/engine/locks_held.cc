@@ -187,6 +187,8 @@ void Locks::EndHolding(LockHeld& held, EventType how) {
         held_by_request_.erase({held.row.locks[0].name, held.row.request_id});
     }
     leases_.Remove(held);
+    // Given to a handler and ended within one batch, it was never stored: nobody hears of it.
+    if (held.ask != 0) draft_.RecallLock(held.mark, held.row.locks[0].token);
     held.row.locks.clear();
     if (!config_.sabotage.keep_released_locks || how == EventType::kLockLost) PutRow(held);
     held_.erase(Text(held.row.id));

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "sim/simulation.h"
 
@@ -13,9 +14,12 @@ using takt::internal::sim::SimulationResult;
 
 void PrintFailure(const char* program, const SimulationOptions& options,
                   const SimulationResult& result) {
-    std::printf("\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s --trace\n",
+    const std::string changes = options.changes_per_step > 0
+                                    ? " --changes " + std::to_string(options.changes_per_step)
+                                    : "";
+    std::printf("\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s --trace\n",
                 static_cast<unsigned long long>(options.seed), result.failure.c_str(), program,
-                static_cast<unsigned long long>(options.seed), options.steps,
+                static_cast<unsigned long long>(options.seed), options.steps, changes.c_str(),
                 options.quiet ? " --quiet" : "");
 }
 
@@ -31,6 +35,7 @@ int main(int argc, char** argv) {
     CLI::Option* one = app.add_option("--seed", options.seed, "Simulate this seed only");
     app.add_option("--steps", options.steps, "What clients do before the heal")
         ->capture_default_str();
+    app.add_option("--changes", options.changes_per_step, "Changes that one step may make");
     app.add_flag("--trace", options.trace, "Print what happens");
     app.add_flag("--quiet", options.quiet, "Nothing fails: everything must run exactly once");
     CLI11_PARSE(app, argc, argv);
