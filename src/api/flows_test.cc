@@ -84,6 +84,9 @@ TEST(Flows, EachMistakeIsNamed) {
         return scheduler.Post("/api/v1/tasks", body).Text("field");
     };
     EXPECT_EQ(refusal(R"({"name": "a", "type": "x", "steps": [{"name": "a"}]})"), "type");
+    EXPECT_EQ(refusal(R"({"name": "a", "executor": "svc", "steps": [{"name": "a"}]})"), "executor");
+    EXPECT_EQ(refusal(R"({"name": "a", "parallel_max": 2, "steps": [{"name": "a"}]})"),
+              "parallel_max");
     EXPECT_EQ(refusal(R"({"name": "a", "shards": 2, "steps": [{"name": "a"}]})"), "shards");
     EXPECT_EQ(refusal(R"({"name": "a", "locks": ["x"], "steps": [{"name": "a", "locks": ["y"]}]})"),
               "steps[0].locks");

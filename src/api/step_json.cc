@@ -244,8 +244,12 @@ Result<void> FinishWorkflow(TaskDraft& draft) {
     if (own) {
         steps.push_back(OwnStep(draft, flow.own));
     } else {
-        if (const auto type = Seen(draft, "type"); !type.empty()) {
-            return BadField(type, "is for tasks without steps; here each step has its own");
+        // Nothing would come of them: a run is run by nobody, and what its steps need they say.
+        for (const std::string_view name :
+             {"type", "executor", "load_balance_strategy", "min_success", "parallel_max"}) {
+            if (const auto given = Seen(draft, name); !given.empty()) {
+                return BadField(given, "is for tasks without steps; here each step has its own");
+            }
         }
         draft.task->type = Text();
         steps = std::move(*flow.steps);
