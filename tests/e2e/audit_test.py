@@ -24,6 +24,7 @@ class Changer(threading.Thread):
         self.url = url
         self.answered = []  # Versions that were promised.
         self.enough = threading.Event()
+        self.refused = ""
 
     def run(self):
         while not self.enough.is_set():
@@ -33,6 +34,11 @@ class Changer(threading.Thread):
             try:
                 with urllib.request.urlopen(request, timeout=10) as answer:
                     self.answered.append(json.loads(answer.read())["version"])
+            except urllib.error.HTTPError as refused:
+                # A scheduler that does not know the leader yet says so; what else is refused is a fault.
+                if refused.code != 503:
+                    self.refused = f"{refused.code} {refused.read()}"
+                    return
             except OSError:
                 return
 
@@ -57,7 +63,9 @@ class AuditTest(TaktTest):
         changers = [Changer(url) for url in urls]
         for changer in changers:
             changer.start()
-        until(lambda: all(len(changer.answered) >= 20 for changer in changers), "changes are made")
+        until(lambda: any(changer.refused for changer in changers) or
+              all(len(changer.answered) >= 20 for changer in changers), "changes are made")
+        self.assertEqual([changer.refused for changer in changers], ["" for _ in changers])
         process.kill()
         for changer in changers:
             changer.enough.set()
