@@ -234,33 +234,6 @@ TEST_F(ClockTest, SerialsDoNotFollowAClockThatIsAheadForAMoment) {
     EXPECT_LE(TimeOf(engine().last_serial()), kBegin + 24h * 30 + 1min);
 }
 
-// A hundred wait behind a busy worker; what has expired nobody can bring back.
-TEST_F(ClockTest, AClockThatIsAheadForAMomentLetsNothingExpire) {
-    At(0s, Once({.id = "waits", .expires_after = 1h}));
-    At(0s, Once({.id = "later", .delay = 30s, .expires_after = 1h}));
-    Glitch(10s, 2h);
-    Until(1min);
-    EXPECT_EQ(StatusOf("waits"), Status::kPending);
-    EXPECT_EQ(StatusOf("later"), Status::kPending);
-    Until(1h - 1ms);
-    EXPECT_EQ(StatusOf("waits"), Status::kPending);
-    Until(1h);
-    EXPECT_EQ(StatusOf("waits"), Status::kFailed) << "in its time all the same";
-    Until(1h + 30s);
-    EXPECT_EQ(StatusOf("later"), Status::kFailed);
-}
-
-// It stays ahead: whoever waits does so for as long as it says, by the steady clock.
-TEST_F(ClockTest, UnderAClockThatStaysAheadWhatWaitsExpiresInItsTime) {
-    At(0s, Once({.id = "waits", .expires_after = 20min}));
-    Until(1s);
-    JumpWall(2h);
-    Until(20min - 1s);
-    EXPECT_EQ(StatusOf("waits"), Status::kPending);
-    Until(20min + 1s);
-    EXPECT_EQ(StatusOf("waits"), Status::kFailed);
-}
-
 // A run that begins while the clock is a month ahead is not put off by a month, whoever leads then.
 class BegunAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {
   protected:

@@ -107,12 +107,7 @@ void Engine::AwaitNoLonger(Live& live) const {
 // A clock that ran ahead came back: what began to wait by it waits anew.
 void Engine::WaitAgain() {
     for (Live* live : due_.All()) {
-        if (live->waits != Waits::kNothing) {
-            if (const auto expiry = ExpiryOf(live->row)) {
-                due_.Set(*live, *expiry, live->row.serial);
-            }
-            continue;
-        }
+        if (live->waits != Waits::kNothing) continue;
         const Time before = live->row.ready_at;
         AwaitNoLonger(*live);
         if (live->row.ready_at != before) due_.Set(*live, live->row.ready_at, live->row.serial);
@@ -374,10 +369,6 @@ void Engine::MoveTo(Live& live, Status to) {
 // Its time has come; or, if it already waits for a worker, its time is over.
 void Engine::OnDue(Live& live) {
     if (live.waits == Waits::kNothing) return MakeReady(live);
-    if (const auto expiry = ExpiryOf(live.row); expiry && *expiry > clock_.trusted()) {
-        // Only the clock says so, which was set ahead. See WaitAgain for its coming back.
-        return due_.Set(live, now_.wall + (*expiry - clock_.trusted()), live.row.serial);
-    }
     Unqueue(live);
     if (MayNotStart(live)) return FinishExecution(live, Status::kCancelled, WhyNotStarted(live));
     FinishExecution(live, Status::kFailed,

@@ -35,10 +35,7 @@ std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
 
 bool Engine::Expired(const Execution& row) const {
     const auto expiry = ExpiryOf(row);
-    // It cannot be undone, so a clock that is ahead for a moment is not believed; but what was made by
-    // that clock is judged by it, or it would have that much more time.
-    const bool made_ahead = row.created_at > clock_.trusted();
-    return expiry && *expiry <= (made_ahead ? now_.wall : clock_.trusted());
+    return expiry && *expiry <= now_.wall;
 }
 
 }  // namespace takt::internal
