@@ -122,14 +122,6 @@ TEST(SabotageTest, AWaiterThatIsSkippedIsNoticed) {
                 AnyOf(HasSubstr("which nobody held"), HasSubstr("never ended")));
 }
 
-TEST(SabotageTest, StartingWhatWaitsInARunThatEndsIsNoticed) {
-    // Steps that are soon tired end a run in several.
-    EXPECT_THAT(
-        Noticed({.steps = 200, .changes_per_step = 1, .sabotage_start_in_ended_runs = true}, 300),
-        AnyOf(HasSubstr("though its run was to end"), HasSubstr("have not ended as"),
-              HasSubstr("never ended")));
-}
-
 TEST(SabotageTest, ChildrenThatDoNotMoveTheCursorAreNoticed) {
     EXPECT_THAT(Noticed({.sabotage_forget_cursor = true}, 100),
                 AnyOf(HasSubstr("more than its cursor says"), HasSubstr("was made twice"),
