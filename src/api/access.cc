@@ -1,11 +1,8 @@
 #include "api/access.h"
 
-#include <openssl/evp.h>
-
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "base/json_view.h"
 
 namespace takt::internal {
@@ -113,15 +110,6 @@ bool Allows(AccessRole role, Permission permission) {
             break;
     }
     return false;
-}
-
-Sha256 Sha256Of(std::string_view text) {
-    Sha256 hash{};
-    unsigned size = 0;
-    TAKT_CHECK(EVP_Digest(text.data(), text.size(), hash.data(), &size, EVP_sha256(), nullptr) ==
-                   1 &&
-               size == hash.size());
-    return hash;
 }
 
 std::string HexText(std::string_view bytes) {

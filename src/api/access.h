@@ -5,7 +5,6 @@
 // is open; else every route needs the permission that the route table names.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "base/time.h"
 
 namespace takt::internal {
@@ -42,8 +42,6 @@ std::string_view Name(Permission permission);
 
 bool Allows(AccessRole role, Permission permission);
 
-using Sha256 = std::array<std::uint8_t, 32>;
-Sha256 Sha256Of(std::string_view text);
 std::string HexText(std::string_view bytes);
 
 constexpr std::string_view kTokenSettingPrefix = "token/";

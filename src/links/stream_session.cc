@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/sha256.h"
 #include "links/session_id.h"
 #include "node/node.h"
 #include "worker.pb.h"
@@ -25,6 +26,16 @@ constexpr std::size_t kFaultBytesMax = 1'000;
 
 void Count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) {
     counter.fetch_add(more, std::memory_order_relaxed);
+}
+
+// Tells a term from another of the same epoch. Not its nonce: schedulers know each other by that, and
+// workers must not.
+std::uint64_t TermId(const LeaderRow& leader) {
+    const Sha256 hash = Sha256Of("takt term " + std::to_string(leader.partition) + " " +
+                                 std::to_string(leader.epoch) + " " + std::to_string(leader.nonce));
+    std::uint64_t id = 0;
+    for (std::size_t i = 0; i < sizeof id; ++i) id = id << 8 | hash[i];
+    return id;
 }
 
 }  // namespace
@@ -111,7 +122,7 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     }
     // A store that lost its last writes gives an epoch a second time. Whoever saw the first such term
     // has seen a later one than this: tokens of both would be equal.
-    const std::uint64_t term_id = status.leader ? status.leader->nonce : 0;
+    const std::uint64_t term_id = status.leader ? TermId(*status.leader) : 0;
     const bool lost = epoch_seen > 0 && epoch_seen == status.epoch && hello.term_id() != 0 &&
                       hello.term_id() != term_id;
     const std::uint64_t latest = lost ? epoch_seen + 1 : epoch_seen;
