@@ -28,15 +28,12 @@ Committer::~Committer() {
 // A step adds a bounded number of changes and bytes, so a batch that is half full may not have room
 // for the next one. While the store is busy it may grow that far; then it waits in line as it is.
 bool Committer::full() const {
-    return gathering_.changes.size() * 2 > changes_max() ||
-           gathering_bytes_ * 2 > limits_.bytes_max;
-}
-
-std::size_t Committer::changes_max() const {
-    if (!config_.company || !config_.company->shared(runtime_.Now().steady)) {
-        return limits_.changes_max;
-    }
-    return std::min(limits_.changes_max, Company::kChangesMax);
+    if (gathering_bytes_ * 2 > limits_.bytes_max) return true;
+    const std::size_t doubled = gathering_.changes.size() * 2;
+    if (doubled > limits_.changes_max) return true;
+    // Asked after each step: the clock is read only if it matters.
+    return config_.company && doubled > Company::kChangesMax &&
+           config_.company->shared(runtime_.Now().steady);
 }
 
 void Committer::MeasureGathered() {

@@ -95,7 +95,6 @@ class Committer {
 
     void MeasureGathered();
     bool full() const;
-    std::size_t changes_max() const;
     void CloseBatch();
     void SendBatches();
     void OnCommitted(std::uint64_t sequence, Result<void> result);
