@@ -95,17 +95,24 @@ std::vector<SettingPut> PushLink::LeaveWord() {
     }
     // Executors that call back now are told to say it again, and say it to the next leader.
     for (const auto& [key, callers] : waiting_) left.insert_or_assign(key.first, LeftAttempt{});
-    return WriteLeftAttempts(left);
+    std::vector<SettingPut> words = WriteLeftAttempts(left);
+    for (const SettingPut& word : words) words_left_.push_back(word.key);
+    return words;
 }
 
 void PushLink::OnHandOverFailed() {
     context_->parting = false;
+    // Else a leader after a crash would wait for answers that nobody passes on.
+    for (Text& key : std::exchange(words_left_, {})) {
+        context_->node->Tell(SetSetting{.key = std::move(key)});
+    }
     for (const auto& [id, instance] : instances_) instance->GoOn();
 }
 
 // The node leads no more. One that stops can keep no calls.
 void PushLink::PartWith(bool stopped) {
     auto told = std::exchange(context_->told, {});
+    words_left_.clear();
     std::erase_if(left_, [](const auto& instance) { return !instance->has_open_calls(); });
     context_->parting = false;
     for (auto& [id, instance] : instances_) {

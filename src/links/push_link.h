@@ -133,6 +133,7 @@ class PushLink final : public Sink {
     const std::shared_ptr<PushContext> context_;
     const SessionId callbacks_session_;  // Verdicts on callbacks come back under it.
     std::map<Text, std::shared_ptr<PushInstance>> instances_;
+    std::vector<Text> words_left_;  // Keys of what the next leader is left, while it does not lead.
     std::vector<std::shared_ptr<PushInstance>> left_;  // Of earlier terms, with calls still open.
     std::map<AttemptKey, Callers> waiting_;            // At most as many as requests under way.
     bool ready_ = false;  // Leads, and knows what the term begins with.
