@@ -216,6 +216,32 @@ TEST_F(FlowTest, ATakeoverInTheMiddleOfACancelGoesOnWithIt) {
     EXPECT_EQ(assigns.size(), sent);
 }
 
+// A run is ended in several steps, each of which makes room at the worker.
+class EndingFlowTest : public FlowTest {
+  protected:
+    void CancelHalfDone() {
+        config.changes_per_step = 1;
+        At(0ms, Join({.id = "w", .capacity = 1}));
+        At(1ms, Flow({.workflow = MakeWorkflow({{.name = "a", .shards = 3}})}));
+        Until(2ms);
+        ASSERT_THAT(AssignedIds(), ElementsAre(Child(0, 0)));
+        At(3ms, CancelOf("run"));
+        Until(20ms);
+    }
+};
+
+TEST_F(EndingFlowTest, NothingOfARunThatEndsIsStarted) {
+    CancelHalfDone();
+    EXPECT_THAT(AssignedIds(), ElementsAre(Child(0, 0)));
+    EXPECT_EQ(StatusOf("run"), Status::kCancelled);
+}
+
+TEST_F(EndingFlowTest, AnEngineThatStartsItIsNoticed) {
+    config.sabotage.start_in_ended_runs = true;
+    CancelHalfDone();
+    EXPECT_THAT(AssignedIds(), testing::Contains(Child(0, 1)));
+}
+
 TEST_F(FlowTest, ARunHasATimeoutOfItsOwn) {
     At(0ms, Join({.id = "w"}));
     At(1ms, Flow({.workflow = MakeWorkflow({{"a"}, {"clean", {"a"}, When::kAnyFailed}}),

@@ -43,7 +43,6 @@ NodeConfig MakeConfig(const SimulationOptions& options) {
     config.engine.sabotage.keep_released_locks = options.sabotage_keep_released;
     config.engine.sabotage.skip_lock_waiters = options.sabotage_skip_waiters;
     if (options.changes_per_step > 0) config.engine.changes_per_step = options.changes_per_step;
-    config.engine.sabotage.start_in_ended_runs = options.sabotage_start_in_ended_runs;
     config.engine.sabotage.forget_cursor = options.sabotage_forget_cursor;
     config.engine.sabotage.forget_waiting = options.sabotage_forget_waiting;
     config.engine.sabotage.forget_results = options.sabotage_forget_results;

@@ -31,7 +31,6 @@ struct SimulationOptions {
     bool sabotage_keep_released = false;  // The row of a lock survives its release.
     bool sabotage_skip_waiters = false;   // The first in the line of a lock is passed over.
     std::size_t changes_per_step = 0;     // Of the engine's; 0: as it is configured.
-    bool sabotage_start_in_ended_runs = false;  // What waits in a run that ends is started.
     bool sabotage_forget_cursor = false;     // Children are made without moving the run's cursor.
     bool sabotage_forget_waiting = false;    // Steps begin before those they wait for have ended.
     bool sabotage_forget_results = false;    // Steps are given nothing of earlier results.
