@@ -23,16 +23,11 @@ struct AuditOptions {
     bool diff = false;
 };
 
-// A time, or how long ago: "1h".
 Result<std::string> MomentOf(const std::string& text, const char* flag) {
-    if (text.empty() || ParseTime(text)) return text;
-    const auto ago = ParseDuration(text);
-    if (!ago) {
-        return Fail(ErrorCode::kInvalid, std::string(flag) +
-                                             " wants a time such as "
-                                             "2026-11-15T02:00:00Z, or how long ago, such as 1h");
-    }
-    return FormatTime(ReadClocks().wall - *ago);
+    if (text.empty()) return text;
+    const auto moment = ParseMoment(text, flag);
+    if (!moment) return std::unexpected(moment.error());
+    return FormatTime(*moment);
 }
 
 // Each value of a document by its place in it: {"a": {"b": 1}} has a.b = 1.

@@ -270,17 +270,8 @@ Result<int> RunRepair(const StoreCommand& given) {
     return mendable == std::int64_t(found->count) ? kOk : kFailed;
 }
 
-// A time, or how long ago.
-Result<Time> ParseBefore(const std::string& text) {
-    if (const auto time = ParseTime(text)) return *time;
-    if (const auto ago = ParseDuration(text)) return ReadClocks().wall - *ago;
-    return Fail(ErrorCode::kInvalid,
-                "--before wants a time such as 2026-11-01T00:00:00Z or an age such as 30d, not '" +
-                    text + "'");
-}
-
 Result<int> RunPurge(const StoreCommand& given) {
-    const auto before = ParseBefore(given.before);
+    const auto before = ParseMoment(given.before, "--before");
     if (!before) return std::unexpected(before.error());
     const auto store = OpenGiven(given.store);
     if (!store) return std::unexpected(store.error());

@@ -9,15 +9,9 @@ import socket
 import subprocess
 import tempfile
 
-from harness import Process, until
+from harness import Process, free_port, until
 
 START_SECONDS = 60
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def accepts(port):

@@ -1,19 +1,11 @@
 """The audit of real processes: an entry is there if and only if its change is, whoever dies when."""
 import json
-import shutil
-import socket
 import threading
 import unittest
 import urllib.error
 import urllib.request
 
-from harness import QUICK, Process, TaktTest, until
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from harness import QUICK, TaktTest, until
 
 
 class Changer(threading.Thread):
@@ -85,19 +77,7 @@ class AuditTest(TaktTest):
     # The leader is killed while it changes things for its own callers and for those of another
     # scheduler, which passes them on.
     def test_the_leader_is_killed_amid_changes_that_are_passed_on(self):
-        if not shutil.which("redis-server"):
-            self.fail("redis-server is needed")
-        port = free_port()
-        self.processes.append(Process(
-            self.folder, "redis", ["--port", str(port), "--bind", "127.0.0.1", "--dir", self.folder,
-                                   "--save", "", "--appendonly", "yes"], program="redis-server"))
-        self.store_url = f"redis://127.0.0.1:{port}"
-
-        def answers():
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
-
-        until(answers, "Redis answers")
+        self.use_redis()
         leader = self.serve(*QUICK, "--set", "server.node_id=a")
         first = self.url
         self.make()

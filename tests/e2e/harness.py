@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -33,6 +34,12 @@ def until(condition, what, deadline=DEADLINE):
         if time.monotonic() > end:
             raise AssertionError(f"not within {deadline} s: {what}")
         time.sleep(0.02)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def environment():
@@ -92,6 +99,22 @@ class TaktTest(unittest.TestCase):
         process = Process(self.folder, f"{len(self.processes)}-{name}", arguments, env)
         self.processes.append(process)
         return process
+
+    def use_redis(self):
+        """A Redis of the test's own is the store."""
+        if not shutil.which("redis-server"):
+            self.fail("redis-server is needed")
+        port = free_port()
+        self.processes.append(Process(
+            self.folder, "redis", ["--port", str(port), "--bind", "127.0.0.1", "--dir", self.folder,
+                                   "--save", "", "--appendonly", "yes"], program="redis-server"))
+        self.store_url = f"redis://127.0.0.1:{port}"
+
+        def answers():
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        until(answers, "Redis answers")
 
     def serve(self, *arguments, port=0, env=None):
         """A scheduler that is ready; self.url is where."""

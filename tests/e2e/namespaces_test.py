@@ -1,20 +1,12 @@
 """Several namespaces in real processes: schedulers, workers, the command line."""
 import http.server
 import json
-import shutil
-import socket
 import threading
 import unittest
 
-from harness import QUICK, Process, TaktTest, environment, until
+from harness import QUICK, TaktTest, environment, until
 
 SPACES = ["billing", "images", "mail"]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class SlowExecutor:
@@ -53,19 +45,7 @@ class SlowExecutor:
 class NamespacesTest(TaktTest):
     def setUp(self):
         super().setUp()
-        if not shutil.which("redis-server"):
-            self.fail("redis-server is needed")
-        port = free_port()
-        self.processes.append(Process(
-            self.folder, "redis", ["--port", str(port), "--bind", "127.0.0.1", "--dir", self.folder,
-                                   "--save", "", "--appendonly", "yes"], program="redis-server"))
-        self.store_url = f"redis://127.0.0.1:{port}"
-
-        def answers():
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
-
-        until(answers, "Redis answers")
+        self.use_redis()
 
     def serve_as(self, name):
         process = self.serve(*QUICK, "--set", f"server.node_id={name}")
