@@ -216,16 +216,20 @@ TEST_F(FlowTest, ATakeoverInTheMiddleOfACancelGoesOnWithIt) {
     EXPECT_EQ(assigns.size(), sent);
 }
 
-// A run is ended in several steps, each of which makes room at the worker.
+// A run is ended in several steps; a worker that comes between them has room.
 class EndingFlowTest : public FlowTest {
   protected:
     void CancelHalfDone() {
-        config.changes_per_step = 1;
+        config.changes_per_step = 8;
         At(0ms, Join({.id = "w", .capacity = 1}));
-        At(1ms, Flow({.workflow = MakeWorkflow({{.name = "a", .shards = 3}})}));
+        At(1ms, Flow({.workflow = MakeWorkflow({{.name = "a", .shards = 60}})}));
         Until(2ms);
         ASSERT_THAT(AssignedIds(), ElementsAre(Child(0, 0)));
+        tick_between = false;
         At(3ms, CancelOf("run"));
+        ASSERT_GT(LiveChildren(), 0);
+        At(3ms, Join({.id = "w2", .capacity = 1}));
+        tick_between = true;
         Until(20ms);
     }
 };
@@ -239,7 +243,7 @@ TEST_F(EndingFlowTest, NothingOfARunThatEndsIsStarted) {
 TEST_F(EndingFlowTest, AnEngineThatStartsItIsNoticed) {
     config.sabotage.start_in_ended_runs = true;
     CancelHalfDone();
-    EXPECT_THAT(AssignedIds(), testing::Contains(Child(0, 1)));
+    EXPECT_GT(AssignedIds().size(), 1u);
 }
 
 TEST_F(FlowTest, ARunHasATimeoutOfItsOwn) {
