@@ -88,6 +88,10 @@ std::string OrNull(std::string_view schema) {
     return R"({"anyOf":[)" + std::string(schema) + R"(,{"type":"null"}]})";
 }
 
+std::string OrText(std::string_view schema) {
+    return R"({"anyOf":[)" + std::string(schema) + "," + Text() + "]}";
+}
+
 std::string OrSeconds(std::string_view description) {
     return Described(R"({"type":["string","number"],"examples":["90s","1h30m",90]})", description);
 }

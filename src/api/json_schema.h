@@ -29,6 +29,7 @@ std::string ListOf(std::string_view item, std::optional<std::size_t> count_max =
 std::string Reference(std::string_view name);         // One of the document's schemas.
 std::string PageOf(std::string_view name);            // {"items": […], "next_cursor": …}
 std::string OrNull(std::string_view schema);          // Or null.
+std::string OrText(std::string_view schema);          // Or a text that says it in short.
 std::string OrSeconds(std::string_view description);  // A duration as requests may have it.
 
 // `schema` with a sentence in it, unless that is empty.

@@ -2,6 +2,7 @@
 #include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
+#include "api/field_view.h"
 #include "api/rate_limit_json.h"
 #include "api/request_kinds.h"
 #include "api/resource_pages.h"
@@ -70,7 +71,7 @@ Taken<QueueDraft> TakenRate() {
         draft.change.rate = *rate;
         return {};
     };
-    return TakenBy<QueueDraft>::Own(RateRequestSchema(), "`count`, `per`", read)
+    return TakenBy<QueueDraft>::Own(RateRequestSchema(), "`100/1s`, or `count` and `per`", read)
         .Clears([](QueueDraft& draft) { draft.change.rate = RateLimit{}; });
 }
 
@@ -199,6 +200,10 @@ void SetPaused(Call call, bool paused) {
 }
 
 }  // namespace
+
+std::vector<FieldView> QueueRequestFields() {
+    return ViewsOf(QueueTable().request());
+}
 
 void AddQueueSchemas(SchemaList& to) {
     to.emplace_back("Queue", AnswerSchema(QueueTable().answer()));

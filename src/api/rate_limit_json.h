@@ -1,4 +1,5 @@
-// A rate limit as the REST API spells it, for tasks and queues: {"count": 10, "per": "1s"}.
+// A rate limit as the REST API spells it, for tasks and queues: {"count": 10, "per": "1s"}, or in
+// short "10/1s".
 #pragma once
 
 #include <string>

@@ -161,7 +161,7 @@ TaskField RateField() {
     TaskField field =
         FieldOf({"rate_limit",
                  "At most `count` starts in `per`. In a PATCH, what is left out of it stays."},
-                RateRequestSchema(), RateSchema(), "`count`, `per`");
+                RateRequestSchema(), RateSchema(), "`100/1s`, or `count` and `per`");
     field.input = Input::kJson;
     field.read = ReadTaskRate;
     field.clear = Reset(&TaskOptions::rate);

@@ -5,12 +5,14 @@
 #include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
+#include "api/field_view.h"
 #include "api/request_kinds.h"
 #include "api/resource_pages.h"
 #include "api/resource_table.h"
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "api/services.h"
+#include "api/token_request.h"
 
 namespace takt::internal {
 namespace {
@@ -19,14 +21,6 @@ constexpr std::size_t kTokensMax = 1000;
 constexpr std::size_t kTokenNameBytesMax = 100;
 constexpr std::size_t kBoundBytesMax = 200;  // Of a type, the longest of what a token is bound to.
 constexpr std::size_t kBoundsMax = 100;
-
-struct TokenRequest {
-    std::string name;
-    AccessRole role{};
-    std::string space;  // Empty: that of whoever makes it.
-    TokenBounds bounds;
-    Duration expires_in{0};  // 0: never.
-};
 
 template <std::vector<std::string> TokenBounds::* list>
 ResourceField<TokenRequest, AccessToken> BoundField(std::string_view name, std::string_view about) {
@@ -138,12 +132,6 @@ Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& reque
     if (access.tokens().empty() && request.space != kEverySpace) {
         return BadField("namespace", "of the first token must be *");
     }
-    const bool worker = request.role == AccessRole::kWorker;
-    if (!request.bounds.none() && !worker && request.role != AccessRole::kExecutor) {
-        return BadField("role",
-                        "must be worker or executor to be bound to ids, queues, types or "
-                        "services");
-    }
     if (request.role == AccessRole::kAdmin && request.space == kEverySpace &&
         request.expires_in > Duration(0) && !HasLastingAdmin(access, {})) {
         return BadField("expires_in",
@@ -153,8 +141,20 @@ Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& reque
     return {};
 }
 
+// Only workers and executors have ids, queues, types and services.
+Result<TokenRequest> Checked(TokenRequest request) {
+    const bool bound = request.role == AccessRole::kWorker || request.role == AccessRole::kExecutor;
+    if (!request.bounds.none() && !bound) {
+        return BadField("role",
+                        "must be worker or executor to be bound to ids, queues, types or "
+                        "services");
+    }
+    return request;
+}
+
 Flow<> CreateToken(Call call) {
     auto request = ReadBody(call, TokenTable().request());
+    if (request) request = Checked(std::move(*request));
     if (!request) co_return call.RefuseRequest(request.error());
     const Principal& who = call.who();
     if (request->space.empty()) request->space = who.space;
@@ -170,12 +170,8 @@ Flow<> CreateToken(Call call) {
     if (const auto checked = CheckNewToken(call.services().access, *request); !checked) {
         co_return call.RefuseAnswer(checked.error());
     }
-    const Time now = ReadClocks().wall;
-    const Time expires_at = request->expires_in > Duration(0) ? now + request->expires_in : Time{};
-    NewToken made =
-        MakeToken(request->role, std::move(request->name), now, expires_at, call.services().random);
-    made.token.space = std::move(request->space);
-    made.token.bounds = std::move(request->bounds);
+    const NewToken made =
+        MakeRequested(std::move(*request), ReadClocks().wall, call.services().random);
     const auto kept = co_await StoreToken(
         call, made.token.id, Text(EncodeToken(made.token)),
         ActOf(call,
@@ -240,6 +236,23 @@ Flow<> RevokeToken(Call call) {
 }
 
 }  // namespace
+
+std::vector<FieldView> TokenRequestFields() {
+    return ViewsOf(TokenTable().request());
+}
+
+Result<TokenRequest> ReadTokenRequest(const JsonView& object) {
+    auto request = ReadRequest(TokenTable().request(), object);
+    return request ? Checked(std::move(*request)) : request;
+}
+
+NewToken MakeRequested(TokenRequest request, Time now, Random& random) {
+    const Time expires_at = request.expires_in > Duration(0) ? now + request.expires_in : Time{};
+    NewToken made = MakeToken(request.role, std::move(request.name), now, expires_at, random);
+    if (!request.space.empty()) made.token.space = std::move(request.space);
+    made.token.bounds = std::move(request.bounds);
+    return made;
+}
 
 void AddTokenSchemas(SchemaList& to) {
     to.emplace_back("TokenRequest", RequestSchema(TokenTable().request()));

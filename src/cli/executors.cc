@@ -1,10 +1,10 @@
 // takt executors: processes that are called over HTTP; maintenance and removal.
-#include <boost/json/object.hpp>
 #include <cstdio>
 
-#include "base/json.h"
+#include "api/executor_fields.h"
 #include "cli/fleet_view.h"
 #include "cli/parts.h"
+#include "cli/request_flags.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -13,7 +13,7 @@ struct ExecutorsOptions {
     ClientOptions client;
     std::string id;
     std::string status;
-    std::string reason;
+    RequestFlags change;
 };
 
 Result<int> ListExecutors(Client& client, const ExecutorsOptions& options) {
@@ -31,13 +31,11 @@ Result<int> GetExecutor(Client& client, const ExecutorsOptions& options) {
 }
 
 Result<int> SetExecutorStatus(Client& client, const ExecutorsOptions& options) {
-    boost::json::object change{{"status", options.status}};
-    if (!options.reason.empty()) change["reason"] = options.reason;
-    std::string body;
-    AppendJson(body, change);
+    GivenFields change = options.change.Given();
+    change.SetText("status", options.status);
     return ShowChange(
         options.client, options.id,
-        client.Call(HttpMethod::kPut, PathOf("executors", options.id, "status"), std::move(body)));
+        client.Call(HttpMethod::kPut, PathOf("executors", options.id, "status"), change.Body()));
 }
 
 Result<int> RemoveExecutor(Client& client, const ExecutorsOptions& options) {
@@ -60,12 +58,9 @@ void AddExecutors(CLI::App& app, Context& context) {
     add({"get", "Shows an executor: its address, health and circuit"}, GetExecutor);
     CLI::App* status =
         add({"status", "Takes an executor out of rotation or puts it back"}, SetExecutorStatus);
-    status
-        ->add_option("status", options.status,
-                     "online; maintenance: nothing new, what runs goes on; offline: taken for "
-                     "dead, what it has is given to others")
-        ->required();
-    status->add_option("--reason", options.reason, "Shown to who looks at it");
+    const std::vector<FieldView> fields = ViewsOf(ExecutorStatusFields());
+    status->add_option("status", options.status, std::string(fields.front().about))->required();
+    options.change.Add(*status, fields, {.without = {"status"}});
     add({"remove", "Removes an executor; what it runs is given to others, its tasks stay"},
         RemoveExecutor);
     executors.command().footer(

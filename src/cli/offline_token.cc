@@ -55,29 +55,27 @@ Result<void> Write(Store& store, const Term& term, const AccessToken& token) {
 
 }  // namespace
 
-Result<NewToken> CreateOfflineToken(const OfflineToken& what) {
-    if (what.store.starts_with("memory:")) {
+Result<NewToken> CreateOfflineToken(const std::string& store_url, TokenRequest wanted) {
+    if (store_url.starts_with("memory:")) {
         return Fail(ErrorCode::kInvalid, "a token in memory: would be gone with this command");
     }
-    auto opened = OpenStore(what.store);
+    auto opened = OpenStore(store_url);
     if (!opened) return std::unexpected(opened.error());
     Store& store = **opened;
     const auto existing = AskStore<std::vector<SettingPut>>([&](auto done) {
         store.ListSettings(kDefaultPartition, Text(kTokenSettingPrefix), std::move(done));
     });
     if (!existing) return std::unexpected(existing.error());
-    if (existing->empty() && what.role != AccessRole::kAdmin) {
+    if (existing->empty() && wanted.role != AccessRole::kAdmin) {
         return Fail(ErrorCode::kInvalid, "the first token must have --role admin");
     }
-    if (existing->empty() && what.lifetime > Duration(0)) {
+    if (existing->empty() && wanted.expires_in > Duration(0)) {
         return Fail(ErrorCode::kInvalid,
                     "the first token must not expire: nobody could come in after that; leave "
                     "--expires-in out");
     }
     Random random(NewRandomSeed());
-    const Time now = ReadClocks().wall;
-    NewToken made = MakeToken(what.role, what.name, now,
-                              what.lifetime > Duration(0) ? now + what.lifetime : Time{}, random);
+    NewToken made = MakeRequested(std::move(wanted), ReadClocks().wall, random);
     const auto node = NodeId::Parse("token-" + made.token.id, "node");
     // The name is no namespace's: schedulers that see it for a moment leave nothing to it.
     const NodeRow row{

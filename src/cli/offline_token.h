@@ -3,20 +3,13 @@
 
 #include <string>
 
-#include "api/access.h"
+#include "api/token_request.h"
 #include "base/error.h"
 
 namespace takt::internal::cli {
 
-struct OfflineToken {
-    std::string store;  // URL.
-    std::string name;
-    AccessRole role{};
-    Duration lifetime{0};  // 0: for ever.
-};
-
 // Leads for a moment, so that the write is fenced like any other. kConflict, naming it, while a
 // scheduler leads: it must be asked instead.
-Result<NewToken> CreateOfflineToken(const OfflineToken& what);
+Result<NewToken> CreateOfflineToken(const std::string& store_url, TokenRequest wanted);
 
 }  // namespace takt::internal::cli

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "cli/fleet_view.h"
 #include "cli/parts.h"
+#include "cli/request_flags.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 struct QueuesOptions {
     ClientOptions client;
     std::string name;
-    std::string concurrency;
-    std::string rate;
+    RequestFlags limits;
 };
 
 Result<int> ShowOne(const QueuesOptions& options, const Result<ClientAnswer>& answer) {
@@ -50,35 +50,14 @@ void WarnIfUnused(Client& client, const QueuesOptions& options) {
                  nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").c_str());
 }
 
-// "none" takes a limit away; a flag that is not given changes nothing.
+// A flag that is not given changes nothing.
 Result<int> Limit(Client& client, const QueuesOptions& options) {
-    boost::json::object limits;
-    if (options.concurrency == "none") {
-        limits["concurrency_max"] = nullptr;
-    } else if (!options.concurrency.empty()) {
-        auto number = ParseJson(options.concurrency);
-        if (!number || !number->is_int64()) {
-            return Fail(ErrorCode::kInvalid, "--concurrency must be a number or none");
-        }
-        limits["concurrency_max"] = std::move(*number);
+    const GivenFields limits = options.limits.Given();
+    if (limits.empty()) {
+        return Fail(ErrorCode::kInvalid, "give at least one of " + options.limits.Names());
     }
-    if (options.rate == "none") {
-        limits["rate_limit"] = nullptr;
-    } else if (!options.rate.empty()) {
-        const std::size_t slash = options.rate.find('/');
-        auto count = ParseJson(options.rate.substr(0, slash));
-        if (slash == std::string::npos || !count || !count->is_int64()) {
-            return Fail(ErrorCode::kInvalid,
-                        "--rate must be COUNT/DURATION such as 100/1s, or none");
-        }
-        limits["rate_limit"] = boost::json::object{{"count", count->get_int64()},
-                                                   {"per", options.rate.substr(slash + 1)}};
-    }
-    if (limits.empty()) return Fail(ErrorCode::kInvalid, "give --concurrency or --rate");
-    std::string body;
-    AppendJson(body, limits);
     return ShowOne(options,
-                   client.Call(HttpMethod::kPut, PathOf("queues", options.name), std::move(body)));
+                   client.Call(HttpMethod::kPut, PathOf("queues", options.name), limits.Body()));
 }
 
 }  // namespace
@@ -105,8 +84,10 @@ void AddQueues(CLI::App& app, Context& context) {
                    }),
         limit};
     for (CLI::App* part : named) part->add_option("name", options.name, "Queue")->required();
-    limit->add_option("--concurrency", options.concurrency, "How many may run at once, or none");
-    limit->add_option("--rate", options.rate, "How many may start per time: 100/1s, or none");
+    // Pausing has a command of its own.
+    options.limits.Add(*limit, QueueRequestFields(),
+                       {.without = {"paused"},
+                        .also = {{"concurrency_max", "--concurrency"}, {"rate_limit", "--rate"}}});
     queues.command().footer(
         "examples:\n"
         "  takt queues\n"

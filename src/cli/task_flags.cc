@@ -1,7 +1,6 @@
 #include "cli/task_flags.h"
 
 #include <algorithm>
-#include <boost/json/value.hpp>
 #include <fstream>
 #include <iostream>
 
@@ -40,22 +39,6 @@ Result<std::string> PayloadText(const std::string& given) {
     return ReadAll(file, given.substr(1));
 }
 
-std::string Quoted(std::string_view text) {
-    std::string json;
-    AppendJsonString(json, text);
-    return json;
-}
-
-// JSON where it is some, else a text: its meaning is the server's to judge.
-std::string JsonOrText(const std::string& given) {
-    return CheckJson(given) ? given : Quoted(given);
-}
-
-std::string NumberOrText(const std::string& given) {
-    const auto value = ParseJson(given);
-    return value && value->is_number() ? given : Quoted(given);
-}
-
 Result<std::pair<std::string, std::string>> Pair(const std::string& text, std::string_view flag) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -73,23 +56,6 @@ Result<std::string> PairsJson(const std::vector<std::string>& values, std::strin
         pairs.SetText(pair->first, pair->second);
     }
     return pairs.Body();
-}
-
-std::string ListJson(const std::vector<std::string>& values) {
-    std::string json = "[";
-    for (const std::string& value : values) {
-        if (json.size() > 1) json += ',';
-        json += Quoted(value);
-    }
-    return json + "]";
-}
-
-// expires_after: --expires-after
-std::string FlagName(std::string_view field) {
-    std::string name = field.size() == 1 ? "-" : "--";
-    name += field;
-    std::ranges::replace(name, '_', '-');
-    return name;
 }
 
 // All names of a field's flag, the usual one last: "--max-retry,--retries".
@@ -142,33 +108,6 @@ Result<std::string> ReadPayload(const std::string& given, bool as_text) {
                                              "); say --text to send it as a string");
     }
     return payload;
-}
-
-void GivenFields::Set(std::string_view name, std::string json) {
-    for (auto& [known, value] : fields_) {
-        if (known == name) {
-            value = std::move(json);
-            return;
-        }
-    }
-    fields_.emplace_back(name, std::move(json));
-}
-
-void GivenFields::SetText(std::string_view name, std::string_view text) {
-    Set(name, Quoted(text));
-}
-
-bool GivenFields::Has(std::string_view name) const {
-    return std::ranges::any_of(fields_, [&](const auto& field) { return field.first == name; });
-}
-
-std::string GivenFields::Body() const {
-    std::string body;
-    JsonWriter json(body);
-    json.BeginObject();
-    for (const auto& [name, value] : fields_) json.UserKey(name).Raw(value);
-    json.EndObject();
-    return body;
 }
 
 void TaskFlags::AddFlag(CLI::App& command, Purpose purpose, const TaskField& field) {

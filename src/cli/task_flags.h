@@ -12,25 +12,13 @@
 
 #include "api/task_field.h"
 #include "base/error.h"
+#include "cli/given_fields.h"
 
 namespace takt::internal::cli {
 
 // A payload as given on the command line: JSON, @FILE, or - for standard input. The JSON text,
 // letter by letter as it was given; kInvalid says what is wrong with it.
 Result<std::string> ReadPayload(const std::string& given, bool as_text);
-
-// Fields of a request, each under the name that answers use, with its value in JSON.
-class GivenFields {
-  public:
-    void Set(std::string_view name, std::string json);  // In place of what it had.
-    void SetText(std::string_view name, std::string_view text);
-    bool Has(std::string_view name) const;
-    bool empty() const { return fields_.empty(); }
-    std::string Body() const;  // A JSON object.
-
-  private:
-    std::vector<std::pair<std::string, std::string>> fields_;
-};
 
 class TaskFlags {
   public:

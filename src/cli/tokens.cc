@@ -1,39 +1,37 @@
 // takt token: access tokens, of a running scheduler or, for the first one, straight in its store.
-#include <boost/json/object.hpp>
 #include <cstdio>
 #include <iostream>
 
+#include "api/token_request.h"
 #include "base/json.h"
+#include "base/json_view.h"
 #include "cli/client.h"
 #include "cli/offline_token.h"
 #include "cli/output.h"
+#include "cli/request_flags.h"
 
 namespace takt::internal::cli {
 namespace {
 
 struct TokensOptions {
     ClientOptions client;
-    std::string name, role, expires_in, id, store;
-    std::vector<std::string> worker_ids, queues, types, services;
+    std::string id, store;
+    RequestFlags wanted;
 };
 
 constexpr const char* kShownOnce =
     "this is the only time it is shown; use it with --token or TAKT_TOKEN";
 
+// As given; a token without a name is called by its role.
+GivenFields Wanted(const TokensOptions& options) {
+    GivenFields wanted = options.wanted.Given();
+    if (!wanted.Has("name")) wanted.Set("name", *wanted.Find("role"));
+    if (!options.client.space.empty()) wanted.SetText("namespace", options.client.space);
+    return wanted;
+}
+
 Result<int> Create(Client& client, const TokensOptions& options) {
-    boost::json::object request{{"name", options.name}, {"role", options.role}};
-    if (!options.expires_in.empty()) request["expires_in"] = options.expires_in;
-    if (!options.client.space.empty()) request["namespace"] = options.client.space;
-    const auto bind = [&](const char* name, const std::vector<std::string>& to) {
-        if (!to.empty()) request[name] = boost::json::array(to.begin(), to.end());
-    };
-    bind("worker_ids", options.worker_ids);
-    bind("queues", options.queues);
-    bind("types", options.types);
-    bind("services", options.services);
-    std::string body;
-    AppendJson(body, request);
-    const auto made = client.Post("/api/v1/tokens", std::move(body));
+    const auto made = client.Post("/api/v1/tokens", Wanted(options).Body());
     if (!made) return std::unexpected(made.error());
     if (options.client.json) {
         std::printf("%s\n", made->body.c_str());
@@ -45,21 +43,15 @@ Result<int> Create(Client& client, const TokensOptions& options) {
 }
 
 Result<int> CreateOffline(const TokensOptions& options) {
-    const auto role = ParseAccessRole(options.role);
-    if (!role) {
+    if (!options.client.space.empty()) {
         return Fail(ErrorCode::kInvalid,
-                    "--role must be viewer, operator, admin, worker or executor");
+                    "a token for one namespace is made by a running scheduler, which knows whether "
+                    "there is such a one; with --store leave --namespace out");
     }
-    Duration lifetime{0};
-    if (!options.expires_in.empty()) {
-        const auto parsed = ParseDuration(options.expires_in);
-        if (!parsed || *parsed <= Duration(0)) {
-            return Fail(ErrorCode::kInvalid, "--expires-in must be a duration such as 30d");
-        }
-        lifetime = *parsed;
-    }
-    const auto made = CreateOfflineToken(
-        {.store = options.store, .name = options.name, .role = *role, .lifetime = lifetime});
+    const std::string body = Wanted(options).Body();
+    auto wanted = ReadTokenRequest(JsonView(body));
+    if (!wanted) return std::unexpected(wanted.error());
+    const auto made = CreateOfflineToken(options.store, std::move(*wanted));
     if (!made) return std::unexpected(made.error());
     if (options.client.json) {
         std::string text;
@@ -114,7 +106,7 @@ std::string ReadLine(std::istream& in) {
     return line;
 }
 
-int RunCreate(TokensOptions options) {
+int RunCreate(TokensOptions& options) {
     if (options.store == "-") {
         options.store = ReadLine(std::cin);
         if (options.store.empty()) {
@@ -141,30 +133,17 @@ void AddToken(CLI::App& app, Context& context) {
     options->client.Add(*token);
     CLI::App* create = token->add_subcommand("create", "Makes one; its text is shown this once");
     create->fallthrough();
-    create->add_option("--role", options->role, "viewer, operator, admin, worker or executor")
-        ->required();
-    create->add_option("--name", options->name, "What its owner calls it [its role]");
-    create
-        ->add_option("--worker-ids", options->worker_ids,
-                     "A worker's or executor's: ids that may use it, parted by commas [all]")
-        ->delimiter(',');
-    create->add_option("--queues", options->queues, "A worker's: queues that it may serve [all]")
-        ->delimiter(',');
-    create->add_option("--types", options->types, "A worker's: types that it may serve [all]")
-        ->delimiter(',');
-    create
-        ->add_option("--services", options->services,
-                     "An executor's: names that it may register under [all]")
-        ->delimiter(',');
-    create->add_option("--expires-in", options->expires_in, "30d [never]");
+    std::vector<FieldView> fields = TokenRequestFields();
+    for (FieldView& field : fields) {
+        if (field.name == "name") field.required = false;
+    }
+    // The namespace is a flag of every command.
+    options->wanted.Add(*create, std::move(fields), {.without = {"namespace"}});
     create->add_option("--store", options->store,
                        "Write it into this store while no scheduler runs on it, instead of asking "
                        "one; - reads its URL "
                        "from standard input, so that a password in it stays off the command line");
-    create->callback([options, &context] {
-        if (options->name.empty()) options->name = options->role;
-        context.exit = RunCreate(*options);
-    });
+    create->callback([options, &context] { context.exit = RunCreate(*options); });
     CLI::App* list = token->add_subcommand("list", "Lists them, without their secrets");
     list->fallthrough();
     list->callback([options, &context] {

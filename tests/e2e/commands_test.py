@@ -255,6 +255,8 @@ class Commands(TaktTest):
         queue = self.takt_json("queues", "get", "held")
         self.assertEqual((queue["paused"], queue["concurrency_max"], queue["rate_limit"]["count"]),
                          (True, None, 10))
+        self.assertIn("10/1s", self.refused(2, "queues", "limit", "held", "--rate", "10"))
+        self.assertIn("--rate-limit", self.refused(2, "queues", "limit", "held"))
         self.assertEqual(self.get("held-1")["status"], "pending")
         self.takt("queues", "resume", "held")
         self.until_status("held-1", "success")
