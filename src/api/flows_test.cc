@@ -57,9 +57,9 @@ TEST(Flows, EachMistakeIsNamed) {
         const char* field;
         const char* detail;
     } cases[] = {
-        {R"([{"name": "a", "after": ["b"]}, {"name": "b", "after": ["a"]}])", "steps[0].after",
+        {R"([{"name": "a", "after": ["b"]}, {"name": "b", "after": ["a"]}])", "steps[0].after[0]",
          "in a circle: 'a' waits for 'b' waits for 'a'"},
-        {R"([{"name": "a", "after": ["x"]}])", "steps[0].after", "there is no such step"},
+        {R"([{"name": "a", "after": ["x"]}])", "steps[0].after[0]", "there is no such step"},
         {R"([{"name": "a", "when": "any_failed"}])", "steps[0].when", "can never begin"},
         {R"([{"name": "a", "payload": {"$from": "b"}}])", "steps[0].payload", "no such step"},
         {R"([{"name": "a", "shards": 10001}])", "steps[0].shards", "10000"},
@@ -93,6 +93,78 @@ TEST(Flows, EachMistakeIsNamed) {
     EXPECT_EQ(refusal(R"({"name": "a", "min_success": 2})"), "min_success");
     EXPECT_EQ(refusal(R"({"name": "a", "on_failure": "continue"})"), "on_failure");
     EXPECT_EQ(refusal(R"({"name": "a", "id": "run~0.0"})"), "id");
+}
+
+// An editor shows all mistakes where they are, at once, before anything is made.
+TEST(Flows, AllMistakesAreToldWithoutMakingAnything) {
+    TestScheduler scheduler;
+    const auto mistakes = [&](const std::string& task) {
+        const Answered told = scheduler.Post("/api/v1/tasks/validate", task);
+        EXPECT_EQ(told.status, 200) << told.body;
+        std::vector<std::string> paths;
+        for (const auto& mistake : told.json.at("errors").as_array()) {
+            paths.emplace_back(mistake.at("path").as_string());
+            EXPECT_FALSE(mistake.at("message").as_string().empty());
+        }
+        EXPECT_EQ(told.json.at("valid").as_bool(), paths.empty()) << told.body;
+        return paths;
+    };
+    using Paths = std::vector<std::string>;
+    EXPECT_EQ(mistakes(kEtl), Paths());
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks/etl").status, 404);
+    // Two circles, an unknown step, a number and a field that are not there, in one answer.
+    EXPECT_EQ(mistakes(R"({"id": "f", "name": "f", "type": "x", "priority": 12, "steps": [
+        {"name": "a", "after": ["b"]}, {"name": "b", "after": ["a"]},
+        {"name": "c", "after": ["a", "nobody"]}, {"name": "d", "after": ["d"]},
+        {"name": "e", "shards": 0, "naem": 1}, 7,
+        {"name": "g", "payload": [{"$from": "h"}, {"$item": ""}]}]})"),
+              (Paths{"priority", "steps[4].shards", "steps[4].naem", "steps[5]", "type",
+                     "steps[0].after[0]", "steps[3].after[0]", "steps[6].payload"}));
+    EXPECT_EQ(mistakes(R"({"name": "f", "steps": [{"name": "a", "after": ["nobody", "b", "b"]},
+        {"name": "b"}, {"name": "b", "payload": {"$from": "c"}}]})"),
+              (Paths{"steps[2].name", "steps[0].after[0]", "steps[0].after[2]"}));
+    // What follows from the graph is looked at once the graph is right.
+    EXPECT_EQ(mistakes(R"({"name": "f", "cron_expression": "0 61 * * *", "steps": [
+        {"name": "a", "when": "any_failed"}, {"name": "b", "payload": {"$from": "a"}},
+        {"name": "c", "for_each": {"$from": "a"}, "if": {"value": {"$item": ""}, "equals": 1}}]})"),
+              (Paths{"cron_expression", "steps[0].when", "steps[1].payload", "steps[2].for_each",
+                     "steps[2].if"}));
+    EXPECT_EQ(mistakes(R"({"steps": [], "unique_for": "1h"})"),
+              (Paths{"name", "unique_for", "steps"}));
+    EXPECT_EQ(mistakes(R"({"name": "plain", "min_success": 2, "on_failure": "stop"})"),
+              (Paths{"min_success", "on_failure"}));
+}
+
+TEST(Flows, StepsThatAreLookedAtAreGivenForDrawing) {
+    TestScheduler scheduler;
+    const Answered told = scheduler.Post("/api/v1/tasks/validate", kEtl);
+    const auto& steps = told.json.at("steps").as_array();
+    ASSERT_EQ(steps.size(), 3u) << told.body;
+    EXPECT_EQ(steps[0].at("type").as_string(), "pull");
+    EXPECT_EQ(steps[0].at("after").as_array().size(), 0u);
+    EXPECT_EQ(steps[1].at("when").as_string(), "all_success");
+    EXPECT_EQ(steps[2].at("after").at(0).as_string(), "parts");
+    // One that cannot be read keeps its place.
+    const Answered wrong = scheduler.Post(
+        "/api/v1/tasks/validate", R"({"name": "f", "steps": [7, {"name": "b", "shards": 3}]})");
+    EXPECT_EQ(wrong.json.at("steps").as_array().size(), 2u) << wrong.body;
+    EXPECT_EQ(wrong.json.at("steps").at(1).at("shards").to_number<int>(), 3);
+    const Answered short_form =
+        scheduler.Post("/api/v1/tasks/validate", R"({"name": "wide", "shards": 4})");
+    EXPECT_EQ(short_form.json.at("steps").at(0).at("shards").to_number<int>(), 4);
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks/validate", R"({"name")").status, 400);
+}
+
+// A stranger who sends nonsense by the thousand is answered with so much of it.
+TEST(Flows, NoMoreThanAHundredMistakesAreTold) {
+    TestScheduler scheduler;
+    std::string steps;
+    for (int i = 0; i < 300; ++i) steps += R"({"name": 1, "type": 2},)";
+    steps.pop_back();
+    const Answered told =
+        scheduler.Post("/api/v1/tasks/validate", R"({"name": "f", "steps": [)" + steps + "]}");
+    EXPECT_EQ(told.json.at("errors").as_array().size(), 100u);
+    EXPECT_FALSE(told.json.at("valid").as_bool());
 }
 
 // "shards": 16 on an ordinary task is the short form of one step.

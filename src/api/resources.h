@@ -9,6 +9,7 @@ namespace takt::internal {
 
 void AddTaskRoutes(std::vector<Route>& routes);
 void AddTaskActionRoutes(std::vector<Route>& routes);
+void AddTaskValidationRoutes(std::vector<Route>& routes);
 void AddBulkRoutes(std::vector<Route>& routes);
 void AddExecutionRoutes(std::vector<Route>& routes);
 void AddRunRoutes(std::vector<Route>& routes);

@@ -9,6 +9,7 @@ std::vector<Route> ApiRoutes() {
     std::vector<Route> routes;
     AddTaskRoutes(routes);
     AddTaskActionRoutes(routes);
+    AddTaskValidationRoutes(routes);
     AddBulkRoutes(routes);
     AddExecutionRoutes(routes);
     AddRunRoutes(routes);

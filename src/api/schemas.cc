@@ -291,6 +291,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
                                          .Text());
         AddTasks(made);
         AddTaskActionSchemas(made);
+        AddTaskValidationSchemas(made);
         AddExecutions(made);
         AddExecutionActionSchemas(made);
         AddFleet(made);

@@ -16,6 +16,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas();
 
 // Made from the tables that stand beside the routes.
 void AddTaskActionSchemas(SchemaList& to);
+void AddTaskValidationSchemas(SchemaList& to);
 void AddExecutionActionSchemas(SchemaList& to);
 void AddRunSchemas(SchemaList& to);
 void AddBackfillSchemas(SchemaList& to);

@@ -127,36 +127,47 @@ const RequestTable<WorkflowStep>& StepFields() {
     return fields;
 }
 
-Result<WorkflowStep> ReadStep(const JsonView& object, const TaskDraft& owner) {
-    if (object.kind() != JsonView::Kind::kObject) {
-        return Fail(ErrorCode::kInvalid, "a step must be a JSON object");
+Result<void> ReadStepField(WorkflowStep& step, TaskDraft& draft, const std::string& key,
+                           const JsonView& value) {
+    const auto own = std::ranges::find(StepFields(), key, &RequestField<WorkflowStep>::name);
+    if (own != StepFields().end()) {
+        return value.is_null() ? Result<void>() : own->taken.read(step, value, own->name);
     }
-    TaskDraft draft{.task = NewTaskPtr(new Task), .limits = owner.limits, .pool = owner.pool};
-    WorkflowStep step;
-    bool has_priority = false;
-    JsonView::Members members(object);
-    while (members.Next()) {
-        const std::string key(members.key());
-        const auto own = std::ranges::find(StepFields(), key, &RequestField<WorkflowStep>::name);
-        if (own != StepFields().end()) {
-            if (members.value().is_null()) continue;
-            auto read = own->taken.read(step, members.value(), own->name);
-            if (!read) return std::unexpected(std::move(read.error()));
-            continue;
-        }
-        const auto number = FindTaskField(key);
-        if (number && !IsStepsOwn(TaskFields()[*number])) {
-            return BadField(key, "is for whole tasks; a step does not have it");
-        }
-        has_priority = has_priority || (key == "priority" && !members.value().is_null());
-        auto read = ReadTaskField(draft, key, members.value(), false);
-        if (!read) return std::unexpected(std::move(read.error()));
+    const auto number = FindTaskField(key);
+    if (number && !IsStepsOwn(TaskFields()[*number])) {
+        return BadField(key, "is for whole tasks; a step does not have it");
     }
-    if (draft.task->name.empty()) return BadField("name", "is missing");
+    return ReadTaskField(draft, key, value, false);
+}
+
+Result<void> CheckStepName(const TaskDraft& draft) {
+    if (draft.task->name.empty() && draft.SeenAs("name").empty()) {
+        return BadField("name", "is missing");
+    }
     if (draft.task->name.size() > kStepNameBytesMax) {
         return BadField("name",
                         "must have at most " + std::to_string(kStepNameBytesMax) + " bytes");
     }
+    return {};
+}
+
+Result<WorkflowStep> ReadStep(const JsonView& object, const TaskDraft& owner, TaskReview* review) {
+    if (object.kind() != JsonView::Kind::kObject) {
+        return Fail(ErrorCode::kInvalid, "a step must be a JSON object");
+    }
+    TaskDraft draft{
+        .task = NewTaskPtr(new Task), .limits = owner.limits, .pool = owner.pool, .review = review};
+    WorkflowStep step;
+    JsonView::Members members(object);
+    while (members.Next()) {
+        const std::string key(members.key());
+        auto read = NoteMistake(draft, ReadStepField(step, draft, key, members.value()));
+        if (!read) return std::unexpected(std::move(read.error()));
+    }
+    if (auto named = NoteMistake(draft, CheckStepName(draft)); !named) {
+        return std::unexpected(std::move(named.error()));
+    }
+    const bool has_priority = !draft.SeenAs("priority").empty();
     if (draft.task->type.empty() && step.named.empty()) draft.task->type = draft.task->name;
     if (has_priority) step.priority = draft.task->priority;
     draft.task->priority = kPriorityNormal;
@@ -182,86 +193,20 @@ std::string StepSchema(bool request) {
     return object.Text();
 }
 
-// The one step of a task with shards of its own is made of the task itself.
-WorkflowStep OwnStep(const TaskDraft& draft, WorkflowStep own) {
-    auto task = NewTaskPtr(new Task);
-    task->name = draft.task->name;
-    task->type = draft.task->type;
-    task->timeout = draft.task->timeout;
-    TaskOptions options;
-    if (draft.options) {
-        const TaskOptions& from = *draft.options;
-        options.retry = from.retry;
-        options.strategy = from.strategy;
-        options.strategy_name = from.strategy_name;
-        options.metadata = from.metadata;
-        options.labels = from.labels;
-        options.target = from.target;
-    }
-    if (!(options == TaskOptions())) task->options = std::make_unique<TaskOptions>(options);
-    own.task = std::move(task);
-    own.after.clear();
-    return own;
+// A step that could not be read keeps its place, so that those behind it keep theirs.
+WorkflowStep NamelessStep() {
+    WorkflowStep step;
+    step.task = NewTaskPtr(new Task);
+    return step;
 }
 
-std::string_view Seen(const TaskDraft& draft, std::string_view name) {
-    const auto number = FindTaskField(name);
-    return number ? draft.seen[*number] : std::string_view();
+Error PlacedAt(const std::string& place, Error error) {
+    error.detail = place + ": " + error.detail;
+    error.field = error.field.empty() ? place : place + "." + error.field;
+    return error;
 }
 
 }  // namespace
-
-WorkflowDraft& FlowOf(TaskDraft& draft) {
-    if (draft.flow) return *draft.flow;
-    draft.flow = std::make_shared<WorkflowDraft>();
-    const Workflow* before = draft.options ? draft.options->workflow.get() : nullptr;
-    if (!before) return *draft.flow;
-    draft.flow->on_failure = before->options().on_failure;
-    if (before->options().short_form) {
-        draft.flow->own = before->steps()[0];
-    } else {
-        draft.flow->steps = before->steps();
-    }
-    return *draft.flow;
-}
-
-Result<void> FinishWorkflow(TaskDraft& draft) {
-    // A change of a task that has shards of its own is a change of its one step too.
-    if (draft.options && draft.options->workflow) FlowOf(draft);
-    if (!draft.flow) return {};
-    WorkflowDraft& flow = *draft.flow;
-    const bool own = flow.own.fans_out();
-    if (!flow.steps && !own) {
-        for (const std::string_view name : {"parallel_max", "min_success"}) {
-            if (!Seen(draft, name).empty()) return BadField(name, "needs shards or each_worker");
-        }
-        if (!flow.on_failure_field.empty()) return BadField("on_failure", "needs steps");
-        draft.opt().workflow = {};
-        return {};
-    }
-    if (flow.steps && own) return BadField("shards", "and each_worker are for tasks without steps");
-    std::vector<WorkflowStep> steps;
-    if (own) {
-        steps.push_back(OwnStep(draft, flow.own));
-    } else {
-        // Nothing would come of them: a run is run by nobody, and what its steps need they say.
-        for (const std::string_view name :
-             {"type", "executor", "load_balance_strategy", "min_success", "parallel_max"}) {
-            if (const auto given = Seen(draft, name); !given.empty()) {
-                return BadField(given, "is for tasks without steps; here each step has its own");
-            }
-        }
-        draft.task->type = Text();
-        steps = std::move(*flow.steps);
-    }
-    auto made =
-        Workflow::Make(std::move(steps), {.on_failure = flow.on_failure, .short_form = own});
-    if (!made) return std::unexpected(made.error());
-    draft.opt().workflow = *made;
-    Task probe(*draft.task);
-    probe.options = std::make_unique<TaskOptions>(draft.opt());
-    return CheckWorkflow(**made, probe);
-}
 
 Result<std::vector<WorkflowStep>> ReadSteps(const JsonView& value, std::string_view name,
                                             const TaskDraft& draft) {
@@ -272,21 +217,22 @@ Result<std::vector<WorkflowStep>> ReadSteps(const JsonView& value, std::string_v
         if (steps.size() >= kStepsMax) {
             return BadField(name, "has more than " + std::to_string(kStepsMax) + " steps");
         }
-        auto step = ReadStep(elements.value(), draft);
-        if (!step) {
-            Error error = std::move(step.error());
-            const std::string place = std::string(name) + "[" + std::to_string(steps.size()) + "]";
-            error.detail = place + ": " + error.detail;
-            error.field = error.field.empty() ? place : place + "." + error.field;
-            return std::unexpected(std::move(error));
+        TaskReview own;
+        auto step = ReadStep(elements.value(), draft, draft.review ? &own : nullptr);
+        if (!step) own.mistakes.push_back(std::move(step.error()));
+        const std::string place = std::string(name) + "[" + std::to_string(steps.size()) + "]";
+        for (Error& mistake : own.mistakes) {
+            auto noted = NoteMistake(draft, std::unexpected(PlacedAt(place, std::move(mistake))));
+            if (!noted) return std::unexpected(std::move(noted.error()));
         }
-        steps.push_back(std::move(*step));
+        steps.push_back(step ? std::move(*step) : NamelessStep());
     }
     return steps;
 }
 
-void WriteStep(JsonWriter& json, const WorkflowStep& step) {
+void WriteStep(JsonWriter& json, const WorkflowStep& step, bool resolved) {
     json.BeginObject();
+    if (resolved && step.task->name.empty()) json.Field("name", "");
     for (const TaskField& field : TaskFields()) {
         if (!IsStepsOwn(field)) continue;
         const bool left_out = (field.name == "queue" && step.task->queue.empty()) ||
@@ -301,12 +247,12 @@ void WriteStep(JsonWriter& json, const WorkflowStep& step) {
         }
     }
     if (!step.named.empty()) json.Field("task", step.named.view());
-    if (!step.after.empty()) {
+    if (resolved || !step.after.empty()) {
         json.Key("after").BeginArray();
         for (const Text& name : step.after) json.Value(name.view());
         json.EndArray();
     }
-    if (step.when != When::kAllSuccess) json.Field("when", Name(step.when));
+    if (resolved || step.when != When::kAllSuccess) json.Field("when", Name(step.when));
     if (step.condition) {
         json.Key("if").BeginObject().Key("value").Raw(step.condition->value.view());
         json.Key("equals").Raw(step.condition->equals.view()).EndObject();

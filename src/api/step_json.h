@@ -23,6 +23,20 @@ struct WorkflowDraft {
     WorkflowStep own;
 };
 
+// The mistakes of a task that is only looked at, and its steps as far as they could be read.
+struct TaskReview {
+    // Enough for anybody to begin with, and a bound on what a stranger can have us say.
+    static constexpr std::size_t kMistakesMax = 100;
+
+    std::vector<Error> mistakes;
+    std::vector<WorkflowStep>
+        steps;  // As many as the request has; one without a name was unreadable.
+};
+
+// What is wrong is kept if the task is only looked at, and the reading goes on; else, and after too
+// many mistakes, it is the answer.
+Result<void> NoteMistake(const TaskDraft& draft, Result<void> checked);
+
 // Of a draft that is being read: made of the steps that its task has so far.
 WorkflowDraft& FlowOf(TaskDraft& draft);
 
@@ -32,7 +46,8 @@ Result<void> FinishWorkflow(TaskDraft& draft);
 
 Result<std::vector<WorkflowStep>> ReadSteps(const JsonView& value, std::string_view name,
                                             const TaskDraft& draft);
-void WriteStep(JsonWriter& json, const WorkflowStep& step);
+// `resolved`: with after and when, also where they are the defaults.
+void WriteStep(JsonWriter& json, const WorkflowStep& step, bool resolved = false);
 std::string StepRequestSchema();
 std::string StepAnswerSchema();
 

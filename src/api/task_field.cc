@@ -108,6 +108,11 @@ TaskOptions& TaskDraft::opt() {
     return *options;
 }
 
+std::string_view TaskDraft::SeenAs(std::string_view field) const {
+    const auto number = FindTaskField(field);
+    return number ? seen[*number] : std::string_view();
+}
+
 Recurrence& TaskDraft::recur() {
     TaskOptions& made = opt();
     if (!made.recurrence) made.recurrence.emplace();

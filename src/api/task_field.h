@@ -45,6 +45,7 @@ class TextPool {
 };
 
 struct WorkflowDraft;
+struct TaskReview;
 
 // A task that is being read.
 struct TaskDraft {
@@ -59,9 +60,13 @@ struct TaskDraft {
     std::array<std::string_view, 64> seen{};
     const TaskLimits* limits = nullptr;
     TextPool* pool = nullptr;
+    TaskReview* review = nullptr;  // Null: the first mistake ends the reading.
 
     TaskOptions& opt();
     Recurrence& recur();  // Makes the task recurring if it is not.
+    // The name under which the field was given, which may be another of its names; empty if it was
+    // not.
+    std::string_view SeenAs(std::string_view field) const;
 };
 
 // A task that is to be shown.

@@ -1,5 +1,7 @@
 #include "api/task_json.h"
 
+#include <algorithm>
+
 #include "api/json_read.h"
 #include "api/step_json.h"
 #include "model/fire_plan.h"
@@ -71,18 +73,35 @@ Result<void> CheckOnce(const TaskDraft& draft) {
     return {};
 }
 
-Result<void> CheckTogether(const TaskDraft& draft, Time now) {
-    if (draft.task->name.empty()) return BadField("name", "is missing");
-    if (draft.options) {
-        const TaskOptions& options = *draft.options;
-        if (options.unique_for > Duration(0) && options.unique_key.empty()) {
-            return BadField("unique_for", "needs unique_key");
-        }
-        if (!options.concurrency_key.empty() && options.concurrency_max == 0) {
-            return BadField("concurrency_key", "needs concurrency_max");
-        }
+Result<void> CheckPairs(const TaskDraft& draft) {
+    if (!draft.options) return {};
+    const TaskOptions& options = *draft.options;
+    if (options.unique_for > Duration(0) && options.unique_key.empty()) {
+        return BadField("unique_for", "needs unique_key");
     }
-    return HasSchedule(draft) ? CheckRecurring(draft, now) : CheckOnce(draft);
+    if (!options.concurrency_key.empty() && options.concurrency_max == 0) {
+        return BadField("concurrency_key", "needs concurrency_max");
+    }
+    return {};
+}
+
+Result<void> CheckName(const TaskDraft& draft) {
+    if (draft.task->name.empty()) return BadField("name", "is missing");
+    return {};
+}
+
+// Whether a field of the task itself could not be read: others need not fit then.
+bool HasUnreadField(const TaskDraft& draft) {
+    return draft.review && std::ranges::any_of(draft.review->mistakes, [](const Error& mistake) {
+               return !mistake.field.starts_with("steps");
+           });
+}
+
+Result<void> CheckTogether(const TaskDraft& draft, Time now) {
+    if (HasUnreadField(draft)) return {};
+    if (auto named = NoteMistake(draft, CheckName(draft)); !named) return named;
+    if (auto paired = NoteMistake(draft, CheckPairs(draft)); !paired) return paired;
+    return NoteMistake(draft, HasSchedule(draft) ? CheckRecurring(draft, now) : CheckOnce(draft));
 }
 
 Result<void> FillDefaults(TaskDraft& draft) {
@@ -120,14 +139,16 @@ Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, T
     }
     TaskDraft draft{.task = NewTaskPtr(options.base ? new Task(*options.base) : new Task),
                     .limits = &limits,
-                    .pool = &pool};
+                    .pool = &pool,
+                    .review = options.review};
     if (draft.task->options) {
         draft.options = std::make_unique<TaskOptions>(*draft.task->options);
         draft.task->options.reset();
     }
     JsonView::Members members(object);
     while (members.Next()) {
-        auto read = ReadTaskField(draft, members.key(), members.value(), options.accept_read_only);
+        auto read = NoteMistake(
+            draft, ReadTaskField(draft, members.key(), members.value(), options.accept_read_only));
         if (!read) return std::unexpected(std::move(read.error()));
     }
     if (options.base && options.base->recurring() && !HasSchedule(draft)) {
@@ -138,6 +159,9 @@ Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, T
     }
     if (auto filled = FillDefaults(draft); !filled) {
         return std::unexpected(std::move(filled.error()));
+    }
+    if (options.review && !options.review->mistakes.empty()) {
+        return std::unexpected(options.review->mistakes.front());
     }
     return TaskRequest{std::move(draft.task), draft.enabled};
 }
@@ -151,9 +175,11 @@ Result<Recurrence> ReadRecurrence(const JsonView& object, const TaskLimits& limi
         if (!known) return std::unexpected(known.error());
         if (*known) continue;
         const auto number = FindTaskField(members.key());
-        if (number && TaskFields()[*number].kind != TaskField::Kind::kRecurring) {
-            return BadField(members.key(), "does not say when a task fires; leave it out");
+        const auto kind = number ? TaskFields()[*number].kind : TaskField::Kind::kRecurring;
+        if (kind == TaskField::Kind::kOnce) {
+            return BadField(members.key(), "is for one-off tasks, which fire once; leave it out");
         }
+        if (kind != TaskField::Kind::kRecurring) continue;
         auto read = ReadTaskField(draft, members.key(), members.value(), false);
         if (!read) return std::unexpected(std::move(read.error()));
     }

@@ -29,6 +29,8 @@ struct ReadTaskOptions {
     // A recurring task that would never fire if it were made now is refused; 0: the engine decides,
     // which knows whether the task exists and since when.
     Time now{};
+    // All mistakes go there, as far as one does not hide another; the first is answered too.
+    TaskReview* review = nullptr;
 };
 
 struct TaskRequest {
@@ -43,7 +45,8 @@ Result<TaskRequest> ReadTask(const JsonView& object, const TaskLimits& limits, T
 // `max_retry` becomes part of the retry policy, once both are known.
 void ApplyMaxRetry(TaskDraft& draft);
 
-// When a task would fire, from the fields of a task that say so. `other` is asked about the others.
+// When a task would fire, from the fields of a task that say so; its others are passed over, so that
+// a task may be sent whole. `other` is asked first about each.
 using OtherField =
     std::function<Result<bool>(std::string_view name, const JsonView& value)>;  // False: unknown.
 Result<Recurrence> ReadRecurrence(const JsonView& object, const TaskLimits& limits, TextPool& pool,

@@ -69,8 +69,11 @@ std::string TaskChangeSchema() {
 std::string PreviewSchema() {
     schema::Object object;
     for (const TaskField& field : TaskFields()) {
-        if (field.kind != TaskField::Kind::kRecurring) continue;
-        AddTaskField(object, field, schema::OrNull(field.takes), false);
+        if (field.kind == TaskField::Kind::kReadOnly) {
+            AddReadOnly(object, field);
+        } else if (field.kind != TaskField::Kind::kOnce) {
+            AddTaskField(object, field, schema::OrNull(field.takes), false);
+        }
     }
     object.Add("count", schema::Described(schema::Integer(1, 1000), "How many fires are shown."),
                false);

@@ -210,6 +210,10 @@ TEST(Tasks, PreviewShowsWhatTheTaskWouldDo) {
               "2027-01-01T00:00:00.000Z ");
     EXPECT_NE(fires(R"("interval": "1h", "end_at": "2026-11-15T06:30:00Z")").find("end_at"),
               std::string::npos);
+    // A task may be sent as it stands, with its steps.
+    EXPECT_EQ(fires(R"("name": "f", "interval": "6h", "fires_max": 1, "steps": [{"name": "a"}])"),
+              "2026-11-15T12:00:00.000Z ");
+    EXPECT_NE(fires(R"("interval": "1h", "delay": "1s")").find("one-off"), std::string::npos);
 }
 
 TEST(Tasks, FiresAreNoMoreThanAreLeft) {

@@ -50,6 +50,25 @@ std::string NamesOf(const boost::json::value& step) {
     return names;
 }
 
+// By the name of a step, how many others follow each other before it.
+std::map<std::string, std::size_t> DepthsOf(const std::vector<const boost::json::value*>& steps) {
+    std::map<std::string, std::size_t> depths;
+    // Each pass finds those whose last one before them is known: no more passes than steps.
+    for (std::size_t pass = 0; pass < steps.size() && depths.size() < steps.size(); ++pass) {
+        for (const auto* step : steps) {
+            std::size_t depth = 0;
+            bool known = true;
+            for (const auto* before : ListMember(*step, "after")) {
+                const auto found = depths.find(std::string(std::string_view(*before->if_string())));
+                known = known && found != depths.end();
+                if (found != depths.end()) depth = std::max(depth, found->second + 1);
+            }
+            if (known) depths[Member(*step, "name")] = depth;
+        }
+    }
+    return depths;
+}
+
 // How far a backfill is, on one line of a terminal.
 void DrawBar(const boost::json::value& steps) {
     const auto items = ListMember(steps, "items");
@@ -94,16 +113,48 @@ void PrintDue(const boost::json::value& backfill, const BackfillOptions& options
         "missing\n");
 }
 
+Result<int> Validate(Client& client, const FileOptions& options, const std::string& task) {
+    const auto answer = client.Post("/api/v1/tasks/validate", task);
+    if (!answer) return std::unexpected(answer.error());
+    const bool valid = Member(answer->value, "valid") == "true";
+    if (options.json) {
+        std::printf("%s\n", answer->body.c_str());
+        return valid ? kOk : kUsage;
+    }
+    for (const auto* mistake : ListMember(answer->value, "errors")) {
+        const std::string path = Member(*mistake, "path");
+        std::fprintf(stderr, "%s%s%s\n", path.c_str(), path.empty() ? "" : ": ",
+                     Clean(Member(*mistake, "message"), 1000).c_str());
+    }
+    if (!valid) {
+        std::fprintf(stderr, "%s would be refused; nothing was created\n", options.file.c_str());
+        return kUsage;
+    }
+    const auto depths = DepthsOf(ListMember(answer->value, "steps"));
+    Table table({"STEP", "TYPE", "WHEN", ""});
+    for (const auto* step : ListMember(answer->value, "steps")) {
+        const std::string name = Member(*step, "name");
+        const std::string named = Member(*step, "task");
+        table.Add({std::string(2 * depths.at(name), ' ') + Clean(name, 60),
+                   named.empty() ? Clean(Member(*step, "type"), 40) : "task " + named,
+                   Member(*step, "when"), Clean(NamesOf(*step), 80)});
+    }
+    if (!table.empty()) table.Print();
+    std::printf("%s is fine; nothing was created\n", options.file.c_str());
+    return kOk;
+}
+
 }  // namespace
 
-Result<int> CreateFromFile(Client& client, const std::string& file, bool json) {
-    const auto text = ReadAll(file);
+Result<int> CreateFromFile(Client& client, const FileOptions& options) {
+    const auto text = ReadAll(options.file);
     if (!text) return std::unexpected(text.error());
-    const auto body = YamlToJson(*text, file);
+    const auto body = YamlToJson(*text, options.file);
     if (!body) return std::unexpected(body.error());
+    if (options.dry_run) return Validate(client, options, *body);
     const auto made = client.Post("/api/v1/tasks", *body);
     if (!made) return std::unexpected(made.error());
-    if (json) {
+    if (options.json) {
         std::printf("%s\n", made->body.c_str());
     } else {
         std::printf("%s %s\n", Member(made->value, "id").c_str(),
@@ -113,21 +164,8 @@ Result<int> CreateFromFile(Client& client, const std::string& file, bool json) {
 }
 
 std::string StepTree(const boost::json::value& steps) {
-    std::map<std::string, std::size_t> depths;
     const auto items = ListMember(steps, "items");
-    // Each pass finds those whose last one before them is known: no more passes than steps.
-    for (std::size_t pass = 0; pass < items.size() && depths.size() < items.size(); ++pass) {
-        for (const auto* item : items) {
-            std::size_t depth = 0;
-            bool known = true;
-            for (const auto* before : ListMember(*item, "after")) {
-                const auto found = depths.find(std::string(std::string_view(*before->if_string())));
-                known = known && found != depths.end();
-                if (found != depths.end()) depth = std::max(depth, found->second + 1);
-            }
-            if (known) depths[Member(*item, "name")] = depth;
-        }
-    }
+    auto depths = DepthsOf(items);
     Table table({"STEP", "STATUS", "DONE", "STARTED", "TOOK", ""});
     for (const auto* item : items) {
         const std::string status = Member(*item, "status");

@@ -9,8 +9,13 @@
 
 namespace takt::internal::cli {
 
-// Creates the task that a YAML or JSON file says; "-" is standard input.
-Result<int> CreateFromFile(Client& client, const std::string& file, bool json);
+struct FileOptions {
+    std::string file;  // YAML or JSON; "-" is standard input.
+    bool dry_run = false;
+    bool json = false;
+};
+// Creates the task that a file says, or only tells what is wrong with it and shows its steps.
+Result<int> CreateFromFile(Client& client, const FileOptions& options);
 
 // The steps of a run, those that wait for others below them.
 std::string StepTree(const boost::json::value& steps);

@@ -26,6 +26,7 @@ struct TasksOptions {
     bool keep_runs = false;
     bool wait = false;
     std::string file;
+    bool dry_run = false;
     BackfillOptions backfill;
     TaskFlags flags;
 };
@@ -245,11 +246,13 @@ void AddTasks(CLI::App& app, Context& context) {
         tasks.Add({"resume", "Resumes its fires"}, [](Client& client, const TasksOptions& given) {
             return SetFires(client, given, "resume");
         })};
-    CLI::App* create = tasks.Add({"create", "Creates the task that a file says, with its steps"},
-                                 [](Client& client, const TasksOptions& given) {
-                                     return CreateFromFile(client, given.file, given.client.json);
-                                 });
+    CLI::App* create =
+        tasks.Add({"create", "Creates the task that a file says, with its steps"},
+                  [](Client& client, const TasksOptions& given) {
+                      return CreateFromFile(client, {given.file, given.dry_run, given.client.json});
+                  });
     create->add_option("-f,--file", options.file, "YAML or JSON; - is standard input")->required();
+    create->add_flag("--dry-run", options.dry_run, "Only tell all that is wrong with it");
     CLI::App* backfill =
         tasks.Add({"backfill", "Runs it for past due times that have no execution"},
                   [](Client& client, const TasksOptions& given) {
@@ -271,6 +274,7 @@ void AddTasks(CLI::App& app, Context& context) {
         "examples:\n"
         "  takt tasks\n"
         "  takt tasks create -f flow.yaml\n"
+        "  takt tasks create -f flow.yaml --dry-run\n"
         "  takt tasks backfill nightly --from 2026-11-01T00:00:00Z --dry-run\n"
         "  takt tasks pause nightly\n"
         "  takt tasks update nightly --cron '0 3 * * *' --timeout 10m\n"

@@ -66,11 +66,19 @@ bool operator==(const WorkflowStep& a, const WorkflowStep& b) {
 }
 
 Result<WorkflowPtr> Workflow::Make(std::vector<WorkflowStep> steps, const Options& options) {
+    std::vector<Error> mistakes;
+    WorkflowPtr made = Draw(std::move(steps), options, mistakes);
+    if (!mistakes.empty()) return std::unexpected(std::move(mistakes.front()));
+    return made;
+}
+
+WorkflowPtr Workflow::Draw(std::vector<WorkflowStep> steps, const Options& options,
+                           std::vector<Error>& mistakes) {
     auto made = std::make_shared<Workflow>();
     made->steps_ = std::move(steps);
     made->options_ = options;
-    if (auto linked = made->LinkSteps(); !linked) return std::unexpected(linked.error());
-    if (auto ordered = made->FindOrder(); !ordered) return std::unexpected(ordered.error());
+    made->LinkSteps(mistakes);
+    made->FindOrder(mistakes);
     made->NoteSources();
     for (const WorkflowStep& step : made->steps_) made->bytes_ += BytesOf(step);
     WorkflowPtr shared;
@@ -78,80 +86,102 @@ Result<WorkflowPtr> Workflow::Make(std::vector<WorkflowStep> steps, const Option
     return shared;
 }
 
-Result<void> Workflow::LinkSteps() {
+void Workflow::LinkSteps(std::vector<Error>& mistakes) {
     std::map<std::string_view, std::uint32_t> numbers;
+    bool nameless = false;
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
         TAKT_CHECK(steps_[i].task);
-        if (!numbers.emplace(steps_[i].task->name.view(), i).second) {
-            return Fail(ErrorCode::kInvalid,
-                        "two steps are called " + Quoted(steps_[i].task->name) +
-                            "; give each a name of its own",
-                        "steps[" + std::to_string(i) + "].name");
-        }
+        const Text& name = steps_[i].task->name;
+        nameless = nameless || name.empty();
+        if (name.empty() || numbers.emplace(name.view(), i).second) continue;
+        mistakes.push_back(
+            {ErrorCode::kInvalid,
+             "two steps are called " + Quoted(name) + "; give each a name of its own",
+             "steps[" + std::to_string(i) + "].name"});
     }
     links_.resize(steps_.size());
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
         for (const Text& name : steps_[i].after) {
             const auto found = numbers.find(name.view());
-            const std::string field = "steps[" + std::to_string(i) + "].after";
-            if (found == numbers.end()) {
-                return Fail(ErrorCode::kInvalid,
-                            "step " + Quoted(steps_[i].task->name) + " waits for " + Quoted(name) +
-                                ", and there is no such step",
-                            field);
+            if (found != numbers.end()) {
+                LinkStep(i, name, found->second, mistakes);
+            } else if (!nameless) {
+                LinkStep(i, name, std::nullopt, mistakes);
             }
-            if (std::ranges::find(links_[i].before, found->second) != links_[i].before.end()) {
-                return Fail(ErrorCode::kInvalid,
-                            "step " + Quoted(steps_[i].task->name) + " names " + Quoted(name) +
-                                " twice in its after",
-                            field);
-            }
-            links_[i].before.push_back(found->second);
-            links_[found->second].behind.push_back(i);
         }
     }
-    return {};
 }
 
-Result<void> Workflow::FindOrder() {
+void Workflow::LinkStep(std::uint32_t step, const Text& name, std::optional<std::uint32_t> before,
+                        std::vector<Error>& mistakes) {
+    const WorkflowStep& waiting = steps_[step];
+    const auto wrong = [&](const std::string& why) {
+        const auto place = &name - waiting.after.data();
+        mistakes.push_back(
+            {ErrorCode::kInvalid, "step " + Quoted(waiting.task->name) + why,
+             "steps[" + std::to_string(step) + "].after[" + std::to_string(place) + "]"});
+    };
+    if (!before) return wrong(" waits for " + Quoted(name) + ", and there is no such step");
+    if (std::ranges::find(links_[step].before, *before) != links_[step].before.end()) {
+        return wrong(" names " + Quoted(name) + " twice in its after");
+    }
+    links_[step].before.push_back(*before);
+    links_[*before].behind.push_back(step);
+}
+
+void Workflow::FindOrder(std::vector<Error>& mistakes) {
     std::vector<std::size_t> open(steps_.size());
     std::deque<std::uint32_t> free;
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
         open[i] = links_[i].before.size();
         if (open[i] == 0) free.push_back(i);
     }
-    while (!free.empty()) {
-        const std::uint32_t step = free.front();
-        free.pop_front();
-        order_.push_back(step);
-        for (const std::uint32_t next : links_[step].behind) {
-            if (--open[next] == 0) free.push_back(next);
+    for (;;) {
+        while (!free.empty()) {
+            const std::uint32_t step = free.front();
+            free.pop_front();
+            order_.push_back(step);
+            for (const std::uint32_t next : links_[step].behind) {
+                if (open[next] > 0 && --open[next] == 0) free.push_back(next);
+            }
+        }
+        if (order_.size() == steps_.size()) return;
+        // As if nothing in the circle waited for another: so each further circle is found too.
+        const std::vector<std::uint32_t> circle = FindCircle(open);
+        mistakes.push_back(DescribeCircle(circle));
+        for (const std::uint32_t step : circle) {
+            open[step] = 0;
+            free.push_back(step);
         }
     }
-    if (order_.size() == steps_.size()) return {};
-    // Going back from a step that is left, always to another one that is left, leads into a circle.
+}
+
+// Going back from a step that is left, always to another one that is left, leads into a circle.
+// REQUIRES: one is left, and each that is left waits for one that is.
+std::vector<std::uint32_t> Workflow::FindCircle(const std::vector<std::size_t>& open) const {
     const auto left = [&](std::uint32_t step) { return open[step] > 0; };
-    std::vector<std::uint32_t> path;
-    for (std::uint32_t at = 0; at < steps_.size(); ++at) {
-        if (left(at)) {
-            path.push_back(at);
-            break;
-        }
-    }
+    std::vector<std::uint32_t> path{0};
+    while (!left(path[0])) ++path[0];
     for (;;) {
         const std::uint32_t before = *std::ranges::find_if(links_[path.back()].before, left);
         const auto seen = std::ranges::find(path, before);
-        const bool closed = seen != path.end();
-        path.erase(path.begin(), closed ? seen : path.begin());
+        if (seen != path.end()) {
+            path.erase(path.begin(), seen);
+            return path;
+        }
         path.push_back(before);
-        if (closed) break;
     }
-    std::string circle;
-    for (const std::uint32_t step : path) {
-        circle += (circle.empty() ? "" : " waits for ") + Quoted(steps_[step].task->name);
-    }
-    return Fail(ErrorCode::kInvalid, "the steps wait for each other in a circle: " + circle,
-                "steps[" + std::to_string(path.front()) + "].after");
+}
+
+Error Workflow::DescribeCircle(const std::vector<std::uint32_t>& circle) const {
+    std::string detail = "the steps wait for each other in a circle: ";
+    for (const std::uint32_t step : circle)
+        detail += Quoted(steps_[step].task->name) + " waits for ";
+    const WorkflowStep& first = steps_[circle.front()];
+    const Text& next = steps_[circle[circle.size() > 1 ? 1 : 0]].task->name;
+    const auto place = std::ranges::find(first.after, next) - first.after.begin();
+    return {ErrorCode::kInvalid, detail + Quoted(first.task->name),
+            "steps[" + std::to_string(circle.front()) + "].after[" + std::to_string(place) + "]"};
 }
 
 void Workflow::NoteSources() {

@@ -77,6 +77,11 @@ class Workflow {
 
     // kInvalid if the steps form no graph: a name comes twice or is not there, one waits for itself.
     static Result<WorkflowPtr> Make(std::vector<WorkflowStep> steps, const Options& options);
+    // The same with each reason why they form none appended to `mistakes`. The graph then lacks the
+    // links that are wrong, and is there to look for further mistakes only. A step whose name could
+    // not be read has none, and others may wait for it.
+    static WorkflowPtr Draw(std::vector<WorkflowStep> steps, const Options& options,
+                            std::vector<Error>& mistakes);
 
     const std::vector<WorkflowStep>& steps() const { return steps_; }
     const Options& options() const { return options_; }
@@ -111,8 +116,12 @@ class Workflow {
         bool wanted = false;
     };
 
-    Result<void> LinkSteps();
-    Result<void> FindOrder();
+    void LinkSteps(std::vector<Error>& mistakes);
+    void LinkStep(std::uint32_t step, const Text& name, std::optional<std::uint32_t> before,
+                  std::vector<Error>& mistakes);
+    void FindOrder(std::vector<Error>& mistakes);
+    std::vector<std::uint32_t> FindCircle(const std::vector<std::size_t>& open) const;
+    Error DescribeCircle(const std::vector<std::uint32_t>& circle) const;
     void NoteSources();
 
     std::vector<WorkflowStep> steps_;
@@ -126,8 +135,10 @@ class Workflow {
 // can. One that waited for another lock while its run holds some could wait in a circle.
 std::string WhyNotHeld(std::span<const LockWant> held, std::span<const LockWant> declared);
 
-// Checks what a caller asks for: kInvalid with a sentence for a step that can never begin or never
-// succeed, a value that can never be there, or anything that is too large. `task` is the workflow's.
-Result<void> CheckWorkflow(const Workflow& workflow, const Task& task);
+// Appends to `mistakes` a sentence for each step that can never begin or never succeed, each value
+// that can never be there, and whatever is too large. `task` is the workflow's. Mistakes that are
+// known already have others in their wake, which are left out: of a step that has one, and of the
+// whole graph what depends on all links being right.
+void FindMistakes(const Workflow& workflow, const Task& task, std::vector<Error>& mistakes);
 
 }  // namespace takt::internal

@@ -14,35 +14,55 @@ constexpr std::size_t kTriedMax = 12;
 
 class Checker {
   public:
-    Checker(const Workflow& workflow, const Task& task) : workflow_(workflow), task_(task) {}
+    Checker(const Workflow& workflow, const Task& task, std::vector<Error>& mistakes)
+        : workflow_(workflow), task_(task), mistakes_(mistakes), known_(mistakes.size()) {
+        broken_ = std::ranges::any_of(
+            mistakes, [](const Error& mistake) { return mistake.field.starts_with("steps"); });
+        nameless_ = std::ranges::any_of(
+            workflow.steps(), [](const WorkflowStep& step) { return step.task->name.empty(); });
+    }
 
-    Result<void> Check() {
+    void Check() {
         const std::size_t count = workflow_.steps().size();
-        if (count == 0)
-            return Fail(ErrorCode::kInvalid, "a workflow has at least one step", "steps");
+        if (count == 0) return WrongAsAWhole("a workflow has at least one step");
         if (count > kStepsMax) {
-            return Fail(ErrorCode::kInvalid,
-                        "a workflow has at most " + std::to_string(kStepsMax) + " steps, not " +
-                            std::to_string(count),
-                        "steps");
+            return WrongAsAWhole("a workflow has at most " + std::to_string(kStepsMax) +
+                                 " steps, not " + std::to_string(count));
         }
         std::uint64_t children = 0;
         for (number_ = 0; number_ < count; ++number_) {
             const WorkflowStep& step = workflow_.steps()[number_];
             children += std::max<std::uint64_t>(1, step.shards);
-            for (const auto check : {&Checker::CheckKind, &Checker::CheckNumbers,
-                                     &Checker::CheckValues, &Checker::CheckBegins}) {
-                if (auto checked = (this->*check)(step); !checked) return checked;
-            }
+            if (!IsBlamed()) CheckStep(step);
         }
-        if (children <= kRunChildrenMax) return {};
-        return Fail(ErrorCode::kInvalid,
-                    "all steps together have " + std::to_string(children) +
-                        " executions; a run has at most " + std::to_string(kRunChildrenMax),
-                    "steps");
+        if (children <= kRunChildrenMax) return;
+        WrongAsAWhole("all steps together have " + std::to_string(children) +
+                      " executions; a run has at most " + std::to_string(kRunChildrenMax));
     }
 
   private:
+    void CheckStep(const WorkflowStep& step) {
+        Note(CheckKind(step));
+        Note(CheckNumbers(step));
+        CheckValues(step);
+        Note(CheckBegins(step));
+    }
+
+    // Whether the step had a mistake before anything was looked at here.
+    bool IsBlamed() const {
+        const std::string place = "steps[" + std::to_string(number_) + "]";
+        return std::any_of(mistakes_.begin(), mistakes_.begin() + std::ptrdiff_t(known_),
+                           [&](const Error& mistake) { return mistake.field.starts_with(place); });
+    }
+
+    void Note(Result<void> checked) {
+        if (!checked) mistakes_.push_back(std::move(checked.error()));
+    }
+
+    void WrongAsAWhole(std::string why) {
+        mistakes_.push_back({ErrorCode::kInvalid, std::move(why), "steps"});
+    }
+
     std::unexpected<Error> Wrong(std::string_view field, const std::string& why) const {
         const bool own = workflow_.options().short_form;
         const std::string path = own ? "" : "steps[" + std::to_string(number_) + "].";
@@ -112,21 +132,20 @@ class Checker {
         return {};
     }
 
-    Result<void> CheckValues(const WorkflowStep& step) {
+    void CheckValues(const WorkflowStep& step) {
         const std::vector<bool> before = workflow_.Ancestors(number_);
-        const auto check = [&](std::string_view field, const Text& json) -> Result<void> {
+        const auto check = [&](std::string_view field, const Text& json) {
             if (auto checked = CheckReferences(json); !checked) {
-                return Wrong(field, "has a value that cannot be read: " + checked.error().detail);
+                return Note(
+                    Wrong(field, "has a value that cannot be read: " + checked.error().detail));
             }
-            Result<void> found;
             ForEachReference(json, [&](const StepReference& reference) {
-                if (found) found = CheckReference(step, field, reference, before);
+                Note(CheckReference(step, field, reference, before));
             });
-            return found;
         };
-        if (auto checked = check("payload", step.task->payload); !checked) return checked;
-        if (auto checked = check("for_each", step.for_each); !checked) return checked;
-        return step.condition ? check("if", step.condition->value) : Result<void>();
+        check("payload", step.task->payload);
+        check("for_each", step.for_each);
+        if (step.condition) check("if", step.condition->value);
     }
 
     Result<void> CheckReference(const WorkflowStep& step, std::string_view field,
@@ -140,9 +159,11 @@ class Checker {
         if (reference.kind != Kind::kFrom) return {};
         const auto source = workflow_.Find(reference.step);
         if (!source) {
+            if (nameless_) return {};
             return Wrong(field,
                          "takes a value from '" + reference.step + "', and there is no such step");
         }
+        if (broken_) return {};
         if (*source == number_ || !before[*source]) {
             return Wrong(field, "takes a value from '" + reference.step +
                                     "', which need not have run before it: name it in after");
@@ -152,6 +173,7 @@ class Checker {
 
     // Whether there is a way for the steps before it to end after which it begins.
     Result<void> CheckBegins(const WorkflowStep& step) {
+        if (broken_) return {};
         if (step.after.empty()) {
             if (step.when != When::kAnyFailed && step.when != When::kAnySuccess) return {};
             return Wrong("when",
@@ -193,6 +215,10 @@ class Checker {
 
     const Workflow& workflow_;
     const Task& task_;
+    std::vector<Error>& mistakes_;
+    std::size_t known_;    // Of the mistakes: those that were found before.
+    bool broken_ = false;  // Some of them are mistakes of steps: the graph may lack links.
+    bool nameless_ = false;
     std::uint32_t number_ = 0;
 };
 
@@ -213,8 +239,8 @@ std::string WhyNotHeld(std::span<const LockWant> held, std::span<const LockWant>
     return {};
 }
 
-Result<void> CheckWorkflow(const Workflow& workflow, const Task& task) {
-    return Checker(workflow, task).Check();
+void FindMistakes(const Workflow& workflow, const Task& task, std::vector<Error>& mistakes) {
+    Checker(workflow, task, mistakes).Check();
 }
 
 }  // namespace takt::internal

@@ -16,8 +16,9 @@ using ::testing::HasSubstr;
 std::string Refusal(std::vector<StepSpec> specs, const Task& task = Task()) {
     const auto made = TryWorkflow(std::move(specs));
     if (!made) return made.error().field + ": " + made.error().detail;
-    const auto checked = CheckWorkflow(**made, task);
-    return checked ? "" : checked.error().field + ": " + checked.error().detail;
+    std::vector<Error> mistakes;
+    FindMistakes(**made, task, mistakes);
+    return mistakes.empty() ? "" : mistakes[0].field + ": " + mistakes[0].detail;
 }
 
 TEST(WorkflowTest, StepsComeAfterAllThatTheyWaitFor) {
@@ -31,9 +32,10 @@ TEST(WorkflowTest, StepsComeAfterAllThatTheyWaitFor) {
 
 // One who draws a graph by hand closes a circle sooner or later: the sentence shows where.
 TEST(WorkflowTest, ACircleIsRefusedAndShown) {
-    EXPECT_EQ(Refusal({{"a", {"c"}}, {"b", {"a"}}, {"c", {"b"}}, {"d", {"c"}}}),
-              "steps[0].after: the steps wait for each other in a circle: 'a' waits for 'c' waits "
-              "for 'b' waits for 'a'");
+    EXPECT_EQ(
+        Refusal({{"a", {"c"}}, {"b", {"a"}}, {"c", {"b"}}, {"d", {"c"}}}),
+        "steps[0].after[0]: the steps wait for each other in a circle: 'a' waits for 'c' waits "
+        "for 'b' waits for 'a'");
     EXPECT_THAT(Refusal({{"a", {"a"}}}), HasSubstr("'a' waits for 'a'"));
     EXPECT_THAT(Refusal({{"z", {"b"}}, {"a", {"b"}}, {"b", {"a"}}}), HasSubstr("in a circle"));
 }
@@ -45,8 +47,8 @@ TEST(WorkflowTest, EachMistakeHasItsSentence) {
     } cases[] = {
         {{}, "steps: a workflow has at least one step"},
         {{{"a"}, {"a"}}, "steps[1].name: two steps are called 'a'; give each a name of its own"},
-        {{{"a", {"b"}}}, "steps[0].after: step 'a' waits for 'b', and there is no such step"},
-        {{{"a"}, {"b", {"a", "a"}}}, "steps[1].after: step 'b' names 'a' twice in its after"},
+        {{{"a", {"b"}}}, "steps[0].after[0]: step 'a' waits for 'b', and there is no such step"},
+        {{{"a"}, {"b", {"a", "a"}}}, "steps[1].after[1]: step 'b' names 'a' twice in its after"},
         {{{.name = "a", .type = ""}},
          "steps[0].type: step 'a' needs a type, or the name of a task that it runs; one of them"},
         {{{.name = "a", .when = When::kAnyFailed}},
@@ -139,8 +141,9 @@ TEST(WorkflowTest, AWorkflowWithLocksNamesThoseOfItsSteps) {
         options->locks = std::move(own);
         Task task;
         task.options = std::move(options);
-        const auto checked = CheckWorkflow(*workflow, task);
-        return checked ? "" : checked.error().field + ": " + checked.error().detail;
+        std::vector<Error> mistakes;
+        FindMistakes(*workflow, task, mistakes);
+        return mistakes.empty() ? "" : mistakes[0].field + ": " + mistakes[0].detail;
     };
     EXPECT_EQ(check({}, {{.name = "x"}}), "") << "each step has its own";
     EXPECT_EQ(check({{.name = "x"}}, {}), "");
