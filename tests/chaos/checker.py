@@ -29,6 +29,7 @@ class Run:
     worker: str
     run: str
     task: str = ""
+    locks: dict = dataclasses.field(default_factory=dict)  # Tokens by name.
     started: float = 0.0  # Monotonic.
     started_wall: float | None = None
     ended: float | None = None
@@ -91,6 +92,7 @@ def runs_from(lines):
             runs[line["run"]] = Run(
                 execution=line["execution"], attempt=line["attempt"], epoch=int(line["epoch"]),
                 worker=line["worker"], run=line["run"], task=line.get("task", line["execution"]),
+                locks=line.get("locks", {}),
                 started=line["monotonic"], started_wall=line.get("wall"))
         elif line["what"] == "end" and line["run"] in runs:
             runs[line["run"]].ended = line["monotonic"]

@@ -18,6 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import TAKT, Process, environment, until  # noqa: E402
 import checker  # noqa: E402
 import load  # noqa: E402
+import parts_checker  # noqa: E402
+import parts_load  # noqa: E402
 import proxy  # noqa: E402
 import stores  # noqa: E402
 
@@ -102,6 +104,7 @@ class Cluster:
         self.store = store_kind(self.folder)
         self.schedulers, self.workers = [], []
         self.client = None
+        self.parts = []  # Loads of workflows and locks beside it.
         self.settled_wall = self.forgotten_at = 0.0  # checker.History
         self.clocks = []  # Files that shift the schedulers' clocks, if any do.
         self.spaces = ["default"]
@@ -135,6 +138,11 @@ class Cluster:
         self.client = load.Load([one.url for one in self.schedulers], 30, self.ledger, self.spaces)
         self.client.start()
         until(lambda: self.finished() >= 30, "the load is under way", 60)
+
+    def add_part(self, kind):
+        part = kind(self.client.urls)
+        part.start()
+        self.parts.append(part)
 
     def make_spaces(self, count):
         for number in range(1, count + 1):
@@ -281,6 +289,8 @@ class Cluster:
     def settle(self):
         """Ends the load and waits until all that was accepted has ended, or will not."""
         self.client.stop()
+        for part in self.parts:
+            part.stop()
         for space, task in itertools.product(self.spaces, (TICK, TURNS)):
             path = load.path_in(space, f"tasks/{task}/pause")
             until(lambda to=path: self.call("POST", to)[0] == load.OK, f"{task} is paused")
@@ -310,7 +320,7 @@ class Cluster:
         rows, cursor = {}, ""
         for _ in range(1000):  # Pages; far more than a run can fill.
             def page():
-                path = (load.path_in(space, "executions?details=true&limit=1000") +
+                path = (load.path_in(space, "executions?details=true&children=true&limit=1000") +
                         (f"&cursor={cursor}" if cursor else ""))
                 outcome, _, answer = self.call("GET", path)
                 return answer if outcome == load.OK else None
@@ -327,7 +337,25 @@ class Cluster:
                 for scheduler in self.schedulers for line in scheduler.lines()
                 if line.get("message") == "elected"]
 
+    def flow_runs(self):
+        return [run for part in self.parts if isinstance(part, parts_load.FlowLoad)
+                for run in part.runs]
+
+    def part_violations(self, rules):
+        """What workflows and locks have to say, which are in the default namespace."""
+        found = []
+        for part in self.parts:
+            if isinstance(part, parts_load.LockLoad):
+                found += parts_checker.check_locks(part.holds, parts_load.LOCKS)
+            else:
+                found += parts_checker.check_flows(part.runs, self.rows("default"),
+                                                   checker.runs_from(self.ledger_lines()), rules)
+        return found
+
     def history(self, space, healed_wall, canary_seconds):
+        # A run is run by nobody; its parts are judged as any execution is.
+        runs = {run.id for run in self.flow_runs()}
+        rows = {id: row for id, row in self.rows(space).items() if id not in runs}
         lines = self.ledger_lines(space)
         elections = [one for one in self.elections() if one.space == space]
         lost_wall, lost_epoch = self.lost_leads.get(space, (0.0, 0))
@@ -336,7 +364,7 @@ class Cluster:
         return checker.History(
             submitted=[one for one in self.client.submitted if one.space == space],
             runs=checker.runs_from(lines), welcomes=welcomes,
-            elections=elections, rows=self.rows(space), cron=[TICK, TURNS], sequential=[TURNS],
+            elections=elections, rows=rows, cron=[TICK, TURNS], sequential=[TURNS],
             lead_lost_wall=lost_wall, lead_lost_epoch=lost_epoch,
             lead_seconds_max=TERM_SECONDS + 1,
             healed_wall=healed_wall, ended_wall=self.settled_wall, forgotten_at=self.forgotten_at,
@@ -363,8 +391,9 @@ class Cluster:
         return found
 
     def close(self, keep):
-        if self.client:
-            self.client.stopped.set()
+        for one in [self.client, *self.parts]:
+            if one:
+                one.stopped.set()
         for process in [*self.workers, *[one.process for one in self.schedulers]]:
             process.kill()
         self.store.close()

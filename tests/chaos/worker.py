@@ -111,7 +111,8 @@ class Worker:
         run = f"{self.worker_id}/{self.instance[:8]}/{order}"
         self.held[key] = {"attempt": name, "assign": assign, "run": run}
         self.ledger.write("start", execution=key[0], attempt=key[1], epoch=self.epoch, run=run,
-                          task=assign["task_id"])
+                          task=assign["task_id"],
+                          locks={one["name"]: int(one["token"]) for one in assign.get("locks", [])})
         self.outbox.append({"started": [{"attempt": name}]})
         seconds = (json.loads(assign["payload"] or "null") or {}).get("seconds", 0)
         heapq.heappush(self.due, (time.monotonic() + seconds, order, assign, run))
