@@ -22,9 +22,10 @@ const char* Nonsense(const Execution& row) {
 void TellClockWasSet(Duration jump) {
     const bool ahead = jump > Duration(0);
     Log(LogLevel::kWarning, "engine",
-        ahead ? "the wall clock was set ahead; nothing is purged by it before it has stayed there "
-                "for an hour"
-              : "the wall clock was set back; due times that were fired do not come again",
+        ahead
+            ? "the wall clock was set ahead; nothing is purged and nothing expires by it before it "
+              "has stayed there for an hour"
+            : "the wall clock was set back; due times that were fired do not come again",
         {{"by", FormatDuration(std::chrono::abs(jump))}});
 }
 
@@ -131,9 +132,9 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     draft_.Open(effects, now,
                 {.changes_max = config_.changes_per_step, .bytes_max = config_.bytes_per_step});
     draft_.FollowForSerials(clock_.trusted());
+    if (clock_.set_back() || clock_.parted()) WaitAgain();
     if (clock_.set_back()) {
         PlanAgain();
-        WaitAgain();
         if (!clock_.behind()) claims_.MoveBack(clock_.trusted(), draft_);
     }
     std::visit([this](auto& known) { On(known); }, input);

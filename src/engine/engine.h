@@ -226,7 +226,9 @@ class Engine {
     void AwaitNoLonger(Live& live) const;
     void WaitAgain();
     std::optional<Time> ExpiryOf(const Execution& row) const;
+    std::optional<Time> StartBy(const Execution& row) const;
     bool Expired(const Execution& row) const;
+    bool IsTooLate(const Live& live) const;
     bool EndIfExpired(Live& live);
     static bool Begun(const Execution& row);
     static bool NeedsClock(const Execution& row);

@@ -104,13 +104,16 @@ void Engine::AwaitNoLonger(Live& live) const {
     if (row.ready_at > latest + TrustedClock::kParted) row.ready_at = latest;
 }
 
-// A clock that ran ahead came back: what began to wait by it waits anew.
+// The clock was set. What began to wait by one that ran ahead and came back waits anew; what is ready
+// has the time to start that is left of it.
 void Engine::WaitAgain() {
     for (Live* live : due_.All()) {
-        if (live->waits != Waits::kNothing) continue;
-        const Time before = live->row.ready_at;
-        AwaitNoLonger(*live);
-        if (live->row.ready_at != before) due_.Set(*live, live->row.ready_at, live->row.serial);
+        if (live->waits == Waits::kNothing) {
+            AwaitNoLonger(*live);
+            due_.Set(*live, live->row.ready_at, live->row.serial);
+        } else if (const auto deadline = StartBy(live->row)) {
+            due_.Set(*live, *deadline, live->row.serial);
+        }
     }
 }
 
@@ -144,10 +147,10 @@ void Engine::MakeReady(Live& live) {
         Unqueue(live);
         return FinishExecution(live, Status::kCancelled, WhyNotStarted(live));
     }
-    if (const auto expiry = ExpiryOf(live.row)) {
-        due_.Set(live, *expiry, live.row.serial);
-    } else {
-        due_.Remove(live);
+    if (!live.armed() || IsTooLate(live)) {
+        // It was not ready before, or its deadline would be to come.
+        const auto deadline = StartBy(live.row);
+        deadline ? due_.Set(live, *deadline, live.row.serial) : due_.Remove(live);
     }
     if (live.recurring && !holds_.TakeTurn(live, *live.recurring->turns)) return;
     if (IsRun(live)) return AwaitRoom(live);
@@ -172,7 +175,7 @@ void Engine::MakeReady(Live& live) {
 // Ends an execution that waits for a worker if its time is over, or its run ends. A timer and the run
 // do that too, but after a pause of this process or a jump of the clock a worker may ask first.
 bool Engine::EndIfExpired(Live& live) {
-    if (!Expired(live.row) && !MayNotStart(live)) return false;
+    if (!IsTooLate(live) && !MayNotStart(live)) return false;
     OnDue(live);
     return true;
 }
@@ -368,7 +371,14 @@ void Engine::MoveTo(Live& live, Status to) {
 
 // Its time has come; or, if it already waits for a worker, its time is over.
 void Engine::OnDue(Live& live) {
-    if (live.waits == Waits::kNothing) return MakeReady(live);
+    if (live.waits == Waits::kNothing) {
+        const auto expiry = live.recurring || MayNotStart(live) ? std::nullopt : ExpiryOf(live.row);
+        const Duration doubt = expiry && Expired(live.row) ? clock_.DoubtOf(*expiry) : Duration(0);
+        // Neither started nor ended before the machine may have had its clock set. Fires come again
+        // anyhow, and must not wait for this one.
+        if (doubt > Duration(0)) return due_.Set(live, now_.wall + doubt, live.row.serial);
+        return MakeReady(live);
+    }
     Unqueue(live);
     if (MayNotStart(live)) return FinishExecution(live, Status::kCancelled, WhyNotStarted(live));
     FinishExecution(live, Status::kFailed,

@@ -33,9 +33,26 @@ std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     return again ? std::max(expiry, *again + expires_after) : expiry;
 }
 
-bool Engine::Expired(const Execution& row) const {
+// The same by the wall clock as it stands now: by that an execution that is ready has its deadline.
+// Expiry cannot be undone, so it follows the trusted time; but what was made by a clock that is ahead
+// is judged by that clock, or it would have that much more time. Nobody has longer than it says: what
+// was made by a clock that was ahead and came back has its whole time once more.
+std::optional<Time> Engine::StartBy(const Execution& row) const {
     const auto expiry = ExpiryOf(row);
-    return expiry && *expiry <= now_.wall;
+    if (!expiry) return std::nullopt;
+    const Duration whole = row.task->opt().expires_after;
+    const bool ahead = clock_.GivenAhead(*expiry - whole);
+    return now_.wall + std::min(*expiry - (ahead ? now_.wall : clock_.trusted()), whole);
+}
+
+bool Engine::Expired(const Execution& row) const {
+    const auto deadline = StartBy(row);
+    return deadline && *deadline <= now_.wall;
+}
+
+// The same of one that is ready: its deadline is its timer, which is set anew whenever the clocks part.
+bool Engine::IsTooLate(const Live& live) const {
+    return live.armed() && due_.TimeOf(live) <= now_.wall;
 }
 
 }  // namespace takt::internal

@@ -32,6 +32,9 @@ class TimerHeap {
     At next_at() const { return entries_.front().at; }
     T* next() const { return entries_.front().timer; }
 
+    // REQUIRES: armed, here.
+    At TimeOf(const T& timer) const { return entries_[timer.position].at; }
+
     // Arms the timer, or moves it.
     void Set(T& timer, At at, std::uint64_t order) {
         if (!timer.armed()) {

@@ -27,7 +27,10 @@ Duration TrustedClock::Observe(Instant now) {
     const auto moved = std::chrono::round<Duration>(last_ - before);
     set_back_ = moved <= -kSetBack;
     set_far_back_ = moved <= -kParted;
+    const Offset believed = believed_;
     Judge(now);
+    parted_ =
+        std::chrono::abs(moved) >= kParted || std::chrono::abs(believed_ - believed) >= kParted;
     if (std::chrono::abs(moved) < kParted) return Duration(0);
     jump_ = moved;
     jumped_at_ = now.steady;
@@ -44,6 +47,7 @@ void TrustedClock::Judge(Instant now) {
         is_ahead_ = false;
     } else if (!is_ahead_ || last_ + kParted < ahead_ || last_ > ahead_ + kParted) {
         // It must stay at one claim: a clock that runs away from the steady one is not believed.
+        ahead_from_ = is_ahead_ ? std::min(ahead_from_, now.wall) : now.wall;
         is_ahead_ = true;
         ahead_ = last_;
         ahead_since_ = now.steady;
@@ -54,13 +58,18 @@ void TrustedClock::Judge(Instant now) {
     trusted_ = std::min(
         now.wall, Time(std::chrono::floor<Duration>(now.steady.time_since_epoch() + believed_)));
     latest_ = std::max(latest_, trusted_);
-    const auto age = std::chrono::floor<Duration>(now.steady - begun_.steady);
+    age_ = std::chrono::floor<Duration>(now.steady - begun_.steady);
     // It came back, and the last record agrees: the clock was ahead when the term began.
-    if (age < kConfirmed && set_far_back_ && now.wall + kParted >= begun_.wall + age) {
+    if (age_ < kConfirmed && set_far_back_ && now.wall + kParted >= begun_.wall + age_) {
         latest_ = trusted_;
     }
-    const bool young = begun_.wall != Time{} && age < kConfirmed;
-    settled_ = young ? begun_.wall + age : trusted_;
+    const bool young = begun_.wall != Time{} && age_ < kConfirmed;
+    settled_ = young ? begun_.wall + age_ : trusted_;
+}
+
+Duration TrustedClock::DoubtOf(Time at) const {
+    if (at <= settled() || trusted_ < settled() + kParted) return Duration(0);
+    return std::max(kDoubted - age_, Duration(0));
 }
 
 std::optional<Duration> TrustedClock::last_jump(Steady now) const {

@@ -1,7 +1,7 @@
 // TrustedClock: the wall clock as far as the steady clock confirms it.
 //
 // A wall clock may be set, by NTP or by hand, to a wrong time for a moment. What cannot be undone
-// (purging, handing out serials) follows the trusted time: a clock that was set ahead is believed
+// (purging, expiry, handing out serials) follows the trusted time: a clock that was set ahead is believed
 // only after it has stayed there for an hour, one that was set back at once.
 #pragma once
 
@@ -22,6 +22,9 @@ class TrustedClock {
     // How far a new leader's clock may be beyond the last record of the one before and still be
     // believed at once: nobody knows whether it is ahead or nobody led.
     static constexpr Duration kAbsence = std::chrono::hours(24);
+    // For how long a new leader does not decide what only the time since the last record brought
+    // about: a machine that was just started may be about to have its clock set.
+    static constexpr Duration kDoubted = std::chrono::minutes(1);
 
     // A term begins. `recorded` is a time that an earlier leader wrote down; Time{} if there is
     // none.
@@ -45,6 +48,14 @@ class TrustedClock {
     // this one.
     bool set_back() const { return set_back_; }
     bool IsSetBack(Instant now) const;
+    // Whether the trusted time and the wall clock moved against each other, or against the steady
+    // clock, with the last reading: what was reckoned by one of them is to be reckoned anew.
+    bool parted() const { return parted_; }
+    // Whether a time that the wall clock gave was given by a clock that is ahead and not believed yet.
+    bool GivenAhead(Time at) const { return is_ahead_ && at >= ahead_from_; }
+    // How long to wait before a past `at` is taken for past; 0 unless the term has just begun, and
+    // long after its last record, by which `at` has not come.
+    Duration DoubtOf(Time at) const;
 
     // The last time the clock was set, and by how much; nothing if that is longer than kConfirmed
     // ago.
@@ -62,13 +73,16 @@ class TrustedClock {
     Offset believed_{};
     Offset ahead_{};        // What the wall clock claims, if that is not believed yet …
     Steady ahead_since_{};  // … since then.
+    Time ahead_from_{};     // The earliest that it claimed since it is not believed.
     bool is_ahead_ = false;
     bool set_back_ = false;
     bool set_far_back_ = false;  // By kParted or more.
+    bool parted_ = false;
     Time trusted_{};
     Time latest_{};  // That was ever trusted.
     Time settled_{};
     Instant begun_{};  // When the term did, by the last record; Time{} if there is none.
+    Duration age_{0};  // Of the term.
     Duration jump_{0};
     Steady jumped_at_{};
 };

@@ -98,6 +98,37 @@ TEST_F(TrustedClockTest, AClockThatComesBackToTheLastRecordWasAheadWhenTheTermBe
     EXPECT_TRUE(clock_.behind()) << "it has been so for an hour";
 }
 
+TEST_F(TrustedClockTest, ItPartsWhenItIsSetAndWhenItIsBelieved) {
+    clock_.Begin(At(0s), Time{});
+    clock_.Observe(At(1s, 59s));
+    EXPECT_FALSE(clock_.parted()) << "drift";
+    EXPECT_FALSE(clock_.GivenAhead(kBegin + 1min));
+    clock_.Observe(At(2s, 2h));
+    EXPECT_TRUE(clock_.parted());
+    clock_.Observe(At(3s, 2h));
+    EXPECT_FALSE(clock_.parted());
+    EXPECT_TRUE(clock_.GivenAhead(kBegin + 2h + 2s));
+    EXPECT_FALSE(clock_.GivenAhead(kBegin + 2h + 1s));
+    clock_.Observe(At(1h + 2s, 2h));
+    EXPECT_TRUE(clock_.parted()) << "it is believed";
+    EXPECT_FALSE(clock_.GivenAhead(kBegin + 3h));
+}
+
+TEST_F(TrustedClockTest, OnlyANewTermLongAfterItsLastRecordDoubts) {
+    clock_.Begin(At(0s), kBegin - 2h);
+    EXPECT_EQ(clock_.DoubtOf(kBegin - 2h), 0s) << "the last record says so too";
+    EXPECT_EQ(clock_.DoubtOf(kBegin - 1h), 60s);
+    clock_.Observe(At(40s));
+    EXPECT_EQ(clock_.DoubtOf(kBegin - 1h), 20s);
+    clock_.Observe(At(60s));
+    EXPECT_EQ(clock_.DoubtOf(kBegin - 1h), 0s);
+
+    clock_.Begin(At(0s), kBegin - 59s);
+    EXPECT_EQ(clock_.DoubtOf(kBegin), 0s) << "a takeover";
+    clock_.Begin(At(0s), Time{});
+    EXPECT_EQ(clock_.DoubtOf(kBegin), 0s) << "a new store";
+}
+
 TEST_F(TrustedClockTest, ANewLeaderAfterANightIsBelievedAtOnce) {
     clock_.Begin(At(0s), kBegin - 12h);
     EXPECT_EQ(clock_.trusted(), kBegin);

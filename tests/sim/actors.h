@@ -59,9 +59,12 @@ class SimNode final : public Sink {
     void Crash();
     void StopInOrder();
     void Freeze(Micros time);
+    // Its wall clock is wrong by that from now on.
+    void SetClock(Duration offset);
     bool running() const { return node_ != nullptr; }
     bool leads() const { return running() && role_ == Role::kLeader; }
     const std::string& name() const { return name_; }
+    Duration wall_offset() const { return wall_offset_; }
 
     // Someone asks over the network. The answer may get lost with the process.
     void Ask(Input input, Done<Answer> done);
@@ -76,16 +79,18 @@ class SimNode final : public Sink {
     void OnRole(Role role) override;
 
     SimStore::Link store_link;
-    Duration wall_offset{0};
     ProcessPtr process = std::make_shared<Process>();
     std::map<SessionId, ConnectionPtr> connections;
 
   private:
     void Destroy();
     ConnectionPtr Find(SessionId session) const;
+    Duration AheadSince(Steady began) const;
 
     Cluster& cluster_;
     const std::string name_;
+    Duration wall_offset_{0};
+    std::map<Steady, Duration> clock_set_;  // To what offset, and when.
     Role role_ = Role::kFollower;
     std::unique_ptr<SimRuntime> runtime_;
     std::unique_ptr<SimStore> store_;

@@ -176,8 +176,10 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
         due = plan->Next(record.last);
     }
     if (after.state.next_at != Time{} && after.state.next_at < before.state.next_at) {
-        // A clock was set back, and then the task was paused or resumed.
-        if (after.state.next_at <= before.state.last_at || !WasPaused(before)) {
+        // A clock was set back: then the task was paused or resumed, or it turned out that the clock
+        // was ahead when the task was made.
+        const bool made_ahead = after.state.next_at < after.task->created_at;
+        if (after.state.next_at <= before.state.last_at || !(made_ahead || WasPaused(before))) {
             fail_(Describe(id, after.state.next_at) + " comes again");
         }
     } else if (after.state.next_at != Time{}) {

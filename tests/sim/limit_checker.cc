@@ -240,7 +240,7 @@ void LimitChecker::OnAssign(const Execution& execution, const Decided& decided) 
             const auto again = FirstFailureSinceRedrive(execution, from + options.expires_after);
             from = std::max(from, again.value_or(from));
         }
-        if (from + options.expires_after <= at) {
+        if (from + options.expires_after <= at - decided.ahead) {
             fail_(execution.id.text().str() + " was started after it had expired");
         }
     }

@@ -34,6 +34,7 @@ struct RowMove {
 struct Decided {
     Time at{};
     Steady batch_began{};
+    Duration ahead{0};  // By so much the clock may have been ahead of the trusted time.
 };
 
 class LimitChecker {

@@ -43,7 +43,7 @@ void SimNode::Start() {
     if (running()) return;
     cluster_.world.Note(name_, "starts");
     process = std::make_shared<Process>();
-    runtime_ = std::make_unique<SimRuntime>(cluster_.world, process, wall_offset);
+    runtime_ = std::make_unique<SimRuntime>(cluster_.world, process, wall_offset_);
     store_ = std::make_unique<SimStore>(cluster_.database, process, store_link, *runtime_,
                                         cluster_.config.engine);
     NodeConfig config = cluster_.config;
@@ -85,6 +85,28 @@ void SimNode::Freeze(Micros time) {
     if (!running()) return;
     cluster_.world.Note(name_, "is frozen for ms", "", std::uint64_t(time.count() / 1000));
     process->frozen_until = cluster_.world.now() + time;
+}
+
+void SimNode::SetClock(Duration offset) {
+    cluster_.world.Note(name_, "has its clock set");
+    clock_set_[cluster_.world.now()] = offset;
+    wall_offset_ = offset;
+}
+
+// By how much its clock may have been ahead of what it could trust at some moment since `began`: a clock
+// that was set ahead by a minute or more counts for nothing before it has stayed there for an hour.
+Duration SimNode::AheadSince(Steady began) const {
+    Duration lowest = wall_offset_;
+    Duration highest = wall_offset_;
+    Duration before{0};
+    for (const auto& [at, offset] : clock_set_) {
+        // Each offset lasted until the next: the one before counts up to this moment.
+        if (at >= began - std::chrono::hours(1)) lowest = std::min({lowest, before, offset});
+        if (at >= began) highest = std::max({highest, before, offset});
+        before = offset;
+    }
+    const Duration ahead = highest - lowest;
+    return ahead < std::chrono::minutes(1) ? Duration(0) : ahead;
 }
 
 void SimNode::Ask(Input input, Done<Answer> done) {
@@ -140,7 +162,8 @@ void SimNode::Release(const Effects& effects) {
         cluster_.world.Note(name_, "assigns", assign.execution.id.view(), assign.execution.attempt);
         cluster_.checker.OnAssign(assign.execution,
                                   {.at = decided[{assign.execution.id, assign.execution.attempt}],
-                                   .batch_began = effects.begun_at});
+                                   .batch_began = effects.begun_at,
+                                   .ahead = AheadSince(effects.begun_at)});
         const ConnectionPtr connection = Find(assign.session);
         if (!connection) continue;
         cluster_.ToWorker(connection,

@@ -200,8 +200,7 @@ class Simulation {
             default: {
                 const Duration hour = 1h;
                 const Duration jump = hours_ && world_.Chance(0.5) ? hour : Duration(5'000);
-                node.wall_offset += world_.Chance(0.5) ? jump : -jump;
-                world_.Note(node.name(), "has its clock set");
+                node.SetClock(node.wall_offset() + (world_.Chance(0.5) ? jump : -jump));
             }
         }
     }
@@ -263,7 +262,7 @@ class Simulation {
         cluster_.handler_max = 100ms;
         for (const auto& node : cluster_.nodes) {
             node->store_link.cut = false;
-            node->wall_offset = Duration(0);
+            node->SetClock(Duration(0));
             node->Start();
         }
         for (const auto& worker : cluster_.workers) worker->Start();
