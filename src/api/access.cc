@@ -131,6 +131,8 @@ std::string EncodeToken(const AccessToken& token) {
     json.Field("role", Name(token.role)).Field("name", std::string_view(token.name));
     // Schedulers that know of no namespaces read on what is for all of them.
     if (token.space != kEverySpace) json.Field("namespace", std::string_view(token.space));
+    // A number: earlier versions take every text that they do not know for a time.
+    if (token.space_id != 0) json.Field("namespace_id", token.space_id);
     for (const auto& [name, list] : kBounds) WriteBound(json, name, token.bounds.*list);
     json.Field("created_at", token.created_at).Field("expires_at", token.expires_at).EndObject();
     return out;
@@ -152,6 +154,11 @@ Result<AccessToken> DecodeToken(std::string_view id, std::string_view value) {
     while (members.Next()) {
         for (const auto& [name, list] : kBounds) {
             if (members.key() == name) token.bounds.*list = ReadBound(members.value());
+        }
+        if (members.key() == "namespace_id") {
+            const auto number = members.value().AsInteger();
+            if (!number || *number < 0) return broken();
+            token.space_id = static_cast<std::uint64_t>(*number);
         }
         if (!members.value().is_string()) continue;
         const std::string_view text = members.value().AsString(scratch);
@@ -179,6 +186,13 @@ Result<AccessToken> DecodeToken(std::string_view id, std::string_view value) {
     }
     if (!has_hash || !has_role) return broken();
     return token;
+}
+
+bool IsForEarlier(const AccessToken& token, const SpaceMark& space) {
+    // Schedulers that wrote the two times may have had clocks that differ by this.
+    constexpr Duration kClocksDiffer{60'000};
+    if (token.space_id != 0) return token.space_id != space.id;
+    return space.id != 0 && token.created_at + kClocksDiffer < space.created_at;
 }
 
 NewToken MakeToken(AccessRole role, std::string name, Time now, Time expires_at, Random& random) {

@@ -70,6 +70,8 @@ struct AccessToken {
     std::string name;  // What its owner calls it.
     AccessRole role{};
     std::string space = std::string(kEverySpace);  // The namespace it is for, or all of them.
+    // The id of that namespace; 0: all of them, `default`, or a token of a version that wrote none.
+    std::uint64_t space_id = 0;
     TokenBounds bounds;
     Sha256 hash{};
     Time created_at{};
@@ -80,6 +82,15 @@ struct AccessToken {
 inline bool IsExpired(const AccessToken& token, Time now) {
     return token.expires_at != Time{} && token.expires_at <= now;
 }
+
+// A namespace that there is: another of its name, made later, has another id.
+struct SpaceMark {
+    std::uint64_t id = 0;  // 0: `default`.
+    Time created_at{};
+};
+// Whether the token was made for an earlier namespace of that name. One that does not say its id is
+// told by its time.
+bool IsForEarlier(const AccessToken& token, const SpaceMark& space);
 
 inline bool Covers(const AccessToken& token, std::string_view space) {
     return token.space == kEverySpace || token.space == space;

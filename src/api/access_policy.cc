@@ -45,6 +45,17 @@ Problem Forbidden(std::string detail) {
     return {403, "forbidden", std::move(detail)};
 }
 
+// Why a token does not hold for anything; empty if it does.
+std::string WhyNot(const AccessToken* token, const AccessQuestion& asked, Time now) {
+    if (!token) return "the token is not known";
+    if (IsExpired(*token, now)) return std::string(kExpired);
+    if (token->space == kEverySpace || !asked.find_space) return "";
+    const auto space = asked.find_space(token->space);
+    if (!space || !IsForEarlier(*token, *space)) return "";
+    return "the token is for a namespace '" + token->space +
+           "' that was deleted; the one that has its name now needs tokens of its own";
+}
+
 // Looks at every token and at every byte of it, so that how long it takes tells nothing.
 template <typename Tokens>
 auto FindByText(Tokens& tokens, std::string_view text) -> decltype(&tokens.begin()->second) {
@@ -145,7 +156,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
                .role = token->role,
                .space = token->space,
                .bounds = token->bounds};
-    if (!token || IsExpired(*token, now.wall)) {
+    if (std::string why = WhyNot(token, asked, now.wall); !why.empty()) {
         if (CountFailure(request.remote_address, now.steady) > config_.failures_max) {
             return Refusal{{.status = 429,
                             .code = "rate_limited",
@@ -153,9 +164,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
                             .retry_after_seconds = kFailureWindow.count()},
                            std::move(who)};
         }
-        return Refusal{
-            {401, "unauthorized", std::string(token ? kExpired : "the token is not known")},
-            std::move(who)};
+        return Refusal{{401, "unauthorized", std::move(why)}, std::move(who)};
     }
     if (now.wall - token->last_used_at >= kUseWritten) used_.push_back(token->id);
     token->last_used_at = now.wall;

@@ -43,6 +43,8 @@ struct Principal {
 struct AccessQuestion {
     Permission permission{};
     std::string_view space = {};  // The namespace that its address names; empty: none.
+    // The namespace of a name, if it is known here; empty: none is.
+    std::function<std::optional<SpaceMark>(std::string_view name)> find_space = {};
 };
 
 class AccessPolicy {

@@ -137,13 +137,21 @@ bool ShowsAttempt(const Services* realm, const HttpRequest& request) {
     return realm->knows_attempt && realm->knows_attempt(*token);
 }
 
-AccessQuestion QuestionOf(const RouteTable::Match& match) {
-    return {.permission = match.route->permission, .space = match.space};
+AccessQuestion QuestionOf(const Gate& gate, const RouteTable::Match& match) {
+    return {.permission = match.route->permission,
+            .space = match.space,
+            .find_space = [&gate](std::string_view name) -> std::optional<SpaceMark> {
+                const auto found = gate.realms.find(name);
+                if (found == gate.realms.end()) return std::nullopt;
+                return found->second->mark;
+            }};
 }
 
 AccessPolicy::Verdict JudgeAccess(Gate& gate, const RouteTable::Match& match,
                                   const HttpRequest& request) {
-    if (gate.access.loaded()) return gate.access.Decide(request, QuestionOf(match), ReadClocks());
+    if (gate.access.loaded()) {
+        return gate.access.Decide(request, QuestionOf(gate, match), ReadClocks());
+    }
     return AccessPolicy::Refusal{.problem = {.status = 503,
                                              .code = "unavailable",
                                              .detail = gate.access.WhyUnread(request),
@@ -241,6 +249,12 @@ Flow<> EnterWhenKnown(std::shared_ptr<Gate> gate, ApiExchange::Learnt learnt, Ar
     auto realm = FindRealm(*gate, learnt.match, *learnt.who);
     if (!realm && !known) co_return Refuse(*gate, kUnknownSpaces, arrived);
     if (!realm) co_return Refuse(*gate, NoSuchSpace(learnt.match, *learnt.who), arrived);
+    // The token may be for an earlier one of that name.
+    auto verdict = JudgeAccess(*gate, learnt.match, arrived.request);
+    if (const auto* refusal = std::get_if<AccessPolicy::Refusal>(&verdict)) {
+        NoteRefused(*gate, learnt.match, arrived.request, *refusal);
+        co_return Refuse(*gate, refusal->problem, arrived);
+    }
     Enter(std::move(realm), std::move(learnt), std::move(arrived));
 }
 
@@ -308,7 +322,7 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
         return;
     }
     // A caller who may not come in need not send a body first.
-    auto decision = access.Decide(request, QuestionOf(learnt_.match), now);
+    auto decision = access.Decide(request, QuestionOf(*gate_, learnt_.match), now);
     if (const auto* refusal = std::get_if<AccessPolicy::Refusal>(&decision)) {
         const Problem& problem = refusal->problem;
         NoteRefused(*gate_, learnt_.match, request, *refusal);

@@ -161,5 +161,35 @@ TEST(Namespaces, ATokenIsForOneOrForAll) {
     }
 }
 
+// A team leaves and its namespace is deleted; another one gets the same name. The first team's tokens
+// are still around.
+TEST(Namespaces, TokensOfADeletedOneDoNotOpenItsSuccessor) {
+    TestScheduler scheduler;
+    auto billing = std::make_unique<TestRealm>(scheduler, "billing", 1, SpaceMark{.id = 7});
+    const auto token = [&](std::string body, HttpHeaderList headers = {}) {
+        const auto made = scheduler.Post("/api/v1/tokens", std::move(body), std::move(headers));
+        EXPECT_EQ(made.status, 201) << made.body;
+        return HttpHeaderList{{"Authorization", "Bearer " + made.Text("token")}};
+    };
+    const auto all = token(R"({"name": "root", "role": "admin"})");
+    const std::string for_one = R"({"name": "b", "role": "admin", "namespace": "billing"})";
+    const auto first = token(for_one, all);
+    ASSERT_EQ(scheduler.Get("/api/v1/executions", first).status, 200);
+    billing.reset();
+    billing = std::make_unique<TestRealm>(scheduler, "billing", 2, SpaceMark{.id = 9});
+
+    for (const std::string& path :
+         {std::string("/api/v1/executions"), kIn + "executions", std::string("/api/v1/tokens")}) {
+        const auto refused = scheduler.Get(path, first);
+        EXPECT_EQ(refused.status, 401) << path;
+        EXPECT_NE(refused.body.find("a namespace 'billing' that was deleted"), std::string::npos)
+            << refused.body;
+    }
+    EXPECT_EQ(scheduler.Post("/api/v1/tokens", for_one, first).status, 401);
+    const auto second = token(for_one, all);
+    EXPECT_EQ(scheduler.Get(kIn + "executions", second).status, 200);
+    EXPECT_EQ(scheduler.Get(kIn + "executions", all).status, 200);
+}
+
 }  // namespace
 }  // namespace takt::internal

@@ -144,6 +144,7 @@ struct Gate {
 struct RealmParts {
     std::string name = std::string(kDefaultNamespace);
     Partition partition = 0;
+    SpaceMark mark = {};
     Node& node;
     EventHub& events;
     Meters& meters;

@@ -11,7 +11,8 @@ namespace takt::internal {
 
 class TestRealm {
   public:
-    TestRealm(TestScheduler& scheduler, const std::string& name, Partition partition)
+    TestRealm(TestScheduler& scheduler, const std::string& name, Partition partition,
+              SpaceMark mark = {})
         : scheduler_(scheduler),
           name_(name),
           runtime_(loop_.io()),
@@ -37,6 +38,7 @@ class TestRealm {
         sink_.AwaitRole(Role::kLeader);
         RealmParts parts{.name = name,
                          .partition = partition,
+                         .mark = mark,
                          .node = *node_,
                          .events = hub_,
                          .meters = meters_,

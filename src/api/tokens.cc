@@ -170,8 +170,10 @@ Flow<> CreateToken(Call call) {
     if (const auto checked = CheckNewToken(call.services().access, *request); !checked) {
         co_return call.RefuseAnswer(checked.error());
     }
-    const NewToken made =
-        MakeRequested(std::move(*request), ReadClocks().wall, call.services().random);
+    NewToken made = MakeRequested(std::move(*request), ReadClocks().wall, call.services().random);
+    if (made.token.space != kEverySpace) {
+        made.token.space_id = call.services().gate->realms.at(made.token.space)->mark.id;
+    }
     const auto kept = co_await StoreToken(
         call, made.token.id, Text(EncodeToken(made.token)),
         ActOf(call,

@@ -265,6 +265,7 @@ RealmParts Realm::parts() {
     return {
         .name = name_,
         .partition = rows_.partition(),
+        .mark = {row_.id, row_.created_at},
         .node = *node_,
         .events = *events_,
         .meters = *meters_,
