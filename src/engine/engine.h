@@ -95,6 +95,7 @@ class Engine {
     std::optional<QueueView> FindQueue(const Text& name) const;
     std::vector<QueueView> Queues() const;  // By name.
     std::optional<WorkerView> FindWorker(const WorkerId& id) const;
+    Result<void> AdmitsWorker() const { return quotas_.AdmitWorker(sessions_.size()); }
     const EngineConfig& config() const { return config_; }
     // In the order of their ids, those above `id`, at most so many.
     std::vector<WorkerView> WorkersAfter(const Text& id, std::size_t count_max) const;
@@ -217,6 +218,7 @@ class Engine {
     std::pair<Serial, Text> FreshId();
     bool IsOwnToCome(std::string_view id) const;
     static std::unexpected<Error> TakenForOwn();
+    static std::unexpected<Error> TakenForStep();
 
     // engine_attempts.cc: one execution
     Live* FindLive(const ExecutionId& id) const;

@@ -13,13 +13,6 @@ namespace {
 // meant: a Unix time in milliseconds has the same form.
 constexpr Duration kOwnIds{366LL * 86'400'000};
 
-std::unexpected<Error> TakenForStep() {
-    return Fail(ErrorCode::kInvalid,
-                "ids that end with ~ and numbers are given to the steps of workflows; choose "
-                "another, or leave it out",
-                "id");
-}
-
 }  // namespace
 
 void Engine::On(Submit& submit) {
@@ -186,6 +179,13 @@ std::pair<Serial, Text> Engine::FreshId() {
 bool Engine::IsOwnToCome(std::string_view id) const {
     const std::optional<Serial> serial = ParseSerial(id);
     return serial && *serial > draft_.last_serial() && *serial < SerialAt(now_.wall + kOwnIds);
+}
+
+std::unexpected<Error> Engine::TakenForStep() {
+    return Fail(ErrorCode::kInvalid,
+                "ids that end with ~ and numbers are given to the steps of workflows; choose "
+                "another, or leave it out",
+                "id");
 }
 
 std::unexpected<Error> Engine::TakenForOwn() {

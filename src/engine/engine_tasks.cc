@@ -1,10 +1,12 @@
 // Recurring tasks: made, changed, paused, triggered, deleted. When they fire is engine_fires.cc.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "model/workflow.h"
 
 namespace takt::internal {
 namespace {
@@ -20,6 +22,45 @@ std::unexpected<Error> WrongVersion(const TaskId& id, std::uint32_t version) {
 bool IsTold(const PutTask& put, const TaskRow& before) {
     return !put.if_own || !SameRequest(*before.task, *put.task) ||
            put.paused.value_or(before.state.paused) != before.state.paused;
+}
+
+// Whether a run of the task `from` comes to run `goal`, by steps that name tasks.
+template <typename Tasks>
+bool LeadsTo(const Tasks& tasks, const Text& from, const Text& goal) {
+    std::vector<Text> open{from};
+    std::set<Text> seen{from};
+    while (!open.empty()) {
+        const Text name = std::move(open.back());
+        open.pop_back();
+        if (name == goal) return true;
+        const auto found = tasks.find(name);
+        const Workflow* inner =
+            found == tasks.end() ? nullptr : found->second->row.task->workflow();
+        if (!inner) continue;
+        for (const WorkflowStep& step : inner->steps()) {
+            if (!step.named.empty() && seen.insert(step.named).second) open.push_back(step.named);
+        }
+    }
+    return false;
+}
+
+// A run whose steps run its own task again would never end. The change that closes such a circle is
+// refused; those that were stored before this was checked end at the depth that runs may have.
+template <typename Tasks>
+Result<void> CheckCircle(const Tasks& tasks, const Task& task) {
+    if (!task.workflow() || task.id.empty()) return {};
+    std::size_t number = 0;
+    for (const WorkflowStep& step : task.workflow()->steps()) {
+        const std::string field = "steps[" + std::to_string(number++) + "].task";
+        if (step.named.empty() || !LeadsTo(tasks, step.named, task.id.text())) continue;
+        const std::string why = step.named == task.id.text()
+                                    ? "runs the task that it is a step of"
+                                    : "runs '" + step.named.str() + "', whose steps run this task";
+        return Fail(ErrorCode::kInvalid,
+                    "step '" + step.task->name.str() + "' " + why + ": a run of it would never end",
+                    field);
+    }
+    return {};
 }
 
 }  // namespace
@@ -93,6 +134,10 @@ void Engine::MakeOrChange(const PutTask& put) {
             exists ? WrongVersion(task.id, found->second->row.task->version) : NoSuchTask(task.id));
     }
     if (!exists && IsOwnToCome(task.id.view())) return draft_.Reply(put.request, TakenForOwn());
+    if (!exists && IsChildId(task.id.view())) return draft_.Reply(put.request, TakenForStep());
+    if (auto apart = CheckCircle(tasks_, task); !apart) {
+        return draft_.Reply(put.request, std::unexpected(apart.error()));
+    }
     if (std::string why = locks_.WhyNever(task); !why.empty()) {
         return draft_.Reply(put.request, Fail(ErrorCode::kInvalid, std::move(why), "locks"));
     }

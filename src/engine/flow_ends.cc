@@ -81,20 +81,25 @@ void Engine::OnStepMoved(Run& run, std::uint32_t number) {
 void Engine::EndIdleStep(Run& run, std::uint32_t number) {
     StepProgress& step = run.progress.steps[number];
     const bool succeeded = DecideEnd(run.step(number), step) == StepVerdict::kSucceeded;
+    const bool deserted = !succeeded && run.step(number).each_worker && step.total > 0 &&
+                          step.success + step.failed + step.cancelled == 0;
+    if (deserted) step.note = "every worker that it was for went away before it began";
     EndStep(run, number,
-            succeeded         ? StepStatus::kSuccess
-            : step.failed > 0 ? StepStatus::kFailed
-                              : StepStatus::kCancelled);
+            succeeded                     ? StepStatus::kSuccess
+            : step.failed > 0 || deserted ? StepStatus::kFailed
+                                          : StepStatus::kCancelled);
     step.by_failure =
         !succeeded && run.progress.ending && run.progress.ending->reason == Reason::kStepFailed;
 }
 
 void Engine::StopAfter(Run& run, std::uint32_t number) {
     const std::string name = run.step(number).task->name.str();
-    EndRun(run, {.status = Status::kFailed,
-                 .reason = Reason::kStepFailed,
-                 .message = Text("step '" + name + "' failed"),
-                 .data = {}});
+    const Text& note = run.progress.steps[number].note;
+    EndRun(run,
+           {.status = Status::kFailed,
+            .reason = Reason::kStepFailed,
+            .message = Text("step '" + name + "' failed" + (note.empty() ? "" : ": " + note.str())),
+            .data = {}});
 }
 
 // The run is to end so. That is written first; from now on nothing of it starts, and what goes on is

@@ -150,6 +150,23 @@ TEST_F(FanOutTest, AWorkerThatWentAwayCountsForNeither) {
     EXPECT_EQ(StatusOf("run"), Status::kSuccess);
 }
 
+// All of them are stopped while something else keeps them busy: nothing was done, and that is said.
+TEST_F(FanOutTest, ABroadcastWhoseWorkersAllWentAwayFails) {
+    At(0ms, Join({.id = "a"}));
+    At(0ms, Join({.id = "b"}));
+    At(1ms, Once({.id = "busy"}));
+    At(1ms, Once({.id = "too"}));
+    At(2ms, Flow({.workflow = MakeWorkflow({{.name = "clear", .each_worker = true}})}));
+    At(3ms, Bye("a"));
+    EXPECT_EQ(StatusOf("run"), Status::kRunning);
+    At(3ms, Bye("b"));
+    EXPECT_EQ(StatusOf(Child(0, 1)), Status::kSkipped);
+    EXPECT_EQ(StatusOf("run"), Status::kFailed);
+    EXPECT_EQ(MessageOf("run"),
+              "step_failed: step 'clear' failed: every worker that it was for went away before it "
+              "began");
+}
+
 TEST_F(FanOutTest, ABroadcastThatALostWorkerHadBegunFailsThere) {
     At(0ms, Join({.id = "a"}));
     At(1ms, Flow({.workflow = MakeWorkflow({{.name = "clear", .each_worker = true}})}));

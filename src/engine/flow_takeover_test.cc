@@ -227,10 +227,34 @@ TEST_F(FlowTakeoverTest, CancellingARunEndsTheRunsInIt) {
     EXPECT_EQ(StatusOf("run"), Status::kCancelled);
 }
 
-TEST_F(FlowTakeoverTest, RunsThatNestThemselvesForEverAreStopped) {
-    RecurringSpec spec{.id = "self", .every = 8760h};
-    spec.options.mode = Mode::kParallel;
-    At(0ms, PutFlow(std::move(spec), MakeWorkflow({{.name = "a", .named = "self"}})));
+// The steps of a task run another one, whose steps run the first: a run would never end.
+TEST_F(FlowTakeoverTest, ATaskWhoseStepsRunItselfIsRefused) {
+    const auto put = [this](const std::string& id, const std::string& runs) {
+        PutTask made = PutFlow({.id = id, .every = 8760h},
+                               MakeWorkflow({{.name = "first"}, {.name = "again", .named = runs}}));
+        At(0ms, std::move(made));
+        return LastReply().has_value() ? Error{} : LastReply().error();
+    };
+    const Error itself = put("a", "a");
+    EXPECT_EQ(itself.code, ErrorCode::kInvalid);
+    EXPECT_EQ(itself.field, "steps[1].task");
+    EXPECT_EQ(itself.detail,
+              "step 'again' runs the task that it is a step of: a run of it would never end");
+    EXPECT_EQ(put("a", "b").detail, "") << "there is no 'b' yet";
+    EXPECT_EQ(put("b", "c").detail, "");
+    EXPECT_EQ(put("c", "a").detail,
+              "step 'again' runs 'a', whose steps run this task: a run of it would never end");
+    EXPECT_EQ(put("c", "d").detail, "");
+    EXPECT_EQ(put("a", "c").detail, "") << "two ways to one task are no circle";
+}
+
+TEST_F(FlowTakeoverTest, RunsThatAreNestedTooDeepAreStopped) {
+    for (int i = 0; i < 8; ++i) {
+        RecurringSpec spec{.id = i == 0 ? "self" : "self" + std::to_string(i), .every = 8760h};
+        spec.options.mode = Mode::kParallel;
+        const std::string next = "self" + std::to_string(i + 1);
+        At(0ms, PutFlow(std::move(spec), MakeWorkflow({{.name = "a", .named = next}})));
+    }
     At(1ms, TriggerOf("self"));
     Until(2ms);
     EXPECT_EQ(StatusOf(RunOf("self", 0)), Status::kFailed);
@@ -272,9 +296,13 @@ TEST_F(FlowTakeoverTest, ASequentialTaskRunsOneAtATimeWhoeverRunsIt) {
     EXPECT_EQ(StatusOf(RunOf("pay", 1)), Status::kScheduled);
 }
 
+// A task that runs itself was stored by a version that took it.
 TEST_F(FlowTakeoverTest, ARunDoesNotWaitForItsOwnTurn) {
-    At(0ms,
-       PutFlow({.id = "self", .every = 8760h}, MakeWorkflow({{.name = "a", .named = "self"}})));
+    At(0ms, Put({.id = "self", .every = 8760h}));
+    const PutTask circle =
+        PutFlow({.id = "self", .every = 8760h}, MakeWorkflow({{.name = "a", .named = "self"}}));
+    store.tasks.at(TaskId("self")).task = circle.task;
+    Restart(1ms);
     At(1ms, TriggerOf("self"));
     Until(2ms);
     EXPECT_EQ(StatusOf(RunOf("self", 0)), Status::kFailed);

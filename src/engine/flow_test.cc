@@ -351,6 +351,10 @@ TEST_F(FlowTest, IdsOfStepsAreNotGivenToCallers) {
     At(0ms, Once({.id = "run~0.0"}));
     EXPECT_EQ(LastReply().error().code, ErrorCode::kInvalid);
     EXPECT_THAT(LastReply().error().detail, HasSubstr("steps of workflows"));
+    At(1ms, Put({.id = "run~0.0", .every = 1h}));
+    ASSERT_FALSE(LastReply()) << "nor to a recurring task";
+    EXPECT_EQ(LastReply().error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(LastReply().error().field, "id");
 }
 
 }  // namespace
