@@ -40,7 +40,9 @@ Engine::Engine(const EngineConfig& config, TermView term, const RandomSeed& seed
       locks_(draft_, config_, term.epoch),
       outputs_(config.log_bytes_max),
       retention_(config_),
-      chooser_(config_, random_) {}
+      chooser_(config_, random_) {
+    outputs_.SetBound(config_);
+}
 
 void Engine::RestoreWorker(Worker worker) {
     auto slot = std::make_unique<Slot>();

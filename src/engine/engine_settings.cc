@@ -56,7 +56,7 @@ void Engine::On(Configure& configure) {
                             chooser_.strategy_name() == config_.strategy_name;
     Apply(configure, config_);
     quotas_.Set(config_.quotas, now_.steady);
-    outputs_.SetBytesMax(config_.log_bytes_max);
+    outputs_.SetBound(config_);
     if (configured) chooser_.FollowConfig();
 }
 

@@ -21,7 +21,9 @@ void Outputs::AppendLines(const Execution& row, std::string_view lines, Draft& d
     LogMeter& meter = meters_[row.serial];
     std::string_view kept = lines;
     const bool full = meter.bytes_dropped > 0;
-    if (const std::uint64_t room = full ? 0 : log_bytes_max_ - meter.bytes; kept.size() > room) {
+    // The bound may have been lowered since.
+    const std::uint64_t most = full ? 0 : log_bytes_max_;
+    if (const std::uint64_t room = most - std::min(most, meter.bytes); kept.size() > room) {
         // One line that is dropped is followed by none that would still fit: a log with holes
         // misleads.
         kept = kept.substr(0, room);
@@ -33,9 +35,11 @@ void Outputs::AppendLines(const Execution& row, std::string_view lines, Draft& d
     meter.lines_dropped += static_cast<std::uint64_t>(std::ranges::count(dropped, '\n'));
     if (!kept.empty()) draft.AppendLog(row.id, row.attempt, kept);
     if (full || dropped.empty()) return;
+    const std::string bound =
+        bound_is_quota_ ? "the namespace's quota log_bytes" : "scheduler.log_bytes_max";
     draft.AppendLog(row.id, row.attempt,
-                    "(the log is full: scheduler.log_bytes_max is " +
-                        std::to_string(log_bytes_max_) + " bytes; what follows is dropped)\n");
+                    "(the log is full: " + bound + " is " + std::to_string(log_bytes_max_) +
+                        " bytes; what follows is dropped)\n");
 }
 
 void Outputs::EndExecution(const Execution& row, Draft& draft) {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/id.h"
+#include "engine/config.h"
 #include "engine/draft.h"
 #include "engine/input.h"
 #include "engine/views.h"
@@ -19,7 +20,12 @@ class Outputs {
   public:
     explicit Outputs(std::uint64_t log_bytes_max) : log_bytes_max_(log_bytes_max) {}
 
-    void SetBytesMax(std::uint64_t log_bytes_max) { log_bytes_max_ = log_bytes_max; }
+    // How much of one execution is kept, by the configuration or by the namespace's quota.
+    void SetBound(const EngineConfig& config) {
+        log_bytes_max_ = config.log_bytes_max;
+        bound_is_quota_ =
+            config.quotas.log_bytes > 0 && config.quotas.log_bytes <= config.log_bytes_max;
+    }
 
     // The current attempt of the execution says how far it is. Null if it said nothing yet.
     void SetProgress(const Execution& row, const Progress& progress, Time now);
@@ -41,6 +47,7 @@ class Outputs {
     };
 
     std::uint64_t log_bytes_max_;
+    bool bound_is_quota_ = false;
     std::map<Serial, ProgressView> progress_;
     std::map<Serial, LogMeter> meters_;  // Of those that wrote something.
 };

@@ -55,6 +55,36 @@ TEST_F(OutputsTest, WhatIsBeyondTheQuotaIsDroppedInWholeLinesAndSaid) {
     EXPECT_FALSE(effects.urgent) << "worth keeping, not worth waiting for";
 }
 
+// Whoever reads that a log is full wants to raise the right one of two bounds.
+TEST_F(OutputsTest, TheBoundThatWasMetIsNamed) {
+    EngineConfig config;
+    config.log_bytes_max = 5;
+    outputs.SetBound(config);
+    outputs.AppendLines(row, "12345\n", draft);
+    config.quotas.log_bytes = 5;
+    outputs.SetBound(config);
+    row.serial = 8;
+    outputs.AppendLines(row, "12345\n", draft);
+    config.quotas.log_bytes = 9;
+    outputs.SetBound(config);
+    row.serial = 9;
+    outputs.AppendLines(row, "12345\n", draft);
+    const std::string end = " is 5 bytes; what follows is dropped)\n";
+    EXPECT_THAT(Lines(), ElementsAre("(the log is full: scheduler.log_bytes_max" + end,
+                                     "(the log is full: the namespace's quota log_bytes" + end,
+                                     "(the log is full: scheduler.log_bytes_max" + end));
+}
+
+// An operator lowers the quota while something writes.
+TEST_F(OutputsTest, ABoundThatIsLoweredBelowWhatIsKeptKeepsNoMore) {
+    outputs.AppendLines(row, "12345\n", draft);
+    EngineConfig config;
+    config.log_bytes_max = 4;
+    outputs.SetBound(config);
+    outputs.AppendLines(row, "1\n", draft);
+    EXPECT_THAT(Lines(), ElementsAre("12345\n", HasSubstr("the log is full")));
+}
+
 TEST_F(OutputsTest, ALogThatFitsSaysNothingOfItself) {
     outputs.AppendLines(row, "12345\n", draft);
     outputs.AppendLines(row, "", draft);

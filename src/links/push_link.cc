@@ -277,6 +277,9 @@ void PushLink::RegisterNow(Worker row, Done<void> done) {
                  node.Look([id, done = std::move(done)](const Engine* engine) mutable {
                      if (!engine) return done(NotLeading());
                      if (engine->FindWorker(id)) return done({});
+                     if (auto admitted = engine->AdmitsWorker(); !admitted) {
+                         return done(std::move(admitted));
+                     }
                      done(Fail(ErrorCode::kExhausted,
                                "there are too many workers already; see scheduler.workers_max"));
                  });

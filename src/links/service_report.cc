@@ -171,6 +171,10 @@ Result<CallbackBody> ReadCallback(std::string_view body) {
     auto report = ReadReport(value->get_object());
     if (!report) return std::unexpected(report.error());
     if (!*report) return Bad("status", "must be success, completed or failed");
+    const json::value* error = value->get_object().if_contains("error");
+    if ((*report)->success && error && !error->is_null()) {
+        return Bad("error", "is given, and status says success: send one of them");
+    }
     callback.report = std::move(**report);
     return callback;
 }

@@ -15,6 +15,10 @@ TEST(ServiceReport, CallbacksThatCannotBeUnderstoodAreRefusedByField) {
     EXPECT_EQ(ReadCallback(R"({"status":"success","retryable":1})").error().field, "retryable");
     EXPECT_EQ(ReadCallback(R"({"status":"failed","error":[]})").error().field, "error");
     EXPECT_EQ(ReadCallback(R"({"status":"failed","oops":1})").error().field, "oops");
+    EXPECT_EQ(ReadCallback(R"({"status":"success","error":"disk full"})").error().field, "error");
+    EXPECT_EQ(ReadCallback(R"({"status":"completed","error":{"message":"x"}})").error().detail,
+              "error is given, and status says success: send one of them");
+    EXPECT_TRUE(ReadCallback(R"({"status":"success","error":null})"));
     EXPECT_EQ(ReadCallback(R"({"status":"success","token":5})").error().field, "token");
     EXPECT_EQ(ReadCallback(R"({"status":"success","callback_token":"t"})")->token, "t");
     EXPECT_EQ(ReadNews(R"({"lines":"x","callback_token":"t"})")->token, "t");

@@ -355,5 +355,29 @@ TEST_F(ExecutorsTest, OpenApiDescribesEveryRouteOfExecutors) {
     }
 }
 
+// A namespace may have one worker: the second is told which bound it met, and who may raise it.
+TEST_F(ExecutorsTest, ARegistrationBeyondTheQuotaNamesTheQuota) {
+    const std::string space = "/api/v1/namespaces/small";
+    ASSERT_EQ(Send(HttpMethod::kPost, "/api/v1/namespaces",
+                   R"({"name": "small", "quotas": {"workers": 1}})")
+                  .status,
+              201);
+    while (Send(HttpMethod::kPost, space + "/executors/nobody/heartbeat").status == 503) {
+        std::this_thread::yield();
+    }
+    const auto put = [&](const std::string& id) {
+        return Send(
+            HttpMethod::kPost, space + "/executors/register",
+            R"({"name": "pay", "base_url": "http://127.0.0.1:1", "instance_id": ")" + id + "\"}");
+    };
+    EXPECT_EQ(put("one").status, 200);
+    const HttpAnswer refused = put("two");
+    EXPECT_EQ(refused.status, 429);
+    const auto problem = boost::json::parse(refused.body);
+    EXPECT_EQ(problem.at("field").as_string(), "quotas.workers");
+    EXPECT_NE(problem.at("detail").as_string().find("its quota workers (1)"), std::string::npos);
+    EXPECT_EQ(put("one").status, 200) << "it is there already";
+}
+
 }  // namespace
 }  // namespace takt::internal
