@@ -176,7 +176,15 @@ std::unexpected<Error> UnknownField(std::string_view unknown,
     const std::string_view nearest = NearestName(unknown, known);
     const std::string shown(CutUtf8(unknown, kShownBytesMax));
     std::string detail = "there is no field '" + std::string(prefix) + shown + "'";
-    if (!nearest.empty()) detail += "; did you mean '" + std::string(nearest) + "'?";
+    if (!nearest.empty()) {
+        detail += "; did you mean '" + std::string(nearest) + "'?";
+    } else if (!prefix.empty() && !known.empty()) {
+        // The parts of a field are few.
+        detail += "; it has";
+        for (const std::string_view& name : known) {
+            detail += (&name == &known.front() ? " " : ", ") + std::string(name);
+        }
+    }
     return Fail(ErrorCode::kInvalid, std::move(detail), std::string(prefix) + shown);
 }
 

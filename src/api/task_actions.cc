@@ -67,7 +67,8 @@ void TriggerTask(Call call) {
     const std::size_t payload_max = call.services().config.task_limits.payload_bytes_max;
     auto body = ReadBody(call, TriggerFields(), {.payload_bytes_max = payload_max});
     if (!body) return call.RefuseRequest(body.error());
-    auto named = IdOfKey(KeyOf(call.request()));
+    // A key that also submitted a task, or triggered another one, means something else there.
+    auto named = IdOfKey(KeyOf(call.request()), "trigger " + id->text().str());
     if (!named) return call.RefuseRequest(named.error());
     if (body->trigger.execution.empty()) body->trigger.execution = ExecutionId(std::move(*named));
     body->trigger.task = std::move(*id);

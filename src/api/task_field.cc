@@ -43,6 +43,9 @@ struct Elsewhere {
     std::string_view example;
 };
 constexpr Elsewhere kElsewhere[] = {
+    {"retry", "retry_policy", R"({"retry_policy": {"max_retries": 3, "delay": "10s"}})"},
+    {"retries", "max_retry", R"({"max_retry": 3})"},
+    {"retry_count", "max_retry", R"({"max_retry": 3})"},
     {"retry_delay", "retry_policy.delay", R"({"retry_policy": {"delay": "10s"}})"},
     {"retry_delay_max", "retry_policy.delay_max", R"({"retry_policy": {"delay_max": "5m"}})"},
     {"retry_backoff", "retry_policy.backoff_rate", R"({"retry_policy": {"backoff_rate": 2}})"},

@@ -142,6 +142,12 @@ TEST(TaskJson, FieldsThatAreMeantAreNamed) {
     const Bad cases[] = {
         {R"({"name": "x", "retry_delay": "1s"})", "retry_delay", "'retry_policy.delay'"},
         {R"({"name": "x", "retry_backoff": 2})", "retry_backoff", "'retry_policy.backoff_rate'"},
+        {R"({"name": "x", "retry": {"max": 3}})", "retry", "'retry_policy': {"},
+        {R"({"name": "x", "retries": 3})", "retries", "'max_retry': {\"max_retry\": 3}"},
+        {R"({"name": "x", "retry_policy": {"retry": {"delay": "1s"}}})", "retry_policy.retry",
+         "it has max_retries, delay, backoff_rate, delay_max, jitter"},
+        {R"({"name": "x", "retry_policy": {"max_retry": 3}})", "retry_policy.max_retry",
+         "did you mean 'max_retries'?"},
         {R"({"name": "x", "rate_limit": {"count": 5}})", "rate_limit.per", "is missing"},
         {R"({"name": "x", "rate_limit": {"per": "1s"}})", "rate_limit.count", "is missing"},
     };

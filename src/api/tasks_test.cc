@@ -110,6 +110,23 @@ TEST(Tasks, ATriggerThatIsRepeatedRunsOnce) {
     EXPECT_EQ(scheduler.Post(path, "", {{"Idempotency-Key", std::string(256, 'x')}}).status, 400);
 }
 
+// A job that is run on Monday uses the day's name as its key, wherever it asks for something.
+TEST(Tasks, AKeyMeansSomethingElseToASubmitAndToEachTrigger) {
+    TestScheduler scheduler;
+    scheduler.Put("/api/v1/tasks/report", R"({"name": "n", "interval": "1h"})");
+    scheduler.Put("/api/v1/tasks/other", R"({"name": "n", "interval": "1h"})");
+    const HttpHeaderList key = {{"Idempotency-Key", "monday"}};
+    const Answered submitted = scheduler.Post("/api/v1/tasks", R"({"name": "once"})", key);
+    const Answered triggered = scheduler.Post("/api/v1/tasks/report/trigger", "", key);
+    const Answered other = scheduler.Post("/api/v1/tasks/other/trigger", "", key);
+    EXPECT_EQ(submitted.status, 201);
+    EXPECT_EQ(triggered.status, 201) << triggered.body;
+    EXPECT_EQ(other.status, 201) << other.body;
+    EXPECT_EQ(other.Text("task_id"), "other");
+    EXPECT_EQ(scheduler.Post("/api/v1/tasks", R"({"name": "once"})", key).Text("id"),
+              submitted.Text("id"));
+}
+
 // Somebody paused a task and puts it back to what it is by default.
 TEST(Tasks, NullOfEnabledResumes) {
     TestScheduler scheduler;
