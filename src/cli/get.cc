@@ -1,9 +1,11 @@
 // takt get: everything about executions, by id.
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/client.h"
 #include "cli/execution_view.h"
 #include "cli/flows.h"
+#include "cli/wait_flags.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -11,18 +13,29 @@ namespace {
 struct GetOptions {
     ClientOptions client;
     std::vector<std::string> ids;
-    bool wait = false;
+    WaitFlags waiting;
     bool tree = false;
 };
 
+// Of a time for all of them together; 0 stays for ever.
+Duration LeftOf(Duration timeout, Steady begin) {
+    if (timeout == Duration(0)) return timeout;
+    const auto passed = std::chrono::floor<Duration>(SteadyClock::now() - begin);
+    return std::max(timeout - passed, Duration(1));
+}
+
 Result<int> Get(Client& client, const GetOptions& options) {
     int exit = kOk;
+    const auto timeout = options.waiting.Timeout();
+    if (!timeout) return std::unexpected(timeout.error());
+    const Steady begin = SteadyClock::now();
     for (std::size_t i = 0; i < options.ids.size(); ++i) {
         const std::string& id = options.ids[i];
-        auto answer = options.wait ? WaitUntilFinished(client, {.execution = id})
-                                   : client.Get(PathOf("executions", id));
+        auto answer = options.waiting.wait
+                          ? WaitUntilFinished(client, {id, LeftOf(*timeout, begin)})
+                          : client.Get(PathOf("executions", id));
         if (!answer) return std::unexpected(HintAtTask(client, id, answer.error()));
-        if (options.wait && exit == kOk) exit = ExitOfOutcome(answer->value);
+        if (options.waiting.wait && exit == kOk) exit = ExitOfOutcome(answer->value);
         if (options.tree) {
             answer = client.Get(PathOf("executions", id, "steps"));
             if (!answer) return std::unexpected(answer.error());
@@ -46,13 +59,12 @@ void AddGet(CLI::App& app, Context& context) {
     options->client.Add(*get);
     get->add_option("id", options->ids, "Execution; a task that runs once has the same id")
         ->required();
-    get->add_flag("--wait", options->wait,
-                  "Wait until it is finished; the exit code tells whether it succeeded");
+    options->waiting.Add(*get);
     get->add_flag("--tree", options->tree, "The steps of a run, where each stands");
     get->footer(
         "examples:\n"
         "  takt get remind-7\n"
-        "  takt get remind-7 --wait --json\n"
+        "  takt get remind-7 --wait --wait-timeout 5m --json\n"
         "  takt get RUN --tree\n");
     get->callback([options, &context] {
         context.exit =

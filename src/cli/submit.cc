@@ -4,6 +4,7 @@
 #include "cli/client.h"
 #include "cli/execution_view.h"
 #include "cli/task_flags.h"
+#include "cli/wait_flags.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -12,8 +13,7 @@ struct SubmitOptions {
     ClientOptions client;
     std::string type;
     TaskFlags flags;
-    bool wait = false;
-    std::string wait_timeout;
+    WaitFlags waiting;
     bool quiet = false;
 };
 
@@ -31,14 +31,10 @@ bool IsRecurring(const GivenFields& task) {
 }
 
 Result<int> WaitAndTell(Client& client, const SubmitOptions& options, const std::string& id) {
-    Duration timeout{0};
-    if (!options.wait_timeout.empty()) {
-        const auto parsed = ParseDuration(options.wait_timeout);
-        if (!parsed) return Fail(ErrorCode::kInvalid, "--wait-timeout: " + parsed.error().detail);
-        timeout = *parsed;
-    }
+    const auto timeout = options.waiting.Timeout();
+    if (!timeout) return std::unexpected(timeout.error());
     const bool show = !options.client.json && !options.quiet;
-    auto ended = WaitUntilFinished(client, {.execution = id, .timeout = timeout, .show = show});
+    auto ended = WaitUntilFinished(client, {.execution = id, .timeout = *timeout, .show = show});
     if (!ended) return std::unexpected(ended.error());
     if (options.client.json) {
         std::printf("%s\n", ended->body.c_str());
@@ -54,14 +50,14 @@ Result<int> Submit(Client& client, const SubmitOptions& options) {
     const auto task = TaskOf(options);
     if (!task) return std::unexpected(task.error());
     const bool recurring = IsRecurring(*task);
-    if (options.wait && recurring) {
+    if (options.waiting.wait && recurring) {
         return Fail(ErrorCode::kInvalid,
                     "--wait is for tasks that run once; a recurring task has no end");
     }
     const auto made = client.Post("/api/v1/tasks", task->Body());
     if (!made) return std::unexpected(made.error());
     const std::string id = Member(made->value, "id");
-    if (options.wait) return WaitAndTell(client, options, id);
+    if (options.waiting.wait) return WaitAndTell(client, options, id);
     if (options.client.json) {
         std::printf("%s\n", made->body.c_str());
     } else if (options.quiet) {
@@ -83,9 +79,7 @@ void AddSubmit(CLI::App& app, Context& context) {
     options->client.Add(*submit);
     submit->add_option("type", options->type, "Which handler runs it")->required();
     options->flags.Add(*submit, TaskFlags::Purpose::kNew);
-    submit->add_flag("--wait", options->wait,
-                     "Wait for its end; the exit code tells whether it succeeded");
-    submit->add_option("--wait-timeout", options->wait_timeout, "Give up waiting after [never]");
+    options->waiting.Add(*submit);
     submit->add_flag("-q,--quiet", options->quiet, "Print only the id");
     submit->footer(
         "examples:\n"

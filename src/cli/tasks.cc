@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/parts.h"
 #include "cli/task_flags.h"
+#include "cli/wait_flags.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -24,7 +25,7 @@ struct TasksOptions {
     bool text = false;
     bool force = false;
     bool keep_runs = false;
-    bool wait = false;
+    WaitFlags waiting;
     std::string file;
     bool dry_run = false;
     BackfillOptions backfill;
@@ -175,6 +176,8 @@ Result<int> Preview(Client& client, const TasksOptions& options) {
 }
 
 Result<int> Trigger(Client& client, const TasksOptions& options) {
+    const auto timeout = options.waiting.Timeout();
+    if (!timeout) return std::unexpected(timeout.error());
     GivenFields body;
     if (!options.payload.empty()) {
         auto payload = ReadPayload(options.payload, options.text);
@@ -185,18 +188,19 @@ Result<int> Trigger(Client& client, const TasksOptions& options) {
     auto answer = client.Post(PathOf("tasks", options.id, "trigger"), body.Body());
     if (!answer) return std::unexpected(HintAtExecution(client, options.id, answer.error()));
     const std::string id = Member(answer->value, "id");
-    if (options.wait) {
-        answer = WaitUntilFinished(client, {.execution = id, .show = !options.client.json});
+    if (options.waiting.wait) {
+        answer = WaitUntilFinished(
+            client, {.execution = id, .timeout = *timeout, .show = !options.client.json});
         if (!answer) return std::unexpected(answer.error());
     }
     if (options.client.json) {
         std::printf("%s\n", answer->body.c_str());
-    } else if (options.wait) {
+    } else if (options.waiting.wait) {
         std::fputs(ExecutionText(answer->value).c_str(), stdout);
     } else {
         std::printf("%s %s\n", id.c_str(), Member(answer->value, "status").c_str());
     }
-    return options.wait ? ExitOfOutcome(answer->value) : kOk;
+    return options.waiting.wait ? ExitOfOutcome(answer->value) : kOk;
 }
 
 Result<int> SetFires(Client& client, const TasksOptions& options, const char* action) {
@@ -291,8 +295,7 @@ void AddTrigger(CLI::App& app, Context& context) {
                         "Another input, this once, in JSON; @FILE reads a file, - standard input");
     trigger->add_flag("--text", options->text, "The payload is text, not JSON");
     trigger->add_flag("--force", options->force, "Also while its last run has not ended");
-    trigger->add_flag("--wait", options->wait,
-                      "Wait for its end; the exit code tells whether it succeeded");
+    options->waiting.Add(*trigger);
     trigger->footer(
         "examples:\n"
         "  takt trigger nightly\n"

@@ -61,6 +61,20 @@ class Commands(TaktTest):
         self.assertIn("was there already", self.takt("submit", "echo", "1", "--id", "once"))
         self.assertTrue(self.refused(4, "submit", "echo", "2", "--id", "once"))
 
+    def test_who_waits_gives_up_when_it_said(self):
+        # A deployment script must go on, whatever became of its job.
+        self.takt("submit", "echo", "--delay", "1h", "--id", "slow")
+        self.takt("submit", "echo", "1", "--id", "quick", "--wait")
+        begin = time.monotonic()
+        said = self.refused(5, "get", "quick", "slow", "slow", "--wait", "--wait-timeout", "300ms")
+        self.assertIn("execution slow is not finished after ", said)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertIn("--wait", self.refused(2, "get", "slow", "--wait-timeout", "1s"))
+        self.assertIn("more than 0", self.refused(2, "get", "slow", "--wait", "--wait-timeout", "0s"))
+        self.takt("submit", "echo", "--every", "1h", "--id", "hours", "--queue", "nobody")
+        said = self.refused(5, "trigger", "hours", "--wait", "--wait-timeout", "300ms")
+        self.assertIn("is not finished after 300ms", said)
+
     def test_a_delayed_task_waits_and_can_be_cancelled(self):
         # Somebody changes their mind before the time has come.
         self.takt("submit", "echo", "--delay", "1h", "--id", "later")
