@@ -178,6 +178,11 @@ Result<AuditQuery> ReadAuditQuery(const HttpRequest& request) {
         if (!end) return std::unexpected(end.error());
         query.before = query.before == 0 ? *end : std::min(query.before, *end);
     }
+    if (const auto after = request.Query("after")) {
+        const auto serial = ParseSerial(*after);
+        if (!serial) return BadField("after", "is not the id of an entry");
+        query.from = std::max(query.from, *serial + 1);
+    }
     if (const auto id = request.Query("id")) {
         const auto serial = ParseSerial(*id);
         if (!serial) return BadField("id", "is not the id of an entry");
@@ -288,6 +293,7 @@ void AddAuditRoutes(std::vector<Route>& routes) {
          .summary = "Who changed what, newest first; as JSON lines if asked for, where "
                     "X-Next-Cursor says how to go on",
          .query = {{"id", "This entry alone."},
+                   {"after", "Later than the entry of this id."},
                    {"since", "At this time or later."},
                    {"until", "Before this time."},
                    {"who", "The name or the id of a token; open: where there was none."},

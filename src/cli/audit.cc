@@ -3,6 +3,8 @@
 #include <boost/json/object.hpp>
 #include <cstdio>
 #include <map>
+#include <ranges>
+#include <thread>
 
 #include "base/json.h"
 #include "base/time.h"
@@ -14,6 +16,9 @@ namespace {
 
 constexpr std::size_t kAuditPageMax = 1000;
 
+// How often --follow looks for new entries.
+constexpr Duration kAuditLook{1'000};
+
 struct AuditOptions {
     ClientOptions client;
     std::string id, since, until, who, action, target, outcome;
@@ -21,6 +26,9 @@ struct AuditOptions {
     std::size_t limit = 50;
     bool all = false;
     bool diff = false;
+    bool follow = false;
+
+    bool lines() const { return client.json || output != "table"; }
 };
 
 Result<std::string> MomentOf(const std::string& text, const char* flag) {
@@ -90,7 +98,9 @@ void AddEntry(Table& table, const boost::json::value& entry) {
                Member(entry, "id")});
 }
 
-void ShowPage(const AuditOptions& options, const std::vector<const boost::json::value*>& items) {
+using AuditItems = std::vector<const boost::json::value*>;
+
+void ShowPage(const AuditOptions& options, const AuditItems& items) {
     Table table = AuditTable();
     for (const auto* item : items) {
         AddEntry(table, *item);
@@ -109,7 +119,7 @@ class AuditPrinter {
         if (json_) std::printf("{\"items\":[");
     }
 
-    void Print(const std::vector<const boost::json::value*>& items) {
+    void Print(const AuditItems& items) {
         if (!json_ && options_.output == "table") {
             ShowPage(options_, items);
         } else {
@@ -144,26 +154,127 @@ class AuditPrinter {
     bool any_ = false;
 };
 
+std::string AuditPath(const AuditOptions& options, const Query& more) {
+    Query query = {{"who", options.who},
+                   {"action", options.action},
+                   {"target", options.target},
+                   {"outcome", options.outcome}};
+    query.insert(query.end(), more.begin(), more.end());
+    return WithQuery("/api/v1/audit", query);
+}
+
+// Prints entries as they come, oldest first, each once. It asks the store by way of any scheduler, so
+// that it goes on while there is no leader; what was being fetched when a scheduler went is
+// fetched again, and none of it was printed.
+class AuditFollower {
+  public:
+    AuditFollower(Client& client, const AuditOptions& options, std::string since)
+        : client_(client), options_(options), since_(std::move(since)) {}
+
+    // For ever; ends with an error that asking again does not mend.
+    Result<int> Run() {
+        for (bool begun = false, troubled = false;;) {
+            const Result<void> done = begun ? PrintNew() : Begin();
+            const bool lasting = !done && done.error().code != ErrorCode::kUnavailable &&
+                                 done.error().code != ErrorCode::kUnknown &&
+                                 done.error().code != ErrorCode::kExhausted;
+            if (!done && (lasting || !begun)) return std::unexpected(done.error());
+            if (!done && !troubled) {
+                std::fprintf(stderr, "%s; trying again\n", Clean(done.error().detail, 500).c_str());
+            }
+            troubled = !done;
+            if (std::exchange(begun, true)) std::this_thread::sleep_for(kAuditLook);
+        }
+    }
+
+  private:
+    // From --since on, or behind what there is.
+    Result<void> Begin() {
+        const auto newest = Newest();
+        if (!newest) return std::unexpected(newest.error());
+        if (since_.empty()) seen_ = *newest;
+        return {};
+    }
+
+    // The id of the newest entry of all, whatever the filters: where nothing matches for months,
+    // these months are not looked through each time. Empty if there is none.
+    Result<std::string> Newest() {
+        const auto page = client_.Get(WithQuery("/api/v1/audit", {{"limit", "1"}}));
+        if (!page) return std::unexpected(page.error());
+        const AuditItems items = ListMember(page->value, "items");
+        return items.empty() ? std::string() : Member(*items.front(), "id");
+    }
+
+    Result<void> PrintNew() {
+        const auto newest = Newest();
+        if (!newest) return std::unexpected(newest.error());
+        if (*newest <= seen_) return {};  // Ids are of one length, and later ones are greater.
+        std::vector<ClientAnswer> pages;
+        std::string cursor;
+        do {
+            auto page = client_.Get(AuditPath(options_, {{"after", seen_},
+                                                         {"since", seen_.empty() ? since_ : ""},
+                                                         {"limit", std::to_string(kAuditPageMax)},
+                                                         {"cursor", cursor}}));
+            if (!page) return std::unexpected(page.error());
+            cursor = Member(page->value, "next_cursor");
+            pages.push_back(std::move(*page));
+        } while (!cursor.empty());
+        seen_ = *newest;
+        AuditItems items;
+        for (const ClientAnswer& page : std::views::reverse(pages)) {
+            const AuditItems later = ListMember(page.value, "items");
+            items.insert(items.end(), later.rbegin(), later.rend());
+        }
+        if (items.empty()) return {};
+        seen_ = std::max(seen_, Member(*items.back(), "id"));
+        Print(items);
+        return {};
+    }
+
+    void Print(const AuditItems& items) {
+        for (const auto* item : items) {
+            std::string text;
+            if (options_.lines()) {
+                AppendJson(text, *item);
+                text += '\n';
+            } else {
+                Table table = AuditTable();
+                AddEntry(table, *item);
+                text = table.Text();
+                // The names of the columns stand above the first only.
+                if (std::exchange(any_, true)) text.erase(0, text.find('\n') + 1);
+            }
+            std::fwrite(text.data(), 1, text.size(), stdout);
+            if (!options_.lines() && options_.diff) PrintDiff(*item);
+        }
+        std::fflush(stdout);
+    }
+
+    Client& client_;
+    const AuditOptions& options_;
+    const std::string since_;
+    std::string seen_;  // The newest entry that was looked at.
+    bool any_ = false;
+};
+
 // A page at a time. With filters a page may be empty and others follow.
 Result<int> Audit(Client& client, const AuditOptions& options) {
     const auto since = MomentOf(options.since, "--since");
     if (!since) return std::unexpected(since.error());
     const auto until = MomentOf(options.until, "--until");
     if (!until) return std::unexpected(until.error());
+    if (options.follow) return AuditFollower(client, options, *since).Run();
     AuditPrinter printer(options);
     std::string cursor;
     std::size_t left = options.all ? SIZE_MAX : options.limit;
     do {
-        const auto page = client.Get(
-            WithQuery("/api/v1/audit", {{"id", options.id},
-                                        {"since", *since},
-                                        {"until", *until},
-                                        {"who", options.who},
-                                        {"action", options.action},
-                                        {"target", options.target},
-                                        {"outcome", options.outcome},
-                                        {"limit", std::to_string(std::min(left, kAuditPageMax))},
-                                        {"cursor", cursor}}));
+        const auto page =
+            client.Get(AuditPath(options, {{"id", options.id},
+                                           {"since", *since},
+                                           {"until", *until},
+                                           {"limit", std::to_string(std::min(left, kAuditPageMax))},
+                                           {"cursor", cursor}}));
         if (!page) {
             printer.End("", false);
             return std::unexpected(page.error());
@@ -190,9 +301,11 @@ void AddAudit(CLI::App& app, Context& context) {
     auto options = std::make_shared<AuditOptions>();
     CLI::App* audit = app.add_subcommand("audit", "Who changed what, newest first");
     options->client.Add(*audit);
-    audit->add_option("id", options->id, "One entry, as listed; with --diff what it changed");
+    CLI::Option* id =
+        audit->add_option("id", options->id, "One entry, as listed; with --diff what it changed");
     audit->add_option("--since", options->since, "From this time on, or so long ago: 1h");
-    audit->add_option("--until", options->until, "Before this time, or so long ago");
+    CLI::Option* until =
+        audit->add_option("--until", options->until, "Before this time, or so long ago");
     audit->add_option("--who", options->who, "Name or id of a token; open: where there was none");
     audit->add_option("--action", options->action, "Part of an action: pause, tasks");
     audit->add_option("--target", options->target, "An id, or kind/id: nightly, task/nightly");
@@ -201,16 +314,25 @@ void AddAudit(CLI::App& app, Context& context) {
         ->capture_default_str()
         ->check(CLI::IsMember({"table", "json", "jsonl"}));
     audit->add_flag("--diff", options->diff, "With what changed, before and after");
-    audit->add_option("--limit", options->limit, "How many")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1'000'000));
-    audit->add_flag("--all", options->all, "Every page, to the end");
+    CLI::Option* limit = audit->add_option("--limit", options->limit, "How many")
+                             ->capture_default_str()
+                             ->check(CLI::Range(1, 1'000'000));
+    CLI::Option* all = audit->add_flag("--all", options->all, "Every page, to the end");
+    audit
+        ->add_flag(
+            "-f,--follow", options->follow,
+            "New ones as they come, oldest first, from --since or now on; json is a line each")
+        ->excludes(id)
+        ->excludes(until)
+        ->excludes(limit)
+        ->excludes(all);
     audit->footer(
         "examples:\n"
         "  takt audit --since 1h\n"
         "  takt audit --target task/nightly --diff\n"
         "  takt audit --who ci --outcome refused\n"
-        "  takt audit --since 90d --all -o jsonl > audit.jsonl\n");
+        "  takt audit --since 90d --all -o jsonl > audit.jsonl\n"
+        "  takt audit --follow -o json | logger -t takt\n");
     audit->callback([options, &context] {
         context.exit =
             WithClient(options->client, [&](Client& client) { return Audit(client, *options); });

@@ -96,6 +96,40 @@ class AuditTest(TaktTest):
             self.assertLessEqual(set(changer.answered),
                                  {entry["after"]["version"] for entry in patches})
 
+    # Somebody keeps the audit elsewhere, line by line. The leader dies meanwhile, and each line comes
+    # once, in order.
+    def test_it_is_followed_from_leader_to_leader(self):
+        self.use_redis()
+        leader = self.serve(*QUICK, "--set", "server.node_id=a")
+        first = self.url
+        self.make()
+        self.serve(*QUICK, "--set", "server.node_id=b")
+        both = ["--server", f"{first},{self.url}"]
+        follower = self.start("follow", "audit", "--follow", "-o", "json", *both)
+        since = self.start("since", "audit", "-f", "--since", "1h", "--action", "patch", "--json", *both)
+        shown = self.start("shown", "audit", "-f", "--diff", *both)
+        told = lambda process: [json.loads(line) for line in process.text().splitlines()
+                                if line.startswith("{")]
+        # It begins with what comes after it: when that is seen is up to it.
+        version = lambda: json.loads(self.takt("tasks", "get", "nightly", "--json"))["version"]
+        change = lambda n: self.run_takt("tasks", "update", "nightly", "--payload", f'{{"n": {n}}}')
+        until(lambda: change(version()).returncode == 0 and told(follower), "it follows")
+        leader.kill()
+        until(lambda: change(-1).returncode == 0, "b leads")
+        last = version()
+        until(lambda: told(follower)[-1]["after"]["version"] == last, "it goes on")
+        versions = [entry["after"]["version"] for entry in told(follower)]
+        self.assertEqual(versions, list(range(versions[0], last + 1)))
+        until(lambda: told(since)[-1]["after"]["version"] == last, "it goes on, with filters")
+        self.assertEqual([entry["after"]["version"] for entry in told(since)],
+                         list(range(2, last + 1)))
+        until(lambda: "+ parameters.n: -1" in shown.text(), "it shows what changed")
+        self.assertEqual(shown.text().count("WHO"), 1, "one line of names")
+        for process in (follower, since, shown):
+            self.assertIsNone(process.process.poll(), "it goes on for ever")
+        self.assertIn("--follow", self.refused(2, "audit", "-f", "--all"))
+        self.assertIn("nowhere", self.refused(3, "audit", "-f", "--namespace", "nowhere"))
+
     # Executors bring tasks each time they start, and operators move them about.
     def test_executors_and_what_they_bring(self):
         self.serve()
