@@ -75,6 +75,7 @@ std::optional<Serial> LastEventSeen(const HttpRequest& request) {
 }
 
 void EventHub::Release(const Effects& effects) {
+    ends_.Release(effects);
     const std::scoped_lock lock(mutex_);
     if (!followers_.empty()) NotifyFollowers(effects);
     // Mostly nobody watches, and the events need not be looked at.
@@ -102,6 +103,7 @@ void EventHub::Release(const Effects& effects) {
 }
 
 void EventHub::OnRole(Role role) {
+    ends_.OnLead(role == Role::kLeader);
     const std::scoped_lock lock(mutex_);
     const bool leads = role == Role::kLeader;
     if (leading_ && !leads) {

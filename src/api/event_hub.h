@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "api/end_watch.h"
 #include "base/json.h"
 #include "http/event_stream.h"
 #include "http/message.h"
@@ -66,6 +67,9 @@ class EventHub final : public Sink {
 
     std::size_t watchers() const;
 
+    // For who waits for nothing but the end of an execution.
+    EndWatch& ends() { return ends_; }
+
     // From any thread. Calls `notify` when the store may have more of the execution: it wrote
     // something or changed, or what it wrote has been committed since. And when this node stops
     // leading. `notify` is called on the node's thread and must not call back. The number is for
@@ -103,6 +107,7 @@ class EventHub final : public Sink {
     std::multimap<Text, Follower*> followers_of_;  // By execution.
     std::uint64_t last_number_ = 0;
     bool leading_ = false;
+    EndWatch ends_;
 };
 
 }  // namespace takt::internal

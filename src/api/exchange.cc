@@ -303,7 +303,8 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
         return;
     }
     verdict.body_bytes_max = route->body_bytes_max;
-    verdict.watch = route->waits;
+    verdict.watch =
+        route->waits && (route->waits_by.empty() || request.Query(route->waits_by).has_value());
     if (route->permission == Permission::kNone) {
         // Whether the token is the execution's own the handler checks.
         if (!ShowsAttempt(FindRealm(*gate_, learnt_.match, {}).get(), request)) {

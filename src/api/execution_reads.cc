@@ -13,16 +13,6 @@ namespace {
 // the last.
 constexpr std::size_t kReadMax = 64;
 
-HttpResponse AnswerWith(const Services& services, const Execution& execution,
-                        const ProgressView* progress) {
-    std::string body;
-    JsonWriter json(body);
-    const auto trace = TraceOf(services.config.tracing, execution);
-    const std::string trace_id = trace ? TraceIdText(trace->trace) : "";
-    WriteExecution(json, {execution, ExecutionDetail::kWhole, progress, trace_id});
-    return HttpResponse::Json(200, std::move(body));
-}
-
 HttpResponse MissingAnswer(const ExecutionId& id, const std::string& request_id) {
     return ProblemResponse(ProblemOfAnswer(NoSuchExecution(id)), request_id);
 }
@@ -36,7 +26,7 @@ void SendRunning(Call call, Execution execution) {
         return services->node.Look([call = std::move(call), execution = std::move(execution)](
                                        const Engine* engine) mutable {
             const ProgressView* progress = engine ? engine->FindProgress(execution.id) : nullptr;
-            call.Send(AnswerWith(call.services(), execution, progress));
+            call.Send(ExecutionAnswer(call.services(), execution, progress));
         });
     }
     if (CanPassOn(call, status, services->gate->forward)) {
@@ -45,10 +35,20 @@ void SendRunning(Call call, Execution execution) {
             PassOn(std::move(call), status, services->gate->forward);
         });
     }
-    call.Send(AnswerWith(*services, execution, nullptr));
+    call.Send(ExecutionAnswer(*services, execution, nullptr));
 }
 
 }  // namespace
+
+HttpResponse ExecutionAnswer(const Services& services, const Execution& execution,
+                             const ProgressView* progress) {
+    std::string body;
+    JsonWriter json(body);
+    const auto trace = TraceOf(services.config.tracing, execution);
+    const std::string trace_id = trace ? TraceIdText(trace->trace) : "";
+    WriteExecution(json, {execution, ExecutionDetail::kWhole, progress, trace_id});
+    return HttpResponse::Json(200, std::move(body));
+}
 
 void ExecutionReads::Get(Call call, ExecutionId id) {
     const std::shared_ptr<Services> services = call.shared_services();
@@ -74,7 +74,7 @@ void ExecutionReads::Read(const std::shared_ptr<Services>& services) {
                 answers.push_back(
                     !row ? MissingAnswer(wanted[i].id, wanted[i].call.request().request_id)
                     : row->status == Status::kRunning ? HttpResponse()
-                                                      : AnswerWith(*services, *row, nullptr));
+                                                      : ExecutionAnswer(*services, *row, nullptr));
             }
             services->post([services, wanted = std::move(wanted), answers = std::move(answers),
                             found = std::move(found)]() mutable {

@@ -9,6 +9,10 @@
 
 namespace takt::internal {
 
+// One execution, with all there is to say about it. `progress` may be null.
+HttpResponse ExecutionAnswer(const Services& services, const Execution& execution,
+                             const ProgressView* progress);
+
 class ExecutionReads {
   public:
     // Answers the call with the execution, or that there is none. REQUIRES: on the server's thread.

@@ -1,6 +1,7 @@
 // Executions: list, get. Why one waits is explain.cc.
 #include "api/execution_json.h"
 #include "api/execution_reads.h"
+#include "api/execution_waits.h"
 #include "api/json_read.h"
 #include "api/query.h"
 #include "api/resources.h"
@@ -36,11 +37,26 @@ void ListExecutions(Call call) {
     });
 }
 
+Result<Duration> ReadWait(const HttpRequest& request) {
+    if (request.raw_query.empty()) return Duration(0);
+    const auto text = request.Query("wait");
+    if (!text) return Duration(0);
+    const auto wait = ParseDuration(*text);
+    if (!wait) return BadField("wait", wait.error().detail);
+    if (*wait > kExecutionWaitMax) {
+        return BadField("wait", "must be at most 50s; to wait longer ask again");
+    }
+    return *wait;
+}
+
 void GetExecution(Call call) {
     auto id = PathId<ExecutionId>(call);
     if (!id) return;
-    ExecutionReads& reads = *call.services().reads;
-    reads.Get(std::move(call), std::move(*id));
+    const auto wait = ReadWait(call.request());
+    if (!wait) return call.RefuseRequest(wait.error());
+    const std::shared_ptr<Services> services = call.shared_services();
+    if (*wait > Duration(0)) return services->waits->Wait(std::move(call), std::move(*id), *wait);
+    services->reads->Get(std::move(call), std::move(*id));
 }
 
 }  // namespace
@@ -72,8 +88,14 @@ void AddExecutionRoutes(std::vector<Route>& routes) {
                       .permission = Permission::kViewer,
                       .handler = GetExecution,
                       .tag = "executions",
-                      .summary = "Get an execution",
-                      .gives = "Execution"});
+                      .summary = "Get an execution; with wait, once it has ended",
+                      .query = {{"wait",
+                                 "A duration of up to 50s, such as 30s: answered as soon as it has "
+                                 "ended, or after that long with how it stands. A change of leader "
+                                 "answers at once: look at the status, and ask again."}},
+                      .gives = "Execution",
+                      .waits = true,
+                      .waits_by = "wait"});
 }
 
 }  // namespace takt::internal

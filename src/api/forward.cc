@@ -73,7 +73,6 @@ HttpResponse RefusalOf(const Error& error, std::string_view request_id) {
 
 // Streams say something every quarter of a minute, if only that they are there.
 constexpr auto kSilenceMax = std::chrono::seconds(60);
-constexpr std::size_t kRefusalBytesMax = 64 << 10;
 constexpr std::size_t kStreamBufferBytes = 4 << 20;
 
 // One stream on its way from the leader to a client. On the server's thread.
@@ -109,7 +108,7 @@ class Passage final : public HttpAnswerSink, public std::enable_shared_from_this
         if (closed_) return false;
         if (streams_ && stream_) return stream_->WriteFormatted(piece);
         std::string& kept = streams_ ? early_ : answer_.body;
-        if (kept.size() + piece.size() > (streams_ ? kStreamBufferBytes : kRefusalBytesMax)) {
+        if (kept.size() + piece.size() > (streams_ ? kStreamBufferBytes : kAnswerBytesMax)) {
             return false;
         }
         kept.append(piece);

@@ -3,6 +3,7 @@
 #include "api/answer_headers.h"
 #include "api/audit.h"
 #include "api/execution_reads.h"
+#include "api/execution_waits.h"
 #include "api/passed_on.h"
 #include "api/refusals.h"
 #include "metrics/meters.h"
@@ -33,7 +34,8 @@ Services::Services(std::shared_ptr<Gate> of_gate, RealmParts parts)
       post(gate->post),
       access(gate->access),
       random(gate->random),
-      reads(std::make_shared<ExecutionReads>()) {}
+      reads(std::make_shared<ExecutionReads>()),
+      waits(std::make_shared<ExecutionWaits>()) {}
 
 void Call::Send(HttpResponse response) {
     services_->meters.CountRequest(response.status);

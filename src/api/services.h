@@ -29,6 +29,7 @@ namespace takt::internal {
 class Alerts;
 class EventHub;
 class ExecutionReads;
+class ExecutionWaits;
 class Meters;
 class PushLink;
 class Statistics;
@@ -175,6 +176,7 @@ struct Services : RealmParts {
     Random& random;
     TextPool texts;
     const std::shared_ptr<ExecutionReads> reads;
+    const std::shared_ptr<ExecutionWaits> waits;
 };
 
 // Passes a call that only the leader can answer on to it; refuses it if nobody leads, or if it was
