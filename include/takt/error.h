@@ -34,6 +34,7 @@ enum class ErrorCode : std::uint8_t {
     kUnavailable,  // Nothing was done. Try again after a while.
     kUnknown,      // May have been done. Repeat it only if it has an id of yours.
     kCancelled,    // Given up, because this object is being stopped.
+    kTimeout,      // A wait was over before what it waited for; that goes on.
 };
 
 // "invalid", "not_found" and so on.

@@ -9,7 +9,15 @@
 //     }
 //
 // Changes are answered when they are stored. Any scheduler of a cluster may be asked: it passes on
-// what only the leader can do. All of it may be called from several threads, and blocks.
+// what only the leader can do. All of it may be called from several threads, many calls at once, and
+// blocks but for what is called …Async.
+//
+// Those return at once. With a callback: it is called once, later, on a thread of this object's own,
+// one callback after the other; it may block, ask this object, and destroy it. With a future: that
+// is all it says, and destroying it does not wait. When the object is destroyed (or a Scheduler
+// stopped), what is under way ends with kCancelled, callbacks included, before that returns; a
+// callback that does not return within 5 s is left to itself. takt/awaitable.h has the same for
+// co_await.
 //
 // Every call may fail with kUnavailable (nothing was done: no scheduler could be reached, or none
 // leads), with kUnknown (the answer was lost; it may have been done) and with kInvalid (refused as
@@ -17,6 +25,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +44,12 @@
 namespace takt {
 
 class Calls;  // How questions travel.
+
+// One of several that were waited for.
+struct Ended {
+    std::size_t index = 0;  // Which of them.
+    Execution execution;
+};
 
 class TAKT_EXPORT SchedulerApi {
   public:
@@ -94,10 +110,33 @@ class TAKT_EXPORT SchedulerApi {
     // Why an execution has not started or is not finished, in one sentence. kNotFound.
     Result<std::string> Explain(std::string_view id);
 
-    // Until the execution, or the only one of a task that runs once, is finished; then it. Asks
-    // again and again, at first after some milliseconds, later twice a second. kUnavailable when
-    // `timeout` has passed; the execution goes on. kNotFound.
+    // --- Waiting --------------------------------------------------------------------------------
+
+    // Until the execution, or the only one of a task that runs once, has ended; then it. The
+    // scheduler tells when that happens, some milliseconds after it; beyond 200 waits at once over
+    // one Client it is asked now and then. Schedulers that are away for a while are waited for.
+    // kTimeout when `timeout` has passed; the execution goes on. kNotFound.
     Result<Execution> WaitForTask(std::string_view id, Duration timeout);
+    // Each of them, in their order, ended or why not.
+    std::vector<Result<Execution>> WaitForAll(const std::vector<std::string>& ids,
+                                              Duration timeout);
+    // The first of them that ends. An error of any one of them is the answer.
+    Result<Ended> WaitForAny(const std::vector<std::string>& ids, Duration timeout);
+
+    // Submits a task that runs once, and waits for its end, both within `timeout`. A task without an
+    // id is given one here, so that a submit whose answer was lost is simply repeated: kUnknown is
+    // told only if it was so to the end. Errors as of SubmitTask and WaitForTask.
+    Result<Execution> Run(const Task& task, Duration timeout);
+
+    // --- Without blocking -----------------------------------------------------------------------
+
+    std::future<Result<TaskRecord>> SubmitTaskAsync(const Task& task);
+    void SubmitTaskAsync(const Task& task, std::function<void(Result<TaskRecord>)> done);
+    std::future<Result<Execution>> WaitAsync(std::string_view id, Duration timeout);
+    void WaitAsync(std::string_view id, Duration timeout,
+                   std::function<void(Result<Execution>)> done);
+    std::future<Result<Execution>> RunAsync(const Task& task, Duration timeout);
+    void RunAsync(const Task& task, Duration timeout, std::function<void(Result<Execution>)> done);
 
     // --- Locks ----------------------------------------------------------------------------------
 

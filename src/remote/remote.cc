@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/url.h"
+#include "remote/server_round.h"
 
 namespace takt::internal {
 namespace {
@@ -87,7 +88,7 @@ std::string PathOf(std::string_view collection, std::string_view id, std::string
     return path;
 }
 
-Result<Remote> Remote::Open(RemoteOptions options) {
+Result<void> CheckServers(RemoteOptions& options) {
     std::erase_if(options.servers, [](std::string& url) {
         while (url.ends_with('/')) url.pop_back();
         return url.empty();
@@ -98,6 +99,11 @@ Result<Remote> Remote::Open(RemoteOptions options) {
             return Fail(ErrorCode::kInvalid, parsed.error().detail, "servers");
         }
     }
+    return {};
+}
+
+Result<Remote> Remote::Open(RemoteOptions options) {
+    if (auto checked = CheckServers(options); !checked) return std::unexpected(checked.error());
     auto http = BlockingHttpClient::Create(
         {.tls = {.ca_file = options.ca_file}, .user_agent = options.user_agent});
     if (!http) return std::unexpected(http.error());
@@ -107,49 +113,14 @@ Result<Remote> Remote::Open(RemoteOptions options) {
     return remote;
 }
 
-Error Remote::Refused(std::string_view server, int status, std::string_view body) const {
-    Error error = RefusalOf(server, status, body);
-    if (status != 401) return error;
-    // The scheduler speaks to programs that write their headers themselves.
-    if (options_.token.empty()) error.detail = std::string(server) + " wants an access token";
-    error.detail += options_.token_advice;
-    return error;
-}
-
 Result<RemoteAnswer> Remote::Call(HttpMethod method, const std::string& path,
                                   const std::string& body, const HttpHeaderList& more) {
-    HttpHeaderList headers = more;
-    headers.emplace_back("Accept", "application/json");
-    if (!options_.token.empty()) headers.emplace_back("Authorization", "Bearer " + options_.token);
-    if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
-    Error last{ErrorCode::kUnavailable, {}, {}};
-    for (const std::string& server : options_.servers) {
-        auto answer = http_->Send({.method = method,
-                                   .url = server + PathInSpace(options_.space, path),
-                                   .headers = headers,
-                                   .body = body,
-                                   .timeout = options_.timeout,
-                                   .response_bytes_max = kRemoteAnswerBytesMax});
-        if (answer && answer->status >= 200 && answer->status <= 299) {
-            std::string type(answer->headers.Find("Content-Type").value_or(""));
-            return RemoteAnswer{answer->status, std::move(answer->body), server, std::move(type)};
-        }
-        if (answer) {
-            last = Refused(server, answer->status, answer->body);
-            // A caller that only asks may ask another, whatever went wrong here.
-            const bool asks = method == HttpMethod::kGet || method == HttpMethod::kHead;
-            if (asks && last.code == ErrorCode::kUnknown) last.code = ErrorCode::kUnavailable;
-        } else {
-            last = answer.error();
-            if (last.code == ErrorCode::kUnavailable) {
-                last.detail = "cannot reach " + server + " (" + last.detail +
-                              "): is 'takt serve' running there?" + options_.advice;
-            }
-        }
-        // Another one may already know the new leader; nothing was done here.
-        if (last.code != ErrorCode::kUnavailable) return std::unexpected(last);
-    }
-    return std::unexpected(last);
+    ServerRound round(options_, {.method = method, .path = path, .body = body, .headers = more},
+                      *first_);
+    std::optional<Result<RemoteAnswer>> taken;
+    while (!taken) taken = round.Take(http_->Send(round.NextCall()));
+    if (*taken) *first_ = round.server();
+    return std::move(*taken);
 }
 
 namespace {
@@ -195,7 +166,7 @@ Result<void> Remote::Stream(const std::string& path, const std::string& last_id,
                                         .timeout = kStreamSilenceMax,
                                         .sink = reading});
         if (reading->answer.status != 0 && !reading->good()) {
-            last = Refused(server, reading->answer.status, reading->answer.body);
+            last = RefusedBy(options_, server, reading->answer.status, reading->answer.body);
             if (last.code == ErrorCode::kUnknown) last.code = ErrorCode::kUnavailable;
         } else if (ended || ended.error().code == ErrorCode::kCancelled) {
             return {};

@@ -2,6 +2,8 @@
 // wrong. What the command line and the C++ client share.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +17,7 @@
 namespace takt::internal {
 
 struct RemoteOptions {
-    std::vector<std::string> servers;  // Tried in order.
+    std::vector<std::string> servers;  // Tried in order, beginning with the one that answered last.
     std::string space;                 // The namespace; empty: the token's, else `default`.
     std::string token;
     std::string ca_file;
@@ -32,6 +34,19 @@ struct RemoteAnswer {
     std::string content_type;
 };
 
+// One question, wherever it is asked.
+struct RemoteQuestion {
+    HttpMethod method = HttpMethod::kGet;
+    std::string path;
+    std::string body = {};
+    HttpHeaderList headers = {};  // Beside those that every question has.
+    Duration timeout{0};          // Of one call to one server; 0: as the options say.
+    bool waits = false;           // At the server, for something to happen.
+};
+
+// Takes empty names out. kInvalid when no server is left, or a URL cannot be used.
+Result<void> CheckServers(RemoteOptions& options);
+
 // Calls from several threads take turns.
 class Remote {
   public:
@@ -40,8 +55,9 @@ class Remote {
 
     // kUnavailable when no server could be reached, or none could do it now; kUnknown when one was
     // reached, and did not answer, or not with a scheduler's word that nothing was done: it may
-    // have done what was asked, and nobody else is asked. A refusal is RefusalOf. `more` are
-    // headers beside those that every call has.
+    // have done what was asked, and nobody else is asked. A question that changes nothing is asked
+    // elsewhere then, and is at last kUnavailable. A refusal is RefusalOf. `more` are headers beside
+    // those that every call has.
     Result<RemoteAnswer> Call(HttpMethod method, const std::string& path, const std::string& body,
                               const HttpHeaderList& more = {});
 
@@ -53,10 +69,11 @@ class Remote {
 
   private:
     Remote() = default;
-    // RefusalOf, in the words of whoever can give a token rather than a header.
-    Error Refused(std::string_view server, int status, std::string_view body) const;
 
     RemoteOptions options_;
+    // The server that answered last.
+    std::unique_ptr<std::atomic<std::size_t>> first_ =
+        std::make_unique<std::atomic<std::size_t>>(0);
     std::unique_ptr<BlockingHttpClient> http_;
 };
 

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
 #include "base/time.h"
 #include "http/message.h"
+#include "sdk/call_thread.h"
 
 namespace takt {
 
@@ -16,12 +18,25 @@ class Calls {
   public:
     virtual ~Calls() = default;
 
-    // The body of a good answer. Refusals are errors, see RefusalOf. From any thread.
+    struct Question {
+        internal::HttpMethod method = internal::HttpMethod::kGet;
+        std::string path;
+        std::string body = {};
+        internal::Duration wait{0};  // How long it may wait at the scheduler.
+    };
+    using Answered = std::move_only_function<void(internal::Result<std::string>)>;
+
+    // Gives the body of a good answer. Refusals are errors, see RefusalOf. From any thread, many at
+    // once; `answered` is called once, on any thread, and must not block it.
+    virtual void Ask(Question question, Answered answered) = 0;
+    // The same, and waits for it.
     virtual internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
                                                const std::string& body) = 0;
 
-    // Another way there, for questions that take long: whatever else is asked does not wait for it.
-    // Null: this one is as good.
+    // How long one more question may wait at the scheduler. 0: too many do, ask now and then.
+    virtual internal::Duration wait_max() const = 0;
+
+    // Another way there, for who goes on when this one is stopped. Null: this one is as good.
     virtual std::shared_ptr<Calls> MakeAnother() { return nullptr; }
 
     // The highest token of a lock that was ever given to this caller.
@@ -30,6 +45,28 @@ class Calls {
 
     // Lets some time pass before the next question. False, at once, when no more should be asked.
     virtual bool Pause(internal::Duration duration) = 0;
+
+    // The object whose questions these are is going: what is under way ends with kCancelled, and is
+    // told before this returns, but for callbacks that hang.
+    virtual void Stop() = 0;
+    // Whether questions are given up because of Stop.
+    virtual bool stopped() const = 0;
+
+    // Where callbacks of the program run. They may block, and wait for what this object does next.
+    CallThread callbacks;
+    // Where this library's own questions are asked after a pause; nothing there may block.
+    CallThread timers;
+
+  protected:
+    // What waits for its time finds that it is stopped; then its callbacks are run.
+    void StopThreads() {
+        timers.Stop(kCallbackPatience);
+        callbacks.Stop(kCallbackPatience);
+    }
+
+  private:
+    // About as long as a server takes at most for its own end.
+    static constexpr internal::Duration kCallbackPatience{5'000};
 };
 
 }  // namespace takt

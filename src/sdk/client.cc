@@ -1,8 +1,8 @@
 #include "takt/client.h"
 
-#include <thread>
+#include <future>
 
-#include "remote/remote.h"
+#include "remote/async_remote.h"
 #include "sdk/calls.h"
 #include "takt/version.h"
 
@@ -10,31 +10,44 @@ namespace takt {
 namespace {
 
 constexpr Duration kRetryPause{200};
+// The answer to a question that waited comes at once when its wait is over.
+constexpr Duration kAnswerGrace{5'000};
+// One question waits no longer: a server that hangs is left for the next one.
+constexpr Duration kRemoteWaitMax{10'000};
 
-class RemoteCalls final : public Calls {
+internal::Error ClientStopped() {
+    return {internal::ErrorCode::kCancelled, "this client was destroyed", {}};
+}
+
+class RemoteCalls final : public Calls, public std::enable_shared_from_this<RemoteCalls> {
   public:
     explicit RemoteCalls(ClientOptions options)
         : options_(std::move(options)),
-          remote_(internal::Remote::Open({.servers = options_.servers,
-                                          .space = options_.name_space,
-                                          .token = options_.token,
-                                          .ca_file = options_.ca_file,
-                                          .user_agent = std::string("takt-cpp/") + kVersion,
-                                          .timeout = options_.timeout,
-                                          .token_advice = ": ClientOptions::token gives one"})) {}
+          remote_(
+              internal::AsyncRemote::Open({.servers = options_.servers,
+                                           .space = options_.name_space,
+                                           .token = options_.token,
+                                           .ca_file = options_.ca_file,
+                                           .user_agent = std::string("takt-cpp/") + kVersion,
+                                           .timeout = options_.timeout,
+                                           .token_advice = ": ClientOptions::token gives one"})) {}
+
+    void Ask(Question question, Answered answered) override {
+        const auto end = std::chrono::steady_clock::now() + options_.patience;
+        AskUntil(std::move(question), end, std::move(answered));
+    }
 
     internal::Result<std::string> Call(internal::HttpMethod method, const std::string& path,
                                        const std::string& body) override {
-        if (!remote_) return std::unexpected(remote_.error());
-        const auto end = std::chrono::steady_clock::now() + options_.patience;
-        while (true) {
-            auto answer = remote_->Call(method, path, body);
-            if (answer) return std::move(answer->body);
-            const bool again = answer.error().code == internal::ErrorCode::kUnavailable &&
-                               std::chrono::steady_clock::now() + kRetryPause < end;
-            if (!again) return std::unexpected(answer.error());
-            Pause(kRetryPause);
-        }
+        std::promise<internal::Result<std::string>> answer;
+        Ask({method, path, body},
+            [&](internal::Result<std::string> given) { answer.set_value(std::move(given)); });
+        return answer.get_future().get();
+    }
+
+    Duration wait_max() const override {
+        const bool full = waits_ >= internal::AsyncRemote::kWaitsMax;
+        return full ? Duration(0) : std::min<Duration>(kRemoteWaitMax, options_.timeout);
     }
 
     std::shared_ptr<Calls> MakeAnother() override {
@@ -42,13 +55,69 @@ class RemoteCalls final : public Calls {
     }
 
     bool Pause(Duration duration) override {
-        std::this_thread::sleep_for(duration);
-        return true;
+        std::unique_lock lock(mutex_);
+        return !changed_.wait_for(lock, duration, [&] { return stopped_.load(); });
     }
 
+    void Stop() override {
+        std::shared_ptr<internal::AsyncRemote> remote;
+        {
+            const std::scoped_lock lock(mutex_);
+            stopped_ = true;
+            changed_.notify_all();
+            if (remote_) remote = std::exchange(*remote_, nullptr);
+        }
+        remote.reset();
+        StopThreads();
+    }
+    bool stopped() const override { return stopped_; }
+
   private:
+    using Until = std::chrono::steady_clock::time_point;
+
+    // The way there, held while a call is handed over to it.
+    internal::Result<std::shared_ptr<internal::AsyncRemote>> Remote() {
+        const std::scoped_lock lock(mutex_);
+        if (stopped_) return std::unexpected(ClientStopped());
+        return remote_;
+    }
+
+    void AskUntil(Question question, Until end, Answered answered) {
+        const auto remote = Remote();
+        if (!remote) return answered(std::unexpected(remote.error()));
+        internal::RemoteQuestion asked{
+            .method = question.method, .path = question.path, .body = question.body};
+        if (question.wait > Duration(0)) {
+            asked.waits = true;
+            asked.timeout = question.wait + std::min<Duration>(options_.timeout, kAnswerGrace);
+            ++waits_;
+        }
+        (*remote)->Call(
+            std::move(asked), [self = shared_from_this(), question = std::move(question), end,
+                               answered = std::move(answered)](auto answer) mutable {
+                self->OnAnswer(std::move(question), end, std::move(answered), std::move(answer));
+            });
+    }
+
+    void OnAnswer(Question question, Until end, Answered answered,
+                  internal::Result<internal::RemoteAnswer> answer) {
+        if (question.wait > Duration(0)) --waits_;
+        if (answer) return answered(std::move(answer->body));
+        const bool again = answer.error().code == internal::ErrorCode::kUnavailable &&
+                           std::chrono::steady_clock::now() + kRetryPause < end && !stopped_;
+        if (!again) return answered(std::unexpected(answer.error()));
+        timers.After(kRetryPause, [self = shared_from_this(), question = std::move(question), end,
+                                   answered = std::move(answered)]() mutable {
+            self->AskUntil(std::move(question), end, std::move(answered));
+        });
+    }
+
     const ClientOptions options_;
-    internal::Result<internal::Remote> remote_;
+    std::mutex mutex_;  // Of what follows, but for those that are atomic.
+    std::condition_variable changed_;
+    internal::Result<std::shared_ptr<internal::AsyncRemote>> remote_;
+    std::atomic<bool> stopped_ = false;
+    std::atomic<std::size_t> waits_ = 0;  // Under way.
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ static constexpr std::pair<internal::ErrorCode, ErrorCode> kCodes[] = {
 };
 
 std::string_view Name(ErrorCode code) {
+    if (code == ErrorCode::kTimeout) return "timeout";  // Only this library waits.
     const auto* found =
         std::ranges::find(kCodes, code, [](const auto& pair) { return pair.second; });
     return internal::Name(found == std::end(kCodes) ? internal::ErrorCode::kUnknown : found->first);

@@ -17,8 +17,9 @@ namespace {
 
 using internal::HttpMethod;
 
-// How long Stop waits for callbacks; about as long as the server takes at most for its own end.
-constexpr Duration kCallbackPatience{5'000};
+// How long Stop waits for event callbacks; about as long as the server takes at most for its own end.
+constexpr Duration kEventPatience{5'000};
+
 // Between questions whether somebody leads.
 constexpr Duration kReadyPause{20};
 // Answered by the leader alone, changes nothing, costs nothing.
@@ -31,12 +32,38 @@ struct Waiter {
     std::optional<internal::HttpResponse> response;
 };
 
+// One question inside the process costs nothing while it waits; this only bounds what a stop that was
+// not told would leave behind.
+constexpr Duration kEmbeddedWaitMax{20'000};
+
 internal::Error Unanswered(bool stopped) {
     return {internal::ErrorCode::kUnknown,
             stopped ? "the scheduler was stopped before it answered"
                     : "the scheduler did not answer within call_timeout",
             {}};
 }
+
+internal::Result<std::string> BodyOf(internal::HttpResponse response) {
+    if (response.status >= 200 && response.status <= 299) return std::move(response.body);
+    return std::unexpected(internal::RefusalOf("the scheduler", response.status, response.body));
+}
+
+// A reply that is told also if the server drops it.
+class SureReply {
+  public:
+    explicit SureReply(Calls::Answered answered) : answered_(std::move(answered)) {}
+    SureReply(SureReply&& other) noexcept : answered_(std::exchange(other.answered_, nullptr)) {}
+    SureReply& operator=(SureReply&&) = delete;
+    ~SureReply() {
+        if (answered_) answered_(std::unexpected(Unanswered(true)));
+    }
+    void operator()(internal::HttpResponse response) {
+        std::exchange(answered_, nullptr)(BodyOf(std::move(response)));
+    }
+
+  private:
+    Calls::Answered answered_;
+};
 
 }  // namespace
 
@@ -50,7 +77,7 @@ struct Scheduler::Impl final : Calls {
     std::mutex lifecycle;  // Start and Stop take turns.
 
     mutable std::mutex mutex;  // Of what follows.
-    std::condition_variable_any stopped;
+    std::condition_variable_any wake;
     std::shared_ptr<internal::Server> server;  // While it runs.
     std::stop_source stop;
     std::string node_id;
@@ -61,51 +88,79 @@ struct Scheduler::Impl final : Calls {
         return server;
     }
 
+    // The server, and the request for it; an error if there is none.
+    struct Sending {
+        std::shared_ptr<internal::Server> server;
+        std::stop_token stopping;
+        internal::HttpRequest request;
+    };
+    internal::Result<Sending> Prepare(HttpMethod method, const std::string& path,
+                                      const std::string& body) const;
+
+    void Ask(Question question, Answered answered) override;
     internal::Result<std::string> Call(HttpMethod method, const std::string& path,
                                        const std::string& body) override;
+    Duration wait_max() const override { return kEmbeddedWaitMax; }
     bool Pause(Duration duration) override;
+    void Stop() override { StopThreads(); }
+    bool stopped() const override;
     internal::Result<void> AwaitLeader();
     void StopServer();
 };
 
-internal::Result<std::string> Scheduler::Impl::Call(HttpMethod method, const std::string& path,
-                                                    const std::string& body) {
+internal::Result<Scheduler::Impl::Sending> Scheduler::Impl::Prepare(HttpMethod method,
+                                                                    const std::string& path,
+                                                                    const std::string& body) const {
     std::unique_lock state(mutex);
-    const auto running = server;
-    const std::stop_token stopping = stop.get_token();
+    Sending sending{server, stop.get_token(), {}};
     state.unlock();
-    if (!running || stopping.stop_requested()) {
+    if (!sending.server || sending.stopping.stop_requested()) {
         return internal::Fail(internal::ErrorCode::kUnavailable,
                               "this scheduler does not run; call Start");
     }
-    internal::HttpRequest request{
+    sending.request = {
         .method = method, .body = body, .remote_address = "127.0.0.1", .request_id = "embedded"};
-    if (auto parsed = internal::ParseTarget(path, request); !parsed) {
+    if (auto parsed = internal::ParseTarget(path, sending.request); !parsed) {
         return std::unexpected(parsed.error());
     }
-    if (!options.token.empty()) request.headers.Add("Authorization", "Bearer " + options.token);
+    if (!options.token.empty()) {
+        sending.request.headers.Add("Authorization", "Bearer " + options.token);
+    }
+    return sending;
+}
+
+void Scheduler::Impl::Ask(Question question, Answered answered) {
+    auto sending = Prepare(question.method, question.path, question.body);
+    if (!sending) return answered(std::unexpected(sending.error()));
+    sending->server->Call(std::move(sending->request), SureReply(std::move(answered)));
+}
+
+internal::Result<std::string> Scheduler::Impl::Call(HttpMethod method, const std::string& path,
+                                                    const std::string& body) {
+    auto sending = Prepare(method, path, body);
+    if (!sending) return std::unexpected(sending.error());
     const auto waiter = std::make_shared<Waiter>();
-    running->Call(std::move(request), [waiter](internal::HttpResponse response) {
+    sending->server->Call(std::move(sending->request), [waiter](internal::HttpResponse response) {
         const std::scoped_lock lock(waiter->mutex);
         waiter->response = std::move(response);
         waiter->answered.notify_all();
     });
     std::unique_lock lock(waiter->mutex);
-    waiter->answered.wait_for(lock, stopping, options.call_timeout,
+    waiter->answered.wait_for(lock, sending->stopping, options.call_timeout,
                               [&] { return waiter->response.has_value(); });
-    if (!waiter->response) return std::unexpected(Unanswered(stopping.stop_requested()));
-    internal::HttpResponse& response = *waiter->response;
-    if (response.status < 200 || response.status > 299) {
-        return std::unexpected(
-            internal::RefusalOf("the scheduler", response.status, response.body));
-    }
-    return std::move(response.body);
+    if (!waiter->response) return std::unexpected(Unanswered(sending->stopping.stop_requested()));
+    return BodyOf(std::move(*waiter->response));
+}
+
+bool Scheduler::Impl::stopped() const {
+    const std::scoped_lock lock(mutex);
+    return stop.stop_requested();
 }
 
 bool Scheduler::Impl::Pause(Duration duration) {
     std::unique_lock lock(mutex);
     const std::stop_token stopping = stop.get_token();
-    stopped.wait_for(lock, stopping, duration, [] { return false; });
+    wake.wait_for(lock, stopping, duration, [] { return false; });
     return !stopping.stop_requested();
 }
 
@@ -156,7 +211,7 @@ Result<void> Scheduler::Start() {
     impl_->events.Start();
     auto server = internal::Server::Start(std::move(*config), &impl_->events);
     if (!server) {
-        impl_->events.Stop(kCallbackPatience);
+        impl_->events.Stop(kEventPatience);
         return ErrorOf(server.error());
     }
     {
@@ -169,7 +224,7 @@ Result<void> Scheduler::Start() {
     auto ready = impl_->AwaitLeader();
     if (!ready) {
         impl_->StopServer();
-        impl_->events.Stop(kCallbackPatience);
+        impl_->events.Stop(kEventPatience);
     }
     return ResultOf(std::move(ready));
 }
@@ -177,13 +232,14 @@ Result<void> Scheduler::Start() {
 void Scheduler::Stop() {
     std::unique_lock lock(impl_->lifecycle, std::defer_lock);
     // Another thread may be stopping it already, and wait for the very callback that asks.
-    if (!impl_->events.on_own_thread()) {
+    if (!impl_->events.on_own_thread() && !impl_->callbacks.on_own_thread()) {
         lock.lock();
     } else if (!lock.try_lock()) {
         return;
     }
     impl_->StopServer();
-    impl_->events.Stop(kCallbackPatience);
+    impl_->events.Stop(kEventPatience);
+    impl_->Stop();
 }
 
 bool Scheduler::running() const {

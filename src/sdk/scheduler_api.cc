@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "remote/remote.h"
+#include "sdk/answers.h"
 #include "sdk/calls.h"
-#include "sdk/convert.h"
 #include "sdk/records.h"
 
 namespace takt {
@@ -17,23 +17,12 @@ using internal::PathOf;
 
 constexpr std::size_t kPageMax = 1'000;
 constexpr std::size_t kLogBytesMax = 64 << 20;
-// Short tasks are seen soon, long ones cost little to wait for.
-constexpr Duration kPollMin{5};
-constexpr Duration kPollMax{500};
-
-template <typename Read>
-using Read_t = decltype(std::declval<Read>()(std::declval<const JsonFields&>()));
 
 // Asks, and reads the answer, which is an object.
 template <typename Read>
 Result<Read_t<Read>> Ask(Calls& calls, HttpMethod method, const std::string& path,
                          const std::string& body, Read read) {
-    const auto answer = calls.Call(method, path, body);
-    if (!answer) return ErrorOf(answer.error());
-    if (auto checked = internal::CheckJson(*answer, {.bytes_max = answer->size()}); !checked) {
-        return ErrorOf(internal::NotJson("the scheduler", checked.error()));
-    }
-    return read(JsonFields(JsonView(*answer)));
+    return ReadAnswer(calls.Call(method, path, body), std::move(read));
 }
 
 template <typename Read>
@@ -75,7 +64,9 @@ Result<std::string> ReadItem(const JsonFields& item) {
 }  // namespace
 
 SchedulerApi::SchedulerApi(std::shared_ptr<Calls> calls) : calls_(std::move(calls)) {}
-SchedulerApi::~SchedulerApi() = default;
+SchedulerApi::~SchedulerApi() {
+    calls_->Stop();
+}
 
 Result<TaskRecord> SchedulerApi::SubmitTask(const Task& task) {
     const auto body = JsonOf(task);
@@ -225,28 +216,6 @@ Result<std::string> SchedulerApi::GetLog(std::string_view id) {
 Result<std::string> SchedulerApi::Explain(std::string_view id) {
     return Get(*calls_, PathOf("executions", id, "explain"),
                [](const JsonFields& fields) { return fields.Text("explanation"); });
-}
-
-Result<Execution> SchedulerApi::WaitForTask(std::string_view id, Duration timeout) {
-    const auto end = std::chrono::steady_clock::now() + timeout;
-    Duration pause = kPollMin;
-    while (true) {
-        auto execution = GetExecution(id);
-        const bool away = !execution && execution.error().code == ErrorCode::kUnavailable;
-        // A scheduler that is being replaced will be back.
-        if (!away && (!execution || execution->finished())) return execution;
-        const auto left =
-            std::chrono::duration_cast<Duration>(end - std::chrono::steady_clock::now());
-        if (left <= Duration(0) || !calls_->Pause(std::min(pause, left))) {
-            if (!execution) return execution;
-            return Error{ErrorCode::kUnavailable,
-                         "'" + std::string(id) + "' is still " +
-                             std::string(Name(execution->status)) +
-                             "; wait longer, or ask Explain why",
-                         {}};
-        }
-        pause = std::min(pause * 2, kPollMax);
-    }
 }
 
 Result<WorkerRecord> SchedulerApi::RegisterWorker(const WorkerRegistration& worker) {

@@ -301,7 +301,7 @@ TEST_F(TaskTest, TaskOfAnUnknownTypeWaitsAndExplainsItself) {
     const auto waited = scheduler_->WaitForTask(task->id, 20ms);
 
     ASSERT_FALSE(waited);
-    EXPECT_EQ(waited.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(waited.error().code, ErrorCode::kTimeout);
     EXPECT_THAT(waited.error().message, HasSubstr("still pending"));
     EXPECT_THAT(*scheduler_->Explain(task->id), HasSubstr("unknown"));
     const auto pending = scheduler_->ListTasks(Status::kPending, 10);

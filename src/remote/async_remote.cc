@@ -1,0 +1,72 @@
+#include "remote/async_remote.h"
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <mutex>
+#include <thread>
+
+#include "remote/server_round.h"
+
+namespace takt::internal {
+
+struct AsyncRemote::State {
+    RemoteOptions options;
+    boost::asio::io_context io{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
+        io.get_executor()};
+    std::unique_ptr<HttpClient> calls;
+    std::unique_ptr<HttpClient> waits;
+    std::atomic<std::size_t> first = 0;  // The server that answered last.
+    std::once_flag begun;
+    std::thread thread;
+
+    // On any thread, then on the io thread.
+    void Ask(std::shared_ptr<ServerRound> round, HttpClient& client, Done done) {
+        HttpCall call = round->NextCall();
+        client.Send(std::move(call), [this, round = std::move(round), &client,
+                                      done = std::move(done)](Result<HttpAnswer> answer) mutable {
+            auto taken = round->Take(std::move(answer));
+            if (!taken) return Ask(std::move(round), client, std::move(done));
+            if (*taken) first = round->server();
+            done(std::move(*taken));
+        });
+    }
+};
+
+AsyncRemote::AsyncRemote(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<AsyncRemote>> AsyncRemote::Open(RemoteOptions options) {
+    if (auto checked = CheckServers(options); !checked) return std::unexpected(checked.error());
+    auto state = std::make_unique<State>();
+    HttpClientOptions http{.tls = {.ca_file = options.ca_file}, .user_agent = options.user_agent};
+    auto calls = HttpClient::Create(state->io, http);
+    if (!calls) return std::unexpected(calls.error());
+    http.connections_per_host_max = kWaitsMax;
+    auto waits = HttpClient::Create(state->io, std::move(http));
+    if (!waits) return std::unexpected(waits.error());
+    state->options = std::move(options);
+    state->calls = std::move(*calls);
+    state->waits = std::move(*waits);
+    return std::unique_ptr<AsyncRemote>(new AsyncRemote(std::move(state)));
+}
+
+AsyncRemote::~AsyncRemote() {
+    state_->calls->Close();
+    state_->waits->Close();
+    state_->work.reset();
+    // What Close has failed is told before the loop has nothing left to do.
+    if (state_->thread.joinable()) state_->thread.join();
+}
+
+void AsyncRemote::Call(RemoteQuestion question, Done done) {
+    State& state = *state_;
+    std::call_once(state.begun, [&] { state.thread = std::thread([&] { state.io.run(); }); });
+    HttpClient& client = question.waits ? *state.waits : *state.calls;
+    auto round =
+        std::make_shared<ServerRound>(state.options, std::move(question), state.first.load());
+    state.Ask(std::move(round), client, std::move(done));
+}
+
+}  // namespace takt::internal

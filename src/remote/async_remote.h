@@ -1,0 +1,37 @@
+// AsyncRemote: calls the REST API of schedulers in other processes without waiting for them, many
+// calls at once over pooled connections.
+//
+// Its thread begins with the first call. Questions that wait at the server have connections of
+// their own, so that they hold up nobody.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "remote/remote.h"
+
+namespace takt::internal {
+
+class AsyncRemote {
+  public:
+    using Done = std::move_only_function<void(Result<RemoteAnswer>)>;
+
+    // As many questions may wait at servers at once; more stand in line.
+    static constexpr std::size_t kWaitsMax = 200;
+
+    // Errors as of Remote::Open.
+    static Result<std::unique_ptr<AsyncRemote>> Open(RemoteOptions options);
+    // Ends what is under way with kCancelled; after it `done` is not called any more. Not from `done`.
+    ~AsyncRemote();
+
+    // From any thread. Errors as of Remote::Call. `done` is called once, on the remote's own thread,
+    // which it must not block.
+    void Call(RemoteQuestion question, Done done);
+
+  private:
+    struct State;
+    explicit AsyncRemote(std::unique_ptr<State> state);
+    const std::unique_ptr<State> state_;
+};
+
+}  // namespace takt::internal
