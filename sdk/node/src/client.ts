@@ -4,7 +4,9 @@ import { CallOptions, Transport, quote, readServers } from "./http.js";
 import { Lock, LockOptions } from "./lock.js";
 import { Execution, Page, Status, TaskFields, TaskRecord, encode, isDone, newId, seconds, taskBody } from "./models.js";
 
-const LOOK_MIN = 0.02; // Seconds between two looks at an execution that is waited for.
+const WAIT_MAX = 10; // Seconds of one question that waits at the scheduler: one that hangs is left for the next.
+const WAITS_MAX = 200; // At once over one client; more are looked at now and then.
+const LOOK_MIN = 0.02; // Seconds between two that are answered at once, as while the leader changes.
 const LOOK_MAX = 0.5;
 
 export interface ClientOptions {
@@ -33,6 +35,7 @@ export interface ExecutionFilter {
  * that a lost answer is asked for again; what cannot be repeated throws UnknownOutcome. */
 export class Client {
   readonly #transport: Transport;
+  #waits = 0; // Under way.
 
   constructor(servers?: string | readonly string[], options: ClientOptions = {}) {
     this.#transport = new Transport(
@@ -148,16 +151,28 @@ export class Client {
     return this.#transport.call("GET", "executions", undefined, { query: { ...filter } });
   }
 
-  /** Until it has ended, however. WaitTimeout if it has not after so many seconds; a scheduler that is away for a
-   * while is waited for, too. */
+  /** Until it has ended, however: the scheduler tells when that happens. WaitTimeout if it has not after so many
+   * seconds; a scheduler that is away for a while is waited for, too. */
   async wait(id: string, timeout = 60): Promise<Execution> {
     const end = performance.now() + seconds(timeout, "timeout") * 1000;
-    for (let pause = LOOK_MIN; ; pause = Math.min(LOOK_MAX, pause * 1.5)) {
-      const execution = await this.get(id);
+    const waitMax = Math.min(WAIT_MAX, this.#transport.timeout / 2) * 1000;
+    for (let pause = LOOK_MIN; ; ) {
+      const asked = performance.now();
+      const free = this.#waits < WAITS_MAX;
+      const wait = free ? Math.max(0, Math.min(waitMax, Math.ceil(end - asked))) : 0;
+      this.#waits++;
+      const execution = await this.#transport
+        .call<Execution>("GET", `executions/${quote(id)}`, undefined, { query: { wait: `${Math.round(wait)}ms` } })
+        .finally(() => this.#waits--);
       if (isDone(execution)) return execution;
-      const left = (end - performance.now()) / 1000;
-      if (left <= 0) throw new WaitTimeout(`${id} is still ${execution.status}`, { code: "timeout" });
-      await this.#transport.pause(Math.min(pause, left));
+      const now = performance.now();
+      if (now >= end) throw new WaitTimeout(`${id} is still ${execution.status}`, { code: "timeout" });
+      if (wait > 0 && now - asked >= wait - 5) {
+        pause = LOOK_MIN;
+        continue;
+      }
+      await this.#transport.pause(Math.min(pause, (end - now) / 1000));
+      pause = Math.min(LOOK_MAX, pause * 1.5);
     }
   }
 

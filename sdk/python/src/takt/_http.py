@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import http.client
 import json
 import os
 import random
 import select
+import socket
 import ssl
 import threading
 import time
@@ -51,14 +53,15 @@ class Transport:
         self.namespace = namespace
         self.timeout = timeout
         self.patience = patience
-        self._headers = {"Accept": "application/json", "User-Agent": "takt-python/0.1.0"}
+        self.headers = {"Accept": "application/json", "User-Agent": "takt-python/0.1.0"}
         if token:
-            self._headers["Authorization"] = f"Bearer {token}"
-        self._tls = (ssl.create_default_context(cafile=ca_file)
-                     if any(name.startswith("https:") for name in servers) else None)
+            self.headers["Authorization"] = f"Bearer {token}"
+        self.tls = (ssl.create_default_context(cafile=ca_file)
+                    if any(name.startswith("https:") for name in servers) else None)
         self._idle: dict[str, collections.deque[http.client.HTTPConnection]] = {
             name: collections.deque() for name in servers}
         self._first = 0  # The server that answered last.
+        self._asked: set[http.client.HTTPConnection] = set()  # Whose answers are awaited.
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
@@ -68,6 +71,15 @@ class Transport:
             for idle in self._idle.values():
                 while idle:
                     idle.pop().close()
+            for connection in self._asked:
+                if connection.sock is not None:
+                    with contextlib.suppress(OSError):  # The server was faster.
+                        connection.sock.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def server(self) -> str:
+        """The one that answered last."""
+        return self.servers[self._first]
 
     @property
     def closed(self) -> bool:
@@ -137,11 +149,20 @@ class Transport:
             kept.close()
             kept = None
         connection = kept or self._connect(server, timeout)
+        with self._lock:
+            self._asked.add(connection)
         try:
+            if self.closed:
+                raise OSError("the client was closed")
             status, answered, retry_after = self._exchange(connection, method, target, data, headers, timeout)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
+            if self.closed:
+                raise Stopped("the client was closed", code="stopped") from error
             raise UnknownOutcome(f"{server} did not answer: {error or 'it hung up'}", code="unknown") from error
+        finally:
+            with self._lock:
+                self._asked.discard(connection)
         with self._lock:
             if len(self._idle[server]) < CONNECTIONS_KEPT and not self.closed:
                 self._idle[server].append(connection)
@@ -155,7 +176,7 @@ class Transport:
         connection: http.client.HTTPConnection
         if parts.scheme == "https":
             connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=min(timeout, 5.0),
-                                                     context=self._tls)
+                                                     context=self.tls)
         else:
             connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=min(timeout, 5.0))
         try:
@@ -167,7 +188,7 @@ class Transport:
     def _exchange(self, connection: http.client.HTTPConnection, method: str, target: str, data: bytes | None,
                   headers: dict[str, str], timeout: float) -> tuple[int, bytes, str | None]:
         connection.sock.settimeout(timeout)
-        more = {**self._headers, **headers}
+        more = {**self.headers, **headers}
         if data is not None:
             more["Content-Type"] = "application/json"
         connection.request(method, target, data, more)

@@ -4,13 +4,13 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, Unpack
 
-from .client import LOOK_MAX, LOOK_MIN, Client
-from .errors import ExecutionFailed, LockLost, WaitTimeout
+from ._aio_http import Waits
+from .client import Client, Waiting
+from .errors import ExecutionFailed, LockLost, Stopped, Unavailable, UnknownOutcome
 from .lock import Lock
 from .models import Duration, Execution, Page, TaskFields, TaskRecord, seconds
 
@@ -27,6 +27,7 @@ class AsyncClient:
                  patience: Duration = 10.0) -> None:
         self._client = Client(servers, token=token, namespace=namespace, ca_file=ca_file, timeout=timeout,
                               patience=patience)
+        self._waits = Waits(self._client._transport)
         self._threads = concurrent.futures.ThreadPoolExecutor(THREADS_MAX, "takt-client")
 
     async def _do(self, call: Callable[Arguments, Answer], /, *arguments: Arguments.args,
@@ -36,6 +37,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         self._client.close()
+        self._waits.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def __aenter__(self) -> AsyncClient:
@@ -110,17 +112,24 @@ class AsyncClient:
                               parent_id=parent_id, details=details, limit=limit, cursor=cursor)
 
     async def wait(self, id: str, timeout: Duration = 60.0) -> Execution:
-        end = time.monotonic() + seconds(timeout, "timeout")
-        pause = LOOK_MIN
+        transport = self._client._transport
+        waiting = Waiting(id, seconds(timeout, "timeout"), transport.timeout)
         while True:
-            execution = await self.get(id)
+            query = waiting.query(may_wait=not self._waits.full)
+            try:
+                if waiting.wait == 0:
+                    answer = await self.call("GET", waiting.path)
+                else:
+                    answer = await self._waits.get(waiting.path, query, waiting.wait)
+            except (Unavailable, UnknownOutcome):
+                waiting.wait = 0
+                answer = await self.call("GET", waiting.path)  # Of whichever server is there, with patience.
+            execution = Execution.read(answer)
             if execution.done:
                 return execution
-            left = end - time.monotonic()
-            if left <= 0:
-                raise WaitTimeout(f"{id} is still {execution.status}", code="timeout")
-            await asyncio.sleep(min(pause, left))
-            pause = min(LOOK_MAX, pause * 1.5)
+            await asyncio.sleep(waiting.pause(execution))
+            if transport.closed:
+                raise Stopped("the client was closed", code="stopped")
 
     async def cancel(self, id: str) -> Execution:
         return await self._do(self._client.cancel, id)

@@ -12,7 +12,8 @@ from .errors import ExecutionFailed, Invalid, NotFound, WaitTimeout
 from .lock import Lock, LockDemand
 from .models import Duration, Execution, Page, TaskFields, TaskRecord, encode, new_id, seconds
 
-LOOK_MIN, LOOK_MAX = 0.02, 0.5  # Between two looks at an execution that is waited for.
+WAIT_MAX = 10.0  # Of one question that waits at the scheduler: one that hangs is left for the next.
+LOOK_MIN, LOOK_MAX = 0.02, 0.5  # Between two that are answered at once, as while the leader changes.
 
 
 def task_body(type: str, parameters: Any, id: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,6 +29,35 @@ def task_body(type: str, parameters: Any, id: str | None, fields: Mapping[str, A
     if id is not None:
         body["id"] = id
     return body
+
+
+class Waiting:
+    """One wait for the end of an execution: how long the next question may wait, how long to pause after it."""
+
+    def __init__(self, id: str, timeout: float, call_timeout: float) -> None:
+        self.path = f"executions/{quote(id)}"
+        self._id = id
+        self._end = time.monotonic() + timeout
+        self._wait_max = min(WAIT_MAX, call_timeout / 2)
+        self._pause = LOOK_MIN
+        self._asked = 0.0
+        self.wait = 0.0  # Of the question that is under way.
+
+    def query(self, *, may_wait: bool = True) -> dict[str, str]:
+        self._asked = time.monotonic()
+        self.wait = max(0.0, min(self._wait_max, self._end - self._asked)) if may_wait else 0.0
+        return {"wait": f"{round(self.wait * 1000)}ms"}
+
+    def pause(self, execution: Execution) -> float:
+        """Of an execution that has not ended. WaitTimeout if the time is over."""
+        now = time.monotonic()
+        if now >= self._end:
+            raise WaitTimeout(f"{self._id} is still {execution.status}", code="timeout")
+        if 0 < self.wait <= now - self._asked + 0.005:
+            self._pause = LOOK_MIN
+            return 0.0
+        pause, self._pause = self._pause, min(LOOK_MAX, self._pause * 1.5)
+        return min(pause, self._end - now)
 
 
 class Client:
@@ -150,19 +180,14 @@ class Client:
         return Page([Execution.read(row) for row in page["items"]], page.get("next_cursor"))
 
     def wait(self, id: str, timeout: Duration = 60.0) -> Execution:
-        """Until it has ended, however. WaitTimeout if it has not by then; a scheduler that is away for a while
-        is waited for, too."""
-        end = time.monotonic() + seconds(timeout, "timeout")
-        pause = LOOK_MIN
+        """Until it has ended, however: the scheduler tells when that happens. WaitTimeout if it has not by then; a
+        scheduler that is away for a while is waited for, too."""
+        waiting = Waiting(id, seconds(timeout, "timeout"), self._transport.timeout)
         while True:
-            execution = self.get(id)
+            execution = Execution.read(self._transport.call("GET", waiting.path, query=waiting.query()))
             if execution.done:
                 return execution
-            left = end - time.monotonic()
-            if left <= 0:
-                raise WaitTimeout(f"{id} is still {execution.status}", code="timeout")
-            self._transport.pause(min(pause, left))
-            pause = min(LOOK_MAX, pause * 1.5)
+            self._transport.pause(waiting.pause(execution))
 
     def cancel(self, id: str) -> Execution:
         return Execution.read(self._transport.call("POST", f"executions/{quote(id)}/cancel", repeat=True))
