@@ -48,7 +48,7 @@ Result<Client> Client::Open(const ClientOptions& options) {
     }
     remote.timeout = *timeout;
     auto opened = Remote::Open(std::move(remote));
-    if (opened) return Client(std::move(*opened));
+    if (opened) return Client(std::move(*opened), *timeout);
     Error error = opened.error();
     if (error.field == "servers") error = {error.code, "--server: " + error.detail, {}};
     return std::unexpected(std::move(error));

@@ -55,9 +55,13 @@ class Client {
         return remote_.Stream(path, last_id, sink);
     }
 
+    // Of one call.
+    Duration timeout() const { return timeout_; }
+
   private:
-    explicit Client(Remote remote) : remote_(std::move(remote)) {}
+    Client(Remote remote, Duration timeout) : remote_(std::move(remote)), timeout_(timeout) {}
     Remote remote_;
+    Duration timeout_;
 };
 
 // Prints the answer as the server wrote it, if --json asks for that; else somebody has to show it.

@@ -7,9 +7,12 @@
 namespace takt::internal::cli {
 namespace {
 
-// Soon enough for a person, rarely enough for a server that a thousand scripts wait on.
-constexpr Duration kPollFirst{20};
-constexpr Duration kPollLast{500};
+// Between questions that are answered at once, as while the leader changes.
+constexpr Duration kPauseFirst{20};
+constexpr Duration kPauseLast{500};
+// A server that hangs is left for the next one; states are shown as they change.
+constexpr Duration kWaitMax{10'000};
+constexpr Duration kWaitShowing{1'000};
 // Longer than an election and a restart take.
 constexpr std::chrono::seconds kSilenceMax{60};
 
@@ -64,41 +67,61 @@ bool IsFinished(const boost::json::value& execution) {
            status == "skipped";
 }
 
+namespace {
+
+std::string StateLine(const boost::json::value& execution) {
+    std::string state = Member(execution, "status");
+    if (const std::string attempt = Member(execution, "attempt"); attempt != "0") {
+        state += ", attempt " + attempt;
+    }
+    if (const std::string worker = Member(execution, "worker_id"); !worker.empty()) {
+        state += " on " + worker;
+    }
+    return state;
+}
+
+bool MayPass(const Error& error) {
+    return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kUnknown ||
+           error.code == ErrorCode::kExhausted;
+}
+
+}  // namespace
+
 Result<ClientAnswer> WaitUntilFinished(Client& client, const WaitFor& what) {
     const Steady begin = SteadyClock::now();
     Steady heard = begin;
-    Duration pause = kPollFirst;
+    Duration pause = kPauseFirst;
     std::string shown;
     while (true) {
-        auto answer = client.Get(PathOf("executions", what.execution));
+        const Steady asked = SteadyClock::now();
+        // A call that waits is answered before it would be given up.
+        Duration wait = std::min(what.show ? kWaitShowing : kWaitMax, client.timeout() / 2);
+        if (what.timeout > Duration(0)) {
+            const auto left = std::chrono::ceil<Duration>(begin + what.timeout - asked);
+            wait = std::clamp(left, Duration(0), wait);
+        }
+        auto answer = client.Get(WithQuery(PathOf("executions", what.execution),
+                                           {{"wait", std::to_string(wait.count()) + "ms"}}));
         const Steady now = SteadyClock::now();
         if (answer) {
             heard = now;
             if (IsFinished(answer->value)) return answer;
-            std::string state = Member(answer->value, "status");
-            if (const std::string attempt = Member(answer->value, "attempt"); attempt != "0") {
-                state += ", attempt " + attempt;
-            }
-            if (const std::string worker = Member(answer->value, "worker_id"); !worker.empty()) {
-                state += " on " + worker;
-            }
+            const std::string state = StateLine(answer->value);
             if (what.show && state != shown) {
                 std::fprintf(stderr, "%s: %s\n", what.execution.c_str(), state.c_str());
                 shown = state;
             }
-        } else {
-            const bool passing = answer.error().code == ErrorCode::kUnavailable ||
-                                 answer.error().code == ErrorCode::kUnknown ||
-                                 answer.error().code == ErrorCode::kExhausted;
-            if (!passing || now - heard > kSilenceMax) return answer;
+        } else if (!MayPass(answer.error()) || now - heard > kSilenceMax) {
+            return answer;
         }
-        if (what.timeout > Duration(0) && now - begin > what.timeout) {
+        if (what.timeout > Duration(0) && now - begin >= what.timeout) {
             return Fail(ErrorCode::kUnavailable, "execution " + what.execution +
                                                      " is not finished after " +
                                                      FormatDuration(what.timeout) + "; it goes on");
         }
-        std::this_thread::sleep_for(pause);
-        pause = std::min(pause * 3 / 2, kPollLast);
+        const bool waited = answer && wait > Duration(0) && now - asked >= wait;
+        if (!waited) std::this_thread::sleep_for(pause);
+        pause = waited ? kPauseFirst : std::min(pause * 3 / 2, kPauseLast);
     }
 }
 
