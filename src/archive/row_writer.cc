@@ -57,6 +57,14 @@ Result<Found> Look(Store& store, Partition partition) {
     return found;
 }
 
+Error NotEmpty(const Store& store, bool marked) {
+    return {ErrorCode::kConflict,
+            store.Describe() + " is not empty" +
+                (marked ? ": an unfinished copy of something else is in it" : "") +
+                "; give an empty one",
+            {}};
+}
+
 }  // namespace
 
 RowWriter::RowWriter(Store& store, const StoreLock& lock, std::string source)
@@ -66,7 +74,21 @@ Text RowWriter::MarkOf(std::string_view rows) const {
     return Text(std::string(rows) + " " + source_);
 }
 
+// REQUIRES: the lock holds `default`.
+Result<void> RowWriter::MarkStore() {
+    const auto found = Look(store_, kDefaultPartition);
+    if (!found) return std::unexpected(found.error());
+    if (found->mark) return {};  // Begin says whether it is of this source.
+    // A scheduler may have served it before there were marks, or somebody gave the wrong store.
+    if (found->rows) return std::unexpected(NotEmpty(store_, false));
+    head_ = {.partition = kDefaultPartition};
+    return Commit(MarkOf("0"));
+}
+
 Result<void> RowWriter::Begin(const PartitionHead& head) {
+    if (begun_.empty()) {
+        if (auto marked = MarkStore(); !marked) return marked;
+    }
     head_ = head;
     begun_.push_back(head);
     written_ = 0;
@@ -83,10 +105,7 @@ Result<void> RowWriter::Begin(const PartitionHead& head) {
         if (last->mark && RowsIn(*last->mark, source_) == kWhole) rows = kWhole;
     }
     if (!rows) {
-        return Fail(ErrorCode::kConflict,
-                    store_.Describe() + " is not empty" +
-                        (found->mark ? ": an unfinished copy of something else is in it" : "") +
-                        "; give an empty one");
+        return std::unexpected(NotEmpty(store_, found->mark.has_value()));
     }
     whole_ = *rows == kWhole;
     std::from_chars(rows->data(), rows->data() + rows->size(), skip_);

@@ -2,7 +2,8 @@
 //
 // Each batch also says how many rows of which source are in, as a setting of the partition that is
 // taken away when all partitions are whole. So what was cut off is known, and goes on where it
-// stopped if the same source is written again.
+// stopped if the same source is written again. That of `default` comes before all rows and goes after
+// them: by it schedulers know that they must not serve the store.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,9 @@
 
 #include "archive/row_target.h"
 #include "archive/store_lock.h"
+#include "store/unfinished_copy.h"
 
 namespace takt::internal {
-
-// In a partition that is being written.
-constexpr std::string_view kUnfinishedCopyKey = "copy.unfinished";
 
 class RowWriter final : public RowTarget {
   public:
@@ -35,6 +34,7 @@ class RowWriter final : public RowTarget {
     std::uint64_t resumed() const { return resumed_; }
 
   private:
+    Result<void> MarkStore();
     Result<void> Commit(Text mark);
     Text MarkOf(std::string_view rows) const;
 

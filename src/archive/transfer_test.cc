@@ -203,6 +203,20 @@ TEST_F(TransferTest, WhatWouldRunComesLast) {
     EXPECT_EQ(page->settings[0].key, kUnfinishedCopyKey);
 }
 
+// Schedulers look for the mark of `default` alone, which is written after all others.
+TEST_F(TransferTest, TheWholeStoreIsMarkedBeforeItsFirstRow) {
+    Fill(300);
+    for (int commits = 1; commits < 6; ++commits) {
+        const auto to = NewMemory();
+        FailingStore failing(*to, commits);
+        ASSERT_FALSE(CopyStore(*from_, failing, {}));
+        const auto marks = AskStore<std::vector<SettingPut>>(
+            [&](auto done) { to->ListSettings(0, Text(kUnfinishedCopyKey), std::move(done)); });
+        ASSERT_TRUE(marks);
+        EXPECT_EQ(marks->size(), 1u) << commits;
+    }
+}
+
 TEST_F(TransferTest, ADamagedFileWritesNothing) {
     Fill();
     ASSERT_TRUE(BackUp(*from_, File("archive"), {}));

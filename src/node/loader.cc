@@ -4,11 +4,17 @@
 #include <utility>
 
 #include "base/log.h"
+#include "store/unfinished_copy.h"
 
 namespace takt::internal {
 namespace {
 
 constexpr Duration kLoadRetry{200};
+
+bool HasUnfinishedCopy(const LoadPage& page) {
+    return std::ranges::any_of(
+        page.settings, [](const SettingPut& setting) { return setting.key == kUnfinishedCopyKey; });
+}
 
 }  // namespace
 
@@ -30,6 +36,10 @@ Flow<> Loader::LoadPages() {
         auto page = co_await home_.Wait<Result<LoadPage>>(
             [&](auto done) { store_.Load(partition_, cursor, std::move(done)); });
         const Steady now = home_.runtime().Now().steady;
+        if (page && HasUnfinishedCopy(*page)) {
+            const auto on_stuck = events_.on_stuck;
+            co_return on_stuck(UnfinishedCopy(store_.Describe()).detail);
+        }
         if (page) {
             since = now;
             Restore(*page);

@@ -18,7 +18,8 @@ class Loader {
     struct Events {
         // Everything is read, up to this serial. Ends the loader's use.
         std::function<void(std::unique_ptr<Engine> engine, Serial last_serial)> on_loaded;
-        // The store has given no page for too long: another node may fare better.
+        // The store has given no page for too long: another node may fare better. Or a copy into it
+        // was not finished, and nobody may lead.
         std::function<void(const std::string& why)> on_stuck;
     };
 

@@ -5,6 +5,10 @@
 #include "base/log.h"
 #include "http/client.h"
 #include "server/server.h"
+#include "store/embedded/temporary_directory.h"
+#include "store/lead.h"
+#include "store/open.h"
+#include "store/unfinished_copy.h"
 
 namespace takt::internal {
 namespace {
@@ -121,6 +125,35 @@ TEST(LateServer, GivesUpIfItIsNotToWait) {
     const auto server = Server::Start(config);
     ASSERT_FALSE(server);
     EXPECT_EQ(server.error().code, ErrorCode::kUnavailable);
+}
+
+// The machine went down during `takt store copy`, and its service comes up again by itself.
+TEST(UnfinishedCopyTest, IsNotServed) {
+    const LogCapture quiet;
+    const TemporaryDirectory directory;
+    Config config;
+    config.store.url = "file:" + directory.path();
+    config.server.listen = "127.0.0.1:0";
+    const auto mark = [&](Text value) {
+        const auto store = OpenStore(config.store.url).value();
+        const auto term =
+            TakeLead(*store, {.node = {.node = NodeId("copy"), .address = "http://x"}});
+        ASSERT_TRUE(term) << term.error().detail;
+        auto batch = std::make_shared<Batch>();
+        batch->term = *term;
+        batch->sequence = 1;
+        batch->changes.push_back(
+            SettingPut{.key = Text(kUnfinishedCopyKey), .value = std::move(value)});
+        ASSERT_TRUE(AskStore<void>([&](auto done) { store->Commit(batch, std::move(done)); }));
+    };
+    mark("500 archive x");
+    const auto refused = Server::Start(config);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_NE(refused.error().detail.find("give the same 'takt store copy'"), std::string::npos);
+    mark({});
+    const auto server = Server::Start(config);
+    EXPECT_TRUE(server) << server.error().detail;
 }
 
 }  // namespace

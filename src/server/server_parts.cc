@@ -15,6 +15,7 @@
 #include "server/advertise.h"
 #include "server/descriptors.h"
 #include "store/open.h"
+#include "store/unfinished_copy.h"
 #include "store/wait.h"
 #include "takt/version.h"
 
@@ -53,6 +54,15 @@ Result<bool> HasTokens(Store& store) {
     return !settings->empty();
 }
 
+Result<void> CheckWhole(Store& store) {
+    const auto marks = AskStoreFor<std::vector<SettingPut>>(kStorePatience, [&](auto done) {
+        store.ListSettings(kDefaultPartition, Text(kUnfinishedCopyKey), std::move(done));
+    });
+    if (!marks) return std::unexpected(marks.error());
+    if (marks->empty()) return {};
+    return std::unexpected(UnfinishedCopy(store.Describe()));
+}
+
 // Whether schedulers on other machines may use the same store.
 bool IsShared(std::string_view store_url) {
     return !store_url.starts_with("file:") && !store_url.starts_with("memory:");
@@ -69,6 +79,11 @@ Result<void> Server::Parts::OpenTheStore() {
     if (!opened) return std::unexpected(opened.error());
     store = std::move(*opened);
     store_name = store->Describe();
+    // One that cannot be asked yet is looked at again before anybody leads (node/loader.cc).
+    const auto whole = CheckWhole(*store);
+    if (!whole && !(config.store.wait && whole.error().code == ErrorCode::kUnavailable)) {
+        return whole;
+    }
     if (loopback() || config.server.insecure) return {};
     const auto tokens = HasTokens(*store);
     // Nobody is let in before they were read, and nobody without one: see AccessPolicy.
