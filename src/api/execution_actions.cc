@@ -5,6 +5,7 @@
 #include "api/audit.h"
 #include "api/call_body.h"
 #include "api/execution_json.h"
+#include "api/execution_search.h"
 #include "api/query.h"
 #include "api/reason_body.h"
 #include "api/request_kinds.h"
@@ -108,12 +109,12 @@ void ConcludeOne(Call call) {
 
 // --- By filter ----------------------------------------------------------------------------------
 
-const RequestTable<ExecutionFilter>& FilterFields() {
-    using Take = TakenBy<ExecutionFilter>;
+const RequestTable<ExecutionQuery>& FilterFields() {
+    using Take = TakenBy<ExecutionQuery>;
     // The same words as behind the question mark of a list.
     const auto part = [](std::string schema, std::string words) {
         return Take::Own(std::move(schema), std::move(words),
-                         [](ExecutionFilter& filter, const JsonView& value,
+                         [](ExecutionQuery& filter, const JsonView& value,
                             std::string_view name) -> Result<void> {
                              std::string scratch;
                              const auto set = SetFilter(
@@ -122,7 +123,7 @@ const RequestTable<ExecutionFilter>& FilterFields() {
                              return {};
                          });
     };
-    const auto read_cursor = [](ExecutionFilter& filter, const JsonView& value,
+    const auto read_cursor = [](ExecutionQuery& filter, const JsonView& value,
                                 std::string_view) -> Result<void> {
         std::string scratch;
         const auto before =
@@ -131,15 +132,18 @@ const RequestTable<ExecutionFilter>& FilterFields() {
         filter.before = *before;
         return {};
     };
-    static const RequestTable<ExecutionFilter> fields = {
+    static const RequestTable<ExecutionQuery> fields = {
         {"task_id", "Of this task.", part(schema::Text(), "id")},
         {"status", "In these states, parted by commas.", part(schema::Text(), "states")},
         {"worker_id", "That this worker had.", part(schema::Text(), "id")},
         {"type", "Of this type.", part(schema::Text(), "text")},
         {"queue", "Of this queue.", part(schema::Text(), "text")},
+        {"search", "With this in names, ids, metadata or error; see the list.",
+         part(schema::Text(), "text")},
+        {"metadata", "With this metadata.", part(schema::Text(), "name=value")},
         {"from", "Made then or later.", part(schema::Time(), "time")},
         {"to", "Made before.", part(schema::Time(), "time")},
-        {"limit", "How many at most.", Take::Count(&ExecutionFilter::limit, {1, kPageMax})},
+        {"limit", "How many at most.", Take::Count(&ExecutionQuery::limit, {1, kPageMax})},
         {"cursor", "next_cursor of the call before: goes on with older ones.",
          Take::Own(schema::Text(), "text", read_cursor)}};
     return fields;
@@ -217,45 +221,40 @@ Result<void> CheckStatuses(const std::vector<Status>& asked, const std::vector<S
 }
 
 template <typename MakeInput>
-void ChangeByFilter(Call call, SweepRule<MakeInput> rule) {
+Flow<> ChangeByFilter(Call call, SweepRule<MakeInput> rule) {
     auto filter = ReadBody(call, FilterFields());
-    if (!filter) return call.RefuseRequest(filter.error());
+    if (!filter) co_return call.RefuseRequest(filter.error());
     if (auto fits = CheckStatuses(filter->statuses, rule.possible); !fits) {
-        return call.RefuseRequest(fits.error());
+        co_return call.RefuseRequest(fits.error());
     }
     if (filter->statuses.empty()) filter->statuses = std::move(rule.standard);
-    filter->brief = true;
-    const PartitionReader& rows = call.services().rows;
     auto sweep = std::make_shared<Sweep>(std::move(call));
-    rows.ListExecutions(*filter, [sweep, make = rule.make,
-                                  limit = filter->limit](Result<std::vector<Execution>> rows) {
-        if (!rows) return sweep->call.RefuseAnswer(rows.error());
-        for (const Execution& row : *rows) sweep->ids.push_back(row.id);
-        if (rows->size() == limit) {
-            sweep->next = SerialCursor(rows->back().serial);
-        }
-        ChangeAll(sweep, make);
-    });
+    const auto page = co_await SearchExecutions(sweep->call, std::move(*filter));
+    if (!page) co_return sweep->call.RefuseAnswer(page.error());
+    for (const Execution& row : page->rows) sweep->ids.push_back(row.id);
+    if (page->more) sweep->next = SerialCursor(page->last);
+    ChangeAll(sweep, rule.make);
 }
 
 void RetryMany(Call call) {
-    ChangeByFilter(std::move(call), SweepRule{.standard = {Status::kFailed},
-                                              .possible = {Status::kFailed, Status::kCancelled},
-                                              .make = [](const ExecutionId& id, const ActPtr& by) {
-                                                  return Redrive{.execution = id, .by = by};
-                                              }});
+    Launch(ChangeByFilter(std::move(call),
+                          SweepRule{.standard = {Status::kFailed},
+                                    .possible = {Status::kFailed, Status::kCancelled},
+                                    .make = [](const ExecutionId& id, const ActPtr& by) {
+                                        return Redrive{.execution = id, .by = by};
+                                    }}));
 }
 
 void CancelMany(Call call) {
     const std::vector<Status> unfinished = {Status::kPending, Status::kScheduled, Status::kRunning,
                                             Status::kRetrying};
-    ChangeByFilter(std::move(call), SweepRule{.standard = unfinished,
-                                              .possible = unfinished,
-                                              .make = [](const ExecutionId& id, const ActPtr& by) {
-                                                  return Cancel{.execution = id,
-                                                                .reason = "cancelled with others",
-                                                                .by = by};
-                                              }});
+    Launch(ChangeByFilter(
+        std::move(call),
+        SweepRule{.standard = unfinished,
+                  .possible = unfinished,
+                  .make = [](const ExecutionId& id, const ActPtr& by) {
+                      return Cancel{.execution = id, .reason = "cancelled with others", .by = by};
+                  }}));
 }
 
 }  // namespace

@@ -5,6 +5,15 @@
 #include "model/workflow.h"
 
 namespace takt::internal {
+
+std::string StatusSchema() {
+    std::vector<std::string_view> names;
+    for (int i = 0; i <= static_cast<int>(Status::kSkipped); ++i) {
+        names.push_back(Name(static_cast<Status>(i)));
+    }
+    return schema::OneOf(names);
+}
+
 namespace {
 
 std::string ErrorSchema() {
@@ -13,14 +22,6 @@ std::string ErrorSchema() {
                               .Add("message", schema::Text())
                               .Add("handler_code", schema::Integer(), false)
                               .Text());
-}
-
-std::string StatusSchema() {
-    std::vector<std::string_view> names;
-    for (int i = 0; i <= static_cast<int>(Status::kSkipped); ++i) {
-        names.push_back(Name(static_cast<Status>(i)));
-    }
-    return schema::OneOf(names);
 }
 
 void WriteWorkerId(JsonWriter& json, const WorkerId& worker) {
@@ -203,6 +204,15 @@ const AnswerTable<ExecutionView>& ExecutionDetailFields() {
         {"parameters", schema::Any(), "Its input.",
          [](JsonWriter& json, const View& view) { WriteJsonText(json, view.execution.input()); },
          IsFull},
+        {"metadata", schema::Map(), "Passed on to the worker.",
+         [](JsonWriter& json, const View& view) {
+             json.BeginObject();
+             for (const auto& [name, value] : view.execution.task->opt().metadata) {
+                 json.Field(name.view(), value.view());
+             }
+             json.EndObject();
+         },
+         IsWhole},
         {"progress",
          schema::OrNull(schema::Object()
                             .Add("percent", schema::OrNull(schema::Number()))

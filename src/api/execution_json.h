@@ -30,6 +30,7 @@ const AnswerTable<ExecutionView>& ExecutionStateFields();
 
 void WriteExecution(JsonWriter& json, const ExecutionView& view);
 std::string ExecutionSchema();
+std::string StatusSchema();  // The names of all states.
 
 // By id, as the store finds them: nothing where there is none.
 using FoundExecutions = Result<std::vector<std::optional<Execution>>>;

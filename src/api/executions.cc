@@ -1,6 +1,7 @@
-// Executions: list, get. Why one waits is explain.cc.
+// Executions: list, search, get. Why one waits is explain.cc.
 #include "api/execution_json.h"
 #include "api/execution_reads.h"
+#include "api/execution_search.h"
 #include "api/execution_waits.h"
 #include "api/json_read.h"
 #include "api/query.h"
@@ -11,12 +12,36 @@
 namespace takt::internal {
 namespace {
 
+// How far a search came: it ends early where few of many rows fit.
+Flow<> SendSearched(Call call, ExecutionQuery query) {
+    const std::size_t limit = query.limit;
+    const auto page = co_await SearchExecutions(call, std::move(query));
+    if (!page) co_return call.RefuseAnswer(page.error());
+    const bool early = page->more && page->rows.size() < limit;
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject();
+    json.Key("searched_to");
+    early ? json.Value(TimeOf(page->last)) : json.Null();
+    json.Key("items").BeginArray();
+    for (const Execution& row : page->rows) WriteExecution(json, {row, ExecutionDetail::kBrief});
+    std::optional<std::string> next;
+    if (page->more) next = SerialCursor(page->last);
+    EndPage(json, next);
+    call.Json(200, std::move(body));
+}
+
 void ListExecutions(Call call) {
     auto filter = QueryExecutions(call.request());
     if (!filter) return call.RefuseRequest(filter.error());
     const auto details = call.request().Query("details").value_or("false");
     if (details != "true" && details != "false") {
         return call.RefuseRequest(BadField("details", "must be true or false").error());
+    }
+    if (!filter->words.empty()) {
+        if (details == "false") return Launch(SendSearched(std::move(call), std::move(*filter)));
+        return call.RefuseRequest(
+            BadField("details", "cannot be combined with search or metadata").error());
     }
     // A page of a thousand results of a MiB each would be a GiB; whoever wants them gets shorter
     // pages.
@@ -61,27 +86,35 @@ void GetExecution(Call call) {
 
 }  // namespace
 
+std::vector<RouteQuery> ExecutionFilterParameters() {
+    return {{"task_id", "Of this task."},
+            {"parent_id", "Of the steps of this run."},
+            {"children", "true: those of steps too, beside those of tasks."},
+            {"status", "In one of these states, separated by commas."},
+            {"worker_id", "On this worker."},
+            {"type", "Of this type."},
+            {"queue", "Of this queue."},
+            {"search",
+             "With this text in name, id, type, queue, worker, step, metadata or error, A to Z "
+             "without regard to case. A list looks at the newest 20000 that the rest of the filter "
+             "leaves; searched_to and next_cursor say where to go on."},
+            {"metadata", "With this metadata, name=value."},
+            {"from", "Created at this time or later."},
+            {"to", "Created before this time."}};
+}
+
 void AddExecutionRoutes(std::vector<Route>& routes) {
+    std::vector<RouteQuery> query = ExecutionFilterParameters();
+    query.push_back({"details", "true: with parameters and result; pages end at 8 MiB of them."});
+    query.push_back({"limit", "1 to 1000, 100 unless given."});
+    query.push_back({"cursor", "Where the last page ended."});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/executions",
                       .permission = Permission::kViewer,
                       .handler = ListExecutions,
                       .tag = "executions",
                       .summary = "List executions, newest first",
-                      .query = {{"task_id", "Of this task."},
-                                {"parent_id", "Of the steps of this run."},
-                                {"children", "true: those of steps too, beside those of tasks."},
-                                {"status", "In one of these states, separated by commas."},
-                                {"worker_id", "On this worker."},
-                                {"type", "Of this type."},
-                                {"queue", "Of this queue."},
-                                {"from", "Created at this time or later."},
-                                {"to", "Created before this time."},
-                                {"details",
-                                 "true: with parameters and result; pages end at 8 MiB of "
-                                 "them."},
-                                {"limit", "1 to 1000, 100 unless given."},
-                                {"cursor", "Where the last page ended."}},
+                      .query = std::move(query),
                       .gives = "ExecutionList"});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/executions/{id}",

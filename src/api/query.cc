@@ -95,7 +95,7 @@ Result<std::string> ParseIdCursor(std::string_view cursor) {
     return std::string(cursor.substr(1));
 }
 
-Result<bool> SetFilter(ExecutionFilter& filter, std::string_view name, std::string_view value) {
+Result<bool> SetFilter(ExecutionQuery& filter, std::string_view name, std::string_view value) {
     if (name == "task_id") return SetId<TaskId>(name, value, filter.task);
     if (name == "parent_id") return SetId<ExecutionId>(name, value, filter.parent);
     if (name == "children") {
@@ -108,15 +108,15 @@ Result<bool> SetFilter(ExecutionFilter& filter, std::string_view name, std::stri
     if (name == "queue") return SetName(name, value, filter.queue);
     if (name == "from") return SetTime(name, value, filter.created_from);
     if (name == "to") return SetTime(name, value, filter.created_to);
-    if (name != "status") return false;
+    if (name != "status") return SetSearch(filter.words, name, value);
     auto statuses = ParseStatuses(value);
     if (!statuses) return std::unexpected(std::move(statuses.error()));
     filter.statuses = std::move(*statuses);
     return true;
 }
 
-Result<ExecutionFilter> QueryExecutions(const HttpRequest& request) {
-    ExecutionFilter filter;
+Result<ExecutionQuery> QueryExecutions(const HttpRequest& request) {
+    ExecutionQuery filter;
     for (const auto& [name, value] : request.QueryAll()) {
         const auto set = SetFilter(filter, name, value);
         if (!set) return std::unexpected(set.error());

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/search_words.h"
 #include "base/error.h"
 #include "base/id.h"
 #include "base/json.h"
@@ -32,11 +33,16 @@ Result<Serial> ParseSerialCursor(std::string_view cursor);
 std::string IdCursor(std::string_view id);
 Result<std::string> ParseIdCursor(std::string_view cursor);
 
-// task_id, status, worker_id, type, queue, from, to, limit and cursor.
-Result<ExecutionFilter> QueryExecutions(const HttpRequest& request);
+// A filter of executions: what the store looks for, and what is searched for in what it finds.
+struct ExecutionQuery : ExecutionFilter {
+    SearchWords words;
+};
+
+// task_id, status, worker_id, type, queue, search, metadata, from, to, limit and cursor.
+Result<ExecutionQuery> QueryExecutions(const HttpRequest& request);
 
 // One part of such a filter, by its name. False if there is no part of that name.
-Result<bool> SetFilter(ExecutionFilter& filter, std::string_view name, std::string_view value);
+Result<bool> SetFilter(ExecutionQuery& filter, std::string_view name, std::string_view value);
 
 // The end of a list: ],"next_cursor":…}
 void EndPage(JsonWriter& json, const std::optional<std::string>& next);

@@ -12,6 +12,7 @@ void AddTaskActionRoutes(std::vector<Route>& routes);
 void AddTaskValidationRoutes(std::vector<Route>& routes);
 void AddBulkRoutes(std::vector<Route>& routes);
 void AddExecutionRoutes(std::vector<Route>& routes);
+void AddExecutionCountRoutes(std::vector<Route>& routes);
 void AddRunRoutes(std::vector<Route>& routes);
 void AddBackfillRoutes(std::vector<Route>& routes);
 void AddExplainRoutes(std::vector<Route>& routes);

@@ -12,6 +12,7 @@ std::vector<Route> ApiRoutes() {
     AddTaskValidationRoutes(routes);
     AddBulkRoutes(routes);
     AddExecutionRoutes(routes);
+    AddExecutionCountRoutes(routes);
     AddRunRoutes(routes);
     AddBackfillRoutes(routes);
     AddExplainRoutes(routes);

@@ -53,10 +53,15 @@ void AddTasks(SchemaList& to) {
 void AddExecutions(SchemaList& to) {
     to.emplace_back("Step", StepAnswerSchema());
     to.emplace_back("StepRequest", StepRequestSchema());
+    AddExecutionCountSchemas(to);
     AddRunSchemas(to);
     AddBackfillSchemas(to);
     to.emplace_back("Execution", ExecutionSchema());
-    to.emplace_back("ExecutionList", PageOf("Execution"));
+    to.emplace_back("ExecutionList", Object()
+                                         .Add("searched_to", OrNull(schema::Time()), false)
+                                         .Add("items", ListOf(Reference("Execution")))
+                                         .Add("next_cursor", OrNull(schema::Text()))
+                                         .Text());
     to.emplace_back("LogChunk", Object()
                                     .Add("attempt", Integer(0))
                                     .Add("at", schema::Time())
@@ -248,6 +253,7 @@ void AddStatistics(SchemaList& to) {
     line.Add("success_rate", OrNull(Number()));
     line.Add("duration", Counts({"avg_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms"}));
     line.Add("wait", Counts({"avg_ms", "p95_ms"}));
+    line.Add("last_status", OrNull(StatusSchema())).Add("last_at", OrNull(schema::Time()));
     to.emplace_back("StatisticsLine", line.Text());
     to.emplace_back("Statistics", PageOf("StatisticsLine"));
     Object point;

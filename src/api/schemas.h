@@ -18,6 +18,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas();
 void AddTaskActionSchemas(SchemaList& to);
 void AddTaskValidationSchemas(SchemaList& to);
 void AddExecutionActionSchemas(SchemaList& to);
+void AddExecutionCountSchemas(SchemaList& to);
 void AddRunSchemas(SchemaList& to);
 void AddBackfillSchemas(SchemaList& to);
 void AddExecutorSchemas(SchemaList& to);

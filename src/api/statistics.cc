@@ -33,7 +33,10 @@ void WriteLine(JsonWriter& json, const ReportLine& line) {
     json.EndObject().Key("wait").BeginObject();
     WriteNumber(json, "avg_ms", cell.wait.Mean());
     WriteNumber(json, "p95_ms", cell.wait.Quantile(0.95));
-    json.EndObject().EndObject();
+    json.EndObject();
+    json.Key("last_status");
+    cell.last_status ? json.Value(Name(*cell.last_status)) : json.Null();
+    json.Field("last_at", cell.last_at).EndObject();
 }
 
 Result<ReportQuery> ReadQuery(const HttpRequest& request, Time now) {

@@ -13,7 +13,7 @@ constexpr std::size_t kPageMax = 1000;
 
 struct ListOptions {
     ClientOptions client;
-    std::string task, status, worker, type, queue, parent, from, to, cursor;
+    std::string task, status, worker, type, queue, parent, search, metadata, from, to, cursor;
     std::size_t limit = 20;
     bool all = false;
     bool children = false;
@@ -31,6 +31,7 @@ std::string WhyNothing(const ListOptions& options) {
 Result<int> List(Client& client, const ListOptions& options) {
     std::string cursor = options.cursor;
     std::size_t left = options.all ? SIZE_MAX : options.limit;
+    std::string searched_to;
     bool first = true;
     if (options.client.json) std::printf("{\"items\":[");
     while (left > 0) {
@@ -42,6 +43,8 @@ Result<int> List(Client& client, const ListOptions& options) {
                                              {"queue", options.queue},
                                              {"parent_id", options.parent},
                                              {"children", options.children ? "true" : ""},
+                                             {"search", options.search},
+                                             {"metadata", options.metadata},
                                              {"from", options.from},
                                              {"to", options.to},
                                              {"limit", std::to_string(std::min(left, kPageMax))},
@@ -65,7 +68,11 @@ Result<int> List(Client& client, const ListOptions& options) {
         if (!options.client.json && !table.empty()) table.Print();
         left -= std::min(left, items.size());
         cursor = Member(page->value, "next_cursor");
-        if (cursor.empty() || items.empty()) break;
+        searched_to = Member(page->value, "searched_to");
+        if (cursor.empty()) break;
+        // A search that found too few in time: whoever wants all of it has the patience.
+        if (!options.all && !searched_to.empty()) break;
+        if (items.empty() && searched_to.empty()) break;
     }
     if (options.client.json) {
         std::string next = "null";
@@ -74,6 +81,9 @@ Result<int> List(Client& client, const ListOptions& options) {
             AppendJsonString(next, cursor);
         }
         std::printf("],\"next_cursor\":%s}\n", next.c_str());
+    } else if (!searched_to.empty()) {
+        std::fprintf(stderr, "searched back to %s; go on: --cursor %s, or --all to the end\n",
+                     searched_to.c_str(), cursor.c_str());
     } else if (first) {
         std::fprintf(stderr, "%s\n", WhyNothing(options).c_str());
     } else if (!cursor.empty()) {
@@ -99,6 +109,10 @@ void AddList(CLI::App& app, Context& context) {
     list->add_flag("--children", options->children,
                    "Also the parts of runs: steps, shards, what a backfill made up for");
     list->add_option("--parent", options->parent, "Only the parts of this run");
+    list->add_option(
+        "--search", options->search,
+        "Only with this text in name, id, type, queue, worker, step, metadata or error");
+    list->add_option("--metadata", options->metadata, "Only with this metadata, NAME=VALUE");
     list->add_option("--from", options->from, "Created at this time or later, RFC 3339");
     list->add_option("--to", options->to, "Created before this time");
     list->add_option("-n,--limit", options->limit, "How many")
@@ -110,6 +124,7 @@ void AddList(CLI::App& app, Context& context) {
         "examples:\n"
         "  takt list --status failed,cancelled --type resize\n"
         "  takt list --task nightly --limit 5\n"
+        "  takt list --search 'connection refused' --metadata team=billing\n"
         "  takt list --all --json | jq -r '.items[].id'\n");
     list->callback([options, &context] {
         context.exit =

@@ -22,6 +22,8 @@ std::uint64_t DueTimesOf(const Outcome& outcome) {
 }
 
 void Count(StatisticsCell& cell, const Execution& row) {
+    // One that was dropped has no result.
+    if (row.status != Status::kSkipped) cell.SetLast(row.status, row.finished_at);
     switch (row.status) {
         case Status::kSuccess:
             ++cell.success;

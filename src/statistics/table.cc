@@ -31,6 +31,16 @@ void Decode(const record::Sketch& from, Sketch& to) {
     to.AddExact(from.sum_ms(), from.max_ms());
 }
 
+// One more than the state's place: 0 is what a record without the field says.
+std::uint32_t NumberOf(Status status) {
+    return static_cast<std::uint32_t>(status) + 1;
+}
+
+std::optional<Status> StatusOfNumber(std::uint32_t number) {
+    if (number == 0 || number > static_cast<std::uint32_t>(kStatusCount)) return std::nullopt;
+    return static_cast<Status>(number - 1);
+}
+
 }  // namespace
 
 void StatisticsCell::SetName(const Text& name_now, const Text& type_now) {
@@ -50,6 +60,13 @@ void StatisticsCell::Add(const StatisticsCell& other) {
     retries += other.retries;
     duration.Add(other.duration);
     wait.Add(other.wait);
+    if (other.last_status) SetLast(*other.last_status, other.last_at);
+}
+
+void StatisticsCell::SetLast(Status status, Time at) {
+    if (last_status && at < last_at) return;
+    last_status = status;
+    last_at = at;
 }
 
 StatisticsCell& StatisticsTable::At(const Text& key) {
@@ -83,6 +100,9 @@ Result<void> StatisticsTable::AddEncoded(std::string_view bytes) {
         cell.retries += from.retries();
         Decode(from.duration(), cell.duration);
         Decode(from.wait(), cell.wait);
+        if (const auto last = StatusOfNumber(from.last_status())) {
+            cell.SetLast(*last, Time(Duration(from.last_at_ms())));
+        }
     }
     return {};
 }
@@ -107,6 +127,9 @@ std::string StatisticsTable::Encode() const {
         to.set_retries(cell->retries);
         internal::Encode(cell->duration, *to.mutable_duration());
         internal::Encode(cell->wait, *to.mutable_wait());
+        if (!cell->last_status) continue;
+        to.set_last_status(NumberOf(*cell->last_status));
+        to.set_last_at_ms(cell->last_at.time_since_epoch().count());
     }
     return table.SerializeAsString();
 }

@@ -16,6 +16,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/time.h"
+#include "model/status.h"
 #include "statistics/sketch.h"
 
 namespace takt::internal {
@@ -38,6 +40,9 @@ struct StatisticsCell {
     std::uint64_t retries = 0;  // Failed attempts that were repeated.
     Sketch duration;            // Of the last attempt.
     Sketch wait;                // Between being ready and being begun.
+    // The end that came last, of those that were not dropped; nothing if none is known.
+    std::optional<Status> last_status;
+    Time last_at{};
 
     std::uint64_t total() const { return success + failed + cancelled + skipped + missed; }
     // Of those that were run to an end; nothing if none was.
@@ -48,6 +53,8 @@ struct StatisticsCell {
     // Unless it has a name already.
     void SetName(const Text& name_now, const Text& type_now);
     void Add(const StatisticsCell& other);
+    // Unless a later end is known.
+    void SetLast(Status status, Time at);
 };
 
 class StatisticsTable {

@@ -1,0 +1,30 @@
+// SearchWords: what a list is searched for beyond what stores can filter by.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "model/execution.h"
+#include "model/task.h"
+
+namespace takt::internal {
+
+struct SearchWords {
+    std::string text;  // In small letters; empty: anything.
+    std::string metadata_name;
+    std::string metadata_value;
+
+    bool empty() const { return text.empty() && metadata_name.empty(); }
+
+    // Whether the text is in the id, name, type, queue or metadata, without regard to the case of A to
+    // Z; and whether the metadata is there, letter by letter.
+    bool Fit(const Task& task) const;
+    // Also in the worker's id, the step, and the code and the beginning of the message of its error.
+    bool Fit(const Execution& row) const;
+};
+
+// Takes `search` or `metadata`; false if the name is neither. kInvalid, naming the parameter.
+Result<bool> SetSearch(SearchWords& words, std::string_view name, std::string_view value);
+
+}  // namespace takt::internal
