@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/cookie.h"
 #include "base/log.h"
 
 namespace takt::internal {
@@ -15,6 +16,10 @@ constexpr auto kFailureWindow = std::chrono::seconds(60);
 constexpr std::size_t kAddressesMax = 10'000;
 constexpr auto kUseWritten = std::chrono::hours(1);
 constexpr std::string_view kExpired = "the token has expired";
+constexpr std::string_view kSignedOut = "the sign-in is over";
+// Before the provider's name for somebody, where tokens have their id.
+constexpr std::string_view kSessionId = "signin:";
+constexpr std::size_t kSessionsMax = 10'000;
 
 std::string_view HostOf(std::string_view authority) {
     if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
@@ -39,6 +44,12 @@ std::string_view BearerOf(const HttpRequest& request) {
         return {};
     }
     return header->substr(kScheme.size());
+}
+
+// A token, or the session of somebody who signed in.
+std::string_view CredentialOf(const HttpRequest& request) {
+    const std::string_view bearer = BearerOf(request);
+    return bearer.empty() ? CookieOf(request, kSessionCookie) : bearer;
 }
 
 Problem Forbidden(std::string detail) {
@@ -144,10 +155,15 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
         if (problem) return Refusal{std::move(*problem), {}};
         return Principal{};
     }
-    const std::string_view text = BearerOf(request);
+    const std::string_view text = CredentialOf(request);
     if (text.empty()) {
-        return Refusal{{401, "unauthorized", "send a token: Authorization: Bearer takt_…"}, {}};
+        return Refusal{{401, "unauthorized",
+                        config_.sessions ? "sign in (takt login, or the console), or send a token: "
+                                           "Authorization: Bearer takt_…"
+                                         : "send a token: Authorization: Bearer takt_…"},
+                       {}};
     }
+    if (config_.sessions && Sessions::IsSession(text)) return DecideSession(text, asked, now);
     AccessToken* token = FindByText(tokens_, text);
     Principal who;
     if (token)
@@ -181,10 +197,52 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
     return who;
 }
 
+AccessPolicy::Verdict AccessPolicy::DecideSession(std::string_view text,
+                                                  const AccessQuestion& asked, Instant now) {
+    const auto session = config_.sessions->Read(text, now.wall);
+    if (!session) {
+        return Refusal{{401, "unauthorized", std::string(kSignedOut) + "; sign in again"}, {}};
+    }
+    Principal who{.token_id = std::string(kSessionId) + session->person.subject,
+                  .name = session->person.name,
+                  .grants = config_.sessions->GrantsOf(session->person),
+                  .until = session->until};
+    const Grant* grant = StrongestIn(who.grants, asked.space);
+    if (!grant) {
+        const std::string where =
+            asked.space.empty() ? "" : " in the namespace " + std::string(asked.space);
+        return Refusal{
+            Forbidden("no group of " + who.name + " has a role" + where + " (signin.roles)"),
+            std::move(who)};
+    }
+    who.role = grant->role;
+    who.space = grant->space;
+    if (!Allows(grant->role, asked.permission)) {
+        return Refusal{
+            Forbidden(who.name + " has the role " + std::string(Name(grant->role)) +
+                      " and may not do this; it needs " + std::string(Name(asked.permission))),
+            std::move(who)};
+    }
+    NoteSession(who.token_id, session->until, now.wall);
+    return who;
+}
+
+void AccessPolicy::NoteSession(const std::string& id, Time until, Time now) {
+    if (sessions_until_.size() >= kSessionsMax) {
+        std::erase_if(sessions_until_, [&](const auto& entry) { return entry.second <= now; });
+        if (sessions_until_.size() >= kSessionsMax) sessions_until_.clear();
+    }
+    Time& known = sessions_until_[id];
+    known = std::max(known, until);
+}
+
 bool AccessPolicy::Knows(const HttpRequest& request, Time now) const {
     if (!loaded_) return false;
     if (open()) return true;
-    const std::string_view text = BearerOf(request);
+    const std::string_view text = CredentialOf(request);
+    if (config_.sessions && Sessions::IsSession(text)) {
+        return config_.sessions->Read(text, now).has_value();
+    }
     const AccessToken* token = text.empty() ? nullptr : FindByText(tokens_, text);
     return token && !IsExpired(*token, now);
 }
@@ -207,6 +265,11 @@ const AccessToken* AccessPolicy::FindToken(std::string_view id) const {
 }
 
 std::string_view AccessPolicy::WhyRefused(std::string_view id, Time now) const {
+    if (id.starts_with(kSessionId)) {
+        const auto session = sessions_until_.find(std::string(id));
+        const bool over = session == sessions_until_.end() || session->second <= now;
+        return over ? kSignedOut : std::string_view();
+    }
     const AccessToken* token = FindToken(id);
     if (!token) return "the token was revoked";
     return IsExpired(*token, now) ? kExpired : std::string_view();

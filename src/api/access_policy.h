@@ -16,6 +16,7 @@
 
 #include "api/access.h"
 #include "api/problem.h"
+#include "api/sessions.h"
 #include "http/message.h"
 #include "store/store.h"
 
@@ -28,6 +29,7 @@ struct AccessConfig {
     Duration age_max{5'000};           // Older than this they are not used before that.
     // Wrong tokens from one address in a minute; more of them are answered 429.
     std::uint32_t failures_max = 20;
+    std::shared_ptr<const Sessions> sessions = {};  // Of people who sign in; null: nobody can.
 };
 
 // The caller. Anonymous while everything is open, and where no token is needed.
@@ -37,6 +39,9 @@ struct Principal {
     std::optional<AccessRole> role = {};           // Nothing: anonymous.
     std::string space = std::string(kEverySpace);  // The namespace that its token is for.
     TokenBounds bounds = {};
+    // Of somebody who signed in: what they may do elsewhere too, and until when.
+    std::vector<Grant> grants = {};
+    Time until{};
 };
 
 // The thing that a request asks to be let in for.
@@ -107,7 +112,12 @@ class AccessPolicy {
         Steady since{};
     };
 
-    bool open() const { return config_.insecure || (config_.loopback_only && tokens_.empty()); }
+    bool open() const {
+        return config_.insecure || (config_.loopback_only && tokens_.empty() && !config_.sessions);
+    }
+    Verdict DecideSession(std::string_view text, const AccessQuestion& asked, Instant now);
+    // Remembers until when the session holds, for what it opens; see WhyRefused.
+    void NoteSession(const std::string& id, Time until, Time now);
     // Why somebody may not come in though everybody may.
     std::optional<Problem> CheckOpen(const HttpRequest& request) const;
     std::uint32_t CountFailure(const std::string& address, Steady now);
@@ -123,6 +133,7 @@ class AccessPolicy {
     std::map<std::string, AccessToken> tokens_;           // By id.
     std::unordered_map<std::string, Failures> failures_;  // By address.
     std::vector<std::string> used_;
+    std::unordered_map<std::string, Time> sessions_until_;  // By the principal's id.
 };
 
 }  // namespace takt::internal

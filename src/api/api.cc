@@ -46,6 +46,7 @@ std::shared_ptr<Api> Api::Make(ApiParts parts) {
         .realms = {},
         .home_realm = {},
         .refresh_realms = std::move(parts.refresh_realms),
+        .signin = std::move(parts.signin),
     });
     gate->descriptions = DescribeApi(gate->routes, gate->config.version);
     gate->home_realm = std::make_shared<Services>(gate, std::move(parts.realm));

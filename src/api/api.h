@@ -41,6 +41,7 @@ struct ApiParts {
     Pages pages = {};                     // Empty: there is no console.
     // See Gate.
     std::function<void(std::move_only_function<void(bool)> done)> refresh_realms = {};
+    std::unique_ptr<SignIn> signin = {};        // Null: people cannot sign in.
     std::shared_ptr<AccessFamily> family = {};  // Of the other threads' APIs; null: there is none.
 };
 

@@ -63,7 +63,7 @@ HttpResponse RefusalOf(const Problem& problem, const HttpRequest& request) {
 }
 
 std::optional<Problem> CheckQuery(const Route& route, const HttpRequest& request) {
-    if (request.raw_query.empty()) return std::nullopt;
+    if (request.raw_query.empty() || route.open_query) return std::nullopt;
     std::vector<std::string_view> known;
     for (const RouteQuery& query : route.query) known.push_back(query.name);
     std::vector<std::string> seen;

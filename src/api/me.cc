@@ -19,7 +19,8 @@ struct Me {
 void WriteMySpaces(JsonWriter& json, const Me& me) {
     json.BeginArray();
     for (const auto& [name, realm] : me.gate.realms) {
-        if (me.who.space == kEverySpace || me.who.space == name) {
+        if (me.who.space == kEverySpace || me.who.space == name ||
+            StrongestIn(me.who.grants, name)) {
             json.Value(std::string_view(name));
         }
     }
@@ -28,7 +29,8 @@ void WriteMySpaces(JsonWriter& json, const Me& me) {
 
 const AnswerTable<Me>& MeFields() {
     static const AnswerTable<Me> fields = {
-        {"who", schema::Text(), "The name of the token; `open` if there is none.",
+        {"who", schema::Text(),
+         "The name of the token, or of whoever signed in; `open` if there is neither.",
          [](JsonWriter& json, const Me& me) {
              json.Value(me.open() ? kOpenAct : std::string_view(me.who.name));
          }},
@@ -48,7 +50,7 @@ const AnswerTable<Me>& MeFields() {
         {"expires_at", schema::OrNull(schema::Time()), "null: never.",
          [](JsonWriter& json, const Me& me) {
              const AccessToken* token = me.token();
-             json.Value(token ? token->expires_at : Time{});
+             json.Value(token ? token->expires_at : me.who.until);
          }},
         {"access_control", schema::Bool(), "Whether calls need a token.",
          [](JsonWriter& json, const Me& me) { json.Value(!me.open()); }}};

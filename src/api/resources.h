@@ -33,6 +33,7 @@ void AddTokenRoutes(std::vector<Route>& routes);
 void AddAuditRoutes(std::vector<Route>& routes);
 void AddRefusalRoutes(std::vector<Route>& routes);
 void AddMeRoutes(std::vector<Route>& routes);
+void AddSignInRoutes(std::vector<Route>& routes);
 void AddDocsRoutes(std::vector<Route>& routes);
 
 }  // namespace takt::internal

@@ -33,6 +33,7 @@ std::vector<Route> ApiRoutes() {
     AddAuditRoutes(routes);
     AddRefusalRoutes(routes);
     AddMeRoutes(routes);
+    AddSignInRoutes(routes);
     AddDocsRoutes(routes);
     return routes;
 }

@@ -314,6 +314,7 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
         AddAuditSchemas(made);
         AddRefusalSchemas(made);
         AddMeSchemas(made);
+        AddSignInSchemas(made);
         AddNamespaceSchemas(made);
         made.emplace_back("OpenApi", R"({"type":"object"})");
         return made;

@@ -31,6 +31,7 @@ void AddTokenSchemas(SchemaList& to);
 void AddAuditSchemas(SchemaList& to);
 void AddRefusalSchemas(SchemaList& to);
 void AddMeSchemas(SchemaList& to);
+void AddSignInSchemas(SchemaList& to);
 void AddNamespaceSchemas(SchemaList& to);
 
 // The list in which a bulk or a sweep tells of each thing that it touched.

@@ -16,6 +16,7 @@
 #include "api/problem.h"
 #include "api/refusal_book.h"
 #include "api/route.h"
+#include "api/signin.h"
 #include "api/task_json.h"
 #include "http/message.h"
 #include "model/namespace.h"
@@ -139,6 +140,7 @@ struct Gate {
     // Reads again which namespaces there are; `done` comes on the server's thread, with false if that
     // cannot be read. Empty: there is `default` alone.
     const std::function<void(std::move_only_function<void(bool)> done)> refresh_realms;
+    const std::unique_ptr<SignIn> signin;  // Null: people cannot sign in.
 };
 
 // The parts that a namespace is made of in this process.

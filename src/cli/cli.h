@@ -85,6 +85,7 @@ void AddTop(CLI::App& app, Context& context);
 void AddNamespaces(CLI::App& app, Context& context);
 void AddStore(CLI::App& app, Context& context);
 void AddAudit(CLI::App& app, Context& context);
+void AddLogin(CLI::App& app, Context& context);
 void AddWhoami(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddOpenApi(CLI::App& app, Context& context);

@@ -16,6 +16,13 @@ constexpr Duration kSecond{1'000};
 // More processors than any machine that this runs on has.
 constexpr std::size_t kThreadsMax = 256;
 
+// As IsFitIssuer of signin/, which tells it of what the provider says.
+bool IsUrlForSignIn(std::string_view url) {
+    const bool here = url.starts_with("http://127.0.0.1") || url.starts_with("http://localhost") ||
+                      url.starts_with("http://[::1]");
+    return (here || url.starts_with("https://")) && url.find_first_of("?#") == url.npos;
+}
+
 class Checker {
   public:
     Result<void> result() const { return mistakes_.ToResult(); }
@@ -112,6 +119,29 @@ class Checker {
                 "must be between 1 and " + std::to_string(kWeightMax));
     }
 
+    void CheckSignIn(const Config::SignIn& signin) {
+        if (signin.issuer.empty()) {
+            Require(signin.client_id.empty() && signin.roles.empty(), "signin.issuer",
+                    "must be set for the other keys of signin to mean anything");
+            return;
+        }
+        Require(IsUrlForSignIn(signin.issuer), "signin.issuer",
+                "must be an https:// URL (http:// on this machine only), with neither '?' nor '#'");
+        Require(!signin.client_id.empty(), "signin.client_id", "must be set beside signin.issuer");
+        Require(!signin.session_key_file.empty(), "signin.session_key_file",
+                "must name a file beside signin.issuer; 'openssl rand -hex 32' makes its content");
+        Require(signin.public_url.empty() ||
+                    (signin.public_url.starts_with("http") && !signin.public_url.ends_with('/')),
+                "signin.public_url",
+                "must be an http:// or https:// URL that does not end with '/'");
+        Require(signin.lifetime >= kSecond * 60 && signin.lifetime <= std::chrono::hours(8),
+                "signin.lifetime", "must be between 1m and 8h");
+        Require(!signin.roles.empty(), "signin.roles",
+                "must say what groups may do: without it nobody who signs in may do anything");
+        Require((" " + signin.scopes + " ").contains(" openid "), "signin.scopes",
+                "must have openid among them");
+    }
+
     void CheckServer(const Config::Server& server) {
         Require(server.tls_cert.empty() == server.tls_key.empty(), "server.tls_cert",
                 "and server.tls_key go together");
@@ -141,6 +171,7 @@ Result<void> CheckConfig(const Config& config) {
     checker.CheckWatching(config);
     checker.CheckWorker(config.worker);
     checker.CheckServer(config.server);
+    checker.CheckSignIn(config.signin);
     return checker.result();
 }
 

@@ -44,6 +44,20 @@ struct Config {
         std::size_t io_threads = 0;  // That serve the port; 0: the node's own.
     } server;
 
+    // People who come by an OpenID provider.
+    struct SignIn {
+        std::string issuer;  // Empty: nobody can.
+        std::string client_id;
+        std::string client_secret_file;  // Empty: a public client.
+        std::string session_key_file;
+        std::string public_url;  // Where browsers find the console; empty: server.advertise.
+        std::string scopes = "openid profile email";
+        std::string name_claim = "email";
+        std::string groups_claim = "groups";
+        Duration lifetime{std::chrono::hours(8)};
+        std::vector<std::map<std::string, std::string>> roles;  // group, role, namespace.
+    } signin;
+
     struct Scheduler {
         Duration leader_ttl{10'000};
         Duration leader_renew_interval{3'000};

@@ -66,6 +66,34 @@ Keys ServerKeys() {
     };
 }
 
+Keys SignInKeys() {
+    return {
+        Key("signin.issuer", FIELD(signin.issuer),
+            "URL of the OpenID provider by which people sign in, as its tokens name it; empty: "
+            "nobody can, and there are tokens only."),
+        Key("signin.client_id", FIELD(signin.client_id),
+            "What the provider calls this installation."),
+        Key("signin.client_secret_file", FIELD(signin.client_secret_file),
+            "File with the secret of a confidential client; without it PKCE alone protects."),
+        Key("signin.session_key_file", FIELD(signin.session_key_file),
+            "File with at least 32 random bytes that sign the sessions; the same for all "
+            "schedulers. "
+            "Another key ends all sessions."),
+        Key("signin.public_url", FIELD(signin.public_url),
+            "URL at which browsers find the console; the provider sends them back to "
+            "PUBLIC_URL/auth/callback. By default server.advertise."),
+        Key("signin.scopes", FIELD(signin.scopes), "Scopes to ask for, with spaces between them."),
+        Key("signin.name_claim", FIELD(signin.name_claim), "Claim that people are called by."),
+        Key("signin.groups_claim", FIELD(signin.groups_claim),
+            "Claim with the groups that somebody is in."),
+        Key("signin.lifetime", FIELD(signin.lifetime),
+            "How long a sign-in holds; at most 8h, as nothing can take it back before."),
+        Key("signin.roles", FIELD(signin.roles),
+            "What groups may do: {group, role: viewer, operator or admin, namespace: all unless "
+            "given}."),
+    };
+}
+
 Keys LeadershipKeys() {
     return {
         Key("scheduler.leader_ttl", FIELD(scheduler.leader_ttl),
@@ -253,7 +281,7 @@ Keys WorkerKeys() {
 Keys MakeKeys() {
     Keys all;
     for (const auto part :
-         {ServerKeys, LeadershipKeys, TaskKeys, ExecutorKeys, WatchKeys, WorkerKeys}) {
+         {ServerKeys, SignInKeys, LeadershipKeys, TaskKeys, ExecutorKeys, WatchKeys, WorkerKeys}) {
         std::ranges::move(part(), std::back_inserter(all));
     }
     return all;

@@ -30,7 +30,12 @@ Result<void> Door::MakeClients(const TlsClientOptions& tls) {
     if (!client) return std::unexpected(client.error());
     auto streams = MakeDoorClient(loop_, {.connections_per_host_max = kStreamsMax, .tls = tls});
     if (!streams) return std::unexpected(streams.error());
+    TlsClientOptions anybody = tls;
+    anybody.system_too = true;
+    auto outside = MakeDoorClient(loop_, {.connections_per_host_max = 4, .tls = anybody});
+    if (!outside) return std::unexpected(outside.error());
     client_ = std::move(*client);
+    outside_ = std::move(*outside);
     streams_ = std::move(*streams);
     return {};
 }

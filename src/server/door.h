@@ -29,6 +29,8 @@ class Door {
     Result<void> MakeClients(const TlsClientOptions& tls);
     // `parts` come without what is this door's own.
     void MakeApi(ApiParts parts);
+    // For those who are not of the cluster. REQUIRES: MakeClients was called.
+    HttpClient& outside() { return *outside_; }
 
     // Runs its own loop, if it has one. REQUIRES: MakeApi was called.
     void Start();
@@ -47,6 +49,7 @@ class Door {
     AsioRuntime runtime_{loop_};
     std::unique_ptr<HttpClient> client_;   // To other schedulers.
     std::unique_ptr<HttpClient> streams_;  // The same, for what lasts.
+    std::unique_ptr<HttpClient> outside_;
     const std::shared_ptr<HandlerRelay> relay_ = std::make_shared<HandlerRelay>();
     std::shared_ptr<Api> api_;
     std::thread thread_;

@@ -50,6 +50,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     p.config = std::move(config);
     p.listen = std::move(*listen);
     p.id = std::move(*node_id);
+    if (auto made = p.MakeSignIn(); !made) return std::unexpected(made.error());
     if (auto opened = p.OpenTheStore(); !opened) return std::unexpected(opened.error());
     while (p.loops.size() < p.config.scheduler.loops) p.loops.emplace_back();
     if (auto made = p.MakeDoors(); !made) return std::unexpected(made.error());
@@ -57,7 +58,7 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
     if (auto started = p.StartSpans(); !started) return std::unexpected(started.error());
     if (auto claimed = p.ClaimId(); !claimed) return std::unexpected(claimed.error());
     if (auto made = p.MakeRealms(watcher); !made) return std::unexpected(made.error());
-    p.MakeApis();
+    if (auto made = p.MakeApis(); !made) return std::unexpected(made.error());
     for (const auto& door : p.doors) door->Start();
     p.loops.front().Start();
     p.presence->Start();

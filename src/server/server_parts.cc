@@ -14,6 +14,7 @@
 #include "console/console.h"
 #include "server/advertise.h"
 #include "server/descriptors.h"
+#include "server/sign_in.h"
 #include "store/open.h"
 #include "store/unfinished_copy.h"
 #include "store/wait.h"
@@ -74,6 +75,13 @@ bool Server::Parts::loopback() const {
     return IsLoopback(listen.host);
 }
 
+Result<void> Server::Parts::MakeSignIn() {
+    auto made = MakeSessions(config.signin);
+    if (!made) return std::unexpected(made.error());
+    sessions = std::move(*made);
+    return {};
+}
+
 Result<void> Server::Parts::OpenTheStore() {
     auto opened = OpenStore(config.store.url, {.wait = config.store.wait});
     if (!opened) return std::unexpected(opened.error());
@@ -84,7 +92,7 @@ Result<void> Server::Parts::OpenTheStore() {
     if (!whole && !(config.store.wait && whole.error().code == ErrorCode::kUnavailable)) {
         return whole;
     }
-    if (loopback() || config.server.insecure) return {};
+    if (loopback() || config.server.insecure || sessions) return {};
     const auto tokens = HasTokens(*store);
     // Nobody is let in before they were read, and nobody without one: see AccessPolicy.
     if (!tokens && config.store.wait && tokens.error().code == ErrorCode::kUnavailable) return {};
@@ -219,35 +227,49 @@ void Server::Parts::TellDoors(const std::shared_ptr<Realm>& realm) {
     }
 }
 
-void Server::Parts::MakeApis() {
+Result<void> Server::Parts::MakeApis() {
     const auto family = std::make_shared<AccessFamily>();
     for (const auto& door : doors) {
+        std::unique_ptr<SignIn> signin;
+        if (sessions) {
+            auto options = ProviderOf(config.signin, address);
+            if (!options) return std::unexpected(options.error());
+            const bool secure = options->redirect_url.starts_with("https://");
+            const auto send = [client = &door->outside()](HttpCall call, HttpDone done) {
+                client->Send(std::move(call), std::move(done));
+            };
+            signin = std::make_unique<SignIn>(
+                SignIn{sessions, Provider(std::move(*options), send), secure});
+        }
         std::vector<Route> more_routes = ExecutorRoutes();
         more_routes.push_back(AttachRoute());
-        door->MakeApi(
-            {.realm = realms->home().parts(),
-             .store = *store,
-             .runtime = door->runtime(),
-             .config = {.version = kVersion,
-                        .access = {.loopback_only = loopback(), .insecure = config.server.insecure},
-                        .prometheus = config.metrics.enabled,
-                        .task_limits = {.retry_default = config.engine.retry,
-                                        .own_strategies = OwnStrategies(config.engine)},
-                        .tracing = TracePolicyOf(config),
-                        .body_bytes_max = config.server.body_bytes_max,
-                        .bulk_bytes_max = config.server.bulk_bytes_max},
-             .more_routes = std::move(more_routes),
-             .pages = ConsolePage,
-             .refresh_realms =
-                 [this, door = door.get()](std::move_only_function<void(bool)> done) {
-                     realms->Refresh([door, done = std::move(done)](bool read) mutable {
-                         boost::asio::post(door->loop(), [done = std::move(done), read]() mutable {
-                             done(read);
-                         });
-                     });
-                 },
-             .family = family});
+        door->MakeApi({.realm = realms->home().parts(),
+                       .store = *store,
+                       .runtime = door->runtime(),
+                       .config = {.version = kVersion,
+                                  .access = {.loopback_only = loopback(),
+                                             .insecure = config.server.insecure,
+                                             .sessions = sessions},
+                                  .prometheus = config.metrics.enabled,
+                                  .task_limits = {.retry_default = config.engine.retry,
+                                                  .own_strategies = OwnStrategies(config.engine)},
+                                  .tracing = TracePolicyOf(config),
+                                  .body_bytes_max = config.server.body_bytes_max,
+                                  .bulk_bytes_max = config.server.bulk_bytes_max},
+                       .more_routes = std::move(more_routes),
+                       .pages = ConsolePage,
+                       .refresh_realms =
+                           [this, door = door.get()](std::move_only_function<void(bool)> done) {
+                               realms->Refresh([door, done = std::move(done)](bool read) mutable {
+                                   boost::asio::post(
+                                       door->loop(),
+                                       [done = std::move(done), read]() mutable { done(read); });
+                               });
+                           },
+                       .signin = std::move(signin),
+                       .family = family});
     }
+    return {};
 }
 
 }  // namespace takt::internal

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "alerts/mailer.h"
+#include "api/sessions.h"
 #include "http/server.h"
 #include "server/door.h"
 #include "server/listen_address.h"
@@ -32,6 +33,7 @@ struct Server::Parts {
     std::deque<boost::asio::io_context> door_loops;
     std::deque<WorkLoop> loops;  // The first is that of `default`.
     std::unique_ptr<Store> store;
+    std::shared_ptr<const Sessions> sessions;  // Null: nobody can sign in.
     std::vector<std::unique_ptr<Door>> doors;
     std::unique_ptr<SpanExporter> exporter;  // Null unless traces are on.
     Mailer mailer;
@@ -47,6 +49,7 @@ struct Server::Parts {
     }
 
     // Each needs those before it. kInvalid for a configuration that cannot work.
+    Result<void> MakeSignIn();
     Result<void> OpenTheStore();
     Result<void> MakeDoors();
     // The port is bound before the node is made, so that the address that the node tells is known
@@ -57,7 +60,7 @@ struct Server::Parts {
     NodeRow RowOfThis() const;
     Result<void> ClaimId();
     Result<void> MakeRealms(Sink* watcher);
-    void MakeApis();
+    Result<void> MakeApis();
 
   private:
     bool loopback() const;

@@ -6,6 +6,7 @@ import { Link, useLocation } from 'react-router-dom';
 import { api } from '../api/client';
 import { space } from '../api/space';
 import { token } from '../api/token';
+import { useMe } from '../hooks/useMe';
 import { useData } from '../hooks/useData';
 import { useFiring } from '../hooks/useFiring';
 import { useI18n } from '../i18n';
@@ -108,7 +109,15 @@ function useSearchKeys(open: () => void) {
     }, [open]);
 }
 
+// Of a token, and of whoever signed in at a provider.
+async function signOut(): Promise<void> {
+    token.forget();
+    await fetch('/auth/logout', { method: 'POST' }).catch(() => undefined);
+    location.assign('/');
+}
+
 export function Shell({ children }: { children: ReactNode }) {
+    const me = useMe();
     const { t } = useI18n();
     const wide = Grid.useBreakpoint().lg ?? window.innerWidth >= 992;
     const firing = useFiring().length;
@@ -161,16 +170,13 @@ export function Shell({ children }: { children: ReactNode }) {
                         <LiveMark />
                         <WhoAmI />
                         <Controls />
-                        {token.get() && (
+                        {(token.get() || me?.access_control) && (
                             <Tooltip title={t('signIn.leave')}>
                                 <Button
                                     type="text"
                                     icon={<LogoutOutlined />}
                                     aria-label={t('signIn.leave')}
-                                    onClick={() => {
-                                        token.forget();
-                                        location.assign('/');
-                                    }}
+                                    onClick={signOut}
                                 />
                             </Tooltip>
                         )}

@@ -1,6 +1,6 @@
-// Asks for an access token, when the server does.
+// Asks who somebody is, when the server does: an access token, or a provider that knows them.
 import { Button, Card, Checkbox, Form, Input } from 'antd';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Problem, readProblem, unreachable } from '../api/client';
 import { live } from '../api/live';
 import { token } from '../api/token';
@@ -13,10 +13,27 @@ interface Answer {
     stay: boolean;
 }
 
+// Where people are sent to who sign in at a provider; nothing if there is none.
+function useProvider(): string | undefined {
+    const [login, setLogin] = useState<string>();
+    useEffect(() => {
+        const gone = new AbortController();
+        fetch('/auth/methods', { signal: gone.signal })
+            .then((response) => response.json())
+            .then((methods: { signin: { login: string } | null }) => setLogin(methods.signin?.login))
+            // The token can be given all the same; what is wrong shows then.
+            .catch(() => undefined);
+        return () => gone.abort();
+    }, []);
+    if (!login) return undefined;
+    return `${login}?return_to=${encodeURIComponent(location.pathname + location.search)}`;
+}
+
 export function SignIn() {
     const { t } = useI18n();
     const [problem, setProblem] = useState<Problem>();
     const [busy, setBusy] = useState(false);
+    const provider = useProvider();
 
     const signIn = async (answer: Answer) => {
         setBusy(true);
@@ -45,6 +62,11 @@ export function SignIn() {
                 <img src="/favicon.svg" alt="" width={44} height={44} />
                 <h1>{t('signIn.title')}</h1>
                 <p className="muted">{t('signIn.about')}</p>
+                {provider && (
+                    <Button type="primary" href={provider} block className="sign-in-provider">
+                        {t('signIn.provider')}
+                    </Button>
+                )}
                 <Form<Answer> layout="vertical" onFinish={signIn} initialValues={{ stay: false }}>
                     {problem && <ProblemAlert problem={problem} />}
                     <Form.Item
@@ -61,7 +83,7 @@ export function SignIn() {
                     <Form.Item name="stay" valuePropName="checked">
                         <Checkbox>{t('signIn.stay')}</Checkbox>
                     </Form.Item>
-                    <Button type="primary" htmlType="submit" block loading={busy}>
+                    <Button type={provider ? 'default' : 'primary'} htmlType="submit" block loading={busy}>
                         {t('signIn.enter')}
                     </Button>
                 </Form>

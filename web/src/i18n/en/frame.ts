@@ -92,6 +92,7 @@ export const frame = {
     'signIn.enter': 'Sign in',
     'signIn.leave': 'Sign out',
     'signIn.none': 'No token? Ask an administrator; docs/security.md tells how the first one is made.',
+    'signIn.provider': 'Sign in with your organisation',
     'signIn.stay': 'Stay signed in on this computer',
     'signIn.title': 'Sign in to Takt',
     'signIn.token': 'Access token',

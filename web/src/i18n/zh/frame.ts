@@ -90,6 +90,7 @@ export const frame = {
     'signIn.enter': '登录',
     'signIn.leave': '退出登录',
     'signIn.none': '没有令牌？请联系管理员；docs/security.md 说明如何创建第一个令牌。',
+    'signIn.provider': '使用组织账号登录',
     'signIn.stay': '在这台电脑上保持登录',
     'signIn.title': '登录 Takt',
     'signIn.token': '访问令牌',

@@ -1,0 +1,347 @@
+// Signing in: the browser is sent to the provider and comes back with a code, which is redeemed for
+// who somebody is; that becomes a session. A command line is given a code of ours in the end, which it
+// redeems with a word that only it knows.
+#include "api/signin.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "api/call_body.h"
+#include "api/call_flow.h"
+#include "api/cookie.h"
+#include "api/request_kinds.h"
+#include "api/resources.h"
+#include "api/schemas.h"
+#include "base/base64.h"
+#include "base/log.h"
+#include "base/sha256.h"
+
+namespace takt::internal {
+namespace {
+
+constexpr std::string_view kLoginCookie = "takt_login";
+constexpr std::string_view kLoginPath = "/auth";
+constexpr Duration kLoginLifetime{10 * 60'000};
+constexpr Duration kCodeLifetime{60'000};
+constexpr std::size_t kCodeBytesMax = 8 << 10;
+
+// A question that is under way, as the browser keeps it meanwhile.
+struct Login {
+    std::string state;
+    std::string nonce;
+    std::string verifier;
+    std::string return_to;      // A page of ours.
+    std::string cli_port;       // Not empty: a command line waits there …
+    std::string cli_challenge;  // … and knows what this is the hash of.
+};
+
+std::string Secret(Random& random) {
+    std::string bytes;
+    for (int i = 0; i < 4; ++i) {
+        const std::uint64_t word = random.Next();
+        bytes.append(reinterpret_cast<const char*>(&word), sizeof word);
+    }
+    return Base64Url(bytes);
+}
+
+std::string ChallengeFor(std::string_view verifier) {
+    const Sha256 hash = Sha256Of(verifier);
+    return Base64Url({reinterpret_cast<const char*>(hash.data()), hash.size()});
+}
+
+std::string Spelled(const Login& login) {
+    std::string text;
+    AppendJson(text, boost::json::object{{"state", login.state},
+                                         {"nonce", login.nonce},
+                                         {"verifier", login.verifier},
+                                         {"return_to", login.return_to},
+                                         {"cli_port", login.cli_port},
+                                         {"cli_challenge", login.cli_challenge}});
+    return text;
+}
+
+// REQUIRES: Spelled wrote it.
+Login ReadLogin(std::string_view text) {
+    const auto value = ParseJson(text).value();
+    const auto at = [&](const char* name) {
+        return std::string(value.get_object().at(name).as_string());
+    };
+    return {.state = at("state"),
+            .nonce = at("nonce"),
+            .verifier = at("verifier"),
+            .return_to = at("return_to"),
+            .cli_port = at("cli_port"),
+            .cli_challenge = at("cli_challenge")};
+}
+
+// A page of ours, and nobody else's.
+std::string PageOfOurs(const std::optional<std::string>& wanted) {
+    if (!wanted || !wanted->starts_with('/') || wanted->starts_with("//") ||
+        wanted->contains('\\') || !IsHttpHeaderValue(*wanted)) {
+        return "/";
+    }
+    return *wanted;
+}
+
+bool IsPort(std::string_view text) {
+    return !text.empty() && text.size() <= 5 && text.front() != '0' &&
+           text.find_first_not_of("0123456789") == text.npos;
+}
+
+HttpResponse GoTo(std::string url) {
+    HttpResponse response{.status = 302};
+    response.headers.emplace_back("Location", std::move(url));
+    return response;
+}
+
+const Problem kNoSignIn = {404, "no_route",
+                           "nobody can sign in here: signin.issuer is not configured"};
+
+// Who may not be believed is told so; why, in detail, stands in the log.
+void RefuseSignIn(Call& call, const Error& error) {
+    Log(LogLevel::kWarning, "audit", "a sign-in was refused",
+        {{"address", call.request().remote_address}, {"error", error.detail}});
+    const bool away = error.code == ErrorCode::kUnavailable;
+    call.Refuse({away ? 502 : 401, away ? "unavailable" : "unauthorized", error.detail});
+}
+
+Flow<> BeginLogin(Call call) {
+    SignIn* signin = call.services().gate->signin.get();
+    if (!signin) co_return call.Refuse(kNoSignIn);
+    Random& random = call.services().gate->random;
+    Login login{.state = Secret(random),
+                .nonce = Secret(random),
+                .verifier = Secret(random),
+                .return_to = PageOfOurs(call.request().Query("return_to")),
+                .cli_port = call.request().Query("cli_port").value_or(""),
+                .cli_challenge = call.request().Query("cli_challenge").value_or("")};
+    const bool cli = !login.cli_port.empty() || !login.cli_challenge.empty();
+    if (cli && (!IsPort(login.cli_port) || login.cli_challenge.size() != 43)) {
+        co_return call.Refuse({400, "invalid",
+                               "cli_port and cli_challenge come together: a port of "
+                               "this machine and the S256 of a verifier",
+                               "cli_port"});
+    }
+    const auto url = co_await signin->provider.AskUrl(
+        {.state = login.state, .nonce = login.nonce, .challenge = ChallengeFor(login.verifier)});
+    if (!url) co_return RefuseSignIn(call, url.error());
+    HttpResponse response = GoTo(*url);
+    const Time until = ReadClocks().wall + kLoginLifetime;
+    KeepCookie(response,
+               {.name = kLoginCookie,
+                .value = signin->sessions->seal().Close("takt-login", Spelled(login), until),
+                .lifetime = kLoginLifetime,
+                .path = kLoginPath,
+                .secure = signin->secure});
+    call.Send(std::move(response));
+}
+
+// The login that this answer of the provider belongs to.
+Result<Login> LoginOf(const SignIn& signin, const HttpRequest& request) {
+    const auto opened = signin.sessions->seal().Open("takt-login", CookieOf(request, kLoginCookie),
+                                                     ReadClocks().wall);
+    if (!opened) {
+        return Fail(
+            ErrorCode::kInvalid,
+            "this browser did not begin to sign in here in the last ten minutes; try again");
+    }
+    Login login = ReadLogin(opened->text);
+    if (request.Query("state") != login.state) {
+        return Fail(ErrorCode::kInvalid,
+                    "the answer belongs to another sign-in (state); try again");
+    }
+    if (const auto error = request.Query("error")) {
+        return Fail(ErrorCode::kInvalid,
+                    "the sign-in provider refused: " +
+                        request.Query("error_description").value_or(*error).substr(0, 200));
+    }
+    return login;
+}
+
+void Arrive(Call& call, const SignIn& signin, const Login& login, Person person) {
+    const Time now = ReadClocks().wall;
+    Log(LogLevel::kInfo, "audit", "signed in",
+        {{"who", person.name},
+         {"subject", person.subject},
+         {"address", call.request().remote_address}});
+    std::string session = signin.sessions->Make(std::move(person), now);
+    HttpResponse response;
+    if (login.cli_port.empty()) {
+        response = GoTo(login.return_to);
+        KeepCookie(response, {.name = kSessionCookie,
+                              .value = session,
+                              .lifetime = signin.sessions->lifetime(),
+                              .secure = signin.secure});
+    } else {
+        const std::string code = signin.sessions->seal().Close(
+            "takt-code", login.cli_challenge + session, now + kCodeLifetime);
+        response = GoTo("http://127.0.0.1:" + login.cli_port + "/?code=" + code);
+    }
+    // A second answer to the same question finds no question.
+    KeepCookie(response,
+               {.name = kLoginCookie, .value = "", .path = kLoginPath, .secure = signin.secure});
+    call.Send(std::move(response));
+}
+
+Flow<> EndLogin(Call call) {
+    SignIn* signin = call.services().gate->signin.get();
+    if (!signin) co_return call.Refuse(kNoSignIn);
+    const auto login = LoginOf(*signin, call.request());
+    if (!login) co_return RefuseSignIn(call, login.error());
+    auto person =
+        co_await signin->provider.Redeem({.code = call.request().Query("code").value_or(""),
+                                          .verifier = login->verifier,
+                                          .nonce = login->nonce});
+    if (!person) co_return RefuseSignIn(call, person.error());
+    Arrive(call, *signin, *login, std::move(*person));
+}
+
+struct CodeBody {
+    std::string code;
+    std::string verifier;
+};
+
+const RequestTable<CodeBody>& CodeFields() {
+    static const RequestTable<CodeBody> fields = {
+        {"code", "As the command line was given it.",
+         TakenBy<CodeBody>::Text(&CodeBody::code, kCodeBytesMax).Required()},
+        {"verifier", "The word whose S256 was sent as `cli_challenge`.",
+         TakenBy<CodeBody>::Text(&CodeBody::verifier, 128).Required()}};
+    return fields;
+}
+
+struct MadeSession {
+    std::string text;
+    Sessions::Session session;
+};
+
+const AnswerTable<MadeSession>& SessionFields() {
+    static const AnswerTable<MadeSession> fields = {
+        {"token", schema::Text(), "Good wherever an access token is, until its time is over.",
+         [](JsonWriter& json, const MadeSession& made) {
+             json.Value(std::string_view(made.text));
+         }},
+        {"who", schema::Text(), "",
+         [](JsonWriter& json, const MadeSession& made) {
+             json.Value(std::string_view(made.session.person.name));
+         }},
+        {"expires_at", schema::Time(), "",
+         [](JsonWriter& json, const MadeSession& made) { json.Value(made.session.until); }}};
+    return fields;
+}
+
+void RedeemCode(Call call) {
+    const SignIn* signin = call.services().gate->signin.get();
+    if (!signin) return call.Refuse(kNoSignIn);
+    const auto body = ReadBody(call, CodeFields());
+    if (!body) return call.RefuseRequest(body.error());
+    const Time now = ReadClocks().wall;
+    const auto opened = signin->sessions->seal().Open("takt-code", body->code, now);
+    const std::string challenge = ChallengeFor(body->verifier);
+    if (!opened || !opened->text.starts_with(challenge)) {
+        return call.Refuse({401, "unauthorized", "the code is not good, or not any more"});
+    }
+    MadeSession made{.text = opened->text.substr(challenge.size()), .session = {}};
+    made.session = signin->sessions->Read(made.text, now).value();
+    std::string answer;
+    JsonWriter json(answer);
+    json.BeginObject();
+    WriteFields(json, SessionFields(), made);
+    json.EndObject();
+    call.Json(200, std::move(answer));
+}
+
+void SignOut(Call call) {
+    const SignIn* signin = call.services().gate->signin.get();
+    if (!signin) return call.Refuse(kNoSignIn);
+    HttpResponse response{.status = 204};
+    KeepCookie(response, {.name = kSessionCookie, .value = "", .secure = signin->secure});
+    call.Send(std::move(response));
+}
+
+void ListMethods(Call call) {
+    const SignIn* signin = call.services().gate->signin.get();
+    std::string answer;
+    JsonWriter json(answer);
+    json.BeginObject().Field("token", true).Key("signin");
+    if (signin) {
+        json.BeginObject()
+            .Field("issuer", std::string_view(signin->provider.options().issuer))
+            .Field("login", "/auth/login")
+            .EndObject();
+    } else {
+        json.Null();
+    }
+    json.EndObject();
+    call.Json(200, std::move(answer));
+}
+
+std::string MethodsSchema() {
+    schema::Object signin;
+    signin.Add("issuer", schema::Text()).Add("login", schema::Text());
+    schema::Object methods;
+    methods.Add("token", schema::Bool()).Add("signin", schema::OrNull(signin.Text()));
+    return methods.Text();
+}
+
+}  // namespace
+
+void AddSignInSchemas(SchemaList& to) {
+    to.emplace_back("SignInCode", RequestSchema(CodeFields()));
+    to.emplace_back("SignInSession", AnswerSchema(SessionFields()));
+    to.emplace_back("SignInMethods", MethodsSchema());
+}
+
+void AddSignInRoutes(std::vector<Route>& routes) {
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/auth/methods",
+                      .permission = Permission::kNone,
+                      .handler = ListMethods,
+                      .tag = "tokens",
+                      .summary = "How one can come in: by a token, by signing in",
+                      .gives = "SignInMethods",
+                      .cluster = true});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/auth/login",
+                      .permission = Permission::kNone,
+                      .handler = Flowing(BeginLogin),
+                      .tag = "tokens",
+                      .summary = "Sends the browser to the OpenID provider",
+                      .query = {{"return_to", "The page of the console to come back to."},
+                                {"cli_port", "A command line waits on this port of its machine."},
+                                {"cli_challenge", "S256 of the word that it will show."}},
+                      .success = 302,
+                      .cluster = true});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/auth/callback",
+                      .permission = Permission::kNone,
+                      .handler = Flowing(EndLogin),
+                      .tag = "tokens",
+                      .summary = "Where the provider sends the browser back to",
+                      .query = {{"code", "As the provider gave it."},
+                                {"state", "As the question had it."},
+                                {"error", "Why the provider gives none."},
+                                {"error_description", "The same, for people."}},
+                      .success = 302,
+                      .cluster = true,
+                      .open_query = true});
+    routes.push_back({.method = HttpMethod::kPost,
+                      .path = "/auth/session",
+                      .permission = Permission::kNone,
+                      .handler = RedeemCode,
+                      .tag = "tokens",
+                      .summary = "Gives a command line its session",
+                      .takes = "SignInCode",
+                      .gives = "SignInSession",
+                      .cluster = true});
+    routes.push_back({.method = HttpMethod::kPost,
+                      .path = "/auth/logout",
+                      .permission = Permission::kNone,
+                      .handler = SignOut,
+                      .tag = "tokens",
+                      .summary = "Takes the session's cookie away",
+                      .success = 204,
+                      .cluster = true});
+}
+
+}  // namespace takt::internal

@@ -1,0 +1,110 @@
+// takt login: signs somebody in by the browser, and prints the session as a token.
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/sha256.h"
+#include "cli/client.h"
+#include "cli/output.h"
+#include "http/server.h"
+
+namespace takt::internal::cli {
+namespace {
+
+struct LoginOptions {
+    ClientOptions client;
+    std::string wait = "5m";
+};
+
+// Takes the code that the scheduler sends the browser here with.
+class CodeTaker final : public HttpHandler {
+  public:
+    void Handle(HttpRequest request, HttpReply reply) override {
+        code_ = request.Query("code").value_or("");
+        reply(HttpResponse::Text(code_.empty() ? 400 : 200,
+                                 code_.empty() ? "there is no code in this address\n"
+                                               : "You are signed in. This page can be closed.\n"));
+    }
+
+    bool over() const { return !code_.empty(); }
+    const std::string& code() const { return code_; }
+
+  private:
+    std::string code_;
+};
+
+std::string NewVerifier() {
+    Random random(NewRandomSeed());
+    std::string bytes(32, '\0');
+    random.Fill({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()});
+    return Base64Url(bytes);
+}
+
+std::string HashOf(std::string_view verifier) {
+    const Sha256 hash = Sha256Of(verifier);
+    return Base64Url({reinterpret_cast<const char*>(hash.data()), hash.size()});
+}
+
+// The first of the schedulers: the browser can be sent to one only.
+std::string FirstServer(const std::string& servers) {
+    return servers.substr(0, servers.find(','));
+}
+
+Result<int> Login(Client& client, const LoginOptions& options) {
+    const auto wait = ParseDuration(options.wait);
+    if (!wait || *wait <= Duration(0)) {
+        return Fail(ErrorCode::kInvalid, "--wait must be a duration such as 5m");
+    }
+    const auto methods = client.Get("/auth/methods");
+    if (!methods) return std::unexpected(methods.error());
+    if (const auto* signin = FindMember(methods->value, "signin"); !signin || signin->is_null()) {
+        return Fail(ErrorCode::kInvalid,
+                    "nobody can sign in there: the scheduler has no signin.issuer; use --token");
+    }
+    boost::asio::io_context io;
+    const auto taker = std::make_shared<CodeTaker>();
+    auto server = HttpServer::Listen(io, {}, taker);
+    if (!server) return std::unexpected(server.error());
+    const std::string verifier = NewVerifier();
+    std::fprintf(stderr, "open this address in a browser of this machine:\n\n  %s%s%u%s%s\n\n",
+                 FirstServer(options.client.server).c_str(),
+                 "/auth/login?cli_port=", unsigned{(*server)->port()},
+                 "&cli_challenge=", HashOf(verifier).c_str());
+    const Steady until = SteadyClock::now() + *wait;
+    while (!taker->over() && SteadyClock::now() < until) io.run_one_until(until);
+    if (!taker->over()) return Fail(ErrorCode::kUnavailable, "nobody signed in in " + options.wait);
+    io.run_for(std::chrono::milliseconds(100));  // The browser is still being answered.
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject()
+        .Field("code", std::string_view(taker->code()))
+        .Field("verifier", std::string_view(verifier))
+        .EndObject();
+    const auto session = client.Post("/auth/session", std::move(body));
+    if (!session) return std::unexpected(session.error());
+    if (PrintedAsJson(options.client, *session)) return kOk;
+    std::printf("%s\n", Member(session->value, "token").c_str());
+    std::fprintf(stderr, "signed in as %s until %s; use it with --token or TAKT_TOKEN\n",
+                 Member(session->value, "who").c_str(),
+                 Member(session->value, "expires_at").c_str());
+    return kOk;
+}
+
+}  // namespace
+
+void AddLogin(CLI::App& app, Context& context) {
+    auto options = std::make_shared<LoginOptions>();
+    CLI::App* login = app.add_subcommand("login", "Signs you in by the browser; prints a token");
+    options->client.Add(*login);
+    login->add_option("--wait", options->wait, "How long to wait for the browser [5m]");
+    login->callback([options, &context] {
+        context.exit =
+            WithClient(options->client, [&](Client& client) { return Login(client, *options); });
+    });
+    login->footer(
+        "examples:\n  export TAKT_TOKEN=$(takt login --server https://takt.example.org)\n");
+}
+
+}  // namespace takt::internal::cli
