@@ -135,12 +135,10 @@ void Engine::MakeOrChange(const PutTask& put) {
     }
     if (!exists && IsOwnToCome(task.id.view())) return draft_.Reply(put.request, TakenForOwn());
     if (!exists && IsChildId(task.id.view())) return draft_.Reply(put.request, TakenForStep());
-    if (auto apart = CheckCircle(tasks_, task); !apart) {
+    if (auto apart = CheckCircle(tasks_, task); !apart)
         return draft_.Reply(put.request, std::unexpected(apart.error()));
-    }
-    if (std::string why = locks_.WhyNever(task); !why.empty()) {
+    if (std::string why = locks_.WhyNever(task); !why.empty())
         return draft_.Reply(put.request, Fail(ErrorCode::kInvalid, std::move(why), "locks"));
-    }
     task.updated_at = now_.wall;
     task.created_at = exists ? found->second->row.task->created_at : now_.wall;
     task.version = exists ? found->second->row.task->version + 1 : 1;

@@ -1,8 +1,8 @@
 // TrustedClock: the wall clock as far as the steady clock confirms it.
 //
 // A wall clock may be set, by NTP or by hand, to a wrong time for a moment. What cannot be undone
-// (purging, expiry, handing out serials) follows the trusted time: a clock that was set ahead is believed
-// only after it has stayed there for an hour, one that was set back at once.
+// (purging, expiry, handing out serials) follows the trusted time: a clock that was set ahead is
+// believed only after it has stayed there for an hour, one that was set back at once.
 #pragma once
 
 #include <algorithm>

@@ -93,7 +93,7 @@ void SimNode::SetClock(Duration offset) {
     wall_offset_ = offset;
 }
 
-// By how much its clock may have been ahead of what it could trust at some moment since `began`: a clock
+// By how much its clock may have been ahead of what it could trust at some moment since `began`: one
 // that was set ahead by a minute or more counts for nothing before it has stayed there for an hour.
 Duration SimNode::AheadSince(Steady began) const {
     Duration lowest = wall_offset_;
