@@ -30,16 +30,13 @@ bool IsRecurring(const GivenFields& task) {
     return task.Has("cron_expression") || task.Has("interval") || task.Has("interval_after_end");
 }
 
-Result<int> WaitAndTell(Client& client, const SubmitOptions& options, const std::string& id) {
-    const auto timeout = options.waiting.Timeout();
-    if (!timeout) return std::unexpected(timeout.error());
-    const bool show = !options.client.json && !options.quiet;
-    auto ended = WaitUntilFinished(client, {.execution = id, .timeout = *timeout, .show = show});
+Result<int> WaitAndTell(Client& client, const SubmitOptions& options, const WaitFor& what) {
+    auto ended = WaitUntilFinished(client, what);
     if (!ended) return std::unexpected(ended.error());
     if (options.client.json) {
         std::printf("%s\n", ended->body.c_str());
     } else if (options.quiet) {
-        std::printf("%s\n", id.c_str());
+        std::printf("%s\n", what.execution.c_str());
     } else {
         std::fputs(ExecutionText(ended->value).c_str(), stdout);
     }
@@ -49,6 +46,8 @@ Result<int> WaitAndTell(Client& client, const SubmitOptions& options, const std:
 Result<int> Submit(Client& client, const SubmitOptions& options) {
     const auto task = TaskOf(options);
     if (!task) return std::unexpected(task.error());
+    const auto timeout = options.waiting.Timeout();
+    if (!timeout) return std::unexpected(timeout.error());
     const bool recurring = IsRecurring(*task);
     if (options.waiting.wait && recurring) {
         return Fail(ErrorCode::kInvalid,
@@ -57,7 +56,10 @@ Result<int> Submit(Client& client, const SubmitOptions& options) {
     const auto made = client.Post("/api/v1/tasks", task->Body());
     if (!made) return std::unexpected(made.error());
     const std::string id = Member(made->value, "id");
-    if (options.waiting.wait) return WaitAndTell(client, options, id);
+    if (options.waiting.wait) {
+        const bool show = !options.client.json && !options.quiet;
+        return WaitAndTell(client, options, {.execution = id, .timeout = *timeout, .show = show});
+    }
     if (options.client.json) {
         std::printf("%s\n", made->body.c_str());
     } else if (options.quiet) {

@@ -5,6 +5,7 @@ import pathlib
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
 from harness import QUICK, TaktTest, until
@@ -71,7 +72,9 @@ class Commands(TaktTest):
         self.assertLess(time.monotonic() - begin, 5)
         self.assertIn("--wait", self.refused(2, "get", "slow", "--wait-timeout", "1s"))
         self.assertIn("more than 0", self.refused(2, "get", "slow", "--wait", "--wait-timeout", "0s"))
-        self.takt("submit", "echo", "--every", "1h", "--id", "hours", "--queue", "nobody")
+        self.refused(2, "submit", "echo", "--id", "never", "--wait", "--wait-timeout", "soon")
+        self.assertIn("never", self.refused(3, "get", "never"))
+        self.takt("submit", "unserved", "--every", "1h", "--id", "hours")
         said = self.refused(5, "trigger", "hours", "--wait", "--wait-timeout", "300ms")
         self.assertIn("is not finished after 300ms", said)
 
