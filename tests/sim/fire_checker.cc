@@ -83,8 +83,9 @@ void FireChecker::Account(const Record& record) {
 bool FireChecker::MayComeAgain(const TaskRow& before, Time due) const {
     const FireState& state = before.state;
     const auto fired = fired_.find({before.task->id, before.task->created_at});
-    return due <= state.last_at && due >= state.passed_from && due <= state.passed_to &&
-           (fired == fired_.end() || !fired->second.contains(due));
+    // Without a range there is none; a task that has fired its last time has no next one either.
+    return state.passed_to != Time{} && due <= state.last_at && due >= state.passed_from &&
+           due <= state.passed_to && (fired == fired_.end() || !fired->second.contains(due));
 }
 
 void FireChecker::OnCommit(const Batch& batch) {
