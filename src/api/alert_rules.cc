@@ -2,6 +2,7 @@
 #include "api/alerts_call.h"
 #include "api/audit.h"
 #include "api/call_body.h"
+#include "api/definition_kind.h"
 #include "api/request_kinds.h"
 #include "api/resource_pages.h"
 #include "api/resource_table.h"
@@ -256,6 +257,20 @@ void SilenceRule(Call call) {
     SetSilence(std::move(call), ReadClocks().wall + body->duration);
 }
 
+CheckedDefinition CheckRuleDefinition(const Services& services, const GivenDefinition& given) {
+    CheckedDefinition checked;
+    AlertRule rule{.name = std::string(given.name)};
+    checked.mistakes = ReadMembers(RuleTable().request(), given.object, rule);
+    if (!checked.mistakes.empty()) return checked;
+    if (auto fits = CheckRule(rule); !fits) {
+        checked.mistakes.push_back(std::move(fits.error()));
+        return checked;
+    }
+    JsonWriter json(checked.shown);
+    RuleTable().WriteShared(json, {rule, services.alerts});
+    return checked;
+}
+
 }  // namespace
 
 void AddAlertRuleSchemas(SchemaList& to) {
@@ -263,6 +278,17 @@ void AddAlertRuleSchemas(SchemaList& to) {
     to.emplace_back("AlertRule", AnswerSchema(RuleTable().answer()));
     to.emplace_back("AlertRuleList", schema::PageOf("AlertRule"));
     to.emplace_back("AlertSilence", RequestSchema(SilenceFields()));
+}
+
+DefinitionKind AlertRuleDefinition() {
+    schema::Object object;
+    AddRequestFields(object, RuleTable().request());
+    object.Require("name");
+    return {.name = "alert_rule",
+            .identity = "name",
+            .fields = RuleTable().SharedFields(),
+            .schema = object,
+            .check = CheckRuleDefinition};
 }
 
 std::string AlertRulePage() {

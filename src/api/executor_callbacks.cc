@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/call_flow.h"
+#include "api/execution_json.h"
 #include "api/executor_call.h"
 #include "api/json_read.h"
 #include "api/query.h"

@@ -111,7 +111,10 @@ Object& Object::Add(std::string_view name, std::string_view schema, bool require
     AppendJsonString(properties_, name);
     properties_ += ':';
     properties_ += schema;
-    if (!required) return *this;
+    return required ? Require(name) : *this;
+}
+
+Object& Object::Require(std::string_view name) {
     if (!required_.empty()) required_ += ',';
     AppendJsonString(required_, name);
     return *this;

@@ -40,6 +40,7 @@ class Object {
   public:
     Object& Add(std::string_view name, std::string_view schema, bool required = true);
     bool Has(std::string_view name) const;
+    Object& Require(std::string_view name);  // Of one that was added without.
     std::string Text() const;
 
   private:

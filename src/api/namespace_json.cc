@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "api/definition_kind.h"
 #include "api/json_read.h"
 #include "api/request_kinds.h"
 #include "api/resource_pages.h"
 #include "api/resource_table.h"
 #include "api/retry_policy_json.h"
 #include "api/schemas.h"
+#include "api/services.h"
 
 namespace takt::internal {
 namespace {
@@ -233,7 +235,31 @@ Result<NamespaceRow> Checked(Result<NamespaceDraft> draft) {
     return row;
 }
 
+CheckedDefinition CheckNamespace(const Services& services, const GivenDefinition& given) {
+    NamespaceDraft draft{.retry_default = &services.config.task_limits.retry_default};
+    CheckedDefinition checked;
+    checked.mistakes = ReadMembers(NamespaceTable().request(), given.object, draft);
+    if (!checked.mistakes.empty()) return checked;
+    const auto row = Checked(std::move(draft));
+    if (!row) {
+        checked.mistakes.push_back(row.error());
+        return checked;
+    }
+    JsonWriter json(checked.shown);
+    NamespaceTable().WriteShared(json, {*row, std::nullopt});
+    return checked;
+}
+
 }  // namespace
+
+DefinitionKind NamespaceDefinition() {
+    schema::Object object;
+    return {.name = "namespace",
+            .identity = "name",
+            .fields = NamespaceTable().SharedFields(),
+            .schema = AddRequestFields(object, NamespaceTable().request()),
+            .check = CheckNamespace};
+}
 
 void WriteNamespace(JsonWriter& json, const ShownNamespace& shown) {
     json.BeginObject();

@@ -1,7 +1,11 @@
 // Queues: what waits in them, pause, resume, limits.
+#include <algorithm>
+#include <iterator>
+
 #include "api/audit.h"
 #include "api/call_body.h"
 #include "api/call_flow.h"
+#include "api/definition_kind.h"
 #include "api/field_view.h"
 #include "api/rate_limit_json.h"
 #include "api/request_kinds.h"
@@ -199,6 +203,29 @@ void SetPaused(Call call, bool paused) {
     if (name) ChangeQueue(std::move(call), {.queue = std::move(*name), .paused = paused});
 }
 
+// The address of a queue has its name, a definition has it beside the limits.
+CheckedDefinition CheckQueue(const Services& services, const GivenDefinition& given) {
+    CheckedDefinition checked;
+    if (!IsValidId(given.name)) {
+        checked.mistakes.push_back(BadField("name", "is not the name of a queue").error());
+    }
+    RequestTable<QueueDraft> fields = QueueTable().request();
+    fields.push_back(
+        {"name", "",
+         TakenBy<QueueDraft>::Own(schema::Id(), "", [](auto&&...) -> Result<void> { return {}; })});
+    QueueDraft draft;
+    std::ranges::move(ReadMembers(fields, given.object, draft),
+                      std::back_inserter(checked.mistakes));
+    if (!checked.mistakes.empty()) return checked;
+    const QueueView queue{.name = Text(given.name),
+                          .limits = {.paused = draft.change.paused.value_or(false),
+                                     .working_max = draft.change.working_max.value_or(0),
+                                     .rate = draft.change.rate.value_or(RateLimit{})}};
+    JsonWriter json(checked.shown);
+    QueueTable().WriteShared(json, {queue, services.meters, Time{}});
+    return checked;
+}
+
 }  // namespace
 
 std::vector<FieldView> QueueRequestFields() {
@@ -209,6 +236,16 @@ void AddQueueSchemas(SchemaList& to) {
     to.emplace_back("Queue", AnswerSchema(QueueTable().answer()));
     to.emplace_back("QueueList", schema::PageOf("Queue"));
     to.emplace_back("QueueLimits", RequestSchema(QueueTable().request()));
+}
+
+DefinitionKind QueueDefinition() {
+    schema::Object object;
+    object.Add("name", schema::Described(schema::Id(), "Tasks name it as their queue."));
+    return {.name = "queue",
+            .identity = "name",
+            .fields = QueueTable().SharedFields(),
+            .schema = AddRequestFields(object, QueueTable().request()),
+            .check = CheckQueue};
 }
 
 std::string QueuePage() {

@@ -57,11 +57,12 @@ template <typename Request>
 using RequestTable = std::vector<RequestField<Request>>;
 
 // Reads the members of `object` into `request`; those that it leaves out stay as they are there.
-// kInvalid names the field at fault. `prefix` names the object itself, if it is the value of a
-// field: "rate_limit.".
+// All mistakes, kInvalid with the field at fault; if there is one, `request` is of no use. `prefix`
+// names the object itself, if it is the value of a field: "rate_limit.".
 template <typename Request>
-Result<Request> ReadRequest(const RequestTable<Request>& fields, const JsonView& object,
-                            Request request = {}, std::string_view prefix = {}) {
+std::vector<Error> ReadMembers(const RequestTable<Request>& fields, const JsonView& object,
+                               Request& request, std::string_view prefix = {}) {
+    std::vector<Error> mistakes;
     std::vector<bool> given(fields.size());
     JsonView::Members members(object);
     while (members.Next()) {
@@ -70,7 +71,8 @@ Result<Request> ReadRequest(const RequestTable<Request>& fields, const JsonView&
         if (at == fields.size()) {
             std::vector<std::string_view> names;
             for (const RequestField<Request>& field : fields) names.push_back(field.name);
-            return UnknownField(members.key(), names, prefix);
+            mistakes.push_back(UnknownField(members.key(), names, prefix).error());
+            continue;
         }
         given[at] = true;
         const Taken<Request>& taken = fields[at].taken;
@@ -80,23 +82,38 @@ Result<Request> ReadRequest(const RequestTable<Request>& fields, const JsonView&
         }
         const std::string name = std::string(prefix) + std::string(fields[at].name);
         auto read = taken.read(request, members.value(), name);
-        if (!read) return std::unexpected(std::move(read.error()));
+        if (!read) mistakes.push_back(std::move(read.error()));
     }
     for (std::size_t at = 0; at < fields.size(); ++at) {
         if (!fields[at].taken.required || given[at]) continue;
-        return BadField(std::string(prefix) + std::string(fields[at].name), "is missing");
+        mistakes.push_back(
+            BadField(std::string(prefix) + std::string(fields[at].name), "is missing").error());
     }
+    return mistakes;
+}
+
+// The same for a request that is refused for its first mistake.
+template <typename Request>
+Result<Request> ReadRequest(const RequestTable<Request>& fields, const JsonView& object,
+                            Request request = {}, std::string_view prefix = {}) {
+    std::vector<Error> mistakes = ReadMembers(fields, object, request, prefix);
+    if (!mistakes.empty()) return std::unexpected(std::move(mistakes.front()));
     return request;
+}
+
+template <typename Request>
+schema::Object& AddRequestFields(schema::Object& object, const RequestTable<Request>& fields) {
+    for (const RequestField<Request>& field : fields) {
+        object.Add(field.name, schema::Described(field.taken.schema, field.about),
+                   field.taken.required);
+    }
+    return object;
 }
 
 template <typename Request>
 std::string RequestSchema(const RequestTable<Request>& fields) {
     schema::Object object;
-    for (const RequestField<Request>& field : fields) {
-        object.Add(field.name, schema::Described(field.taken.schema, field.about),
-                   field.taken.required);
-    }
-    return object.Text();
+    return AddRequestFields(object, fields).Text();
 }
 
 }  // namespace takt::internal

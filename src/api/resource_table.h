@@ -10,6 +10,7 @@
 //     WriteFields(json, table.answer(), answer);
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,7 +73,30 @@ class ResourceTable {
     const AnswerTable<Answer>& answer() const { return answer_; }
     const std::string& page() const { return page_; }
 
+    // The names of the fields that requests and answers share.
+    std::vector<std::string_view> SharedFields() const {
+        std::vector<std::string_view> names;
+        for (const auto& field : answer_) {
+            if (IsTaken(field.name)) names.push_back(field.name);
+        }
+        return names;
+    }
+    // An object of those alone.
+    void WriteShared(JsonWriter& json, const Answer& answer) const {
+        json.BeginObject();
+        for (const auto& field : answer_) {
+            if (!IsTaken(field.name)) continue;
+            json.Key(field.name);
+            field.write(json, answer);
+        }
+        json.EndObject();
+    }
+
   private:
+    bool IsTaken(std::string_view name) const {
+        return std::ranges::find(request_, name, &RequestField<Request>::name) != request_.end();
+    }
+
     RequestTable<Request> request_;
     AnswerTable<Answer> answer_;
     std::string page_ = PageHead();

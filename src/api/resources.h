@@ -20,6 +20,8 @@ void AddLogRoutes(std::vector<Route>& routes);
 void AddExecutionActionRoutes(std::vector<Route>& routes);
 void AddWorkerRoutes(std::vector<Route>& routes);
 void AddQueueRoutes(std::vector<Route>& routes);
+void AddDefinitionRoutes(std::vector<Route>& routes);
+void AddOwnerRoutes(std::vector<Route>& routes);
 void AddLockRoutes(std::vector<Route>& routes);
 void AddSchedulerRoutes(std::vector<Route>& routes);
 void AddComingFireRoutes(std::vector<Route>& routes);

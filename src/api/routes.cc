@@ -20,6 +20,8 @@ std::vector<Route> ApiRoutes() {
     AddExecutionActionRoutes(routes);
     AddWorkerRoutes(routes);
     AddQueueRoutes(routes);
+    AddDefinitionRoutes(routes);
+    AddOwnerRoutes(routes);
     AddLockRoutes(routes);
     AddSchedulerRoutes(routes);
     AddComingFireRoutes(routes);

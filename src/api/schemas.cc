@@ -303,6 +303,8 @@ std::span<const std::pair<std::string_view, std::string>> Schemas() {
         AddFleet(made);
         AddExecutorSchemas(made);
         AddQueueSchemas(made);
+        AddDefinitionSchemas(made);
+        AddOwnerSchemas(made);
         AddLockSchemas(made);
         AddScheduler(made);
         AddStrategySchemas(made);

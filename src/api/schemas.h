@@ -24,6 +24,8 @@ void AddBackfillSchemas(SchemaList& to);
 void AddExecutorSchemas(SchemaList& to);
 void AddLockSchemas(SchemaList& to);
 void AddQueueSchemas(SchemaList& to);
+void AddDefinitionSchemas(SchemaList& to);
+void AddOwnerSchemas(SchemaList& to);
 void AddStrategySchemas(SchemaList& to);
 void AddAlertNoteSchema(SchemaList& to);
 void AddAlertRuleSchemas(SchemaList& to);

@@ -41,7 +41,8 @@ class SchemaCheck {
     std::string Broken(std::string_view keyword, const Json& rule, const Json& value,
                        const Members& schema, const std::string& at) const {
         static const std::vector<std::string_view> kSilent = {
-            "description", "examples", "default", "readOnly", "properties", "title"};
+            "description", "examples", "default", "readOnly",
+            "properties",  "title",    "$schema", "$defs"};
         if (std::ranges::find(kSilent, keyword) != kSilent.end() && keyword != "properties") {
             return {};
         }
