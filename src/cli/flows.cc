@@ -13,7 +13,7 @@
 #include "cli/execution_view.h"
 #include "cli/output.h"
 #include "cli/task_flags.h"
-#include "cli/yaml_json.h"
+#include "definitions/yaml_json.h"
 
 namespace takt::internal::cli {
 namespace {

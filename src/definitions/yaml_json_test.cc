@@ -1,8 +1,8 @@
-#include "cli/yaml_json.h"
+#include "definitions/yaml_json.h"
 
 #include <gtest/gtest.h>
 
-namespace takt::internal::cli {
+namespace takt::internal {
 namespace {
 
 std::string Json(const std::string& yaml) {
@@ -33,4 +33,4 @@ TEST(YamlJsonTest, MistakesAreNamedWithTheirLine) {
 }
 
 }  // namespace
-}  // namespace takt::internal::cli
+}  // namespace takt::internal
