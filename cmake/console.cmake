@@ -52,10 +52,11 @@ if(TAKT_TESTING)
   set_tests_properties(console_types PROPERTIES TIMEOUT 60 ENVIRONMENT
     "TAKT_BINARY=$<TARGET_FILE:takt>;TAKT_NODE=${TAKT_NODE};TAKT_WEB=${web};PYTHONDONTWRITEBYTECODE=1")
   # A real browser (Debian's chromium) at real schedulers; each file is one test.
-  foreach(name access flow form leader newcomer operate pages roles spaces tasks)
+  foreach(name access editor flow form leader lists looks newcomer operate pages roles spaces tabs tasks)
     add_test(NAME console_${name}
              COMMAND ${TAKT_NODE} ${PROJECT_SOURCE_DIR}/tests/console/${name}_test.mjs)
-    set_tests_properties(console_${name} PROPERTIES TIMEOUT 180 ENVIRONMENT
+    # Each page in two languages, two themes and three widths takes its time.
+    set_tests_properties(console_${name} PROPERTIES TIMEOUT 400 ENVIRONMENT
       "TAKT_BINARY=$<TARGET_FILE:takt>;TAKT_WEB=${web}")
   endforeach()
 endif()

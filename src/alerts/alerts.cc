@@ -291,7 +291,7 @@ void Alerts::StoreThenApply(SettingPut row, ActPtr by, Done<void> done) {
 }
 
 void Alerts::PutRule(const AlertRule& rule, ActPtr by, Done<void> done) {
-    if (auto checked = CheckRule(rule); !checked) return done(std::unexpected(checked.error()));
+    if (auto checked = CheckNewRule(rule); !checked) return done(std::unexpected(checked.error()));
     for (const std::string& channel : rule.channels) {
         if (!delivery_.Has(channel)) {
             return done(Fail(ErrorCode::kInvalid,

@@ -130,6 +130,15 @@ Result<void> CheckRule(const AlertRule& rule) {
     return {};
 }
 
+Result<void> CheckNewRule(const AlertRule& rule) {
+    if (auto checked = CheckRule(rule); !checked) return checked;
+    const bool ratio = FindAlertMetric(rule.metric)->unit == "ratio";
+    if (ratio && (rule.threshold < 0 || rule.threshold > 1)) {
+        return BadRule("threshold", "must be from 0 to 1 for this metric: 0.05 is 5 percent");
+    }
+    return {};
+}
+
 std::string EncodeRule(const AlertRule& rule) {
     std::string out;
     JsonWriter json(out);

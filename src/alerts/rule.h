@@ -50,6 +50,9 @@ constexpr std::size_t kRuleDescriptionBytesMax = 1000;
 
 // kInvalid names the field at fault. Whether its channels exist is not looked at.
 Result<void> CheckRule(const AlertRule& rule);
+// Of one that is given now: also that it can fire at all. Not asked of stored ones, which earlier
+// versions took.
+Result<void> CheckNewRule(const AlertRule& rule);
 
 // As it is stored under "alert-rule/NAME".
 constexpr std::string_view kRulePrefix = "alert-rule/";

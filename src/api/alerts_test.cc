@@ -45,6 +45,9 @@ TEST(AlertsApi, ARuleIsMadeChangedAndDeleted) {
             return bad.Text("field");
         };
         EXPECT_EQ(field(R"({"metric": "mood", "operator": ">", "threshold": 1})"), "metric");
+        EXPECT_EQ(field(R"({"metric": "task_failure_rate", "operator": ">", "threshold": 5})"),
+                  "threshold")
+            << "five percent is 0.05";
         EXPECT_EQ(field(R"({"metric": "tasks_pending", "threshold": 1})"), "operator");
         EXPECT_EQ(field(R"({"metric": "tasks_pending", "operator": ">"})"), "threshold");
         EXPECT_EQ(field(R"({"metric": "tasks_pending", "operator": ">", "threshold": 1,

@@ -352,3 +352,25 @@ test('every page opens, also on a phone and in the dark', async () => {
 test('the browser had nothing to complain about', () => {
     assert.deepEqual(browser.complaints, []);
 });
+
+test('the calendar of a task has the days of its zone', async () => {
+    // At 01:30 on workdays in Shanghai it is still the day before in UTC, and Sunday is no workday.
+    await submit({
+        id: 'shanghai',
+        name: 'shanghai',
+        type: 'echo',
+        cron_expression: '30 1 * * MON-FRI',
+        timezone: 'Asia/Shanghai',
+    });
+    await withOwnBrowser({ timezoneId: 'America/New_York' }, async (own) => {
+        await own.goto(`${scheduler.address}/tasks/shanghai`);
+        await own.getByText('days in Asia/Shanghai').waitFor();
+        await own.locator('.day-coming').first().waitFor();
+        const cells = await own
+            .locator('.calendar a.day')
+            .evaluateAll((days) => days.map((day) => day.className.includes('day-coming')));
+        const weekend = cells.filter((_, index) => index % 7 >= 5);
+        assert.equal(weekend.some(Boolean), false, 'no fire on Saturday or Sunday');
+        assert.equal(cells.filter((_, index) => index % 7 === 4).some(Boolean), true, 'but on Fridays');
+    });
+});

@@ -12,6 +12,7 @@ import { Boundary } from './components/Boundary';
 import { Note } from './components/States';
 import { MeProvider } from './hooks/useMe';
 import { usePreferences } from './hooks/usePreferences';
+import { useScrollKept } from './hooks/useScrollKept';
 import { useI18n } from './i18n';
 import { Shell } from './layout/Shell';
 import { SignIn } from './layout/SignIn';
@@ -21,11 +22,15 @@ type Module = Promise<{ default: ComponentType }>;
 const pages: [string, () => Module][] = [
     ['/', () => import('./pages/Overview')],
     ['/tasks', () => import('./pages/tasks/Tasks')],
+    ['/editor', () => import('./pages/editor/WorkflowEditor')],
     ['/tasks/:id', () => import('./pages/tasks/TaskDetail')],
+    ['/editor/:id', () => import('./pages/editor/WorkflowEditor')],
     ['/executions', () => import('./pages/executions/Executions')],
     ['/executions/:id', () => import('./pages/executions/ExecutionDetail')],
-    ['/workers', () => import('./pages/Workers')],
-    ['/queues', () => import('./pages/Queues')],
+    ['/workers', () => import('./pages/workers/Workers')],
+    ['/workers/:id', () => import('./pages/workers/WorkerPage')],
+    ['/queues', () => import('./pages/queues/Queues')],
+    ['/queues/:name', () => import('./pages/queues/QueuePage')],
     ['/locks', () => import('./pages/Locks')],
     ['/cluster', () => import('./pages/Cluster')],
     ['/namespaces', () => import('./pages/namespaces/Namespaces')],
@@ -53,6 +58,7 @@ function NoSuchPage() {
 
 function Page() {
     const { pathname } = useLocation();
+    useScrollKept();
     // What waits is outside of what breaks: the old page stays until the new one is here.
     return (
         <Suspense fallback={<Skeleton active paragraph={{ rows: 8 }} />}>

@@ -36,22 +36,35 @@ export function formatFire(at: string, locale: string, timeZone?: string): strin
     return inZone(new Date(at), locale, format, timeZone);
 }
 
+const english = { ms: 'ms', s: 's', min: 'min', h: 'h', d: 'd' };
+const chinese = { ms: '毫秒', s: '秒', min: '分', h: '小时', d: '天' };
+let units = english;
+
+// The units of spans of time are the same on a whole page; they change with its language.
+export function setUnits(language: Language): void {
+    units = language === 'zh' ? chinese : english;
+}
+
 // 1234 → "1.2 s"; two significant steps are enough to compare by eye.
 export function formatMs(ms: number | null | undefined): string {
     if (ms === null || ms === undefined || Number.isNaN(ms)) return '–';
-    if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms';
+    if (ms < 1) return ms === 0 ? `0 ${units.ms}` : `<1 ${units.ms}`;
     // Each step rounds first and then looks whether the next larger unit is reached: 119,700 ms is 2 min 0 s,
     // not 1 min 60 s.
-    if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
-    if (Math.round(ms / 10) < 1_000) return `${(ms / 1_000).toFixed(2)} s`;
-    if (Math.round(ms / 100) < 600) return `${(ms / 1_000).toFixed(1)} s`;
+    if (Math.round(ms) < 1_000) return `${Math.round(ms)} ${units.ms}`;
+    if (Math.round(ms / 10) < 1_000) return `${(ms / 1_000).toFixed(2)} ${units.s}`;
+    if (Math.round(ms / 100) < 600) return `${(ms / 1_000).toFixed(1)} ${units.s}`;
     const seconds = Math.round(ms / 1_000);
-    if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    if (seconds < 3_600) return `${Math.floor(seconds / 60)} ${units.min} ${seconds % 60} ${units.s}`;
     const minutes = Math.round(seconds / 60);
-    if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} ${units.h} ${minutes % 60} ${units.min}`;
     const hours = Math.round(minutes / 60);
-    return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+    return `${Math.floor(hours / 24)} ${units.d} ${hours % 24} ${units.h}`;
 }
+
+// "15m" or "8h", as the server spells them, in the units of the page.
+export const formatSpan = (span: string): string =>
+    span.replace(/(\d+)m$/, `$1 ${units.min}`).replace(/(\d+)h$/, `$1 ${units.h}`);
 
 export function formatAgo(at: string, now: number, language: Language, t: Translate): string {
     const seconds = (now - Date.parse(at)) / 1_000;

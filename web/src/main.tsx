@@ -3,14 +3,18 @@ import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router-dom';
 import { pagesBegin } from './api/space';
 import { Console } from './Console';
-import { PreferencesProvider } from './hooks/usePreferences';
+import { setUnits } from './format';
+import { firstLanguage, PreferencesProvider } from './hooks/usePreferences';
+import { loadLanguage } from './i18n';
 import { reloadIfFilesAreGone } from './reload';
 import './style.css';
 
 reloadIfFilesAreGone();
 
 const root = document.getElementById('root');
-if (root) {
+
+function show() {
+    if (!root) return;
     createRoot(root).render(
         <StrictMode>
             <PreferencesProvider>
@@ -24,3 +28,7 @@ if (root) {
         </StrictMode>,
     );
 }
+
+// In English, where the other texts cannot be fetched.
+setUnits(firstLanguage());
+void loadLanguage(firstLanguage()).then(show, show);

@@ -18,6 +18,7 @@ import type {
     BackfillRequest,
     ComingFire,
     Execution,
+    ExecutionCounts,
     Executor,
     Explanation,
     Fires,
@@ -37,6 +38,7 @@ import type {
     Sweep,
     Task,
     TaskFields,
+    TaskValidation,
     Token,
     Worker,
 } from './types';
@@ -99,6 +101,7 @@ export async function problemOf(response: Response, used: string): Promise<Probl
 interface Options {
     query?: Query;
     body?: object;
+    text?: string; // JSON that is sent as it is, instead of a body.
     headers?: Record<string, string>;
     signal?: AbortSignal;
     within?: string; // Another namespace than that of the page.
@@ -114,11 +117,13 @@ async function send(method: string, path: string, options: Options = {}): Promis
             method,
             headers: {
                 Accept: 'application/json',
-                ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+                ...(options.body === undefined && options.text === undefined
+                    ? {}
+                    : { 'Content-Type': 'application/json' }),
                 ...authorization(used),
                 ...options.headers,
             },
-            body: options.body && writeJson(options.body),
+            body: options.text ?? (options.body && writeJson(options.body)),
             signal: gaveUp.signal,
         });
         if (!response.ok) throw await problemOf(response, used);
@@ -145,8 +150,17 @@ export interface ExecutionFilter {
     worker_id?: string;
     type?: string;
     queue?: string;
+    search?: string; // In names, ids, metadata and errors.
+    metadata?: string; // name=value
     from?: string;
     to?: string;
+}
+
+export interface TaskFilter {
+    search?: string;
+    type?: string;
+    queue?: string;
+    state?: string;
 }
 
 export interface AuditFilter {
@@ -183,10 +197,16 @@ export const api = {
     status: (signal?: Signal) => call<SchedulerStatus>('GET', 'scheduler/status', { signal }),
     metrics: (signal?: Signal) => call<Metrics>('GET', 'metrics', { signal }),
 
-    tasks: (query: { name?: string; limit?: number; cursor?: string }, signal?: Signal) =>
-        call<Page<Task>>('GET', 'tasks', { query, signal }),
+    tasks: (query: TaskFilter & { limit?: number; cursor?: string }, signal?: Signal) =>
+        call<Page<Task>>('GET', 'tasks', { query: { ...query }, signal }),
     task: (task: string, signal?: Signal) => call<Task>('GET', `tasks/${id(task)}`, { signal }),
     createTask: (fields: TaskFields) => call<Task>('POST', 'tasks', { body: fields }),
+    createTaskText: (text: string) => call<Task>('POST', 'tasks', { text }),
+    putTaskText: (task: string, version: number, text: string) =>
+        call<Task>('PUT', `tasks/${id(task)}`, { text, headers: { 'If-Match': `"${version}"` } }),
+    // Each mistake with its place, "steps[2].after[0]".
+    validateTask: (text: string, signal?: Signal) =>
+        call<TaskValidation>('POST', 'tasks/validate', { text, signal }),
     changeTask: (task: string, version: number, fields: Record<string, unknown>) =>
         call<Task>('PATCH', `tasks/${id(task)}`, {
             body: fields,
@@ -208,10 +228,16 @@ export const api = {
 
     executions: (query: ExecutionFilter & { limit?: number; cursor?: string }, signal?: Signal) =>
         call<Page<Execution>>('GET', 'executions', { query: { ...query }, signal }),
+    executionCounts: (query: ExecutionFilter, signal?: Signal) =>
+        call<ExecutionCounts>('GET', 'execution-counts', { query: { ...query }, signal }),
     execution: (execution: string, signal?: Signal) =>
         call<Execution>('GET', `executions/${id(execution)}`, { signal }),
     explain: (execution: string, signal?: Signal) =>
         call<Explanation>('GET', `executions/${id(execution)}/explain`, { signal }),
+    explainQueue: (name: string, signal?: Signal) =>
+        call<Explanation>('GET', `queues/${id(name)}/explain`, { signal }),
+    explainWorker: (worker: string, signal?: Signal) =>
+        call<Explanation>('GET', `workers/${id(worker)}/explain`, { signal }),
     explainTask: (task: string, signal?: Signal) =>
         call<Explanation>('GET', `tasks/${id(task)}/explain`, { signal }),
     log: (execution: string, cursor: string | undefined, signal?: Signal) =>
@@ -228,6 +254,7 @@ export const api = {
     retryMatching: (query: SweepQuery) => call<Sweep>('POST', 'executions/retry', { body: query }),
 
     workers: (signal?: Signal) => call<Page<Worker>>('GET', 'workers', { signal }),
+    worker: (worker: string, signal?: Signal) => call<Worker>('GET', `workers/${id(worker)}`, { signal }),
     drainWorker: (worker: string, reason: string) =>
         call<Worker>('POST', `workers/${id(worker)}/drain`, { body: { reason } }),
     resumeWorker: (worker: string) => call<Worker>('POST', `workers/${id(worker)}/resume`),
@@ -242,6 +269,7 @@ export const api = {
     releaseLock: (name: string, lockId: string) =>
         call<Lock>('DELETE', `locks/${id(name)}?lock_id=${id(lockId)}`),
     queues: (signal?: Signal) => call<Page<Queue>>('GET', 'queues', { signal }),
+    queue: (name: string, signal?: Signal) => call<Queue>('GET', `queues/${id(name)}`, { signal }),
     pauseQueue: (name: string) => call<Queue>('POST', `queues/${id(name)}/pause`),
     resumeQueue: (name: string) => call<Queue>('POST', `queues/${id(name)}/resume`),
     limitQueue: (name: string, limits: Pick<Queue, 'concurrency_max' | 'rate_limit'>) =>

@@ -1,10 +1,11 @@
-// The live feed: one stream of the scheduler's events for the whole page, and what to do without it.
+// The live feed: one stream of the scheduler's events, shared with other tabs, and what to do without it.
 //
 // Pages subscribe to topics ("task", "worker", …) and read again what changed. Every node has the stream: one
 // that follows hands on what the leader sends. Where the events cannot be had all the same (the stream is
 // refused, or has more events than a page can use), the feed ticks instead, and pages read again at each tick.
 import { addressOf } from './space';
-import { follow, type StreamEvent } from './stream';
+import { followShared } from './sharedStream';
+import type { StreamEvent } from './sse';
 
 export interface LiveEvent {
     id?: string;
@@ -80,7 +81,7 @@ class LiveFeed {
     }
 
     private connect(signal: AbortSignal): void {
-        void follow(addressOf('events'), {
+        followShared(addressOf('events'), {
             signal,
             onOpen: () => {
                 this.become('live');

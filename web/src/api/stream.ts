@@ -1,142 +1,57 @@
-// Server-sent events over fetch: EventSource cannot send an Authorization header.
-import { authorization, Problem, problemOf } from './client';
+// A stream of the scheduler's events for this page alone, closed while nobody looks at it.
+import { Problem, problemOf } from './client';
+import { followEvents, isFinal, type StreamEvent } from './sse';
 import { token } from './token';
 
-export interface StreamEvent {
-    event: string;
-    id: string;
-    data: string;
-}
+export type { StreamEvent };
 
 export interface StreamOptions {
     signal: AbortSignal;
     onOpen?: () => void;
     onEvent: (event: StreamEvent) => void;
-    // The connection ended; the next try is this far away.
-    onLost?: (problem: Problem | undefined, retryMs: number) => void;
+    onLost?: () => void;
     // What to do with an answer that trying again would not change; the stream ends.
     onRefused: (problem: Problem) => void;
 }
 
-const retryFirstMs = 500;
-const retryMaxMs = 10_000;
-// The server says something every 15 seconds; a connection that is silent for longer is dead.
-const silenceMaxMs = 40_000;
-
-// Cuts a text/event-stream into events as its pieces arrive.
-export class EventParser {
-    private rest = '';
-    private event = '';
-    private data: string[] = [];
-    private id = '';
-
-    constructor(private readonly onEvent: (event: StreamEvent) => void) {}
-
-    push(piece: string): void {
-        this.rest += piece;
-        for (;;) {
-            const end = this.rest.indexOf('\n');
-            if (end < 0) return;
-            const line = this.rest.slice(0, end).replace(/\r$/, '');
-            this.rest = this.rest.slice(end + 1);
-            this.line(line);
-        }
-    }
-
-    private line(line: string): void {
-        if (line === '') {
-            if (this.data.length > 0) {
-                this.onEvent({ event: this.event || 'message', id: this.id, data: this.data.join('\n') });
-            }
-            this.event = '';
-            this.data = [];
-            return;
-        }
-        const colon = line.indexOf(':');
-        if (colon === 0) return; // A comment: the server's heartbeat.
-        const name = colon < 0 ? line : line.slice(0, colon);
-        const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
-        if (name === 'event') this.event = value;
-        if (name === 'data') this.data.push(value);
-        if (name === 'id') this.id = value;
-    }
-}
-
-const pause = (ms: number, signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        signal.addEventListener('abort', () => {
-            clearTimeout(timer);
-            resolve();
-        });
+export const follow = (path: string, options: StreamOptions): Promise<void> =>
+    followEvents(path, {
+        ...options,
+        token: token.get,
+        onRefusal: async (response, used) => {
+            if (response.type === 'opaqueredirect') options.onRefused(new Problem(307, 'elsewhere', ''));
+            else if (isFinal(response)) options.onRefused(await problemOf(response, used));
+            return isFinal(response) ? 'over' : 'again';
+        },
     });
 
-async function read(response: Response, onPiece: (text: string) => void, abort: () => void): Promise<void> {
-    const reader = response.body?.getReader();
-    if (!reader) return;
-    const decoder = new TextDecoder();
-    let silence = setTimeout(abort, silenceMaxMs);
-    try {
-        for (;;) {
-            const { done, value } = await reader.read();
-            clearTimeout(silence);
-            if (done) return;
-            silence = setTimeout(abort, silenceMaxMs);
-            onPiece(decoder.decode(value, { stream: true }));
-        }
-    } finally {
-        clearTimeout(silence);
-    }
-}
+// A tab that is looked away from for a moment is not worth a new connection.
+const hiddenMs = 10_000;
 
-// Runs until `signal` is aborted or the server refuses for good. Comes back after a lost connection with
-// the id of the last event, so that nothing is missed, and waits longer after each failure.
-export async function follow(path: string, options: StreamOptions): Promise<void> {
-    const { signal } = options;
-    let lastId = '';
-    let failures = 0;
-    while (!signal.aborted) {
-        const connection = new AbortController();
-        const abort = () => connection.abort();
-        signal.addEventListener('abort', abort);
-        let problem: Problem | undefined;
-        const used = token.get();
-        try {
-            const response = await fetch(path, {
-                headers: {
-                    Accept: 'text/event-stream',
-                    ...authorization(used),
-                    ...(lastId ? { 'Last-Event-ID': lastId } : {}),
-                },
-                // The scheduler sends nobody elsewhere. A proxy that does wants a person, not a stream.
-                redirect: 'manual',
-                cache: 'no-store',
-                signal: connection.signal,
-            });
-            if (response.type === 'opaqueredirect') {
-                return options.onRefused(new Problem(307, 'elsewhere', ''));
-            }
-            if (!response.ok) {
-                problem = await problemOf(response, used);
-                if (response.status < 500 && response.status !== 429) return options.onRefused(problem);
-            } else {
-                failures = 0;
-                options.onOpen?.();
-                const parser = new EventParser((event) => {
-                    if (event.id) lastId = event.id;
-                    options.onEvent(event);
-                });
-                await read(response, (text) => parser.push(text), abort);
-            }
-        } catch {
-            // Refused connections and broken ones look alike to a page.
-        } finally {
-            signal.removeEventListener('abort', abort);
-        }
+// Runs `work` while the page is seen, from its beginning each time. A browser has six connections for each
+// server: those of tabs that nobody sees would keep others from loading.
+export function whileVisible(signal: AbortSignal, work: (signal: AbortSignal) => void): void {
+    let running: AbortController | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = () => {
+        running?.abort();
+        running = undefined;
+    };
+    const look = () => {
+        clearTimeout(timer);
         if (signal.aborted) return;
-        const retryMs = Math.min(retryMaxMs, retryFirstMs * 2 ** failures) * (0.75 + Math.random() / 2);
-        failures += 1;
-        options.onLost?.(problem, retryMs);
-        await pause(retryMs, signal);
-    }
+        if (document.hidden) {
+            timer = setTimeout(stop, hiddenMs);
+        } else if (!running) {
+            running = new AbortController();
+            work(running.signal);
+        }
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        document.removeEventListener('visibilitychange', look);
+        stop();
+    });
+    look();
 }

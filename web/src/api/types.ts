@@ -21,6 +21,7 @@ export type {
     BackfillRequest,
     ComingFire,
     Execution,
+    ExecutionCounts,
     Executor,
     Explanation,
     Fires,
@@ -37,6 +38,7 @@ export type {
     SchedulerStatus,
     Step,
     Strategy,
+    TaskValidation,
     Worker,
 } from './schema';
 

@@ -1,12 +1,23 @@
 // Where a part of the page ends that could not be shown, so that the rest of it stays.
 import { WarningOutlined } from '@ant-design/icons';
 import { Button } from 'antd';
-import { Component, type ReactNode } from 'react';
+import { Component, type ReactNode, useEffect } from 'react';
+import { live } from '../api/live';
 import { useI18n } from '../i18n';
 import { Note } from './States';
 
+// A part of the page that could not be fetched, in the words of the browsers.
+const notFetched = /dynamically imported module|module script failed|preload CSS/i;
+
 function BrokenNote({ why }: { why: string }) {
     const { t } = useI18n();
+    // In an outage nothing can be fetched; when it is over the page loads itself.
+    useEffect(() => {
+        if (!notFetched.test(why) || live.state() === 'live') return undefined;
+        return live.watchState(() => {
+            if (live.state() === 'live') location.reload();
+        });
+    }, [why]);
     return (
         <Note
             icon={<WarningOutlined />}

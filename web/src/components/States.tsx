@@ -74,7 +74,8 @@ export function Loaded<T>({ of, children }: { of: Data<T>; children: (data: T) =
     }
     return (
         <>
-            {of.problem && (
+            {/* That the server is away is said once, at the top. */}
+            {of.problem && of.problem.status !== 0 && (
                 <Alert
                     type="warning"
                     showIcon

@@ -51,7 +51,23 @@ const legend = (palette: Palette) => ({
 
 const grid = { left: 8, right: 12, top: 30, bottom: 4, containLabel: true };
 
-export function timeChart(palette: Palette, lines: Line[], format: (value: number) => string): ChartOption {
+// One that took five minutes must not make a line of zeros of those that took milliseconds.
+const logAxis = (palette: Palette, format: (value: number) => string) => ({
+    ...valueAxis(palette, format),
+    type: 'log' as const,
+    minInterval: undefined,
+    min: 1,
+});
+
+const aboveZero = (points: Line['points']) =>
+    points.map(([at, value]): [number, number | null] => [at, value === null ? null : Math.max(1, value)]);
+
+export function timeChart(
+    palette: Palette,
+    lines: Line[],
+    format: (value: number) => string,
+    { logarithmic = false }: { logarithmic?: boolean } = {},
+): ChartOption {
     return {
         animation: false,
         grid,
@@ -62,11 +78,11 @@ export function timeChart(palette: Palette, lines: Line[], format: (value: numbe
             valueFormatter: (value: unknown) => format(Number(value)),
         },
         xAxis: timeAxis(palette),
-        yAxis: valueAxis(palette, format),
+        yAxis: logarithmic ? logAxis(palette, format) : valueAxis(palette, format),
         series: lines.map((line) => ({
             type: 'line',
             name: line.name,
-            data: line.points,
+            data: logarithmic ? aboveZero(line.points) : line.points,
             stack: line.stack,
             showSymbol: line.points.length === 1,
             smooth: 0.2,

@@ -4,7 +4,7 @@ import { asProblem, type Problem } from '../api/client';
 import { live, type LiveEvent, type Topic } from '../api/live';
 
 export interface Data<T> {
-    data: T | undefined; // The last that could be read, even if a later reading failed.
+    data: T | undefined; // The last that could be read, even if a later reading of the same failed.
     problem: Problem | undefined; // Of the last reading.
     loading: boolean; // The first reading is still going.
     reload: () => void;
@@ -15,6 +15,7 @@ export interface DataOptions {
     // Whether an event concerns what was read; all of the topics do unless given.
     concerns?: (event: LiveEvent) => boolean;
     everyMs?: number; // Also without events: for what changes by itself.
+    restMs?: number; // However many events there are, no faster than this; a second unless given.
     paused?: boolean;
 }
 
@@ -24,8 +25,7 @@ interface State<T> {
     loading: boolean;
 }
 
-// However many events there are, no faster than this.
-const restMs = 1_000;
+const restStandardMs = 1_000;
 
 export function useData<T>(
     load: (signal: AbortSignal) => Promise<T>,
@@ -50,6 +50,9 @@ export function useData<T>(
         // Two readings may be under way, after a reload; what the older one says is not put over the newer's.
         let begun = 0;
         let shown = 0;
+        // Until the first answer, what is shown is the answer to another question: it does not outlive a
+        // refusal, else a person would act on rows that have nothing to do with what was asked.
+        let answered = false;
 
         const run = async () => {
             busy = true;
@@ -62,15 +65,21 @@ export function useData<T>(
             };
             try {
                 const data = await latest.current.load(stopped.signal);
+                answered = true;
                 show(() => ({ data, loading: false }));
             } catch (error) {
-                show((old) => ({ ...old, problem: asProblem(error), loading: false }));
+                const kept = answered;
+                show((old) => ({
+                    data: kept ? old.data : undefined,
+                    problem: asProblem(error),
+                    loading: false,
+                }));
             }
             if (stopped.signal.aborted || number < begun) return;
             timer = setTimeout(() => {
                 busy = false;
                 if (wanted) void run();
-            }, restMs);
+            }, latest.current.options.restMs ?? restStandardMs);
         };
         const ask = () => {
             wanted = true;

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { api, asProblem, type Problem } from '../api/client';
 import { addressOf } from '../api/space';
-import { follow } from '../api/stream';
+import { follow, whileVisible } from '../api/stream';
 import type { LogChunk } from '../api/types';
 
 export interface FollowedLog {
@@ -45,8 +45,13 @@ export function useLog(execution: string, finished: boolean): FollowedLog {
             });
         const note = (change: Partial<FollowedLog>) => setLog((old) => ({ ...old, ...change }));
         setLog(empty);
-        if (watches > 0) void watchLog(execution, gone, add, note);
-        else void readLog(execution, gone.signal, note);
+        if (watches > 0) {
+            whileVisible(gone.signal, (seen) => {
+                // From its beginning: what was written meanwhile is in it.
+                setLog(empty);
+                void watchLog(execution, { seen, end: () => gone.abort() }, add, note);
+            });
+        } else void readLog(execution, gone.signal, note);
         return () => gone.abort();
     }, [execution, watches]);
     return log;
@@ -76,20 +81,20 @@ async function readLog(execution: string, signal: AbortSignal, note: (change: Pa
 
 async function watchLog(
     execution: string,
-    gone: AbortController,
+    { seen, end }: { seen: AbortSignal; end: () => void },
     add: (more: LogChunk[]) => void,
     note: (change: Partial<FollowedLog>) => void,
 ) {
     note({ following: true });
     await follow(addressOf(`executions/${encodeURIComponent(execution)}/log?follow=true`), {
-        signal: gone.signal,
+        signal: seen,
         onEvent: ({ event, data }) => {
             if (event === 'lines') add([JSON.parse(data) as LogChunk]);
             if (event !== 'end') return;
             note({ following: false });
-            gone.abort();
+            end();
         },
-        onRefused: () => void askAgain(execution, gone.signal, note),
+        onRefused: () => void askAgain(execution, seen, note),
     });
 }
 

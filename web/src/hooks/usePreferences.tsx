@@ -1,7 +1,8 @@
 // What a person chose for this browser: language and appearance. Remembered, and offered by the system's
 // own settings before anything was chosen.
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
-import type { Language } from '../i18n';
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import { setUnits } from '../format';
+import { type Language, loadLanguage } from '../i18n';
 
 export type Appearance = 'system' | 'light' | 'dark';
 
@@ -17,7 +18,7 @@ const Context = createContext<Preferences | undefined>(undefined);
 const languageKey = 'takt.language';
 const appearanceKey = 'takt.appearance';
 
-function firstLanguage(): Language {
+export function firstLanguage(): Language {
     const kept = localStorage.getItem(languageKey);
     if (kept === 'en' || kept === 'zh') return kept;
     return navigator.language.startsWith('zh') ? 'zh' : 'en';
@@ -29,7 +30,17 @@ function firstAppearance(): Appearance {
 }
 
 export function PreferencesProvider({ children }: { children: ReactNode }) {
-    const [language, setLanguage] = useState(firstLanguage);
+    const [language, setLoaded] = useState(firstLanguage);
+    // Without a connection the texts cannot be fetched; then it stays as it is.
+    const setLanguage = useCallback((next: Language) => {
+        loadLanguage(next).then(
+            () => {
+                setUnits(next);
+                setLoaded(next);
+            },
+            () => undefined,
+        );
+    }, []);
     const [appearance, setAppearance] = useState(firstAppearance);
     const [systemDark, setSystemDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
     const dark = appearance === 'dark' || (appearance === 'system' && systemDark);
@@ -54,7 +65,7 @@ export function PreferencesProvider({ children }: { children: ReactNode }) {
 
     const value = useMemo(
         () => ({ language, setLanguage, appearance, setAppearance, dark }),
-        [language, appearance, dark],
+        [language, setLanguage, appearance, dark],
     );
     return <Context.Provider value={value}>{children}</Context.Provider>;
 }

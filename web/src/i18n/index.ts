@@ -3,14 +3,21 @@
 import { useCallback } from 'react';
 import { usePreferences } from '../hooks/usePreferences';
 import { en } from './en';
-import { zh } from './zh';
 
 export type Language = 'en' | 'zh';
 export type TextKey = keyof typeof en;
 export type Texts = Record<TextKey, string>;
 export type Translate = (key: TextKey, values?: Record<string, string | number>) => string;
 
-const texts: Record<Language, Texts> = { en, zh };
+// An American and a Briton write the same date in two ways; the browser knows whose it is.
+const englishLocale = navigator.languages.find((each) => /^en-/.test(each)) ?? 'en-GB';
+
+// Each reader needs one language: the others come when somebody asks for them.
+const texts: Partial<Record<Language, Texts>> = { en };
+
+export async function loadLanguage(language: Language): Promise<void> {
+    if (!texts[language]) texts.zh = (await import('./zh')).zh;
+}
 
 // Whether there is a text for what the server named.
 export const isTextKey = (key: string | undefined): key is TextKey =>
@@ -21,11 +28,13 @@ export function translate(
     key: TextKey,
     values: Record<string, string | number> = {},
 ): string {
-    return texts[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+    return (texts[language] ?? en)[key].replace(/\{(\w+)\}/g, (whole, name: string) =>
+        String(values[name] ?? whole),
+    );
 }
 
 export function useI18n(): { t: Translate; language: Language; locale: string } {
     const { language } = usePreferences();
     const t = useCallback<Translate>((key, values) => translate(language, key, values), [language]);
-    return { t, language, locale: language === 'zh' ? 'zh-CN' : 'en-GB' };
+    return { t, language, locale: language === 'zh' ? 'zh-CN' : englishLocale };
 }

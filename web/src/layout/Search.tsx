@@ -1,10 +1,11 @@
-// Search by keyboard: pages, tasks by name, workers, and anything by its id.
+// Search by keyboard: pages, tasks, workers, executions by name, id, metadata or error.
 import {
     CalendarOutlined,
     DesktopOutlined,
     NumberOutlined,
     PlusOutlined,
     SearchOutlined,
+    UnorderedListOutlined,
 } from '@ant-design/icons';
 import { Input, Modal } from 'antd';
 import {
@@ -39,6 +40,13 @@ const findsMax = 6;
 // What ids look like: see the API's description of a task.
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$/;
 
+const isExact = ({ key }: Find, id: string) => [`t${id}`, `e${id}`, `w${id}`].includes(key);
+
+// Long enough that who types on is not searched for letter by letter.
+const restMs = 120;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
 const taskPath = (id: string) => `/tasks/${encodeURIComponent(id)}`;
 
 // Where the page of an id is: that of a recurring task, else of an execution. A one-off task is its execution.
@@ -54,8 +62,16 @@ function useFinds(typed: string): { finds: Find[]; settled: boolean } {
     const text = useDeferredValue(typed.trim());
     const tasks = useData(
         async (signal) => {
-            const { items } = await api.tasks({ name: text || undefined, limit: findsMax }, signal);
-            return { of: text, items };
+            if (text) await pause(restMs);
+            signal.throwIfAborted();
+            const [{ items }, executions] = await Promise.all([
+                api.tasks({ search: text || undefined, limit: findsMax }, signal),
+                // One letter is in nearly everything, and found without help.
+                text.length > 1
+                    ? api.executions({ search: text, limit: findsMax }, signal).then((page) => page.items)
+                    : [],
+            ]);
+            return { of: text, items, executions };
         },
         [text],
     );
@@ -101,10 +117,29 @@ function useFinds(typed: string): { finds: Find[]; settled: boolean } {
                 to:
                     worker.link === 'push'
                         ? '/workers?tab=executors'
-                        : `/workers?id=${encodeURIComponent(worker.id)}`,
+                        : `/workers/${encodeURIComponent(worker.id)}`,
             });
         }
-        if (idPattern.test(text) && !tasks.data?.items.some(({ id }) => id === text)) {
+        for (const execution of tasks.data?.executions ?? []) {
+            finds.push({
+                key: `e${execution.id}`,
+                icon: <UnorderedListOutlined />,
+                text: execution.task_name,
+                detail: `${t(`status.${execution.status}`)} · ${execution.id}`,
+                to: `/executions/${encodeURIComponent(execution.id)}`,
+            });
+        }
+        if (text.length > 1) {
+            finds.push({
+                key: 'all',
+                icon: <SearchOutlined />,
+                text,
+                detail: t('search.allExecutions'),
+                to: `/executions?search=${encodeURIComponent(text)}`,
+            });
+        }
+        const known = [...(tasks.data?.items ?? []), ...(tasks.data?.executions ?? [])];
+        if (idPattern.test(text) && !known.some(({ id }) => id === text)) {
             finds.push({
                 key: 'id',
                 icon: <NumberOutlined />,
@@ -113,7 +148,8 @@ function useFinds(typed: string): { finds: Find[]; settled: boolean } {
                 to: () => pathOfId(text),
             });
         }
-        // With a text, what was found by it is nearer than the pages.
+        // Whoever types a whole id means what has it, whatever else has these letters.
+        finds.sort((a, b) => Number(isExact(b, text)) - Number(isExact(a, text)));
         return text ? finds : finds.slice(0, pageLinks.length + 1 + findsMax);
         // eslint-disable-next-line react-hooks/exhaustive-deps
     }, [text, t, tasks.data, workers.data, pageLinks.length]);

@@ -1,12 +1,14 @@
 // The frame around every page: menu, search, who leads, language and appearance.
-import { LogoutOutlined, MenuOutlined, SearchOutlined } from '@ant-design/icons';
-import { Badge, Button, Drawer, Grid, Layout, Menu, Tag, Tooltip } from 'antd';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { ApiOutlined, LogoutOutlined, MenuOutlined, SearchOutlined } from '@ant-design/icons';
+import { Alert, Badge, Button, Drawer, Grid, Layout, Menu, Tag, Tooltip } from 'antd';
+import { lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { api } from '../api/client';
+import { live } from '../api/live';
 import { space } from '../api/space';
 import { token } from '../api/token';
 import { useMe } from '../hooks/useMe';
+import { formatTime } from '../format';
 import { useData } from '../hooks/useData';
 import { useFiring } from '../hooks/useFiring';
 import { useI18n } from '../i18n';
@@ -57,9 +59,28 @@ function Leader() {
     );
 }
 
+// Once for all of the page: what stands on it is what was known last.
+function Outage() {
+    const { t, locale } = useI18n();
+    const state = useSyncExternalStore(live.watchState, live.state);
+    const [since, setSince] = useState<number>();
+    useEffect(() => setSince(state === 'offline' ? Date.now() : undefined), [state]);
+    if (!since) return null;
+    return (
+        <Alert
+            banner
+            type="error"
+            data-testid="outage"
+            message={t('live.outage', { at: formatTime(since, locale) })}
+        />
+    );
+}
+
 function Navigation({ firing, onChoose }: { firing: number; onChoose?: () => void }) {
     const { t } = useI18n();
-    const { pathname } = useLocation();
+    const { pathname: path } = useLocation();
+    // The editor is of tasks.
+    const pathname = path.replace(/^\/editor(?=\/|$)/, '/tasks');
     const pageLinks = usePageLinks();
     const current = pageLinks
         .filter(({ path }) => pathname === path || pathname.startsWith(`${path}/`))
@@ -73,7 +94,7 @@ function Navigation({ firing, onChoose }: { firing: number; onChoose?: () => voi
             <nav aria-label={t('nav.title')}>
                 <Menu
                     mode="inline"
-                    selectedKeys={[current?.path ?? '/']}
+                    selectedKeys={current ? [current.path] : []}
                     onClick={onChoose}
                     items={pageLinks.map(({ path, text, icon }) => ({
                         key: path,
@@ -87,6 +108,9 @@ function Navigation({ firing, onChoose }: { firing: number; onChoose?: () => voi
                     }))}
                 />
             </nav>
+            <a className="api-link" href="/docs" target="_blank" rel="noreferrer">
+                <ApiOutlined /> {t('nav.api')}
+            </a>
         </>
     );
 }
@@ -182,6 +206,7 @@ export function Shell({ children }: { children: ReactNode }) {
                         )}
                     </div>
                 </Layout.Header>
+                <Outage />
                 <Layout.Content className="content">
                     <div className="page">{children}</div>
                 </Layout.Content>

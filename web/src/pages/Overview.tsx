@@ -73,6 +73,7 @@ function Latency({ series }: { series: LiveSeries }) {
                 line(t('overview.runP99'), palette.accent, (p) => p.run_p99_ms),
             ],
             (value) => formatMs(value),
+            { logarithmic: true },
         );
     }, [palette, series, t]);
     if (series.problem) return <ProblemNote problem={series.problem} />;

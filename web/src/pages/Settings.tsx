@@ -15,6 +15,7 @@ function Preferences() {
             <div className="setting">
                 <span>{t('settings.language')}</span>
                 <Select
+                    aria-label={t('settings.language')}
                     value={language}
                     onChange={setLanguage}
                     style={{ width: 160 }}
@@ -27,6 +28,7 @@ function Preferences() {
             <div className="setting">
                 <span>{t('look.title')}</span>
                 <Select
+                    aria-label={t('look.title')}
                     value={appearance}
                     onChange={setAppearance}
                     style={{ width: 160 }}

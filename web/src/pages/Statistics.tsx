@@ -1,6 +1,6 @@
 // How it went over days, and by task, type and worker. Kept after the executions are gone.
 import { DownloadOutlined } from '@ant-design/icons';
-import { Button, Card, Segmented, Table, type TableProps } from 'antd';
+import { Button, Card, DatePicker, Segmented, Table, type TableProps } from 'antd';
 import dayjs from 'dayjs';
 import { useMemo } from 'react';
 import { useSearchParams } from 'react-router-dom';
@@ -9,6 +9,7 @@ import type { Statistic } from '../api/observe';
 import { Chart } from '../components/Chart';
 import { barChart } from '../components/chartOptions';
 import { PageHeader } from '../components/PageHeader';
+import { Stat } from '../components/Stat';
 import { EmptyNote, Loaded } from '../components/States';
 import { saveBlob } from '../download';
 import { formatMs, formatNumber, formatPercent } from '../format';
@@ -28,12 +29,53 @@ const fits = (range: Range, by: string) => by !== 'hour' || ranges[range] * 24 <
 // More bars than this are a texture, not a chart.
 const barsMax = 60;
 
-function StatisticsChart({ rows, byTime }: { rows: Statistic[]; byTime: boolean }) {
+const hourMs = 3_600_000;
+
+// Hours as the reader's clock tells them; days are days of UTC and have no hour to tell.
+function nameOf(row: Statistic, by: string, locale: string): string {
+    if (by !== 'hour') return row.name || row.key;
+    return new Date(row.key).toLocaleString(locale, {
+        day: '2-digit',
+        month: '2-digit',
+        hour: '2-digit',
+        minute: '2-digit',
+        hourCycle: 'h23',
+    });
+}
+
+// Without gaps: an hour in which nothing ran is one too, else two days stand side by side like two hours.
+function withEmptyHours(rows: Statistic[]): Statistic[] {
+    const first = rows[0];
+    const last = rows[rows.length - 1];
+    if (!first || !last) return rows;
+    const known = new Map(rows.map((row) => [Date.parse(row.key), row]));
+    const all: Statistic[] = [];
+    for (let at = Date.parse(first.key); at <= Date.parse(last.key); at += hourMs) {
+        all.push(
+            known.get(at) ?? {
+                ...first,
+                key: new Date(at).toISOString(),
+                name: '',
+                total: 0,
+                success: 0,
+                failed: 0,
+                cancelled: 0,
+                skipped: 0,
+                missed: 0,
+            },
+        );
+    }
+    return all;
+}
+
+function StatisticsChart({ rows, by }: { rows: Statistic[]; by: string }) {
+    const byTime = by === 'day' || by === 'hour';
     const { t, locale } = useI18n();
     const palette = usePalette();
     const option = useMemo(() => {
+        const inOrder = [...rows].sort((a, b) => a.key.localeCompare(b.key));
         const shown = byTime
-            ? [...rows].sort((a, b) => a.key.localeCompare(b.key)).slice(-barsMax)
+            ? (by === 'hour' ? withEmptyHours(inOrder) : inOrder).slice(-barsMax)
             : [...rows].sort((a, b) => b.total - a.total).slice(0, 12);
         const bars = (['success', 'failed', 'cancelled', 'skipped'] as const).map((status) => ({
             name: t(`status.${status}`),
@@ -42,12 +84,12 @@ function StatisticsChart({ rows, byTime }: { rows: Statistic[]; byTime: boolean 
         }));
         return barChart(
             palette,
-            shown.map((row) => row.name || row.key),
+            shown.map((row) => nameOf(row, by, locale)),
             bars,
             (value) => formatNumber(value, locale),
             { sideways: !byTime },
         );
-    }, [rows, byTime, palette, t, locale]);
+    }, [rows, by, byTime, palette, t, locale]);
     return (
         <Chart
             option={option}
@@ -78,7 +120,7 @@ function useColumns(by: string): TableProps<Statistic>['columns'] {
     return [
         {
             title: t(`statistics.by.${by as 'day'}`),
-            render: (_, row) => <span className="cell-main">{row.name || row.key}</span>,
+            render: (_, row) => <span className="cell-main">{nameOf(row, by, locale)}</span>,
         },
         number(t('statistics.total'), (row) => row.total),
         {
@@ -97,6 +139,71 @@ function useColumns(by: string): TableProps<Statistic>['columns'] {
     ];
 }
 
+interface Sum {
+    total: number;
+    success: number;
+    failed: number;
+}
+
+const sumOf = (rows: Statistic[]): Sum =>
+    rows.reduce(
+        (sum, { total, success, failed }) => ({
+            total: sum.total + total,
+            success: sum.success + success,
+            failed: sum.failed + failed,
+        }),
+        { total: 0, success: 0, failed: 0 },
+    );
+
+// Today beside the same hours of yesterday, by the reader's own days: as far as the full hours that are over.
+function Today() {
+    const { t, locale } = useI18n();
+    const both = useData(
+        async (signal) => {
+            const midnight = dayjs().startOf('day');
+            const now = dayjs().startOf('hour');
+            if (!now.isAfter(midnight)) return undefined;
+            const between = async (back: number) => {
+                const from = midnight.subtract(back, 'day').toISOString();
+                const to = now.subtract(back, 'day').toISOString();
+                return sumOf((await api.statistics({ by: 'hour', from, to }, signal)).items);
+            };
+            const [today, yesterday] = await Promise.all([between(0), between(1)]);
+            return { today, yesterday, until: now.toISOString() };
+        },
+        [],
+        { everyMs: 60_000 },
+    );
+    if (!both.data) return null;
+    const { today, yesterday, until } = both.data;
+    const rate = ({ success, failed }: Sum) => (success + failed > 0 ? success / (success + failed) : null);
+    const beside = (text: string) => t('statistics.yesterday', { value: text });
+    const clock = new Date(until).toLocaleTimeString(locale, {
+        hour: '2-digit',
+        minute: '2-digit',
+        hourCycle: 'h23',
+    });
+    return (
+        <div className="stats today" data-testid="today">
+            <Stat
+                label={t('statistics.today', { clock })}
+                value={formatNumber(today.total, locale)}
+                detail={beside(formatNumber(yesterday.total, locale))}
+            />
+            <Stat
+                label={t('overview.successRate')}
+                value={formatPercent(rate(today))}
+                detail={beside(formatPercent(rate(yesterday)))}
+            />
+            <Stat
+                label={t('status.failed')}
+                value={formatNumber(today.failed, locale)}
+                detail={beside(formatNumber(yesterday.failed, locale))}
+            />
+        </div>
+    );
+}
+
 export default function Statistics() {
     const { t } = useI18n();
     const { act } = useAct();
@@ -104,13 +211,22 @@ export default function Statistics() {
     const by = groups.find((group) => group === params.get('by')) ?? 'day';
     const offered = (Object.keys(ranges) as Range[]).filter((range) => fits(range, by));
     const range = offered.find((range) => range === params.get('range')) ?? 'week';
-    const put = (key: string, value: string) =>
-        setParams({ ...Object.fromEntries(params), [key]: value }, { replace: true });
-    const query = (): StatisticsQuery => ({
-        by,
-        from: dayjs().subtract(ranges[range], 'day').startOf('hour').toISOString(),
+    const own = { from: params.get('from') ?? '', to: params.get('to') ?? '' };
+    const put = (change: Record<string, string | undefined>) =>
+        setParams(
+            Object.entries({ ...Object.fromEntries(params), ...change }).filter(([, value]) => value) as [
+                string,
+                string,
+            ][],
+            { replace: true },
+        );
+    const query = (): StatisticsQuery =>
+        own.from
+            ? { by, from: own.from, to: own.to || undefined }
+            : { by, from: dayjs().subtract(ranges[range], 'day').startOf('hour').toISOString() };
+    const statistics = useData((signal) => api.statistics(query(), signal), [by, range, own.from, own.to], {
+        everyMs: 30_000,
     });
-    const statistics = useData((signal) => api.statistics(query(), signal), [by, range], { everyMs: 30_000 });
     const columns = useColumns(by);
     const download = () =>
         act(t('statistics.downloaded'), async () =>
@@ -135,18 +251,29 @@ export default function Statistics() {
                 <div className="filters">
                     <Segmented
                         value={by}
-                        onChange={(value) => put('by', value)}
+                        onChange={(value) => put({ by: value })}
                         options={groups.map((value) => ({ value, label: t(`statistics.by.${value}`) }))}
                     />
                     <Segmented
-                        value={range}
-                        onChange={(value) => put('range', value)}
+                        value={own.from ? '' : range}
+                        onChange={(value) => put({ range: value, from: undefined, to: undefined })}
                         options={offered.map((value) => ({
                             value,
                             label: t(`statistics.range.${value}`),
                         }))}
                     />
+                    <DatePicker.RangePicker
+                        aria-label={t('statistics.ownRange')}
+                        showTime={{ format: 'HH:mm' }}
+                        allowEmpty={[false, true]}
+                        style={{ width: 330 }}
+                        value={[own.from ? dayjs(own.from) : null, own.to ? dayjs(own.to) : null]}
+                        onChange={(chosen) =>
+                            put({ from: chosen?.[0]?.toISOString(), to: chosen?.[1]?.toISOString() })
+                        }
+                    />
                 </div>
+                <Today />
                 <Loaded of={statistics}>
                     {({ items }) =>
                         items.length === 0 ? (
@@ -154,7 +281,7 @@ export default function Statistics() {
                         ) : (
                             <>
                                 <div className="card-chart">
-                                    <StatisticsChart rows={items} byTime={by === 'day' || by === 'hour'} />
+                                    <StatisticsChart rows={items} by={by} />
                                 </div>
                                 <Table
                                     size="small"

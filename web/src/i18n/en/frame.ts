@@ -40,6 +40,8 @@ export const frame = {
     'live.offline': 'No connection',
     'live.offlineText':
         'Events do not arrive; trying again. The page is read again every two seconds meanwhile.',
+    'live.outage':
+        'No connection to the scheduler since {at}. What stands here is what was known then; it is tried again by itself.',
     'live.polling': 'Every 2 s',
     'live.pollingText':
         'There are too many events to show each, or they cannot be had here: the page is read again every two seconds',
@@ -56,6 +58,7 @@ export const frame = {
     'look.system': 'As the system',
     'look.title': 'Appearance',
     'nav.alerts': 'Alerts',
+    'nav.api': 'API',
     'nav.audit': 'Audit',
     'nav.cluster': 'Cluster',
     'nav.executions': 'Executions',
@@ -78,11 +81,12 @@ export const frame = {
     'role.loading': 'Taking over',
     'role.stopped': 'Stopped',
     'search.action': 'action',
+    'search.allExecutions': 'all executions with this text',
     'search.hint': 'Search',
     'search.id': 'open what has this id',
     'search.nothing': 'Nothing found. An id opens its task or execution.',
     'search.page': 'page',
-    'search.placeholder': 'Pages, tasks, workers, or an id',
+    'search.placeholder': 'Pages, tasks, executions, workers: name, id, metadata, error',
     'search.task': 'task',
     'search.worker': 'worker',
     'severity.critical': 'Critical',

@@ -24,7 +24,7 @@ export const work = {
     'calendar.newest': 'past days: of the newest runs',
     'calendar.past': '{good} succeeded, {bad} failed, {other} others',
     'calendar.title': 'Past and coming fires',
-    'calendar.utc': 'days in UTC',
+    'calendar.zone': 'days in {zone}',
     'execution.about': 'Every run of every task, newest first',
     'execution.anyStatus': 'Any state',
     'execution.attempt': 'Attempt',

@@ -23,7 +23,7 @@ export const work = {
     'calendar.newest': '历史仅统计最近的运行',
     'calendar.past': '成功 {good}，失败 {bad}，其他 {other}',
     'calendar.title': '触发日历',
-    'calendar.utc': '按 UTC 日期',
+    'calendar.zone': '日期按 {zone}',
     'execution.about': '所有任务的每次运行，最新在前',
     'execution.anyStatus': '任意状态',
     'execution.attempt': '尝试',

@@ -2,18 +2,20 @@
 import { BellOutlined, CheckOutlined } from '@ant-design/icons';
 import { Dropdown, Form, Input, Modal, Table, type TableProps, Tooltip } from 'antd';
 import { useState } from 'react';
+import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Alert } from '../../api/observe';
 import { RowButton } from '../../components/RowButton';
 import { EmptyNote } from '../../components/States';
 import { Badge, SeverityTag } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
-import { formatNumber } from '../../format';
+import { formatSpan } from '../../format';
 import { useAct } from '../../hooks/useAct';
+import { useData } from '../../hooks/useData';
 import { useFirstField } from '../../hooks/useFirstField';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
-import { alertText } from './alertText';
+import { alertText, valueText } from './alertText';
 
 export const silences = ['15m', '1h', '8h', '24h'] as const;
 
@@ -60,6 +62,22 @@ function AcknowledgeDialog({
     );
 }
 
+// What is hit, one click away.
+const pagesOf = { task: '/tasks/', worker: '/workers/', queue: '/queues/' } as const;
+
+function SubjectLink({ alert }: { alert: Alert }) {
+    const { t } = useI18n();
+    const metrics = useData((signal) => api.alertMetrics(signal), []);
+    const kind = metrics.data?.items.find(({ name }) => name === alert.metric)?.subject;
+    if (!alert.subject || !kind) return null;
+    const names = { task: t('task.task'), worker: t('worker.worker'), queue: t('queue.queue') };
+    return (
+        <Link className="small" to={pagesOf[kind] + encodeURIComponent(alert.subject)}>
+            {names[kind]}: {alert.subject}
+        </Link>
+    );
+}
+
 function useColumns(
     acknowledge: (alert: Alert) => void,
     silence: (alert: Alert, duration: string) => void,
@@ -82,6 +100,7 @@ function useColumns(
                     <Tooltip title={<span lang="en">{alert.message}</span>}>
                         <span className="muted small">{alertText(alert, t, locale)}</span>
                     </Tooltip>
+                    <SubjectLink alert={alert} />
                 </div>
             ),
         },
@@ -111,9 +130,9 @@ function useColumns(
             title: over ? t('alert.valueAtEnd') : t('alert.value'),
             render: (_, alert) => (
                 <span className="number nowrap">
-                    {formatNumber(alert.value, locale, 3)}{' '}
+                    {valueText(alert.metric, alert.value, locale)}{' '}
                     <span className="muted">
-                        ({alert.operator} {formatNumber(alert.threshold, locale, 3)})
+                        ({alert.operator} {valueText(alert.metric, alert.threshold, locale)})
                     </span>
                 </span>
             ),
@@ -156,7 +175,7 @@ function useColumns(
                                         label: t('alert.silenceRule', { name: alert.rule }),
                                         children: silences.map((key) => ({
                                             key,
-                                            label: t('alert.silenceFor', { time: key }),
+                                            label: t('alert.silenceFor', { time: formatSpan(key) }),
                                         })),
                                     },
                                 ],
@@ -186,7 +205,7 @@ export function AlertTable({ alerts, changed, empty, emptyText, over = false }: 
     const [acknowledging, setAcknowledging] = useState<Alert>();
     const silence = async (alert: Alert, duration: string) => {
         if (
-            await act(t('alert.wasSilenced', { name: alert.rule, time: duration }), () =>
+            await act(t('alert.wasSilenced', { name: alert.rule, time: formatSpan(duration) }), () =>
                 api.silenceRule(alert.rule, duration),
             )
         )

@@ -7,7 +7,7 @@ import { ProblemAlert } from '../../components/Problems';
 import { useData } from '../../hooks/useData';
 import { useFirstField } from '../../hooks/useFirstField';
 import { useI18n } from '../../i18n';
-import { metricText } from './alertText';
+import { isRatio, isSeconds, metricText } from './alertText';
 
 interface Props {
     rule?: AlertRule; // Absent: a new one.
@@ -18,6 +18,9 @@ interface Props {
 type Answers = AlertRuleFields & { name: string };
 
 const severities: Severity[] = ['info', 'warning', 'critical'];
+
+const shownRule = (rule: AlertRule): AlertRule =>
+    isRatio(rule.metric) ? { ...rule, threshold: Number((rule.threshold * 100).toFixed(4)) } : rule;
 
 export function RuleForm({ rule, onClose, changed }: Props) {
     const { t } = useI18n();
@@ -31,8 +34,13 @@ export function RuleForm({ rule, onClose, changed }: Props) {
     const required = [{ required: true, message: t('form.required') }];
     const chosen = metrics.data?.items.find(({ name }) => name === metric);
 
+    const ratio = isRatio(metric ?? '');
+    const rules = useData((signal) => api.alertRules(signal), []);
+
     const save = async ({ name, channels: chosenChannels, ...fields }: Answers) => {
         try {
+            // Shown as percent, kept as a part of one.
+            if (ratio) fields.threshold = Number((fields.threshold / 100).toFixed(6));
             await api.saveAlertRule(rule?.name ?? name.trim(), {
                 ...fields,
                 description: fields.description ?? '',
@@ -61,9 +69,24 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                 form={form}
                 layout="vertical"
                 onFinish={save}
-                initialValues={rule ?? { operator: '>', duration: '5m', severity: 'warning' }}
+                initialValues={
+                    rule ? shownRule(rule) : { operator: '>', duration: '5m', severity: 'warning' }
+                }
             >
-                <Form.Item name="name" label={t('alert.ruleName')} rules={required}>
+                <Form.Item
+                    name="name"
+                    label={t('alert.ruleName')}
+                    rules={[
+                        ...required,
+                        {
+                            // Saving is putting: it would take the place of the other one without a word.
+                            validator: async (_, typed: string | undefined) => {
+                                const taken = rules.data?.items.some(({ name }) => name === typed?.trim());
+                                if (!rule && taken) throw new Error(t('alert.nameTaken'));
+                            },
+                        },
+                    ]}
+                >
                     <Input disabled={!!rule} ref={rule ? undefined : first.field} />
                 </Form.Item>
                 <Form.Item name="description" label={t('alert.description')}>
@@ -81,8 +104,20 @@ export function RuleForm({ rule, onClose, changed }: Props) {
                     <Form.Item name="operator" label={t('alert.operator')} rules={required}>
                         <Select options={operators.map((value) => ({ value }))} />
                     </Form.Item>
-                    <Form.Item name="threshold" label={t('alert.threshold')} rules={required}>
-                        <InputNumber style={{ width: '100%' }} />
+                    <Form.Item
+                        name="threshold"
+                        label={t('alert.threshold')}
+                        rules={[
+                            ...required,
+                            ...(ratio
+                                ? [{ type: 'number' as const, min: 0, max: 100, message: t('alert.percent') }]
+                                : []),
+                        ]}
+                    >
+                        <InputNumber
+                            style={{ width: '100%' }}
+                            addonAfter={ratio ? '%' : isSeconds(metric ?? '') ? 's' : undefined}
+                        />
                     </Form.Item>
                     <Form.Item name="duration" label={t('alert.duration')} rules={required}>
                         <Input placeholder="5m" />

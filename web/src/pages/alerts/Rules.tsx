@@ -8,7 +8,7 @@ import { ActButton } from '../../components/ActButton';
 import { EmptyNote } from '../../components/States';
 import { Badge, SeverityTag } from '../../components/StatusTag';
 import { Ago } from '../../components/Time';
-import { formatNumber } from '../../format';
+import { formatNumber, formatSpan } from '../../format';
 import { useAct } from '../../hooks/useAct';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
@@ -94,7 +94,7 @@ function useColumns(edit: (rule: AlertRule) => void, changed: () => void): Table
                       label: t('alert.silence'),
                       children: silences.map((key) => ({
                           key,
-                          label: t('alert.silenceFor', { time: key }),
+                          label: t('alert.silenceFor', { time: formatSpan(key) }),
                           onClick: () => void actions.silence(rule, key),
                       })),
                   },

@@ -1,6 +1,6 @@
 // Alerts and rules as sentences in the reader's language.
 import type { Alert, AlertRule } from '../../api/observe';
-import { formatNumber } from '../../format';
+import { formatMs, formatNumber, formatPercent } from '../../format';
 import { isTextKey, type Translate, translate } from '../../i18n';
 
 // `otherwise` is for a metric that this console does not know, because the server is newer.
@@ -9,16 +9,26 @@ export function metricText(metric: string, t: Translate, otherwise = metric): st
     return isTextKey(key) ? t(key) : otherwise;
 }
 
+// Parts of a whole are told in percent, times in units that people read.
+export const isRatio = (metric: string): boolean => /_(rate|utilization)$/.test(metric);
+export const isSeconds = (metric: string): boolean => /_seconds$/.test(metric);
+
+export function valueText(metric: string, value: number | null, locale: string): string {
+    if (isRatio(metric)) return formatPercent(value);
+    if (isSeconds(metric)) return formatMs(value === null ? null : value * 1_000);
+    return formatNumber(value, locale, 3);
+}
+
 type Condition = Pick<Alert, 'metric' | 'operator' | 'threshold'>;
 
 const namesOf = ({ metric, operator, threshold }: Condition, t: Translate, locale: string) => ({
     metric: metricText(metric, t),
     operator: t(`operator.${operator}`),
-    threshold: formatNumber(threshold, locale, 3),
+    threshold: valueText(metric, threshold, locale),
 });
 
 export function alertText(alert: Alert, t: Translate, locale: string): string {
-    const value = formatNumber(alert.value, locale, 3);
+    const value = valueText(alert.metric, alert.value, locale);
     const names = namesOf(alert, t, locale);
     // The value of one that is over does not fulfil the condition any more, and says nothing of why it fired.
     const text =

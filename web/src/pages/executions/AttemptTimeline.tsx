@@ -80,7 +80,7 @@ export function AttemptTimeline({ execution }: { execution: Execution }) {
                         {attempt.worker_id && (
                             <>
                                 {t('timeline.on')}{' '}
-                                <Link to={`/workers?id=${encodeURIComponent(attempt.worker_id)}`}>
+                                <Link to={`/workers/${encodeURIComponent(attempt.worker_id)}`}>
                                     {attempt.worker_id}
                                 </Link>{' '}
                                 ·{' '}

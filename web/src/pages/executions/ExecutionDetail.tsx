@@ -1,10 +1,13 @@
 // One execution: how it went, what came out, what it wrote, and why it waits if it does.
-import { CloseCircleOutlined, RedoOutlined } from '@ant-design/icons';
-import { Card, Progress } from 'antd';
+import { CloseCircleOutlined, FormOutlined, RedoOutlined } from '@ant-design/icons';
+import { Card, Progress, Tag } from 'antd';
+import { useState } from 'react';
 import { Link, useParams } from 'react-router-dom';
 import { api, isFinished } from '../../api/client';
 import { type Execution, isRun } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
+import { type Copied, CopyMenu } from '../../components/CopyMenu';
+import { cliLine } from '../../components/copyLines';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
@@ -19,11 +22,13 @@ import { RunFlow } from '../flow/RunFlow';
 import { AttemptTimeline } from './AttemptTimeline';
 import { LogView } from './LogView';
 import { PartOf } from './PartOf';
+import { RerunDialog } from './RerunDialog';
 import { Why } from './Why';
 
 function Actions({ execution, changed }: { execution: Execution; changed: () => void }) {
     const { t } = useI18n();
     const { act, confirm } = useAct();
+    const [rerunning, setRerunning] = useState(false);
     const cancel = () =>
         confirm(
             {
@@ -47,18 +52,52 @@ function Actions({ execution, changed }: { execution: Execution; changed: () => 
                 if (await act(t('execution.retried'), () => api.retryExecution(execution.id))) changed();
             },
         );
-    if (!isFinished(execution.status)) {
-        return (
-            <ActButton danger icon={<CloseCircleOutlined />} onClick={cancel}>
-                {t('execution.cancelOk')}
-            </ActButton>
-        );
+    const path = `executions/${encodeURIComponent(execution.id)}`;
+    const over = isFinished(execution.status);
+    const failed = execution.status === 'failed' || execution.status === 'cancelled';
+    const lines: Copied[] = [
+        { label: t('copy.show'), call: { method: 'GET', path }, cli: cliLine('get', execution.id) },
+        {
+            label: t('log.title'),
+            call: { method: 'GET', path: `${path}/log` },
+            cli: cliLine('logs', execution.id),
+        },
+    ];
+    if (!over) {
+        lines.push({
+            label: t('execution.cancelOk'),
+            call: { method: 'POST', path: `${path}/cancel` },
+            cli: cliLine('cancel', execution.id),
+        });
     }
-    if (execution.status === 'success' || execution.status === 'skipped') return null;
+    if (failed) {
+        lines.push({
+            label: t('action.retry'),
+            call: { method: 'POST', path: `${path}/retry` },
+            cli: cliLine('retry', execution.id),
+        });
+    }
     return (
-        <ActButton type="primary" icon={<RedoOutlined />} onClick={retry}>
-            {t('action.retry')}
-        </ActButton>
+        <>
+            {failed && (
+                <ActButton type="primary" icon={<RedoOutlined />} onClick={retry}>
+                    {t('action.retry')}
+                </ActButton>
+            )}
+            {/* A part of a run is run again with its run. */}
+            {over && !execution.parent_id && (
+                <ActButton icon={<FormOutlined />} onClick={() => setRerunning(true)}>
+                    {t('rerun.action')}
+                </ActButton>
+            )}
+            {!over && (
+                <ActButton danger icon={<CloseCircleOutlined />} onClick={cancel}>
+                    {t('execution.cancelOk')}
+                </ActButton>
+            )}
+            <CopyMenu lines={lines} />
+            {rerunning && <RerunDialog execution={execution} onClose={() => setRerunning(false)} />}
+        </>
     );
 }
 
@@ -140,7 +179,7 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                         >{`${execution.queue} · ${t('task.priorityOf', { value: execution.priority })}`}</Field>
                         <Field label={t('worker.worker')}>
                             {execution.worker_id && (
-                                <Link to={`/workers?id=${encodeURIComponent(execution.worker_id)}`}>
+                                <Link to={`/workers/${encodeURIComponent(execution.worker_id)}`}>
                                     {execution.worker_id}
                                 </Link>
                             )}
@@ -157,6 +196,18 @@ function ExecutionPage({ execution, reload }: { execution: Execution; reload: ()
                                 losses: execution.losses,
                             })}
                         </Field>
+                        {Object.keys(execution.metadata ?? {}).length > 0 && (
+                            <Field label={t('list.metadataLabel')}>
+                                {Object.entries(execution.metadata ?? {}).map(([name, value]) => (
+                                    <Link
+                                        key={name}
+                                        to={`/executions?metadata=${encodeURIComponent(`${name}=${value}`)}`}
+                                    >
+                                        <Tag>{`${name}=${value}`}</Tag>
+                                    </Link>
+                                ))}
+                            </Field>
+                        )}
                         {execution.trace_id && (
                             <Field label={t('execution.trace')}>
                                 <code>{execution.trace_id}</code>

@@ -26,7 +26,11 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
             title: ofOneTask ? t('execution.execution') : t('task.task'),
             render: (_, execution) => (
                 <div className="two-lines">
-                    <Link to={`/executions/${encodeURIComponent(execution.id)}`} className="cell-main">
+                    <Link
+                        to={`/executions/${encodeURIComponent(execution.id)}`}
+                        className="cell-main"
+                        title={execution.task_name}
+                    >
                         {ofOneTask ? <code>{execution.id}</code> : execution.task_name}
                     </Link>
                     {execution.step && <span className="muted small">{partText(execution, t)}</span>}
@@ -65,7 +69,7 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
             title: t('worker.worker'),
             render: (_, { worker_id }) =>
                 worker_id ? (
-                    <Link to={`/workers?id=${encodeURIComponent(worker_id)}`} className="clip">
+                    <Link to={`/workers/${encodeURIComponent(worker_id)}`} className="clip">
                         {worker_id}
                     </Link>
                 ) : (
@@ -75,12 +79,16 @@ function useColumns(ofOneTask: boolean): TableProps<Execution>['columns'] {
         },
         {
             title: t('execution.origin'),
-            render: (_, { origin }) => t(`origin.${origin}`),
+            render: (_, { origin }) => <span className="nowrap">{t(`origin.${origin}`)}</span>,
             responsive: ['xl'],
         },
         {
             title: t('queue.queue'),
-            render: (_, { queue, priority }) => `${queue} · ${priority}`,
+            render: (_, { queue }) => (
+                <Link className="clip" to={`/queues/${encodeURIComponent(queue)}`}>
+                    {queue}
+                </Link>
+            ),
             responsive: ['xl'],
         },
     ];

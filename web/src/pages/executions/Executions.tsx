@@ -2,42 +2,57 @@
 import { CloseCircleOutlined, DownOutlined, RedoOutlined } from '@ant-design/icons';
 import { Button, Card, Dropdown } from 'antd';
 import { useState } from 'react';
-import { useSearchParams } from 'react-router-dom';
-import { api, isFinished } from '../../api/client';
+import { type SetURLSearchParams, useLocation, useSearchParams } from 'react-router-dom';
+import { type ExecutionFilter, isFinished } from '../../api/client';
 import type { Execution } from '../../api/types';
+import { NewRows } from '../../components/NewRows';
 import { PageHeader } from '../../components/PageHeader';
 import { Loaded } from '../../components/States';
-import { useData } from '../../hooks/useData';
+import { formatTime } from '../../format';
 import { useMay } from '../../hooks/useMe';
 import { useI18n } from '../../i18n';
 import { ExecutionTable } from './ExecutionTable';
 import { filterOf, Filters } from './Filters';
+import { StateTabs } from './StateTabs';
 import { useBulk } from './useBulk';
+import { useExecutionList } from './useExecutionList';
 
-const pageSize = 50;
+// Pages by cursor. A cursor leads on only, so the way that was come is kept with the place in the browser's
+// history; the page before is found by it.
+function usePaging(filter: ExecutionFilter, setQuery: SetURLSearchParams, moved: () => void) {
+    const { state } = useLocation() as { state: { way?: string[] } | null };
+    const [query] = useSearchParams();
+    const way = state?.way;
+    const go = (next: ExecutionFilter, cursor: string | undefined, nextWay: string[]) => {
+        const pairs = Object.entries({ ...next, cursor }).filter(([, value]) => value) as [string, string][];
+        setQuery(new URLSearchParams(pairs), { state: { way: nextWay } });
+        moved();
+        window.scrollTo({ top: 0 });
+    };
+    return {
+        put: (next: ExecutionFilter, cursor?: string) =>
+            go(next, cursor, cursor ? [...(way ?? []), query.get('cursor') ?? ''] : []),
+        // Nothing where the person came from elsewhere: then nobody knows.
+        back:
+            way && way.length > 0
+                ? () => go(filter, way[way.length - 1] || undefined, way.slice(0, -1))
+                : undefined,
+    };
+}
 
 export default function Executions() {
-    const { t } = useI18n();
+    const { t, locale } = useI18n();
     const may = useMay();
     const [query, setQuery] = useSearchParams();
     const filter = filterOf(query);
     const cursor = query.get('cursor') ?? undefined;
     const [chosen, setChosen] = useState<Execution[]>([]);
-    const executions = useData(
-        (signal) => api.executions({ ...filter, cursor, limit: pageSize }, signal),
-        [query.toString()],
-        // Older pages do not get anything new, but what is on them changes.
-        { topics: ['task'], everyMs: 15_000 },
-    );
+    const executions = useExecutionList(filter, cursor);
+    const { back, put } = usePaging(filter, setQuery, () => setChosen([]));
     const bulk = useBulk(() => {
         setChosen([]);
         executions.reload();
     });
-    const put = (values: object, replace: boolean) => {
-        const pairs = Object.entries(values).filter(([, value]) => value) as [string, string][];
-        setQuery(new URLSearchParams(pairs), { replace });
-        setChosen([]);
-    };
     const filtered = Object.keys(filter).length > 0;
     const unfinished = chosen.filter(({ status }) => !isFinished(status));
     const again = chosen.filter(({ status }) => status === 'failed' || status === 'cancelled');
@@ -76,7 +91,8 @@ export default function Executions() {
                 }
             />
             <Card className="card-table">
-                <Filters filter={filter} onChange={(next) => put(next, false)} />
+                <StateTabs filter={filter} onChange={(change) => put({ ...filter, ...change })} />
+                <Filters filter={filter} onChange={(next) => put(next)} />
                 {chosen.length > 0 && (
                     <div className="bulk">
                         <span>{t('bulk.chosen', { count: chosen.length })}</span>
@@ -100,34 +116,46 @@ export default function Executions() {
                     </div>
                 )}
                 <Loaded of={executions}>
-                    {({ items, next_cursor }) => (
+                    {({ page, fresh, freshMore }) => (
                         <>
+                            <NewRows count={fresh} more={freshMore} onShow={executions.showNew} />
                             <ExecutionTable
-                                items={items}
+                                items={page.items}
                                 empty={filtered ? t('execution.noMatch') : t('execution.none')}
                                 emptyText={filtered ? t('execution.noMatchText') : t('execution.noneText')}
                                 emptyAction={
-                                    filtered && (
-                                        <Button onClick={() => put({}, false)}>{t('action.clear')}</Button>
-                                    )
+                                    filtered && <Button onClick={() => put({})}>{t('action.clear')}</Button>
                                 }
                                 selection={{
                                     selectedRowKeys: chosen.map(({ id }) => id),
                                     onChange: (_, rows) => setChosen(rows),
                                     preserveSelectedRowKeys: false,
+                                    getCheckboxProps: ({ task_name }) => ({
+                                        title: t('list.choose', { name: task_name }),
+                                    }),
                                 }}
                             />
-                            {(cursor || next_cursor) && (
+                            {page.searched_to && (
+                                <div className="searched muted small" role="status">
+                                    {t('list.searchedTo', { at: formatTime(page.searched_to, locale) })}
+                                </div>
+                            )}
+                            {(cursor || page.next_cursor) && (
                                 <div className="table-foot">
-                                    <Button disabled={!cursor} onClick={() => put(filter, false)}>
+                                    <Button disabled={!cursor} onClick={() => put(filter)}>
                                         {t('action.newest')}
                                     </Button>
-                                    <Button
-                                        disabled={!next_cursor}
-                                        onClick={() => put({ ...filter, cursor: next_cursor }, false)}
-                                    >
-                                        {t('action.older')}
-                                    </Button>
+                                    <span className="row-gap">
+                                        <Button disabled={!cursor || !back} onClick={() => back?.()}>
+                                            {t('list.newer')}
+                                        </Button>
+                                        <Button
+                                            disabled={!page.next_cursor}
+                                            onClick={() => put(filter, page.next_cursor ?? undefined)}
+                                        >
+                                            {page.searched_to ? t('list.searchOn') : t('action.older')}
+                                        </Button>
+                                    </span>
                                 </div>
                             )}
                         </>

@@ -1,10 +1,11 @@
 // What executions are listed: kept in the page's address, so that it can be sent to somebody.
-import { Button, DatePicker, Grid, Input, Select } from 'antd';
+import { Button, DatePicker, Grid, Input } from 'antd';
 import dayjs from 'dayjs';
 import { useEffect, useState } from 'react';
 import type { ExecutionFilter } from '../../api/client';
-import { statuses } from '../../api/types';
-import { StatusTag } from '../../components/StatusTag';
+import { ChoiceFilter } from '../../components/ChoiceFilter';
+import { TextFilter } from '../../components/TextFilter';
+import { useFleetChoices, useTaskChoices } from '../../hooks/useChoices';
 import { useI18n } from '../../i18n';
 
 export const filterKeys = [
@@ -14,6 +15,8 @@ export const filterKeys = [
     'type',
     'queue',
     'worker_id',
+    'search',
+    'metadata',
     'from',
     'to',
 ] as const;
@@ -32,31 +35,32 @@ interface Props {
     onChange: (filter: ExecutionFilter) => void;
 }
 
-// Takes effect when the person is done with it, not at each letter.
-function TextFilter({
-    label,
+// Refused here if it cannot be right, so that what is typed stays to be mended.
+function MetadataFilter({
     value,
     onDone,
 }: {
-    label: string;
     value: string | undefined;
-    onDone: (text: string) => void;
+    onDone: (text: string | undefined) => void;
 }) {
+    const { t } = useI18n();
     const [typed, setTyped] = useState(value ?? '');
     useEffect(() => setTyped(value ?? ''), [value]);
+    const right = typed === '' || /^[^=]+=/.test(typed);
     const done = () => {
-        if (typed.trim() !== (value ?? '')) onDone(typed.trim());
+        if (right && typed !== (value ?? '')) onDone(typed || undefined);
     };
     return (
         <Input
             allowClear
-            style={{ width: 150 }}
-            placeholder={label}
-            aria-label={label}
+            style={{ width: 200 }}
+            status={right ? undefined : 'warning'}
+            placeholder={t('list.metadata')}
+            aria-label={t('list.metadataLabel')}
             value={typed}
             onChange={(event) => {
                 setTyped(event.target.value);
-                if (!event.target.value && value) onDone('');
+                if (!event.target.value && value) onDone(undefined);
             }}
             onPressEnter={done}
             onBlur={done}
@@ -79,10 +83,11 @@ function Range({ filter, put }: RangeProps) {
             allowEmpty={[true, true]}
             style={{ width: 330 }}
             value={[timeOf(filter.from), timeOf(filter.to)]}
+            // Open at its end, so that what comes is in it.
             presets={[
-                { label: t('range.hour'), value: () => [dayjs().subtract(1, 'hour'), dayjs()] as never },
-                { label: t('range.today'), value: () => [dayjs().startOf('day'), dayjs()] as never },
-                { label: t('range.week'), value: () => [dayjs().subtract(7, 'day'), dayjs()] as never },
+                { label: t('range.hour'), value: () => [dayjs().subtract(1, 'hour'), null] as never },
+                { label: t('range.today'), value: () => [dayjs().startOf('day'), null] as never },
+                { label: t('range.week'), value: () => [dayjs().subtract(7, 'day'), null] as never },
             ]}
             onChange={(range) => put({ from: range?.[0]?.toISOString(), to: range?.[1]?.toISOString() })}
         />
@@ -115,32 +120,40 @@ function Days({ filter, put }: RangeProps) {
 
 export function Filters({ filter, onChange }: Props) {
     const { t } = useI18n();
+    const { types, queues, workers } = useFleetChoices();
+    const { tasks, searchTasks } = useTaskChoices();
     const room = Grid.useBreakpoint().sm ?? window.innerWidth >= 576;
     const put = (change: ExecutionFilter) => onChange({ ...filter, ...change });
-    const text = (key: 'task_id' | 'type' | 'queue' | 'worker_id', label: string) => (
-        <TextFilter
-            label={label}
-            value={filter[key]}
-            onDone={(value) => put({ [key]: value || undefined })}
-        />
-    );
     return (
         <div className="filters">
-            <Select
-                mode="multiple"
-                allowClear
-                maxTagCount="responsive"
-                style={{ width: 220 }}
-                placeholder={t('execution.anyStatus')}
-                aria-label={t('execution.status')}
-                value={filter.status ? filter.status.split(',') : []}
-                onChange={(chosen: string[]) => put({ status: chosen.join(',') || undefined })}
-                options={statuses.map((value) => ({ value, label: <StatusTag status={value} /> }))}
+            <TextFilter label={t('list.search')} value={filter.search} onDone={(search) => put({ search })} />
+            <ChoiceFilter
+                label={t('task.task')}
+                value={filter.task_id}
+                choices={tasks}
+                onSearch={searchTasks}
+                onChange={(task_id) => put({ task_id })}
+                width={180}
             />
-            {text('task_id', t('execution.taskId'))}
-            {text('type', t('task.type'))}
-            {text('queue', t('queue.queue'))}
-            {text('worker_id', t('worker.worker'))}
+            <ChoiceFilter
+                label={t('task.type')}
+                value={filter.type}
+                choices={types}
+                onChange={(type) => put({ type })}
+            />
+            <ChoiceFilter
+                label={t('queue.queue')}
+                value={filter.queue}
+                choices={queues}
+                onChange={(queue) => put({ queue })}
+            />
+            <ChoiceFilter
+                label={t('worker.worker')}
+                value={filter.worker_id}
+                choices={workers}
+                onChange={(worker_id) => put({ worker_id })}
+            />
+            <MetadataFilter value={filter.metadata} onDone={(metadata) => put({ metadata })} />
             {room ? <Range filter={filter} put={put} /> : <Days filter={filter} put={put} />}
             {Object.values(filter).some(Boolean) && (
                 <Button type="link" onClick={() => onChange({})}>

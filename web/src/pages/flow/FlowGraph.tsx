@@ -24,7 +24,7 @@ export interface FlowGraphProps {
     chosen?: string;
     onChoose: (name: string) => void;
     mistakes?: ReadonlyMap<string, string>; // By the names of steps.
-    fill?: boolean; // As high as its place is, rather than as the graph.
+    fill?: boolean; // As high as its place is, and from the top down, rather than as the graph.
 }
 
 const nodeTypes = { step: StepNode };
@@ -77,7 +77,7 @@ export default function FlowGraph({ steps, label, chosen, onChoose, mistakes, fi
     const { dark } = usePreferences();
     const palette = usePalette();
     const place = useRef<HTMLDivElement>(null);
-    const [narrow] = useState(() => window.innerWidth < 640);
+    const [narrow] = useState(() => fill || window.innerWidth < 640);
     const layout = useLayout(steps, narrow);
     const choose = useRef(onChoose);
     choose.current = onChoose;

@@ -1,6 +1,6 @@
 // What waits by queue, and what of it could start now by priority.
 import { Card, Segmented } from 'antd';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Metrics, Queue } from '../../api/types';
@@ -9,6 +9,7 @@ import { formatMs, formatNumber } from '../../format';
 import { type Data, useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
+import { explanationText } from '../../i18n/said';
 
 const shownMax = 6;
 
@@ -19,6 +20,7 @@ interface Bar {
     detail: string;
     to: string;
     colour: string;
+    why?: ReactNode;
 }
 
 function BarList({ bars }: { bars: Bar[] }) {
@@ -39,9 +41,30 @@ function BarList({ bars }: { bars: Bar[] }) {
                     </div>
                     <b className="number backlog-count">{formatNumber(bar.value, locale)}</b>
                     <span className="muted small backlog-detail">{bar.detail}</span>
+                    {bar.why}
                 </li>
             ))}
         </ul>
+    );
+}
+
+// Long enough that somebody asks why.
+const stuckSeconds = 10;
+
+const isStuck = ({ paused, working, oldest_wait_seconds: wait }: Queue): boolean =>
+    paused || (working === 0 && (wait ?? 0) > stuckSeconds);
+
+function QueueWhy({ name }: { name: string }) {
+    const { t, locale } = useI18n();
+    const why = useData((signal) => api.explainQueue(name, signal), [name], {
+        topics: ['worker', 'queue'],
+        everyMs: 10_000,
+    });
+    if (!why.data || why.data.code === 'queue_empty') return null;
+    return (
+        <div className="backlog-why warned small" data-testid="queue-why">
+            {explanationText(why.data, t, locale)}
+        </div>
     );
 }
 
@@ -60,7 +83,8 @@ function ByQueue({ queues }: { queues: Queue[] }) {
                 : queue.oldest_wait_seconds === null
                   ? ''
                   : t('queue.oldest', { time: formatMs(queue.oldest_wait_seconds * 1_000) }),
-            to: `/executions?status=pending&queue=${encodeURIComponent(queue.name)}`,
+            to: `/queues/${encodeURIComponent(queue.name)}`,
+            why: queue.waiting > 0 && isStuck(queue) ? <QueueWhy name={queue.name} /> : undefined,
             colour: queue.paused ? palette.status.skipped : palette.accent,
         }));
     return <BarList bars={bars} />;

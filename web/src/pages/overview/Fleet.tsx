@@ -32,7 +32,7 @@ export function Fleet() {
                                 .map((worker) => (
                                     <li key={worker.id}>
                                         <Link
-                                            to={`/workers?id=${encodeURIComponent(worker.id)}`}
+                                            to={`/workers/${encodeURIComponent(worker.id)}`}
                                             className="grow clip cell-main"
                                         >
                                             {worker.name}

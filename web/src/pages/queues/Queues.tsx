@@ -1,110 +1,47 @@
 // Queues: how much waits, for how long, and holding it back.
 import { CaretRightOutlined, ControlOutlined, PauseOutlined } from '@ant-design/icons';
-import { Card, Form, Input, InputNumber, Modal, Table, type TableProps } from 'antd';
+import { Card, Table, type TableProps } from 'antd';
 import { useState } from 'react';
 import { Link } from 'react-router-dom';
-import { api } from '../api/client';
-import type { Queue } from '../api/types';
-import { PageHeader } from '../components/PageHeader';
-import { RowButton } from '../components/RowButton';
-import { EmptyNote, Loaded } from '../components/States';
-import { Badge } from '../components/StatusTag';
-import { formatMs, formatNumber } from '../format';
-import { useAct } from '../hooks/useAct';
-import { useData } from '../hooks/useData';
-import { useFirstField } from '../hooks/useFirstField';
-import { usePalette } from '../hooks/usePalette';
-import { useI18n } from '../i18n';
+import { api } from '../../api/client';
+import type { Queue } from '../../api/types';
+import { ChoiceFilter } from '../../components/ChoiceFilter';
+import { PageHeader } from '../../components/PageHeader';
+import { RowButton } from '../../components/RowButton';
+import { EmptyNote, Loaded } from '../../components/States';
+import { Badge } from '../../components/StatusTag';
+import { TextFilter } from '../../components/TextFilter';
+import { formatMs, formatNumber } from '../../format';
+import { useData } from '../../hooks/useData';
+import { usePalette } from '../../hooks/usePalette';
+import { rowsPerPage, type TableOrder, useTableOrder } from '../../hooks/useTableOrder';
+import { useUrlFilter } from '../../hooks/useUrlFilter';
+import { useI18n } from '../../i18n';
+import { LimitsDialog } from './LimitsDialog';
+import { useQueueActions } from './useQueueActions';
 
-interface Limits {
-    concurrency_max?: number | null;
-    count?: number | null;
-    per?: string;
-}
-
-function LimitsDialog({
-    queue,
-    onClose,
-    changed,
-}: {
-    queue: Queue;
-    onClose: () => void;
-    changed: () => void;
-}) {
-    const { t } = useI18n();
-    const { act } = useAct();
-    const [form] = Form.useForm<Limits>();
-    const first = useFirstField();
-    const save = async (limits: Limits) => {
-        const rate_limit = limits.count ? { count: limits.count, per: limits.per?.trim() || '1s' } : null;
-        const call = () =>
-            api.limitQueue(queue.name, { concurrency_max: limits.concurrency_max ?? null, rate_limit });
-        if (!(await act(t('queue.limited', { name: queue.name }), call))) return;
-        changed();
-        onClose();
-    };
-    return (
-        <Modal
-            open
-            title={t('queue.limitsTitle', { name: queue.name })}
-            okText={t('action.save')}
-            onOk={form.submit}
-            onCancel={onClose}
-            afterOpenChange={first.afterOpenChange}
-        >
-            <p className="muted">{t('queue.limitsWhat')}</p>
-            <Form<Limits>
-                form={form}
-                layout="vertical"
-                onFinish={save}
-                initialValues={{
-                    concurrency_max: queue.concurrency_max,
-                    count: queue.rate_limit?.count,
-                    per: queue.rate_limit?.per === undefined ? undefined : String(queue.rate_limit.per),
-                }}
-            >
-                <Form.Item name="concurrency_max" label={t('queue.concurrency')} extra={t('queue.noLimit')}>
-                    <InputNumber ref={first.field} min={1} precision={0} style={{ width: '100%' }} />
-                </Form.Item>
-                <div className="form-pair">
-                    <Form.Item name="count" label={t('queue.rate')} extra={t('queue.noLimit')}>
-                        <InputNumber min={1} precision={0} style={{ width: '100%' }} />
-                    </Form.Item>
-                    <Form.Item name="per" label={t('queue.per')} extra={t('form.duration')}>
-                        <Input placeholder="1s" />
-                    </Form.Item>
-                </div>
-            </Form>
-        </Modal>
-    );
-}
-
-function useColumns(limit: (queue: Queue) => void, changed: () => void): TableProps<Queue>['columns'] {
+function useColumns(
+    limit: (queue: Queue) => void,
+    changed: () => void,
+    order: TableOrder,
+): TableProps<Queue>['columns'] {
     const { t, locale } = useI18n();
     const palette = usePalette();
-    const { act, confirm } = useAct();
-    const pause = (queue: Queue) =>
-        confirm(
-            {
-                title: t('queue.pauseTitle', { name: queue.name }),
-                what: t('queue.pauseWhat'),
-                ok: t('action.pause'),
-            },
-            async () => {
-                if (await act(t('queue.wasPaused', { name: queue.name }), () => api.pauseQueue(queue.name)))
-                    changed();
-            },
-        );
-    const resume = async (queue: Queue) => {
-        if (await act(t('queue.wasResumed', { name: queue.name }), () => api.resumeQueue(queue.name)))
-            changed();
-    };
+    const { pause, resume } = useQueueActions(changed);
+    const sorted = (key: string, pick: (queue: Queue) => number | null) => ({
+        key,
+        sorter: (a: Queue, b: Queue) => (pick(a) ?? -1) - (pick(b) ?? -1),
+        sortOrder: order.orderOf(key),
+    });
     const number = (value: number | null) => <span className="number">{formatNumber(value, locale)}</span>;
     return [
         {
             title: t('queue.queue'),
+            key: 'name',
+            sorter: (a, b) => a.name.localeCompare(b.name),
+            sortOrder: order.orderOf('name'),
             render: (_, queue) => (
-                <Link className="cell-main" to={`/executions?queue=${encodeURIComponent(queue.name)}`}>
+                <Link className="cell-main" to={`/queues/${encodeURIComponent(queue.name)}`}>
                     {queue.name}
                 </Link>
             ),
@@ -118,22 +55,30 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
                     <Badge colour={palette.status.success} label={t('queue.open')} />
                 ),
         },
-        { title: t('queue.waiting'), align: 'right', render: (_, queue) => number(queue.waiting) },
+        {
+            title: t('queue.waiting'),
+            align: 'right',
+            ...sorted('waiting', ({ waiting }) => waiting),
+            render: (_, queue) => number(queue.waiting),
+        },
         {
             title: t('queue.working'),
             align: 'right',
+            ...sorted('working', (queue) => queue.working),
             render: (_, queue) => number(queue.working),
             responsive: ['sm'],
         },
         {
             title: t('queue.finished'),
             align: 'right',
+            ...sorted('finished', (queue) => queue.finished),
             render: (_, queue) => number(queue.finished),
             responsive: ['md'],
         },
         {
             title: t('queue.perSecond'),
             align: 'right',
+            ...sorted('rate', (queue) => queue.finished_per_second),
             render: (_, queue) => (
                 <span className="number">{formatNumber(queue.finished_per_second, locale, 1)}</span>
             ),
@@ -142,6 +87,7 @@ function useColumns(limit: (queue: Queue) => void, changed: () => void): TablePr
         {
             title: t('queue.oldestWait'),
             align: 'right',
+            ...sorted('oldest', (queue) => queue.oldest_wait_seconds),
             render: (_, { oldest_wait_seconds: wait }) => (
                 <span className="number">{wait === null ? '–' : formatMs(wait * 1_000)}</span>
             ),
@@ -193,21 +139,55 @@ export default function Queues() {
     const { t } = useI18n();
     const queues = useData((signal) => api.queues(signal), [], { topics: ['task', 'queue'], everyMs: 3_000 });
     const [limiting, setLimiting] = useState<Queue>();
-    const columns = useColumns(setLimiting, queues.reload);
+    const order = useTableOrder('name');
+    const { filter, put } = useUrlFilter(['search', 'state'] as const);
+    const columns = useColumns(setLimiting, queues.reload, order);
+    const fits = ({ name, paused, waiting }: Queue) =>
+        name.toLowerCase().includes((filter.search ?? '').toLowerCase()) &&
+        (!filter.state || filter.state === (paused ? 'paused' : waiting > 0 ? 'waiting' : 'open'));
     return (
         <>
             <PageHeader title={t('nav.queues')} about={t('queue.about')} />
             <Card className="card-table">
+                <div className="filters">
+                    <TextFilter
+                        label={t('queue.queue')}
+                        value={filter.search}
+                        onDone={(search) => put({ search })}
+                    />
+                    <ChoiceFilter
+                        label={t('execution.status')}
+                        value={filter.state}
+                        choices={[
+                            { value: 'waiting', label: t('queue.waiting') },
+                            { value: 'paused', label: t('queue.paused') },
+                            { value: 'open', label: t('queue.open') },
+                        ]}
+                        onChange={(state) => put({ state })}
+                    />
+                </div>
                 <Loaded of={queues}>
                     {({ items }) => (
                         <Table
                             size="small"
                             rowKey="name"
                             columns={columns}
-                            dataSource={items}
-                            pagination={items.length > 50 ? { pageSize: 50 } : false}
+                            dataSource={items.filter(fits)}
+                            onChange={order.onChange as TableProps<Queue>['onChange']}
+                            pagination={{
+                                current: order.page,
+                                pageSize: rowsPerPage,
+                                hideOnSinglePage: items.length <= rowsPerPage,
+                                showSizeChanger: false,
+                                showTotal: (count) => t('list.total', { count }),
+                            }}
                             locale={{
-                                emptyText: <EmptyNote title={t('queue.none')} text={t('queue.noneText')} />,
+                                emptyText:
+                                    items.length > 0 ? (
+                                        <EmptyNote title={t('list.noneFits')} />
+                                    ) : (
+                                        <EmptyNote title={t('queue.none')} text={t('queue.noneText')} />
+                                    ),
                             }}
                         />
                     )}

@@ -61,6 +61,7 @@ export function StrategyCard() {
                     return (
                         <>
                             <Select
+                                aria-label={t('settings.strategy')}
                                 value={data.strategy}
                                 onChange={choose}
                                 style={{ width: '100%' }}

@@ -1,6 +1,7 @@
 // A calendar of a task: how its past days went, and on which days it will fire.
 //
-// All of it in UTC, wherever the person is: that is what the days of the statistics are.
+// Its days are those of the task's zone, wherever the person is: a task that fires on workdays in Shanghai does not
+// fire on a Sunday.
 import { ClockCircleOutlined } from '@ant-design/icons';
 import { Card, Tooltip } from 'antd';
 import dayjs, { type Dayjs } from 'dayjs';
@@ -13,6 +14,7 @@ import { formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
 import { usePalette } from '../../hooks/usePalette';
 import { useI18n } from '../../i18n';
+import { dayIn, midnightIn, zoneOf } from './zones';
 
 dayjs.extend(utc);
 
@@ -28,9 +30,8 @@ interface Day {
     coming: number;
 }
 
-// Of a time in UTC, or as the server spells it.
-const keyOf = (time: Dayjs | string): string =>
-    (typeof time === 'string' ? dayjs.utc(time) : time).format('YYYY-MM-DD');
+// A day of the calendar, which stands at midnight of UTC whatever zone it is of.
+const keyOf = (day: Dayjs): string => day.format('YYYY-MM-DD');
 const emptyDay = (): Day => ({ good: 0, bad: 0, other: 0, coming: 0 });
 
 // Days as the server counted them; undefined from a server that does not count, or has not counted any yet.
@@ -49,7 +50,10 @@ function useDailyCounts(task: Task) {
 }
 
 function useDays(task: Task, runs: Execution[] | undefined): { days: Map<string, Day>; counted: boolean } {
-    const counted = useDailyCounts(task);
+    const zone = zoneOf(task);
+    const daily = useDailyCounts(task);
+    // The server counts by days of UTC; those of another zone are other days.
+    const counted = zone === 'UTC' ? daily : undefined;
     const fires = useData(
         (signal) => api.fires(task.id, firesRead, signal),
         [task.id, task.version, task.last_fire_at],
@@ -68,14 +72,14 @@ function useDays(task: Task, runs: Execution[] | undefined): { days: Map<string,
             day.other += each.cancelled + each.skipped;
         }
         for (const run of counted ? [] : (runs ?? [])) {
-            const day = at(keyOf(run.scheduled_at));
+            const day = at(dayIn(zone, run.scheduled_at));
             if (run.status === 'success') day.good += 1;
             else if (run.status === 'failed') day.bad += 1;
             else day.other += 1;
         }
-        if (task.enabled) for (const fire of fires.data?.fires ?? []) at(keyOf(fire)).coming += 1;
+        if (task.enabled) for (const fire of fires.data?.fires ?? []) at(dayIn(zone, fire)).coming += 1;
         return days;
-    }, [counted, runs, fires.data, task.enabled]);
+    }, [counted, runs, fires.data, task.enabled, zone]);
     return { days, counted: counted !== undefined };
 }
 
@@ -86,7 +90,8 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
     const { t, locale } = useI18n();
     const palette = usePalette();
     const past = day.good + day.bad + day.other;
-    const today = keyOf(date) === keyOf(dayjs.utc());
+    const zone = zoneOf(task);
+    const today = keyOf(date) === dayIn(zone, new Date());
     const lines = [
         dayText(date, locale, { weekday: 'long', day: 'numeric', month: 'long' }),
         past > 0 ? t('calendar.past', { good: day.good, bad: day.bad, other: day.other }) : '',
@@ -97,7 +102,12 @@ function DayCell({ date, day, task, capped }: { date: Dayjs; day: Day; task: Tas
         today ? 'day-today' : '',
         past > 0 ? 'day-past' : day.coming > 0 ? 'day-coming' : '',
     ].join(' ');
-    const to = `/executions?${new URLSearchParams({ task_id: task.id, from: date.toISOString(), to: date.add(1, 'day').toISOString() })}`;
+    const range = {
+        task_id: task.id,
+        from: midnightIn(zone, keyOf(date)),
+        to: midnightIn(zone, keyOf(date.add(1, 'day'))),
+    };
+    const to = `/executions?${new URLSearchParams(range)}`;
     return (
         <Tooltip title={<span className="lines">{lines.join('\n')}</span>}>
             <Link to={to} className={classes}>
@@ -133,7 +143,8 @@ interface Props {
 export function FireCalendar({ task, runs, complete }: Props) {
     const { t, locale } = useI18n();
     const { days, counted } = useDays(task, runs);
-    const now = dayjs.utc();
+    const zone = zoneOf(task);
+    const now = dayjs.utc(dayIn(zone, new Date()));
     // Weeks begin on Monday.
     const first = now
         .subtract((now.day() + 6) % 7, 'day')
@@ -151,7 +162,7 @@ export function FireCalendar({ task, runs, complete }: Props) {
             extra={
                 <span className="muted small">
                     {!counted && !complete && `${t('calendar.newest')} · `}
-                    {t('calendar.utc')}
+                    {t('calendar.zone', { zone })}
                 </span>
             }
         >

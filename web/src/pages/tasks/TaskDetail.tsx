@@ -13,6 +13,8 @@ import { Link, Navigate, useNavigate, useParams } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Task } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
+import { CopyMenu } from '../../components/CopyMenu';
+import { cliLine } from '../../components/copyLines';
 import { Field, Fields } from '../../components/Field';
 import { JsonBox } from '../../components/JsonBox';
 import { PageHeader } from '../../components/PageHeader';
@@ -29,7 +31,7 @@ import { FireCalendar } from './FireCalendar';
 import { GivenFields } from './GivenFields';
 import { isRecurring, scheduleText } from './schedule';
 import { TaskForm } from './TaskForm';
-import { EnabledTag } from './Tasks';
+import { EnabledTag } from './TaskState';
 import { TaskWhy } from './TaskWhy';
 import { TriggerDialog } from './TriggerDialog';
 import { useTaskActions } from './useTaskActions';
@@ -93,6 +95,7 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
     const [triggering, setTriggering] = useState(false);
     const [filling, setFilling] = useState(false);
     const actions = useTaskActions(reload);
+    const taskPath = `tasks/${encodeURIComponent(task.id)}`;
     const runs = useData(
         (signal) => api.executions({ task_id: task.id, limit: runsRead }, signal),
         [task.id],
@@ -117,7 +120,14 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                         >
                             {t('action.trigger')}
                         </ActButton>
-                        <ActButton icon={<EditOutlined />} onClick={() => setEditing(true)}>
+                        <ActButton
+                            icon={<EditOutlined />}
+                            onClick={() =>
+                                task.steps
+                                    ? navigate(`/editor/${encodeURIComponent(task.id)}`)
+                                    : setEditing(true)
+                            }
+                        >
                             {t('action.edit')}
                         </ActButton>
                         {!task.interval_after_end && (
@@ -137,6 +147,28 @@ function TaskPage({ task, reload }: { task: Task; reload: () => void }) {
                                 {t('action.resume')}
                             </ActButton>
                         )}
+                        <CopyMenu
+                            lines={[
+                                {
+                                    label: t('copy.show'),
+                                    call: { method: 'GET', path: taskPath },
+                                    cli: cliLine('tasks', 'get', task.id),
+                                },
+                                {
+                                    label: t('action.trigger'),
+                                    call: { method: 'POST', path: `${taskPath}/trigger`, body: {} },
+                                    cli: cliLine('trigger', task.id),
+                                },
+                                {
+                                    label: task.enabled ? t('action.pause') : t('action.resume'),
+                                    call: {
+                                        method: 'POST',
+                                        path: `${taskPath}/${task.enabled ? 'pause' : 'resume'}`,
+                                    },
+                                    cli: cliLine('tasks', task.enabled ? 'pause' : 'resume', task.id),
+                                },
+                            ]}
+                        />
                         <ActButton
                             danger
                             icon={<DeleteOutlined />}

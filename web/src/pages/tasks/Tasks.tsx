@@ -1,221 +1,161 @@
-// The recurring tasks: what there is, when each fires next, and what can be done with it.
+// The recurring tasks: how each fared, when it fires next, and what can be done with one or many.
 import {
+    ApartmentOutlined,
     CaretRightOutlined,
     DeleteOutlined,
-    EditOutlined,
-    MoreOutlined,
     PauseOutlined,
     PlusOutlined,
     ThunderboltOutlined,
 } from '@ant-design/icons';
-import { Button, Card, Dropdown, Input, Table, type TableProps } from 'antd';
+import { Button, Card, Table, type TableProps } from 'antd';
 import { useState } from 'react';
-import { Link, useSearchParams } from 'react-router-dom';
+import { useNavigate, useSearchParams } from 'react-router-dom';
 import { api } from '../../api/client';
 import type { Task } from '../../api/types';
 import { ActButton } from '../../components/ActButton';
 import { PageHeader } from '../../components/PageHeader';
 import { EmptyNote, Loaded } from '../../components/States';
-import { Badge } from '../../components/StatusTag';
-import { Ago } from '../../components/Time';
 import { formatNumber } from '../../format';
 import { useData } from '../../hooks/useData';
-import { useMay } from '../../hooks/useMe';
-import { usePalette } from '../../hooks/usePalette';
+import { rowsPerPage, useTableOrder } from '../../hooks/useTableOrder';
+import { useUrlFilter } from '../../hooks/useUrlFilter';
 import { useI18n } from '../../i18n';
-import { scheduleText } from './schedule';
+import { useWorkers } from './RunnableNote';
+import { useTaskColumns } from './taskColumns';
+import { TaskFilters, taskFilterKeys } from './TaskFilters';
 import { TaskForm } from './TaskForm';
 import { TriggerDialog } from './TriggerDialog';
 import { useTaskActions } from './useTaskActions';
+import { useTaskBulk } from './useTaskBulk';
+import { useTaskHealth } from './useTaskHealth';
 
-const pageSize = 50;
-
-// It never fires again: fires_max is used up, or its end has passed. One that runs again after its
-// run ended has no next time while that run lasts.
-function isOver(task: Task): boolean {
-    if (task.fires_max && (task.fires ?? 0) >= task.fires_max) return true;
-    return !task.next_fire_at && !task.interval_after_end;
-}
-
-export function EnabledTag({ task }: { task: Task }) {
-    const { t } = useI18n();
-    const palette = usePalette();
-    if (!task.enabled) return <Badge colour={palette.status.retrying} label={t('task.isPaused')} />;
-    return isOver(task) ? (
-        <Badge colour={palette.status.cancelled} label={t('task.isOver')} />
-    ) : (
-        <Badge colour={palette.status.success} label={t('task.active')} />
-    );
-}
-
-interface Acts {
-    edit: (task: Task) => void;
-    trigger: (task: Task) => void;
-    pause: (task: Task) => void;
-    resume: (task: Task) => void;
-    remove: (task: Task) => void;
-}
-
-function useColumns(acts: Acts): TableProps<Task>['columns'] {
-    const { t, locale } = useI18n();
-    const may = useMay();
-    return [
-        {
-            title: t('task.name'),
-            render: (_, task) => (
-                <div className="two-lines">
-                    <Link to={`/tasks/${encodeURIComponent(task.id)}`} className="cell-main">
-                        {task.name}
-                    </Link>
-                    {task.type !== task.name && <span className="muted small">{task.type}</span>}
-                </div>
-            ),
-        },
-        {
-            title: t('task.schedule'),
-            render: (_, task) => <code>{scheduleText(task, t)}</code>,
-            responsive: ['sm'],
-        },
-        { title: t('task.state'), render: (_, task) => <EnabledTag task={task} /> },
-        {
-            title: t('task.nextFire'),
-            render: (_, task) =>
-                task.enabled ? <Ago at={task.next_fire_at} coming /> : <span className="muted">–</span>,
-            responsive: ['md'],
-        },
-        {
-            title: t('task.lastFire'),
-            render: (_, task) => <Ago at={task.last_fire_at} />,
-            responsive: ['lg'],
-        },
-        {
-            title: t('task.fires'),
-            align: 'right',
-            render: (_, task) => <span className="number">{formatNumber(task.fires, locale)}</span>,
-            responsive: ['lg'],
-        },
-        {
-            title: t('queue.queue'),
-            render: (_, task) => `${task.queue} · ${task.priority}`,
-            responsive: ['xl'],
-        },
-        {
-            align: 'right',
-            width: 96,
-            render: (_, task) => (
-                <>
-                    <ActButton
-                        type="text"
-                        size="small"
-                        icon={<ThunderboltOutlined />}
-                        title={t('action.trigger')}
-                        aria-label={`${t('action.trigger')}: ${task.name}`}
-                        onClick={() => acts.trigger(task)}
-                    />
-                    <Dropdown
-                        disabled={!may('operator')}
-                        trigger={['click']}
-                        menu={{
-                            items: [
-                                {
-                                    key: 'edit',
-                                    icon: <EditOutlined />,
-                                    label: t('action.edit'),
-                                    onClick: () => acts.edit(task),
-                                },
-                                task.enabled
-                                    ? {
-                                          key: 'pause',
-                                          icon: <PauseOutlined />,
-                                          label: t('action.pause'),
-                                          onClick: () => acts.pause(task),
-                                      }
-                                    : {
-                                          key: 'resume',
-                                          icon: <CaretRightOutlined />,
-                                          label: t('action.resume'),
-                                          onClick: () => acts.resume(task),
-                                      },
-                                { type: 'divider' },
-                                {
-                                    key: 'delete',
-                                    danger: true,
-                                    icon: <DeleteOutlined />,
-                                    label: t('action.delete'),
-                                    onClick: () => acts.remove(task),
-                                },
-                            ],
-                        }}
-                    >
-                        <Button
-                            type="text"
-                            size="small"
-                            icon={<MoreOutlined />}
-                            aria-label={`${t('action.more')}: ${task.name}`}
-                        />
-                    </Dropdown>
-                </>
-            ),
-        },
-    ];
-}
+// Read at once and put in order here; a list by id alone is of no use to anybody.
+const tasksRead = 500;
 
 // A run that begins moves the next one.
 const changesTasks = new Set(['task.changed', 'task.deleted', 'task.submitted']);
 
-export default function Tasks() {
+function BulkBar({ chosen, done }: { chosen: Task[]; done: () => void }) {
     const { t } = useI18n();
+    const bulk = useTaskBulk(done);
+    const active = chosen.filter(({ enabled }) => enabled);
+    const paused = chosen.filter(({ enabled }) => !enabled);
+    return (
+        <div className="bulk">
+            <span>{t('bulk.chosen', { count: chosen.length })}</span>
+            <ActButton size="small" icon={<ThunderboltOutlined />} onClick={() => bulk.run(chosen)}>
+                {t('list.runMany', { count: chosen.length })}
+            </ActButton>
+            <ActButton
+                size="small"
+                icon={<PauseOutlined />}
+                disabled={active.length === 0}
+                onClick={() => bulk.pause(active)}
+            >
+                {t('list.pauseMany', { count: active.length })}
+            </ActButton>
+            <ActButton
+                size="small"
+                icon={<CaretRightOutlined />}
+                disabled={paused.length === 0}
+                onClick={() => void bulk.resume(paused)}
+            >
+                {t('list.resumeMany', { count: paused.length })}
+            </ActButton>
+            <ActButton size="small" danger icon={<DeleteOutlined />} onClick={() => bulk.remove(chosen)}>
+                {t('list.deleteMany', { count: chosen.length })}
+            </ActButton>
+        </div>
+    );
+}
+
+export default function Tasks() {
+    const { t, locale } = useI18n();
+    const navigate = useNavigate();
     const [query, setQuery] = useSearchParams();
-    const name = query.get('name') ?? '';
+    const { filter, put } = useUrlFilter(taskFilterKeys);
+    const order = useTableOrder('name');
     const cursor = query.get('cursor') ?? undefined;
     const creating = query.has('new');
     const [editing, setEditing] = useState<Task>();
     const [triggering, setTriggering] = useState<Task>();
+    const [chosen, setChosen] = useState<string[]>([]);
     const tasks = useData(
-        (signal) => api.tasks({ name: name || undefined, cursor, limit: pageSize }, signal),
-        [name, cursor],
-        { topics: ['task'], concerns: (event) => changesTasks.has(event.type), everyMs: 10_000 },
+        (signal) => api.tasks({ ...filter, cursor, limit: tasksRead }, signal),
+        [JSON.stringify(filter), cursor],
+        {
+            topics: ['task'],
+            concerns: (event) => changesTasks.has(event.type),
+            everyMs: 10_000,
+            // Hundreds of tasks are much to read for each fire of one of them.
+            restMs: 3_000,
+        },
     );
     const actions = useTaskActions(tasks.reload);
-    const columns = useColumns({ ...actions, edit: setEditing, trigger: setTriggering });
-    const put = (key: string, value: string | undefined, replace = true) => {
+    const columns = useTaskColumns({
+        acts: { ...actions, edit: setEditing, trigger: setTriggering },
+        order,
+        healthOf: useTaskHealth(),
+        workers: useWorkers(),
+    });
+    const turn = (key: string, value: string | undefined, replace = false) => {
         const next = new URLSearchParams(query);
         if (value) next.set(key, value);
         else next.delete(key);
-        if (key === 'name') next.delete('cursor');
         setQuery(next, { replace });
     };
     const create = (
-        <ActButton type="primary" icon={<PlusOutlined />} onClick={() => put('new', '1', false)}>
-            {t('task.new')}
-        </ActButton>
+        <>
+            <ActButton icon={<ApartmentOutlined />} onClick={() => navigate('/editor')}>
+                {t('editor.new')}
+            </ActButton>
+            <ActButton type="primary" icon={<PlusOutlined />} onClick={() => turn('new', '1')}>
+                {t('task.new')}
+            </ActButton>
+        </>
     );
+    const filtered = Object.keys(filter).length > 0;
 
     return (
         <>
             <PageHeader title={t('nav.tasks')} about={t('task.about')} actions={create} />
             <Card className="card-table">
-                <div className="filters">
-                    <Input.Search
-                        allowClear
-                        defaultValue={name}
-                        placeholder={t('task.search')}
-                        style={{ width: 260 }}
-                        onSearch={(text) => put('name', text.trim())}
-                    />
-                </div>
+                <TaskFilters filter={filter} put={put} />
                 <Loaded of={tasks}>
                     {({ items, next_cursor }) => (
                         <>
+                            {chosen.length > 0 && (
+                                <BulkBar
+                                    chosen={items.filter(({ id }) => chosen.includes(id))}
+                                    done={() => {
+                                        setChosen([]);
+                                        tasks.reload();
+                                    }}
+                                />
+                            )}
                             <Table
                                 size="small"
                                 rowKey="id"
                                 columns={columns}
                                 dataSource={items}
-                                pagination={false}
+                                onChange={order.onChange as TableProps<Task>['onChange']}
+                                rowSelection={{
+                                    selectedRowKeys: chosen,
+                                    onChange: (keys) => setChosen(keys.map(String)),
+                                    getCheckboxProps: ({ name }) => ({ title: t('list.choose', { name }) }),
+                                }}
+                                pagination={{
+                                    current: order.page,
+                                    pageSize: rowsPerPage,
+                                    showSizeChanger: false,
+                                    showTotal: (total) =>
+                                        t('list.tasksTotal', {
+                                            count: `${formatNumber(total, locale)}${next_cursor ? '+' : ''}`,
+                                        }),
+                                }}
                                 locale={{
-                                    emptyText: name ? (
-                                        <EmptyNote title={t('task.noMatch')} text={t('task.noMatchText')} />
+                                    emptyText: filtered ? (
+                                        <EmptyNote title={t('list.noTask')} text={t('list.noTaskText')} />
                                     ) : (
                                         <EmptyNote
                                             title={t('task.none')}
@@ -227,15 +167,20 @@ export default function Tasks() {
                             />
                             {(cursor || next_cursor) && (
                                 <div className="table-foot">
-                                    <Button disabled={!cursor} onClick={() => put('cursor', undefined)}>
-                                        {t('action.first')}
-                                    </Button>
-                                    <Button
-                                        disabled={!next_cursor}
-                                        onClick={() => put('cursor', next_cursor ?? undefined, false)}
-                                    >
-                                        {t('action.next')}
-                                    </Button>
+                                    <span className="muted small">
+                                        {t('list.manyTasks', { count: tasksRead })}
+                                    </span>
+                                    <span className="row-gap">
+                                        <Button disabled={!cursor} onClick={() => turn('cursor', undefined)}>
+                                            {t('action.first')}
+                                        </Button>
+                                        <Button
+                                            disabled={!next_cursor}
+                                            onClick={() => turn('cursor', next_cursor ?? undefined)}
+                                        >
+                                            {t('action.next')}
+                                        </Button>
+                                    </span>
                                 </div>
                             )}
                         </>
@@ -247,7 +192,7 @@ export default function Tasks() {
                     task={editing}
                     onClose={() => {
                         setEditing(undefined);
-                        put('new', undefined);
+                        turn('new', undefined, true);
                     }}
                     onSaved={tasks.reload}
                 />

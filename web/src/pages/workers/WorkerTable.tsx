@@ -1,203 +1,198 @@
-// Workers: how busy each is, and taking it out of rotation.
-import { CaretRightOutlined, DeleteOutlined, PauseCircleOutlined } from '@ant-design/icons';
-import { Button, Grid, Table, type TableProps, Tag } from 'antd';
-import { useEffect, useState } from 'react';
-import { Link, useLocation } from 'react-router-dom';
-import { api } from '../../api/client';
+// Workers: how busy each is, how it fares, and taking it out of rotation.
+import { Table, type TableProps, Tooltip } from 'antd';
+import { Link } from 'react-router-dom';
+import type { Statistic } from '../../api/observe';
 import type { Worker } from '../../api/types';
-import { Field, Fields } from '../../components/Field';
-import { LoadBar } from '../../components/LoadBar';
-import { RowButton } from '../../components/RowButton';
+import { ChoiceFilter } from '../../components/ChoiceFilter';
 import { EmptyNote } from '../../components/States';
-import { Ago } from '../../components/Time';
-import { formatPercent } from '../../format';
-import { useAct } from '../../hooks/useAct';
+import { TextFilter } from '../../components/TextFilter';
+import { formatMs, formatPercent } from '../../format';
+import { rowsPerPage, type TableOrder, useTableOrder } from '../../hooks/useTableOrder';
+import { useUrlFilter } from '../../hooks/useUrlFilter';
 import { useI18n } from '../../i18n';
 import { useCommonColumns } from './columns';
+import { timesSlower, useWorkerHealth } from './useWorkerHealth';
+import { WorkerButtons } from './WorkerButtons';
+import { Share } from './WorkerFields';
 
 interface Props {
     workers: Worker[];
-    wanted?: string; // The one that the person came for.
     changed: () => void;
 }
 
-function Buttons({ worker, changed }: { worker: Worker; changed: () => void }) {
-    const { t } = useI18n();
-    const { act, confirm } = useAct();
-    const drain = () =>
-        confirm(
-            {
-                title: t('worker.drainTitle', { name: worker.name }),
-                what: t('worker.drainWhat'),
-                ok: t('worker.drain'),
-            },
-            async () => {
-                if (
-                    await act(t('worker.drained', { name: worker.name }), () =>
-                        api.drainWorker(worker.id, t('worker.byConsole')),
-                    )
-                )
-                    changed();
-            },
-        );
-    const resume = async () => {
-        if (await act(t('worker.resumed', { name: worker.name }), () => api.resumeWorker(worker.id)))
-            changed();
-    };
-    const remove = () =>
-        confirm(
-            {
-                title: t('worker.removeTitle', { name: worker.name }),
-                what: t('worker.removeWhat'),
-                ok: t('action.remove'),
-            },
-            async () => {
-                if (await act(t('worker.removed', { name: worker.name }), () => api.removeWorker(worker.id)))
-                    changed();
-            },
-        );
-    return (
-        <span className="nowrap">
-            {worker.status === 'draining' || worker.status === 'maintenance' ? (
-                <RowButton
-                    label={t('action.resume')}
-                    name={worker.name}
-                    icon={<CaretRightOutlined />}
-                    onClick={() => void resume()}
-                />
-            ) : (
-                <RowButton
-                    label={t('worker.drain')}
-                    name={worker.name}
-                    icon={<PauseCircleOutlined />}
-                    disabled={worker.status === 'offline'}
-                    onClick={drain}
-                />
-            )}{' '}
-            <Button
-                size="small"
-                type="text"
-                danger
-                icon={<DeleteOutlined />}
-                aria-label={`${t('action.remove')}: ${worker.name}`}
-                onClick={remove}
-            />
-        </span>
-    );
+// Those that need somebody first.
+const urgency: Record<Worker['status'], number> = { offline: 0, draining: 1, maintenance: 2, online: 3 };
+
+interface Seen {
+    changed: () => void;
+    order: TableOrder;
+    healthOf: (worker: string) => Statistic | undefined;
+    typical: number | undefined;
 }
 
-function Share({ of, title }: { of: number | undefined; title: string }) {
-    return <LoadBar share={of} label={formatPercent(of, 0)} title={title} />;
-}
-
-function useColumns(changed: () => void): TableProps<Worker>['columns'] {
+function useColumns({ changed, order, healthOf, typical }: Seen): TableProps<Worker>['columns'] {
     const { t } = useI18n();
     const { status, load, seen } = useCommonColumns<Worker>();
+    const sorted = (key: string, sorter: (a: Worker, b: Worker) => number) => ({
+        key,
+        sorter,
+        sortOrder: order.orderOf(key),
+    });
+    const by = (pick: (worker: Worker) => number | null | undefined) => (a: Worker, b: Worker) =>
+        (pick(a) ?? -1) - (pick(b) ?? -1);
     return [
         {
             title: t('worker.worker'),
+            // "w2" before "w10".
+            ...sorted('name', (a, b) => a.name.localeCompare(b.name, undefined, { numeric: true })),
             render: (_, worker) => (
                 <div className="two-lines">
-                    <span className="cell-main">{worker.name}</span>
-                    <span className="muted small">{worker.group || worker.address}</span>
+                    <Link to={`/workers/${encodeURIComponent(worker.id)}`} className="cell-main clip">
+                        {worker.name}
+                    </Link>
+                    <span className="muted small clip">
+                        {[worker.id === worker.name ? '' : worker.id, worker.group || worker.address]
+                            .filter(Boolean)
+                            .join(' · ')}
+                    </span>
                 </div>
             ),
         },
-        status,
-        load,
+        {
+            ...status,
+            ...sorted(
+                'status',
+                by((worker) => urgency[worker.status]),
+            ),
+        },
+        {
+            ...load,
+            ...sorted(
+                'load',
+                by(({ running, capacity }) => running / capacity),
+            ),
+        },
+        {
+            title: t('workerPage.runP50'),
+            align: 'right',
+            ...sorted(
+                'took',
+                by(({ id }) => healthOf(id)?.duration.p50_ms),
+            ),
+            render: (_, { id }) => {
+                const times = timesSlower(healthOf(id), typical);
+                return (
+                    <div className="two-lines">
+                        <span className="number nowrap">{formatMs(healthOf(id)?.duration.p50_ms)}</span>
+                        {times && (
+                            <Tooltip title={t('workerPage.slowText')}>
+                                <span className="warned small nowrap">{t('workerPage.slow', { times })}</span>
+                            </Tooltip>
+                        )}
+                    </div>
+                );
+            },
+            responsive: ['md'],
+        },
+        {
+            title: t('list.successRate'),
+            align: 'right',
+            ...sorted(
+                'rate',
+                by(({ id }) => healthOf(id)?.success_rate),
+            ),
+            render: (_, { id }) => (
+                <span className="number nowrap">{formatPercent(healthOf(id)?.success_rate)}</span>
+            ),
+            responsive: ['lg'],
+        },
         {
             title: t('worker.cpu'),
-            render: (_, { load }) => <Share of={load.cpu} title={t('worker.cpu')} />,
-            responsive: ['md'],
+            ...sorted(
+                'cpu',
+                by((worker) => worker.load.cpu),
+            ),
+            render: (_, worker) => <Share of={worker.load.cpu} title={t('worker.cpu')} />,
+            responsive: ['xl'],
         },
         {
             title: t('worker.memory'),
-            render: (_, { load }) => <Share of={load.memory} title={t('worker.memory')} />,
-            responsive: ['md'],
+            ...sorted(
+                'memory',
+                by((worker) => worker.load.memory),
+            ),
+            render: (_, worker) => <Share of={worker.load.memory} title={t('worker.memory')} />,
+            responsive: ['xl'],
         },
-        seen,
-        { align: 'right', render: (_, worker) => <Buttons worker={worker} changed={changed} /> },
+        {
+            ...seen,
+            ...sorted(
+                'seen',
+                by(({ seen_at }) => (seen_at ? Date.parse(seen_at) : 0)),
+            ),
+        },
+        { align: 'right', render: (_, worker) => <WorkerButtons worker={worker} changed={changed} /> },
     ];
 }
 
-function Details({ worker }: { worker: Worker }) {
-    const { t } = useI18n();
-    const room = Grid.useBreakpoint();
+function fits(worker: Worker, { search = '', status }: { search?: string; status?: string }): boolean {
+    const labels = Object.entries(worker.labels).map(([name, value]) => `${name}=${value}`);
+    const texts = [worker.name, worker.id, worker.group, worker.address, ...worker.types, ...labels];
     return (
-        <Fields>
-            {/* What the columns have no room for. */}
-            {!room.md && (
-                <>
-                    <Field label={t('worker.cpu')}>
-                        <Share of={worker.load.cpu} title={t('worker.cpu')} />
-                    </Field>
-                    <Field label={t('worker.memory')}>
-                        <Share of={worker.load.memory} title={t('worker.memory')} />
-                    </Field>
-                </>
-            )}
-            {!room.lg && (
-                <Field label={t('worker.seen')}>
-                    <Ago at={worker.seen_at} />
-                </Field>
-            )}
-            <Field label={t('worker.types')}>
-                {worker.types.map((type) => (
-                    <Tag key={type}>{type}</Tag>
-                ))}
-            </Field>
-            <Field label={t('worker.queues')}>
-                {worker.queues.length > 0
-                    ? worker.queues.map((queue) => <Tag key={queue}>{queue}</Tag>)
-                    : t('worker.allQueues')}
-            </Field>
-            <Field label={t('task.labels')}>
-                {Object.keys(worker.labels).length > 0 &&
-                    Object.entries(worker.labels).map(([name, value]) => (
-                        <Tag key={name}>{`${name}=${value}`}</Tag>
-                    ))}
-            </Field>
-            <Field label={t('worker.weight')}>{worker.weight}</Field>
-            <Field label={t('worker.version')}>{worker.version}</Field>
-            <Field label={t('worker.joined')}>
-                <Ago at={worker.joined_at} />
-            </Field>
-            <Field label="id">
-                <code>{worker.id}</code>
-            </Field>
-            <Field label={t('nav.executions')}>
-                <Link to={`/executions?worker_id=${encodeURIComponent(worker.id)}`}>{t('action.all')}</Link>
-            </Field>
-        </Fields>
+        (!status || worker.status === status) &&
+        texts.some((text) => text?.toLowerCase().includes(search.toLowerCase()))
     );
 }
 
-export function WorkerTable({ workers, wanted, changed }: Props) {
+export function WorkerTable({ workers, changed }: Props) {
     const { t } = useI18n();
-    const columns = useColumns(changed);
-    const [open, setOpen] = useState<readonly string[]>([]);
-    const { key } = useLocation();
-    // Also when the person comes for one while the page is open, or for the same one again.
-    useEffect(() => {
-        if (wanted) setOpen((old) => [...new Set([...old, wanted])]);
-    }, [wanted, key]);
-    // The one that is wanted stands first, else it may be on another page.
-    const rows = [...workers].sort(
-        (a, b) => Number(b.id === wanted) - Number(a.id === wanted) || a.name.localeCompare(b.name),
-    );
+    const order = useTableOrder('status');
+    const { healthOf, typical } = useWorkerHealth();
+    const { filter, put } = useUrlFilter(['search', 'status'] as const);
+    const columns = useColumns({ changed, order, healthOf, typical });
+    const rows = workers
+        .filter((worker) => fits(worker, filter))
+        .sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
     return (
-        <Table
-            size="small"
-            rowKey="id"
-            columns={columns}
-            dataSource={rows}
-            pagination={workers.length > 50 ? { pageSize: 50 } : false}
-            expandable={{
-                expandedRowRender: (worker) => <Details worker={worker} />,
-                expandedRowKeys: open,
-                onExpandedRowsChange: (keys) => setOpen(keys.map(String)),
-            }}
-            locale={{ emptyText: <EmptyNote title={t('worker.none')} text={t('worker.noneText')} /> }}
-        />
+        <>
+            <div className="filters">
+                <TextFilter
+                    label={t('list.searchWorkers')}
+                    value={filter.search}
+                    onDone={(search) => put({ search })}
+                />
+                <ChoiceFilter
+                    label={t('execution.status')}
+                    value={filter.status}
+                    choices={(['online', 'offline', 'draining', 'maintenance'] as const).map((status) => ({
+                        value: status,
+                        label: t(`worker.${status}`),
+                    }))}
+                    onChange={(status) => put({ status })}
+                />
+            </div>
+            <Table
+                size="small"
+                rowKey="id"
+                columns={columns}
+                dataSource={rows}
+                onChange={order.onChange as TableProps<Worker>['onChange']}
+                pagination={{
+                    current: order.page,
+                    pageSize: rowsPerPage,
+                    hideOnSinglePage: workers.length <= rowsPerPage,
+                    showSizeChanger: false,
+                    showTotal: (count) => t('list.total', { count }),
+                }}
+                locale={{
+                    emptyText:
+                        workers.length > 0 ? (
+                            <EmptyNote title={t('list.noneFits')} />
+                        ) : (
+                            <EmptyNote title={t('worker.none')} text={t('worker.noneText')} />
+                        ),
+                }}
+            />
+        </>
     );
 }

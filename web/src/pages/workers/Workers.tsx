@@ -1,13 +1,13 @@
 // Who does the work: workers that connect to us, and executors that we call.
 import { Card, Tabs } from 'antd';
 import { useSearchParams } from 'react-router-dom';
-import { api } from '../api/client';
-import { PageHeader } from '../components/PageHeader';
-import { Loaded } from '../components/States';
-import { useData } from '../hooks/useData';
-import { useI18n } from '../i18n';
-import { ExecutorTable } from './workers/ExecutorTable';
-import { WorkerTable } from './workers/WorkerTable';
+import { api } from '../../api/client';
+import { PageHeader } from '../../components/PageHeader';
+import { Loaded } from '../../components/States';
+import { useData } from '../../hooks/useData';
+import { useI18n } from '../../i18n';
+import { ExecutorTable } from './ExecutorTable';
+import { WorkerTable } from './WorkerTable';
 
 export default function Workers() {
     const { t } = useI18n();
@@ -34,7 +34,6 @@ export default function Workers() {
                                     {({ items }) => (
                                         <WorkerTable
                                             workers={items.filter(({ link }) => link === 'stream')}
-                                            wanted={query.get('id') ?? undefined}
                                             changed={workers.reload}
                                         />
                                     )}

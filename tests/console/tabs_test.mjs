@@ -1,0 +1,97 @@
+// Many tabs, and a server that goes away: one stream serves all tabs, hidden ones cost nothing, and what was known
+// stays until the server is back.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { call, freePort, makeFolder, openBrowser, startScheduler, until, whenLed } from './support.mjs';
+
+let place;
+let port;
+let scheduler;
+let browser;
+let page;
+
+const start = async () => {
+    scheduler = await startScheduler(
+        `file:${place.folder}/data`,
+        '--with-worker',
+        '--demo',
+        '--listen',
+        `127.0.0.1:${port}`,
+    );
+    await whenLed(scheduler.address);
+};
+
+before(async () => {
+    place = makeFolder();
+    port = await freePort();
+    await start();
+    browser = await openBrowser();
+    page = browser.page;
+});
+after(async () => {
+    await browser?.close();
+    await scheduler?.stop();
+    place?.remove();
+});
+
+test('twenty tabs load and are live, by one stream', async () => {
+    const pages = [];
+    // Those of a worker that tabs share are not of any page.
+    const own = [];
+    page.context().on('request', (request) => {
+        if (request.url().includes('/events')) own.push(request.url());
+    });
+    for (let count = 0; count < 20; ++count) {
+        const tab = await page.context().newPage();
+        pages.push(tab);
+        await tab.goto(`${scheduler.address}/tasks`);
+        await tab.getByRole('heading', { name: 'Tasks' }).waitFor();
+    }
+    const last = pages[pages.length - 1];
+    await last.getByText('Live', { exact: true }).waitFor();
+    await call(scheduler.address, 'POST', 'tasks', {
+        id: 'hour',
+        name: 'hour',
+        type: 'echo',
+        interval: '1h',
+    });
+    await last.getByRole('link', { name: 'hour' }).waitFor();
+    assert.deepEqual(own, [], 'no tab has a stream of its own');
+    for (const tab of pages) await tab.close();
+});
+
+test('an outage is said once, what was known stays, and pages load after it', async () => {
+    await page.goto(`${scheduler.address}/tasks`);
+    await page.getByRole('link', { name: 'hour' }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await scheduler.stop('SIGKILL');
+    await page.getByTestId('outage').waitFor();
+    assert.equal(await page.locator('.stale').count(), 0, 'not once for each part of the page');
+    assert.equal(await page.getByRole('link', { name: 'hour' }).count(), 1);
+    // A page whose files this tab has not fetched yet.
+    await page.getByRole('link', { name: 'Statistics' }).click();
+    await page.getByText('This page could not be shown').waitFor();
+    await start();
+    await page.getByRole('heading', { name: 'Statistics' }).waitFor();
+    await page.getByTestId('outage').waitFor({ state: 'detached' });
+});
+
+test('a hidden tab reads nothing', async () => {
+    await page.goto(`${scheduler.address}/workers`);
+    await page.getByRole('heading', { name: 'Workers' }).waitFor();
+    await page.evaluate(() => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => true });
+        document.dispatchEvent(new window.Event('visibilitychange'));
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1_500)); // What was under way comes to its end.
+    let asked = 0;
+    page.on('request', () => (asked += 1));
+    // Workers are read every three seconds while somebody looks.
+    await new Promise((resolve) => setTimeout(resolve, 7_000));
+    assert.equal(asked, 0);
+    await page.evaluate(() => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => false });
+        document.dispatchEvent(new window.Event('visibilitychange'));
+    });
+    await until('it is read again', async () => asked > 0);
+});

@@ -1,0 +1,26 @@
+// English texts: the editor of workflows.
+export const editor = {
+    'editor.about': 'Steps: {count}. What you change in one part changes the others.',
+    'editor.addStep': 'Add a step',
+    'editor.chooseStep': 'Choose a step',
+    'editor.circle': 'Steps wait for each other in a circle',
+    'editor.fan': 'How many executions',
+    'editor.fanOne': 'one',
+    'editor.form': 'Form',
+    'editor.graph': 'Graph',
+    'editor.input': 'Its input',
+    'editor.inputHelp':
+        'JSON. {"$from": "step"} is the result of an earlier step, {"$input": "/name"} a parameter of the run.',
+    'editor.line': 'line {line}',
+    'editor.new': 'New workflow',
+    'editor.noFields': 'Write fields, such as name and steps',
+    'editor.noName': 'A name is missing',
+    'editor.noStep': 'A step has fields, such as name and type',
+    'editor.noSteps': 'Steps are missing: a list under “steps”',
+    'editor.removeStep': 'Remove the step “{name}”',
+    'editor.step': 'Step',
+    'editor.stepName': 'Name of the step',
+    'editor.stepNoName': 'The step has no name',
+    'editor.twice': 'Another step is called “{name}” too',
+    'editor.unknown': 'There is no step “{name}”',
+};

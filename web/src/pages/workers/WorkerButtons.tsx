@@ -1,0 +1,73 @@
+// Taking a worker out of rotation, putting it back, removing it.
+import { CaretRightOutlined, DeleteOutlined, PauseCircleOutlined } from '@ant-design/icons';
+import { api } from '../../api/client';
+import type { Worker } from '../../api/types';
+import { ActButton } from '../../components/ActButton';
+import { RowButton } from '../../components/RowButton';
+import { useAct } from '../../hooks/useAct';
+import { useI18n } from '../../i18n';
+
+export function WorkerButtons({ worker, changed }: { worker: Worker; changed: () => void }) {
+    const { t } = useI18n();
+    const { act, confirm } = useAct();
+    const drain = () =>
+        confirm(
+            {
+                title: t('worker.drainTitle', { name: worker.name }),
+                what: t('worker.drainWhat'),
+                ok: t('worker.drain'),
+            },
+            async () => {
+                if (
+                    await act(t('worker.drained', { name: worker.name }), () =>
+                        api.drainWorker(worker.id, t('worker.byConsole')),
+                    )
+                )
+                    changed();
+            },
+        );
+    const resume = async () => {
+        if (await act(t('worker.resumed', { name: worker.name }), () => api.resumeWorker(worker.id)))
+            changed();
+    };
+    const remove = () =>
+        confirm(
+            {
+                title: t('worker.removeTitle', { name: worker.name }),
+                what: t('worker.removeWhat'),
+                ok: t('action.remove'),
+            },
+            async () => {
+                if (await act(t('worker.removed', { name: worker.name }), () => api.removeWorker(worker.id)))
+                    changed();
+            },
+        );
+    return (
+        <span className="nowrap">
+            {worker.status === 'draining' || worker.status === 'maintenance' ? (
+                <RowButton
+                    label={t('action.resume')}
+                    name={worker.name}
+                    icon={<CaretRightOutlined />}
+                    onClick={() => void resume()}
+                />
+            ) : (
+                <RowButton
+                    label={t('worker.drain')}
+                    name={worker.name}
+                    icon={<PauseCircleOutlined />}
+                    disabled={worker.status === 'offline'}
+                    onClick={drain}
+                />
+            )}{' '}
+            <ActButton
+                size="small"
+                type="text"
+                danger
+                icon={<DeleteOutlined />}
+                aria-label={`${t('action.remove')}: ${worker.name}`}
+                onClick={remove}
+            />
+        </span>
+    );
+}
