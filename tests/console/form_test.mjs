@@ -15,13 +15,13 @@ after(() => close?.());
 
 const openForm = async () => {
     await page.goto(`${scheduler.address}/tasks?new=1`);
-    await page.getByLabel('Name', { exact: true }).waitFor();
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).waitFor();
 };
 const discard = () => page.evaluate(() => sessionStorage.clear());
 
 test('a zone is looked for letter by letter, and nothing that was filled in is lost', async () => {
     await openForm();
-    await page.getByLabel('Name', { exact: true }).fill('report');
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('report');
     await page.getByRole('button', { name: 'on workdays' }).click();
     const preview = page.getByTestId('preview');
     await preview.waitFor();
@@ -32,7 +32,7 @@ test('a zone is looked for letter by letter, and nothing that was filled in is l
     await page.keyboard.type('shang', { delay: 30 });
     await page.locator('.ant-select-item-option', { hasText: 'Asia/Shanghai' }).click();
     await preview.getByText('Asia/Shanghai').first().waitFor();
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'report');
+    assert.equal(await page.getByRole('dialog').getByLabel('Name', { exact: true }).inputValue(), 'report');
 });
 
 test('who names a type that nobody runs is told so, and is offered those that are there', async () => {
@@ -40,21 +40,21 @@ test('who names a type that nobody runs is told so, and is offered those that ar
     await warning.getByText('No worker runs tasks of the type “report” now.').waitFor();
     await warning.getByRole('button', { name: 'echo' }).click();
     await warning.waitFor({ state: 'detached' });
-    assert.equal(await page.getByLabel('Type', { exact: true }).inputValue(), 'echo');
+    assert.equal(await page.getByRole('dialog').getByLabel('Type', { exact: true }).inputValue(), 'echo');
 });
 
 test('a half-filled form is there again after the page was left', async () => {
     await page.goto(`${scheduler.address}/queues`);
     await openForm();
     await page.getByText('What you had filled in is here again.').waitFor();
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'report');
+    assert.equal(await page.getByRole('dialog').getByLabel('Name', { exact: true }).inputValue(), 'report');
     await page.getByRole('button', { name: 'Start anew' }).click();
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), '');
+    assert.equal(await page.getByRole('dialog').getByLabel('Name', { exact: true }).inputValue(), '');
     assert.equal(await page.getByLabel('Cron expression').inputValue(), '');
 });
 
 test('Enter sends the form; a task that nobody runs says why on its page', async () => {
-    await page.getByLabel('Name', { exact: true }).fill('nobodys');
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('nobodys');
     await page.getByLabel('Cron expression').fill('* * * * * *');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'nobodys' }).waitFor();
@@ -92,8 +92,8 @@ test('the preview of a task with holidays leaves them out', async () => {
 test('every field that the form has arrives', async () => {
     await call(scheduler.address, 'PUT', 'locks/gpu', { permits: 4 });
     await openForm();
-    await page.getByLabel('Name', { exact: true }).fill('full');
-    await page.getByLabel('Type', { exact: true }).fill('echo');
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('full');
+    await page.getByRole('dialog').getByLabel('Type', { exact: true }).fill('echo');
     await page.getByLabel('Cron expression').fill('0 3 * * *');
     await page.getByText('Start, end, holidays').click();
     await page.getByLabel('At most so many fires').fill('7');

@@ -49,7 +49,8 @@ function ender(child) {
 
 // A scheduler; resolves when it listens. `arguments_` beside the store's.
 export async function startScheduler(store, ...arguments_) {
-    const child = spawn(binary, ['serve', '--store', store, '--listen', '127.0.0.1:0', ...arguments_], {
+    const listen = arguments_.includes('--listen') ? [] : ['--listen', '127.0.0.1:0'];
+    const child = spawn(binary, ['serve', '--store', store, ...listen, ...arguments_], {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: environment,
     });

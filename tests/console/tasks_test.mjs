@@ -18,8 +18,8 @@ test('a cron task is created with a preview, fires by itself, and its log can be
     await page.goto(`${scheduler.address}/`);
     await page.getByRole('link', { name: 'Tasks' }).first().click();
     await page.getByRole('button', { name: 'New task' }).first().click();
-    await page.getByLabel('Name', { exact: true }).fill('heartbeat');
-    await page.getByLabel('Type', { exact: true }).fill('log');
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('heartbeat');
+    await page.getByRole('dialog').getByLabel('Type', { exact: true }).fill('log');
     await page.getByLabel('Cron expression').fill('0 2 * * FOO');
     await page.getByRole('alert').filter({ hasText: "'FOO' is no name of a day" }).waitFor();
     await page.getByLabel('Cron expression').fill('* * * * * *');

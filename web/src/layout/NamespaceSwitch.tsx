@@ -1,14 +1,13 @@
 // Which namespace the pages are of, and the way to another. Where there is one alone there is nothing to choose.
-import { AppstoreOutlined } from '@ant-design/icons';
-import { Select } from 'antd';
+import { lazy, Suspense } from 'react';
 import { api } from '../api/client';
-import { firstPageOf, space } from '../api/space';
+import { space } from '../api/space';
 import { useData } from '../hooks/useData';
-import { useI18n } from '../i18n';
-import './NamespaceSwitch.css';
+
+// Most have one namespace alone: what chooses among several is no part of the first page.
+const NamespaceSelect = lazy(() => import('./NamespaceSelect'));
 
 export function NamespaceSwitch() {
-    const { t } = useI18n();
     const spaces = useData((signal) => api.namespaces(signal), [], { everyMs: 30_000 });
     const names = spaces.data?.items.map(({ name }) => name) ?? [];
     // A token for one namespace means that one where none is named.
@@ -16,16 +15,8 @@ export function NamespaceSwitch() {
     if (!current || (names.length < 2 && current === 'default')) return null;
     const offered = names.includes(current) ? names : [current, ...names];
     return (
-        <Select
-            className="space-switch"
-            variant="filled"
-            value={current}
-            aria-label={t('space.switch')}
-            prefix={<AppstoreOutlined />}
-            popupMatchSelectWidth={240}
-            showSearch
-            options={offered.map((value) => ({ value, label: value }))}
-            onChange={(name: string) => location.assign(firstPageOf(name))}
-        />
+        <Suspense fallback={null}>
+            <NamespaceSelect current={current} offered={offered} />
+        </Suspense>
     );
 }

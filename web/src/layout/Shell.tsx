@@ -1,7 +1,7 @@
 // The frame around every page: menu, search, who leads, language and appearance.
 import { ApiOutlined, LogoutOutlined, MenuOutlined, SearchOutlined } from '@ant-design/icons';
 import { Alert, Badge, Button, Drawer, Grid, Layout, Menu, Tag, Tooltip } from 'antd';
-import { lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { api } from '../api/client';
 import { live } from '../api/live';
@@ -14,14 +14,10 @@ import { useFiring } from '../hooks/useFiring';
 import { useI18n } from '../i18n';
 import { Controls } from './Controls';
 import { LiveMark } from './LiveMark';
+import { NamespaceSwitch } from './NamespaceSwitch';
 import { usePageLinks } from './pages';
 import { Search } from './Search';
 import { WhoAmI } from './WhoAmI';
-
-// Most have one namespace alone: what chooses among several is no part of the first page.
-const NamespaceSwitch = lazy(() =>
-    import('./NamespaceSwitch').then((module) => ({ default: module.NamespaceSwitch })),
-);
 
 function Leader() {
     const { t } = useI18n();
@@ -186,9 +182,7 @@ export function Shell({ children }: { children: ReactNode }) {
                         <SearchOutlined /> <span className="search-hint">{t('search.hint')}</span>
                         <kbd className="wide-only">Ctrl K</kbd>
                     </button>
-                    <Suspense fallback={null}>
-                        <NamespaceSwitch />
-                    </Suspense>
+                    <NamespaceSwitch />
                     <div className="header-end">
                         <Leader />
                         <LiveMark />

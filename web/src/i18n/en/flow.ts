@@ -54,7 +54,6 @@ export const flow = {
     'flow.retryTitle': 'Run again from “{step}”?',
     'flow.retryWhat':
         'This step and all after it run again, also those that succeeded. What went before keeps its results.',
-    'flow.round': 'Round',
     'flow.runsTask': 'Runs the task “{task}”',
     'flow.shard': 'Execution',
     'flow.steps': 'Steps',

@@ -1,7 +1,5 @@
 // English texts: lists, their filters, and the pages of workers and queues.
 export const lists = {
-    'copy.asCli': 'Copy as a command of takt',
-    'copy.asCurl': 'Copy as curl',
     'copy.copied': 'Copied',
     'copy.copy': 'Copy',
     'copy.failed': 'The browser did not let it be copied; here it is:',
@@ -13,7 +11,6 @@ export const lists = {
     'list.deleteWhat':
         'They will not fire again. Their executions stay in the history. This cannot be taken back.',
     'list.every': 'All',
-    'list.health': 'last 7 days',
     'list.lastResult': 'Last result',
     'list.manyTasks':
         'There are more than the {count} that are sorted here. Narrow the filters, or turn the page.',
@@ -40,14 +37,12 @@ export const lists = {
     'list.tasksTotal': 'Tasks: {count}',
     'list.total': 'Total: {count}',
     'list.typical': 'Duration P50',
-    'queuePage.about': 'Queue',
     'queuePage.depth': 'Waiting and running, since this page was opened',
     'queuePage.newest': 'Newest executions',
     'queuePage.nobody': 'No worker serves this queue',
     'queuePage.nobodyText': 'Start one with: takt worker --queues {name}',
     'queuePage.servedBy': 'Who serves it',
     'queuePage.tasks': 'Its tasks',
-    'queuePage.waitsNow': 'Waiting now',
     'rerun.action': 'Run with other input',
     'rerun.done': 'It was started anew',
     'rerun.title': 'Run “{name}” with other input',
@@ -55,7 +50,6 @@ export const lists = {
         'A new execution is made with everything but the parameters as it was. This one stays as it is.',
     'rerun.whatTask': 'A new run of the task is made with these parameters. This one stays as it is.',
     'workerPage.about': 'Worker',
-    'workerPage.average': 'Average',
     'workerPage.failed': 'Failed',
     'workerPage.gone': 'This worker is not there any more',
     'workerPage.goneText': 'Its executions are still in the history.',

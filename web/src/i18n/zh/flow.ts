@@ -51,7 +51,6 @@ export const flow = {
     'flow.retryLater': '运行尚未结束，结束后可以重新运行。',
     'flow.retryTitle': '从“{step}”开始重新运行？',
     'flow.retryWhat': '该步骤及其后的所有步骤将重新运行，包括已成功的。之前的步骤保留其结果。',
-    'flow.round': '轮次',
     'flow.runsTask': '运行任务“{task}”',
     'flow.shard': '执行',
     'flow.steps': '步骤',
