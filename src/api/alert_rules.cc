@@ -2,6 +2,7 @@
 #include "api/alerts_call.h"
 #include "api/audit.h"
 #include "api/call_body.h"
+#include "api/definition_body.h"
 #include "api/definition_kind.h"
 #include "api/request_kinds.h"
 #include "api/resource_pages.h"
@@ -278,6 +279,17 @@ void AddAlertRuleSchemas(SchemaList& to) {
     to.emplace_back("AlertRule", AnswerSchema(RuleTable().answer()));
     to.emplace_back("AlertRuleList", schema::PageOf("AlertRule"));
     to.emplace_back("AlertSilence", RequestSchema(SilenceFields()));
+}
+
+std::string BuiltinRuleDefinitions(const Services& services) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginArray();
+    for (const AlertRule& rule : BuiltinRules()) {
+        RuleTable().WriteShared(json, {rule, services.alerts});
+    }
+    json.EndArray();
+    return text;
 }
 
 DefinitionKind AlertRuleDefinition() {

@@ -11,6 +11,10 @@
 
 namespace takt::internal {
 
+// The rules that the program brings, as definitions would have them: a list in JSON. They stand in
+// every namespace without anybody having made them.
+std::string BuiltinRuleDefinitions(const Services& services);
+
 template <typename Request>
 Taken<Request> TakenKind(std::string Request::* place) {
     std::vector<std::string_view> names;

@@ -81,6 +81,7 @@ void CheckDefinitions(Call call) {
     JsonWriter json(answer);
     json.BeginObject().Key("kinds");
     WriteKinds(json);
+    json.Key("builtin_rules").Raw(BuiltinRuleDefinitions(call.services()));
     json.Key("items").BeginArray();
     for (const CheckItem& item : body->items) {
         const DefinitionKind& kind = *FindDefinitionKind(item.kind);
@@ -109,10 +110,12 @@ void AddDefinitionSchemas(SchemaList& to) {
                                  .Add("mistakes", schema::ListOf(mistake))
                                  .Text();
     to.emplace_back("DefinitionCheck", RequestSchema(CheckFields()));
-    to.emplace_back("DefinitionsChecked", schema::Object()
-                                              .Add("kinds", schema::ListOf(kind))
-                                              .Add("items", schema::ListOf(item))
-                                              .Text());
+    to.emplace_back("DefinitionsChecked",
+                    schema::Object()
+                        .Add("kinds", schema::ListOf(kind))
+                        .Add("builtin_rules", schema::ListOf(R"({"type":"object"})"))
+                        .Add("items", schema::ListOf(item))
+                        .Text());
 }
 
 void AddDefinitionRoutes(std::vector<Route>& routes) {

@@ -26,15 +26,16 @@ int main(int argc, char** argv) {
         ->trigger_on_parse();
     cli::Context context;
     for (const auto add :
-         {cli::AddServe,        cli::AddWorker,       cli::AddSubmit,     cli::AddGet,
-          cli::AddList,         cli::AddCancel,       cli::AddRetry,      cli::AddTrigger,
-          cli::AddTasks,        cli::AddWorkers,      cli::AddExecutors,  cli::AddQueues,
-          cli::AddLocks,        cli::AddLock,         cli::AddStrategy,   cli::AddStatus,
-          cli::AddExplain,      cli::AddLogs,         cli::AddAlerts,     cli::AddStats,
-          cli::AddTop,          cli::AddToken,        cli::AddNamespaces, cli::AddStore,
-          cli::AddAudit,        cli::AddLogin,        cli::AddWhoami,     cli::AddOpenApi,
-          cli::AddProtocolTest, cli::AddExecutorTest, cli::AddBench,      cli::AddBenchWorker,
-          cli::AddHelp,         cli::AddCompletion}) {
+         {cli::AddServe,       cli::AddWorker,       cli::AddSubmit,       cli::AddGet,
+          cli::AddList,        cli::AddCancel,       cli::AddRetry,        cli::AddTrigger,
+          cli::AddTasks,       cli::AddWorkers,      cli::AddExecutors,    cli::AddQueues,
+          cli::AddLocks,       cli::AddLock,         cli::AddStrategy,     cli::AddStatus,
+          cli::AddExplain,     cli::AddLogs,         cli::AddAlerts,       cli::AddStats,
+          cli::AddTop,         cli::AddToken,        cli::AddNamespaces,   cli::AddStore,
+          cli::AddApply,       cli::AddDiff,         cli::AddExport,       cli::AddImport,
+          cli::AddSchema,      cli::AddAudit,        cli::AddLogin,        cli::AddWhoami,
+          cli::AddOpenApi,     cli::AddProtocolTest, cli::AddExecutorTest, cli::AddBench,
+          cli::AddBenchWorker, cli::AddHelp,         cli::AddCompletion}) {
         add(app, context);
     }
     for (CLI::App* command : app.get_subcommands({})) command->fallthrough();

@@ -20,7 +20,8 @@ std::string Listed(const KindIdentities& kinds) {
 }  // namespace
 
 std::string PlacedMistake::Text() const {
-    return file + ":" + std::to_string(line) + ": " + detail;
+    const bool named = field.empty() || detail.find(field) != std::string::npos;
+    return file + ":" + std::to_string(line) + ": " + (named ? "" : field + ": ") + detail;
 }
 
 PlacedMistake WrittenDefinition::Mistake(std::string field, std::string detail) const {

@@ -18,9 +18,9 @@ struct PlacedMistake {
     std::string file;
     int line = 0;
     std::string field;   // Empty: of the document as a whole.
-    std::string detail;  // One sentence, which names the field.
+    std::string detail;  // One sentence.
 
-    std::string Text() const;  // "tasks.yaml:12: …"
+    std::string Text() const;  // "tasks.yaml:12: …", with the field in it.
 };
 
 struct WrittenDefinition {
