@@ -123,6 +123,26 @@ std::uint64_t EventHub::Watch(EventFilter filter, std::optional<Serial> last,
     if (!leading_ || watchers_.size() >= config_.watchers_max) return 0;
     Watcher watcher{std::move(filter), std::move(stream)};
     if (last) Replay(watcher, *last);
+    return Admit(std::move(watcher));
+}
+
+std::uint64_t EventHub::WatchPast(EventFilter filter, std::shared_ptr<EventStream> stream) {
+    const std::scoped_lock lock(mutex_);
+    if (!leading_ || watchers_.size() >= config_.watchers_max) return 0;
+    Watcher watcher{std::move(filter), std::move(stream)};
+    std::vector<const Event*> past;
+    for (auto event = events_.rbegin(); event != events_.rend() && past.size() < kPastMax;
+         ++event) {
+        if (watcher.filter.Fits(*event)) past.push_back(&*event);
+    }
+    for (auto event = past.rbegin(); event != past.rend(); ++event) {
+        watcher.stream->WriteFormatted(Format(**event, config_.space));
+    }
+    return Admit(std::move(watcher));
+}
+
+// REQUIRES: mutex_ is held.
+std::uint64_t EventHub::Admit(Watcher watcher) {
     watchers_.emplace(++last_number_, std::move(watcher));
     return last_number_;
 }

@@ -63,7 +63,12 @@ class EventHub final : public Sink {
     // already.
     std::uint64_t Watch(EventFilter filter, std::optional<Serial> last,
                         std::shared_ptr<EventStream> stream);
+    // The same, but first the newest that are kept, at most kPastMax of those that fit the filter.
+    std::uint64_t WatchPast(EventFilter filter, std::shared_ptr<EventStream> stream);
     void Unwatch(std::uint64_t number);
+
+    // They fit the buffer of a stream.
+    static constexpr std::size_t kPastMax = 500;
 
     std::size_t watchers() const;
 
@@ -95,6 +100,7 @@ class EventHub final : public Sink {
         bool news = false;   // While effects are being looked through.
     };
 
+    std::uint64_t Admit(Watcher watcher);
     void Replay(const Watcher& watcher, Serial last);
     void NotifyFollowers(const Effects& effects);
 

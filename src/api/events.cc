@@ -29,9 +29,24 @@ Result<EventFilter> ReadFilter(const HttpRequest& request) {
     return filter;
 }
 
+// Which events come first, and whether others follow.
+struct PastWish {
+    bool first = false;
+    bool only = false;
+};
+
+Result<PastWish> ReadPast(const HttpRequest& request) {
+    const auto past = request.Query("past");
+    if (!past) return PastWish{};
+    if (*past != "all" && *past != "only") return BadField("past", "must be all or only");
+    return PastWish{.first = true, .only = *past == "only"};
+}
+
 void WatchEvents(Call call) {
     auto filter = ReadFilter(call.request());
     if (!filter) return call.RefuseRequest(filter.error());
+    const auto past = ReadPast(call.request());
+    if (!past) return call.RefuseRequest(past.error());
     const NodeStatus status = call.services().node.status();
     auto services = call.shared_services();
     if (status.role != Role::kLeader)
@@ -40,10 +55,11 @@ void WatchEvents(Call call) {
     HttpResponse response;
     response.event_stream = std::make_shared<EventStreamOptions>();
     response.event_stream->on_open =
-        [services, number, filter = std::move(*filter),
+        [services, number, filter = std::move(*filter), past = *past,
          last = LastEventSeen(call.request())](std::shared_ptr<EventStream> stream) {
-            *number = services->events.Watch(filter, last, stream);
-            if (*number == 0) stream->Close();
+            *number = past.first && !last ? services->events.WatchPast(filter, stream)
+                                          : services->events.Watch(filter, last, stream);
+            if (*number == 0 || past.only) stream->Close();
         };
     response.event_stream->on_close = [services, number] { services->events.Unwatch(*number); };
     call.Send(std::move(response));
@@ -62,6 +78,7 @@ void AddEventRoutes(std::vector<Route>& routes) {
          .query = {{"type", "Names or groups, separated by commas: task.failed,worker."},
                    {"task_id", "Of this task."},
                    {"worker_id", "Of this worker."},
+                   {"past", "all: first the newest 500 that are kept; only: these, and no others."},
                    {"last_event_id", "For clients that cannot set the header."}},
          .gives_type = "text/event-stream"});
 }

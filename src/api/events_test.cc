@@ -66,6 +66,25 @@ TEST(EventHub, GapIsToldByAReset) {
     EXPECT_NE(foreign->written.find("reset"), std::string::npos) << "of another leader";
 }
 
+// Somebody asks what happened to a task before they looked.
+TEST(EventHub, ThePastIsShownFirstNewestOnesAtMost) {
+    EventHub hub;
+    hub.OnRole(Role::kLeader);
+    std::vector<Event> many;
+    for (Serial serial = 1; serial <= EventHub::kPastMax + 5; ++serial) {
+        many.push_back(EventOf(serial, EventType::kTaskFailed, "a"));
+    }
+    many.push_back(EventOf(9'000, EventType::kTaskFailed, "b"));
+    Publish(hub, std::move(many));
+    auto stream = std::make_shared<FakeStream>();
+    EXPECT_NE(hub.WatchPast({.task = TaskId(Text("a"))}, stream), 0u);
+    EXPECT_EQ(stream->written.find("id: 5\n"), std::string::npos) << "too many";
+    EXPECT_LT(stream->written.find("id: 6\n"), stream->written.find("id: 7\n"));
+    EXPECT_EQ(stream->written.find("id: 9000\n"), std::string::npos) << "of another task";
+    Publish(hub, {EventOf(10'000, EventType::kTaskFailed, "a")});
+    EXPECT_NE(stream->written.find("id: 10000\n"), std::string::npos) << "and it goes on";
+}
+
 TEST(EventHub, FiltersByTypeTaskAndWorker) {
     EventHub hub;
     hub.OnRole(Role::kLeader);

@@ -68,7 +68,9 @@ void GetStatus(Call call) {
         json.Field("epoch", epoch).Field("elections", status.elections);
         json.Field("version", std::string_view(services.config.version));
         json.Field("started_at", status.started_at);
-        const Duration uptime = ReadClocks().wall - status.started_at;
+        const Time now = ReadClocks().wall;
+        json.Field("now", now);
+        const Duration uptime = now - status.started_at;
         json.Field("uptime_seconds", uptime.count() / 1000);
         json.Key("store").BeginObject();
         json.Field("description", std::string_view(services.store.Describe()));

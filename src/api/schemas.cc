@@ -63,6 +63,7 @@ void AddExecutions(SchemaList& to) {
                                          .Add("next_cursor", OrNull(schema::Text()))
                                          .Text());
     to.emplace_back("LogChunk", Object()
+                                    .Add("id", schema::Text())
                                     .Add("attempt", Integer(0))
                                     .Add("at", schema::Time())
                                     .Add("lines", schema::Text())
@@ -142,6 +143,7 @@ void AddSchedulerStatus(SchemaList& to) {
                         .Add("elections", Integer(0))
                         .Add("version", schema::Text())
                         .Add("started_at", OrNull(schema::Time()))
+                        .Add("now", schema::Time())
                         .Add("uptime_seconds", Integer())
                         .Add("store", store)
                         .Add("nodes", ListOf(node), false)

@@ -178,6 +178,7 @@ void AddBench(CLI::App& app, Context& context) {
     auto options = std::make_shared<BenchOptions>();
     CLI::App* bench = app.add_subcommand(
         "bench", "Measures submit, run and result with a scheduler and workers of its own");
+    options->client.formats = false;
     options->client.Add(*bench);
     // A TAKT_SERVER that is there for the other commands must not be loaded by accident.
     options->server = bench->get_option("--server")->envname("");

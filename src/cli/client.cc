@@ -3,16 +3,18 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "cli/context.h"
+#include "cli/formats.h"
 #include "takt/version.h"
 
 namespace takt::internal::cli {
 
 void ClientOptions::Add(CLI::App& command) {
-    command
-        .add_option("--server", server,
-                    "URL of a scheduler, or several parted by commas, tried in order")
-        ->envname("TAKT_SERVER")
-        ->capture_default_str()
+    server_option_ = command.add_option(
+        "--server", server, "URL of a scheduler, or several parted by commas, tried in order");
+    server_option_->envname("TAKT_SERVER")->capture_default_str()->group("Connection");
+    command.add_option("--context", context, "Cluster by its name, see takt context")
+        ->envname("TAKT_CONTEXT")
         ->group("Connection");
     command
         .add_option("--namespace", space, "Namespace that it is about [the token's, else default]")
@@ -27,14 +29,27 @@ void ClientOptions::Add(CLI::App& command) {
         ->capture_default_str()
         ->group("Connection");
     command.add_flag("--json", json, "Print JSON, for scripts")->group("Connection");
+    if (formats) RegisterFormats(command, json);
 }
 
-Result<Client> Client::Open(const ClientOptions& options) {
+void ClientOptions::AddWatch(CLI::App& command) {
+    command.add_flag("-w,--watch", watch,
+                     "Show it again whenever it has changed; q or ctrl-C ends");
+}
+
+bool ClientOptions::server_given() const {
+    return server != kDefaultServer || (server_option_ && server_option_->count() > 0);
+}
+
+Result<Client> Client::Open(const ClientOptions& given) {
+    const auto in_context = given.resolved ? Result<ClientOptions>(given) : InContext(given);
+    if (!in_context) return std::unexpected(in_context.error());
+    const ClientOptions& options = *in_context;
     RemoteOptions remote{.space = options.space,
                          .token = options.token,
                          .ca_file = options.ca_file,
                          .user_agent = std::string("takt-cli/") + kVersion,
-                         .advice = " --server or TAKT_SERVER names another",
+                         .advice = " --server, --context or TAKT_SERVER names another",
                          .token_advice = ": --token or TAKT_TOKEN gives one"};
     std::string_view rest = options.server;
     while (!rest.empty()) {
@@ -65,6 +80,12 @@ Result<ClientAnswer> Client::Call(HttpMethod method, const std::string& path, st
         good.value = std::move(*value);
     }
     return good;
+}
+
+Result<std::string> Client::GetText(const std::string& path) {
+    auto answer = remote_.Call(HttpMethod::kGet, path, {});
+    if (!answer) return std::unexpected(answer.error());
+    return std::move(answer->body);
 }
 
 bool PrintedAsJson(const ClientOptions& options, const ClientAnswer& answer) {

@@ -12,21 +12,35 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/watch.h"
 #include "remote/remote.h"
 
 namespace takt::internal::cli {
 
+constexpr const char* kDefaultServer = "http://127.0.0.1:8080";
+
 struct ClientOptions {
-    std::string server = "http://127.0.0.1:8080";  // Several, parted by commas, are tried in order.
-    std::string space;  // The namespace; empty: the token's, else `default`.
+    std::string server = kDefaultServer;  // Several, parted by commas, are tried in order.
+    std::string space;                    // The namespace; empty: the token's, else `default`.
     std::string token;
     std::string ca_file;
     std::string timeout = "30s";  // Of one call.
     bool json = false;
+    std::string context;    // Named instead of the one in use (context.h).
+    bool watch = false;     // Show it again when it has changed.
+    bool formats = true;    // Takes -o (formats.h). Set before Add.
+    bool resolved = false;  // A context has nothing to add any more.
 
-    // --server, --namespace, --token, --ca-file, --call-timeout and --json, with TAKT_SERVER,
-    // TAKT_NAMESPACE and TAKT_TOKEN.
+    // --server, --namespace, --token, --ca-file, --call-timeout, --context, --json and -o, with
+    // TAKT_SERVER, TAKT_NAMESPACE, TAKT_TOKEN and TAKT_CONTEXT.
     void Add(CLI::App& command);
+    // -w, for commands that show a list or a thing.
+    void AddWatch(CLI::App& command);
+    // Whether somebody said where the scheduler is.
+    bool server_given() const;
+
+  private:
+    CLI::Option* server_option_ = nullptr;
 };
 
 struct ClientAnswer {
@@ -45,6 +59,8 @@ class Client {
     Result<ClientAnswer> Call(HttpMethod method, const std::string& path, std::string body = {},
                               const HttpHeaderList& more = {});
     Result<ClientAnswer> Get(const std::string& path) { return Call(HttpMethod::kGet, path); }
+    // An answer that is not JSON.
+    Result<std::string> GetText(const std::string& path);
     Result<ClientAnswer> Post(const std::string& path, std::string body = {}) {
         return Call(HttpMethod::kPost, path, std::move(body));
     }
@@ -67,7 +83,8 @@ class Client {
 // Prints the answer as the server wrote it, if --json asks for that; else somebody has to show it.
 bool PrintedAsJson(const ClientOptions& options, const ClientAnswer& answer);
 
-// Runs a command's body with an open client; prints its error and gives the exit code.
+// Runs a command's body with an open client; prints its error and gives the exit code. With -w again
+// and again.
 template <typename Body>
 int WithClient(const ClientOptions& options, Body body) {
     auto client = Client::Open(options);
@@ -75,6 +92,7 @@ int WithClient(const ClientOptions& options, Body body) {
         PrintError(client.error());
         return ExitOf(client.error());
     }
+    if (options.watch) return WatchOutput([&]() -> Result<int> { return body(*client); });
     const Result<int> ended = body(*client);
     if (ended) return *ended;
     PrintError(ended.error());

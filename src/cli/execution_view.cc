@@ -19,17 +19,38 @@ constexpr std::chrono::seconds kSilenceMax{60};
 }  // namespace
 
 Table ExecutionTable() {
-    return Table({"ID", "NAME", "TYPE", "STATUS", "ATTEMPT", "WORKER", "CREATED", "TOOK"});
+    Table table({"ID", "NAME", "TYPE", "STATUS", "ATTEMPT", "WORKER", "CREATED", "TOOK", "ERROR"},
+                {"QUEUE", "PRIORITY", "TASK", "ORIGIN", "STARTED", "FINISHED", "RESULT"});
+    table.Optional("ERROR");
+    return table;
+}
+
+std::string ElapsedText(const boost::json::value& execution) {
+    const std::string started = Member(execution, "started_at");
+    const std::string finished = Member(execution, "finished_at");
+    const auto begin = ParseTime(started);
+    if (!begin || !finished.empty()) return TimeBetween(started, finished);
+    const Duration going = std::max(Duration(0), ReadClocks().wall - *begin);
+    return ShortDuration(static_cast<double>(going.count()) / 1'000) + "…";
 }
 
 void AddExecution(Table& table, const boost::json::value& execution) {
     const std::string status = Member(execution, "status");
     const std::string worker = Member(execution, "worker_id");
-    table.Add({Member(execution, "id"), Clean(Member(execution, "task_name"), 30),
-               Clean(Member(execution, "type"), 20), Cell(status, ColourOf(status)),
-               Member(execution, "attempt"), worker.empty() ? "-" : worker,
-               ShortTime(Member(execution, "created_at")),
-               TimeBetween(Member(execution, "started_at"), Member(execution, "finished_at"))});
+    const bool begun = status == "running" || IsFinished(execution);
+    std::string error;
+    if (const auto* why = FindMember(execution, "error"); why && why->is_object()) {
+        error = Clean(Member(*why, "code") + ": " + Member(*why, "message"), 60);
+    }
+    table.Add(
+        {Member(execution, "id"), Clean(Member(execution, "task_name"), 30),
+         Clean(Member(execution, "type"), 20), Cell(status, ColourOf(status)),
+         Member(execution, "attempt"), worker.empty() ? "-" : worker,
+         ShortTime(Member(execution, "created_at")), begun ? ElapsedText(execution) : "-",
+         Cell(error, Colour::kRed)},
+        {Member(execution, "queue"), Member(execution, "priority"), Member(execution, "task_id"),
+         Member(execution, "origin"), ExactTime(Member(execution, "started_at")),
+         ExactTime(Member(execution, "finished_at")), Clean(Member(execution, "result"), 60)});
 }
 
 std::string ExecutionText(const boost::json::value& execution) {
@@ -50,6 +71,7 @@ std::string ExecutionText(const boost::json::value& execution) {
         {"ready", ShortTime(Member(execution, "ready_at"))},
         {"started", ShortTime(Member(execution, "started_at"))},
         {"finished", ShortTime(Member(execution, "finished_at"))},
+        {"took", ElapsedText(execution)},
         {"payload", Clean(Member(execution, "parameters"), 500)},
         {"result", Clean(Member(execution, "result"), 2000)},
     };

@@ -14,6 +14,9 @@ namespace takt::internal::cli {
 Table ExecutionTable();
 void AddExecution(Table& table, const boost::json::value& execution);
 
+// How long an execution, or an attempt, took; of one that goes on so far, with "…"; "-" before.
+std::string ElapsedText(const boost::json::value& execution);
+
 // All there is to say about one.
 std::string ExecutionText(const boost::json::value& execution);
 

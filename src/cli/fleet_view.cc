@@ -18,6 +18,17 @@ std::string Joined(const boost::json::value& value, std::string_view name) {
     return out.empty() ? "*" : Clean(out, 40);
 }
 
+std::string LabelsText(const boost::json::value& worker) {
+    const auto* labels = FindMember(worker, "labels");
+    if (!labels || !labels->is_object() || labels->get_object().empty()) return "-";
+    std::string out;
+    for (const auto& label : labels->get_object()) {
+        out += (out.empty() ? "" : ",") + std::string(label.key()) + "=" +
+               Member(*labels, label.key());
+    }
+    return Clean(out, 60);
+}
+
 std::string Percent(double fraction) {
     return fmt::format("{:.0f}%", 100 * fraction);
 }
@@ -25,7 +36,8 @@ std::string Percent(double fraction) {
 }  // namespace
 
 Table WorkerTable(const boost::json::value& page) {
-    Table table({"ID", "STATUS", "RUNNING", "CPU", "MEMORY", "TYPES", "QUEUES", "VERSION", "SEEN"});
+    Table table({"ID", "STATUS", "RUNNING", "CPU", "MEMORY", "TYPES", "QUEUES", "VERSION", "SEEN"},
+                {"NAME", "LABELS", "WEIGHT", "GROUP", "JOINED", "REASON"});
     for (const auto* worker : ListMember(page, "items")) {
         std::string status = Member(*worker, "status");
         // Killed a moment ago, or cut off: its lease has not run out yet.
@@ -33,12 +45,16 @@ Table WorkerTable(const boost::json::value& page) {
         const auto* load = FindMember(*worker, "load");
         // Every process uses some memory; whoever reports none has never said.
         const bool known = load && NumberMember(*load, "memory") > 0;
-        table.Add({Member(*worker, "id"), Cell(status, ColourOf(status)),
-                   Member(*worker, "running") + "/" + Member(*worker, "capacity"),
-                   known ? Percent(NumberMember(*load, "cpu")) : "-",
-                   known ? Percent(NumberMember(*load, "memory")) : "-", Joined(*worker, "types"),
-                   Joined(*worker, "queues"), Clean(Member(*worker, "version"), 20),
-                   ShortTime(Member(*worker, "seen_at"))});
+        table.Add(
+            {Member(*worker, "id"), Cell(status, ColourOf(status)),
+             Member(*worker, "running") + "/" + Member(*worker, "capacity"),
+             known ? Percent(NumberMember(*load, "cpu")) : "-",
+             known ? Percent(NumberMember(*load, "memory")) : "-", Joined(*worker, "types"),
+             Joined(*worker, "queues"), Clean(Member(*worker, "version"), 20),
+             ShortTime(Member(*worker, "seen_at"))},
+            {Clean(Member(*worker, "name"), 30), LabelsText(*worker), Member(*worker, "weight"),
+             Member(*worker, "group"), ShortTime(Member(*worker, "joined_at")),
+             Clean(Member(*worker, "status_reason"), 60)});
     }
     return table;
 }

@@ -29,6 +29,14 @@ std::string WhyNothing(const ListOptions& options) {
 
 // A page at a time, so that a list of millions needs the memory of one page.
 Result<int> List(Client& client, const ListOptions& options) {
+    std::string from = options.from;
+    std::string to = options.to;
+    for (const auto& [text, flag] : {std::pair(&from, "--since"), {&to, "--to"}}) {
+        if (text->empty()) continue;
+        const auto moment = ParseMoment(*text, flag);
+        if (!moment) return std::unexpected(moment.error());
+        *text = FormatTime(*moment);
+    }
     std::string cursor = options.cursor;
     std::size_t left = options.all ? SIZE_MAX : options.limit;
     std::string searched_to;
@@ -45,8 +53,8 @@ Result<int> List(Client& client, const ListOptions& options) {
                                              {"children", options.children ? "true" : ""},
                                              {"search", options.search},
                                              {"metadata", options.metadata},
-                                             {"from", options.from},
-                                             {"to", options.to},
+                                             {"from", from},
+                                             {"to", to},
                                              {"limit", std::to_string(std::min(left, kPageMax))},
                                              {"cursor", cursor}}));
         if (!page) {
@@ -99,6 +107,7 @@ void AddList(CLI::App& app, Context& context) {
     auto options = std::make_shared<ListOptions>();
     CLI::App* list = app.add_subcommand("list", "Lists executions, newest first");
     options->client.Add(*list);
+    options->client.AddWatch(*list);
     list->add_option("--task", options->task, "Only of this task");
     list->add_option("--status", options->status,
                      "Only these states, parted by commas: pending, scheduled, running, retrying, "
@@ -113,8 +122,9 @@ void AddList(CLI::App& app, Context& context) {
         "--search", options->search,
         "Only with this text in name, id, type, queue, worker, step, metadata or error");
     list->add_option("--metadata", options->metadata, "Only with this metadata, NAME=VALUE");
-    list->add_option("--from", options->from, "Created at this time or later, RFC 3339");
-    list->add_option("--to", options->to, "Created before this time");
+    list->add_option("--from,--since", options->from,
+                     "Created at this time or later: 2026-11-15T02:00:00Z, or how long ago, 1h");
+    list->add_option("--to", options->to, "Created before this time, or longer ago");
     list->add_option("-n,--limit", options->limit, "How many")
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));
@@ -125,6 +135,8 @@ void AddList(CLI::App& app, Context& context) {
         "  takt list --status failed,cancelled --type resize\n"
         "  takt list --task nightly --limit 5\n"
         "  takt list --search 'connection refused' --metadata team=billing\n"
+        "  takt list --status running -w\n"
+        "  takt list --status failed --since 1h -o wide\n"
         "  takt list --all --json | jq -r '.items[].id'\n");
     list->callback([options, &context] {
         context.exit =

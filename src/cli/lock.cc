@@ -128,6 +128,7 @@ void AddLock(CLI::App& app, Context& context) {
     auto options = std::make_shared<LockOptions>();
     CLI::App* command =
         app.add_subcommand("lock", "Runs a command while it holds a lock, as flock does");
+    options->client.formats = false;
     options->client.Add(*command);
     command->add_option("name", options->name, "Lock")->required();
     command->add_option("command", options->command, "Program and arguments, behind --")

@@ -1,11 +1,13 @@
 // takt logs: what an execution wrote, and what it goes on to write.
+#include "cli/logs.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <thread>
 
 #include "base/json.h"
-#include "cli/client.h"
+#include "cli/event_reader.h"
 #include "cli/output.h"
 
 namespace takt::internal::cli {
@@ -20,6 +22,7 @@ struct LogsOptions {
     ClientOptions client;
     std::string id;
     bool follow = false;
+    std::int64_t tail = -1;  // Lines; -1: all.
 };
 
 void PrintChunk(const boost::json::value& chunk, bool json) {
@@ -35,113 +38,121 @@ void PrintChunk(const boost::json::value& chunk, bool json) {
     std::fwrite(lines->get_string().data(), 1, lines->get_string().size(), stdout);
 }
 
-// Prints what there is.
-Result<void> PrintAll(Client& client, const LogsOptions& options) {
+// Passes every chunk that there is to `take`.
+template <typename Take>
+Result<void> ReadChunks(Client& client, const std::string& id, Take take) {
     std::string cursor;
     do {
         const auto page =
-            client.Get(WithQuery(PathOf("executions", options.id, "log"),
+            client.Get(WithQuery(PathOf("executions", id, "log"),
                                  {{"limit", std::to_string(kLogPage)}, {"cursor", cursor}}));
         if (!page) return std::unexpected(page.error());
-        for (const auto* chunk : ListMember(page->value, "items")) {
-            PrintChunk(*chunk, options.client.json);
-        }
-        std::fflush(stdout);
+        for (const auto* chunk : ListMember(page->value, "items")) take(*chunk);
         cursor = Member(page->value, "next_cursor");
     } while (!cursor.empty());
     return {};
 }
 
-// Prints the events of a log as they come.
-class LogPrinter final : public HttpAnswerSink {
+// Cuts lines off the front until at most `lines` are left.
+void KeepLines(std::string& text, std::size_t lines) {
+    // The end of the last line begins no other.
+    std::size_t at = text.size() - (text.ends_with('\n') ? 1 : 0);
+    for (std::size_t seen = 0; at > 0; --at) {
+        if (text[at - 1] == '\n' && ++seen == lines) break;
+    }
+    text.erase(0, lines == 0 ? text.size() : at);
+}
+
+// Prints the chunks of a log as they come.
+class LogPrinter final : public EventReader {
   public:
     explicit LogPrinter(bool json) : json_(json) {}
-
-    bool OnHead(const HttpAnswer&) override {
-        rest_.clear();
-        return true;
-    }
-    bool OnPiece(std::string_view piece) override {
-        heard = SteadyClock::now();
-        rest_.append(piece);
-        std::size_t begin = 0;
-        for (std::size_t end = 0; (end = rest_.find("\n\n", begin)) != rest_.npos;) {
-            OnEvent(std::string_view(rest_).substr(begin, end - begin));
-            begin = end + 2;
-        }
-        rest_.erase(0, begin);
-        std::fflush(stdout);
-        return !ended;
-    }
-
-    std::string last_id;
-    bool ended = false;
-    Steady heard = SteadyClock::now();
+    bool ended() const { return ended_; }
 
   private:
-    static std::string_view Field(std::string_view event, std::string_view name) {
-        while (!event.empty()) {
-            const std::size_t end = std::min(event.find('\n'), event.size());
-            const std::string_view line = event.substr(0, end);
-            if (line.starts_with(name)) return line.substr(name.size());
-            event.remove_prefix(std::min(end + 1, event.size()));
-        }
-        return {};
+    bool OnEvent(std::string_view kind, std::string_view data) override {
+        ended_ = ended_ || kind == "end";
+        if (kind != "lines") return !ended_;
+        if (const auto chunk = ParseJson(data)) PrintChunk(*chunk, json_);
+        return true;
     }
-
-    void OnEvent(std::string_view event) {
-        const std::string_view kind = Field(event, "event: ");
-        if (const std::string_view id = Field(event, "id: "); !id.empty()) last_id = id;
-        if (kind == "end") ended = true;
-        if (kind != "lines") return;
-        if (const auto chunk = ParseJson(Field(event, "data: "))) PrintChunk(*chunk, json_);
-    }
+    void OnPause() override { std::fflush(stdout); }
 
     const bool json_;
-    std::string rest_;  // Of an event that has not come whole.
+    bool ended_ = false;
 };
 
 // Goes on after a broken connection or a new leader, behind the last line it has printed.
-Result<int> FollowLog(Client& client, const LogsOptions& options) {
+Result<int> FollowLog(Client& client, const LogsOptions& options, const std::string& last_id) {
     const auto printer = std::make_shared<LogPrinter>(options.client.json);
+    printer->set_last_id(last_id);
     const std::string path =
         WithQuery(PathOf("executions", options.id, "log"), {{"follow", "true"}});
     while (true) {
-        const auto read = client.Stream(path, printer->last_id, printer);
-        if (printer->ended) return kOk;
+        const auto read = client.Stream(path, printer->last_id(), printer);
+        if (printer->ended()) return kOk;
         const bool lasting = !read && read.error().code != ErrorCode::kUnavailable &&
                              read.error().code != ErrorCode::kUnknown;
-        if (lasting || SteadyClock::now() - printer->heard > kLogSilenceMax) {
+        if (lasting || SteadyClock::now() - printer->heard() > kLogSilenceMax) {
             return std::unexpected(
                 read ? Error{ErrorCode::kUnavailable, "the log ends before its execution", {}}
-                     : read.error());
+                     : HintAtTask(client, options.id, read.error()));
         }
         std::this_thread::sleep_for(kLogRetry);
     }
 }
 
 Result<int> Logs(Client& client, const LogsOptions& options) {
-    if (options.follow) return FollowLog(client, options);
+    const bool all = options.tail < 0;
+    if (!all && options.client.json) {
+        return Fail(ErrorCode::kInvalid, "--tail counts lines, and --json prints chunks of them");
+    }
+    if (options.follow && all) return FollowLog(client, options, {});
     // An unknown id has an empty log; say that it is unknown.
     const auto execution = client.Get(PathOf("executions", options.id));
     if (!execution) return std::unexpected(HintAtTask(client, options.id, execution.error()));
-    const auto printed = PrintAll(client, options);
-    if (!printed) return std::unexpected(printed.error());
-    return kOk;
+    if (all) {
+        const auto read = ReadChunks(client, options.id, [&](const boost::json::value& chunk) {
+            PrintChunk(chunk, options.client.json);
+        });
+        if (!read) return std::unexpected(read.error());
+        return kOk;
+    }
+    const auto tail = ReadLogTail(client, options.id, static_cast<std::size_t>(options.tail));
+    if (!tail) return std::unexpected(tail.error());
+    std::fwrite(tail->text.data(), 1, tail->text.size(), stdout);
+    std::fflush(stdout);
+    return options.follow ? FollowLog(client, options, tail->last_id) : Result<int>(kOk);
 }
 
 }  // namespace
 
+Result<LogTail> ReadLogTail(Client& client, const std::string& execution, std::size_t lines) {
+    LogTail tail;
+    const auto read = ReadChunks(client, execution, [&](const boost::json::value& chunk) {
+        tail.last_id = Member(chunk, "id");
+        const auto* text = FindMember(chunk, "lines");
+        if (!text || !text->is_string()) return;
+        tail.text += std::string_view(text->get_string());
+        KeepLines(tail.text, lines);
+    });
+    if (!read) return std::unexpected(read.error());
+    return tail;
+}
+
 void AddLogs(CLI::App& app, Context& context) {
     auto options = std::make_shared<LogsOptions>();
     CLI::App* logs = app.add_subcommand("logs", "Prints what an execution wrote");
+    options->client.formats = false;  // Lines are lines.
     options->client.Add(*logs);
     logs->add_option("id", options->id, "Execution")->required();
     logs->add_flag("-f,--follow", options->follow, "Go on until it is finished");
+    logs->add_option("--tail", options->tail, "Only the last so many lines of what there is")
+        ->check(CLI::Range(0, 1'000'000));
     logs->footer(
         "examples:\n"
         "  takt logs remind-7\n"
-        "  takt logs remind-7 -f\n");
+        "  takt logs remind-7 -f --tail 20\n");
     logs->callback([options, &context] {
         context.exit =
             WithClient(options->client, [&](Client& client) { return Logs(client, *options); });

@@ -5,6 +5,7 @@
 
 #include "base/failpoint.h"
 #include "cli/cli.h"
+#include "cli/formats.h"
 #include "takt/version.h"
 
 int main(int argc, char** argv) {
@@ -30,7 +31,8 @@ int main(int argc, char** argv) {
           cli::AddList,        cli::AddCancel,       cli::AddRetry,        cli::AddTrigger,
           cli::AddTasks,       cli::AddWorkers,      cli::AddExecutors,    cli::AddQueues,
           cli::AddLocks,       cli::AddLock,         cli::AddStrategy,     cli::AddStatus,
-          cli::AddExplain,     cli::AddLogs,         cli::AddAlerts,       cli::AddStats,
+          cli::AddExplain,     cli::AddDescribe,     cli::AddLogs,         cli::AddEvents,
+          cli::AddDoctor,      cli::AddContext,      cli::AddAlerts,       cli::AddStats,
           cli::AddTop,         cli::AddToken,        cli::AddNamespaces,   cli::AddStore,
           cli::AddApply,       cli::AddDiff,         cli::AddExport,       cli::AddImport,
           cli::AddSchema,      cli::AddAudit,        cli::AddLogin,        cli::AddWhoami,
@@ -38,6 +40,7 @@ int main(int argc, char** argv) {
           cli::AddBenchWorker, cli::AddHelp,         cli::AddCompletion}) {
         add(app, context);
     }
+    cli::AddFormatFlags();
     for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
     if (argc == 1) {
         std::fputs(app.help().c_str(), stdout);
@@ -50,5 +53,6 @@ int main(int argc, char** argv) {
         if (error.get_exit_code() == 0) return app.exit(error);
         return cli::ExitOfMistake(app, error);
     }
+    cli::FinishFormats();
     return context.exit;
 }

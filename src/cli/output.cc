@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/unprintable.h"
+#include "cli/formats.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -102,6 +104,27 @@ std::string Clean(std::string_view text, std::size_t width_max) {
     return out;
 }
 
+Table::Table(std::vector<std::string> heads, const std::vector<std::string>& wide)
+    : wide_from_(heads.size()), heads_(std::move(heads)) {
+    if (IsWide()) heads_.insert(heads_.end(), wide.begin(), wide.end());
+}
+
+void Table::Add(std::vector<Cell> row, const std::vector<Cell>& wide) {
+    TAKT_CHECK(row.size() == wide_from_);
+    if (IsWide()) row.insert(row.end(), wide.begin(), wide.end());
+    rows_.push_back(std::move(row));
+}
+
+Table& Table::Optional(const std::string& head) {
+    optional_.push_back(head);
+    return *this;
+}
+
+bool Table::IsLeftOut(std::size_t column) const {
+    if (std::ranges::find(optional_, heads_[column]) == optional_.end()) return false;
+    return std::ranges::all_of(rows_, [&](const auto& row) { return row[column].text.empty(); });
+}
+
 std::string Table::Text() const {
     std::vector<std::size_t> widths;
     for (const std::string& head : heads_) widths.push_back(DisplayWidth(head));
@@ -110,18 +133,22 @@ std::string Table::Text() const {
             widths[i] = std::max(widths[i], DisplayWidth(row[i].text));
         }
     }
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+        if (!IsLeftOut(i)) columns.push_back(i);
+    }
     std::string out;
     const auto add = [&](std::string_view text, Colour colour, std::size_t column) {
         out += Paint(text, colour);
-        if (column + 1 == heads_.size()) {
+        if (column == columns.back()) {
             out += '\n';
         } else {
             out += Pad(text, widths[column]) + "  ";
         }
     };
-    for (std::size_t i = 0; i < heads_.size(); ++i) add(heads_[i], Colour::kBold, i);
+    for (const std::size_t i : columns) add(heads_[i], Colour::kBold, i);
     for (const auto& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) add(row[i].text, row[i].colour, i);
+        for (const std::size_t i : columns) add(row[i].text, row[i].colour, i);
     }
     return out;
 }

@@ -41,15 +41,22 @@ struct Cell {
 
 class Table {
   public:
-    explicit Table(std::vector<std::string> heads) : heads_(std::move(heads)) {}
-    void Add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+    // The second part is shown with -o wide only.
+    explicit Table(std::vector<std::string> heads, const std::vector<std::string>& wide = {});
+    void Add(std::vector<Cell> row, const std::vector<Cell>& wide = {});
+    // A column that is left out if there is nothing in it.
+    Table& Optional(const std::string& head);
     bool empty() const { return rows_.empty(); }
     // Lines with newlines; the last column is not padded.
     std::string Text() const;
     void Print() const;
 
   private:
+    bool IsLeftOut(std::size_t column) const;
+
+    std::size_t wide_from_;
     std::vector<std::string> heads_;
+    std::vector<std::string> optional_;
     std::vector<std::vector<Cell>> rows_;
 };
 

@@ -26,6 +26,7 @@ class PartedCommand {
     PartedCommand(CLI::App& app, Context& context, Title title, Body alone)
         : context_(context), command_(app.add_subcommand(title.name, title.help)) {
         options_->client.Add(*command_);
+        options_->client.AddWatch(*command_);
         command_->callback([command = command_, run = RunOf(alone)] {
             if (command->get_subcommands().empty()) run();
         });
@@ -34,7 +35,14 @@ class PartedCommand {
     CLI::App* Add(Title title, Body body) {
         CLI::App* part = command_->add_subcommand(title.name, title.help);
         part->fallthrough();
-        part->callback(RunOf(body));
+        const std::string_view name = title.name;
+        // Whatever changes something is done once.
+        const bool shows = name == "list" || name == "get" || name == "rules";
+        part->callback([run = RunOf(body), options = options_, &context = context_, shows] {
+            if (shows || !options->client.watch) return run();
+            PrintError({ErrorCode::kInvalid, "-w is for what shows something, such as a list", ""});
+            context.exit = kUsage;
+        });
         return part;
     }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "cli/checkup.h"
 #include "cli/cli.h"
 #include "cli/memory_return.h"
 #include "cli/signals.h"
@@ -30,6 +31,7 @@ struct ServeOptions {
     bool with_worker = false;
     bool demo = false;
     bool insecure = false;
+    bool check = false;
 };
 
 WorkerWishes WishesOf(const ServeOptions& options) {
@@ -68,18 +70,83 @@ void StopInTime(Server& server, Duration deadline) {
     server.Stop();
 }
 
+// A worker that cannot be made is a mistake in what was asked.
+Result<void> TryWorker(const ServeOptions& options, const Config& config) {
+    if (options.demo && !options.with_worker) {
+        return Fail(ErrorCode::kInvalid,
+                    "--demo gives handlers to a worker in this process: say --with-worker too");
+    }
+    if (!options.with_worker) return {};
+    Config own = config;
+    own.worker.servers = {"http://127.0.0.1"};
+    const auto made = MakeWorker(own, WishesOf(options));
+    if (!made) return std::unexpected(made.error());
+    return {};
+}
+
+// The next step for somebody whose start would fail.
+std::string AdviceFor(const Server::Tried& tried) {
+    if (tried.part == "store") {
+        return tried.result.error().code == ErrorCode::kUnavailable
+                   ? "is it up, and does store.url name it? takt serve would wait for it"
+                   : "docs/stores has a page for each";
+    }
+    return tried.result.error().code == ErrorCode::kUnavailable
+               ? "fine if the scheduler that runs now has it; else choose another server.listen"
+               : "docs/configuration.md, server.*";
+}
+
+// Everything that would keep a start from succeeding, at once.
+int CheckServe(const ServeOptions& options) {
+    Checkup checkup;
+    auto config = options.config.Load();
+    if (!config) {
+        for (std::string_view rest = config.error().detail; !rest.empty();) {
+            const std::string_view line = rest.substr(0, rest.find('\n'));
+            checkup.Bad("configuration", std::string(line), "docs/configuration.md lists all keys");
+            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        }
+        static_cast<void>(checkup.Print(false));
+        return kUsage;
+    }
+    checkup.Ok("configuration", "every key is understood, and nothing contradicts itself");
+    config->server.insecure |= options.insecure;
+    if (const auto worker = TryWorker(options, *config); !worker) {
+        checkup.Bad("worker", worker.error().detail,
+                    "docs/cli.md, \"What a worker runs tasks with\"");
+    }
+    if (auto logging = StartLogging(config->log); !logging) {
+        checkup.Bad("log", logging.error().detail, "docs/logs.md");
+    }
+    SetLogLevel(LogLevel::kError);
+    for (const Server::Tried& tried : Server::Try(*config)) {
+        if (tried.result) {
+            checkup.Ok(tried.part, tried.good);
+            continue;
+        }
+        const Error& error = tried.result.error();
+        // The scheduler that is to be restarted with this configuration may have both.
+        const bool taken =
+            (tried.part == "address" && error.code == ErrorCode::kUnavailable) ||
+            (tried.part == "store" && error.code == ErrorCode::kConflict && error.field.empty());
+        taken ? checkup.Warn(tried.part, error.detail, AdviceFor(tried))
+              : checkup.Bad(tried.part, error.detail, AdviceFor(tried));
+    }
+    return checkup.Print(false);
+}
+
 int Serve(const ServeOptions& options) {
+    if (options.check) return CheckServe(options);
     auto config = options.config.Load();
     if (!config) {
         PrintError(config.error());
         return kUsage;
     }
     config->server.insecure |= options.insecure;
-    if (options.demo && !options.with_worker) {
-        PrintError({ErrorCode::kInvalid,
-                    "--demo gives handlers to a worker in this process: say --with-worker too",
-                    ""});
-        return kUsage;
+    // Before anything is served.
+    if (auto worker = TryWorker(options, *config); !worker) {
+        PrintError(worker.error());
+        return ExitOf(worker.error());
     }
     if (auto logging = StartLogging(config->log); !logging) {
         PrintError(logging.error());
@@ -88,15 +155,6 @@ int Serve(const ServeOptions& options) {
     RaiseDescriptorLimit();
     const BlockedSignals signals;
     const MemoryReturn memory;  // After the signals: its thread must not take them.
-    if (options.with_worker) {
-        // Before anything is served: a worker that cannot be made is a mistake in what was asked.
-        Config own = *config;
-        own.worker.servers = {"http://127.0.0.1"};
-        if (auto made = MakeWorker(own, WishesOf(options)); !made) {
-            PrintError(made.error());
-            return ExitOf(made.error());
-        }
-    }
     auto server = Server::Start(*config);
     if (!server) {
         PrintError(server.error());
@@ -154,11 +212,14 @@ void AddServe(CLI::App& app, Context& context) {
     serve->add_flag("--with-worker", options->with_worker, "Run a worker in the same process");
     serve->add_flag("--demo", options->demo,
                     "Give it the handlers noop, echo, sleep, fail and log");
+    serve->add_flag("--check", options->check,
+                    "Only say what is wrong: reads the configuration, tries store and address");
     serve->footer(
         "examples:\n"
         "  takt serve\n"
         "  takt serve --with-worker --demo\n"
-        "  takt serve --store file:/var/lib/takt --listen 127.0.0.1:9090\n");
+        "  takt serve --store file:/var/lib/takt --listen 127.0.0.1:9090\n"
+        "  takt serve --config /etc/takt/takt.yaml --check\n");
     serve->callback([options, &context] { context.exit = Serve(*options); });
 }
 

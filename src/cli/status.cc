@@ -31,6 +31,7 @@ void AddStatus(CLI::App& app, Context& context) {
     auto options = std::make_shared<ClientOptions>();
     CLI::App* status = app.add_subcommand("status", "Shows the scheduler and who leads");
     options->Add(*status);
+    options->AddWatch(*status);
     status->footer(
         "examples:\n"
         "  takt status\n"

@@ -65,13 +65,17 @@ Result<int> ListTasks(Client& client, const TasksOptions& options) {
                                                {"cursor", options.cursor}}));
     if (!page) return std::unexpected(page.error());
     if (PrintedAsJson(options.client, *page)) return kOk;
-    Table table({"ID", "NAME", "TYPE", "SCHEDULE", "STATE", "FIRES", "MISSED", "LAST", "NEXT"});
+    Table table({"ID", "NAME", "TYPE", "SCHEDULE", "STATE", "FIRES", "MISSED", "LAST", "NEXT"},
+                {"QUEUE", "PRIORITY", "MODE", "MISFIRE", "VERSION", "CREATED"});
     for (const auto* task : ListMember(page->value, "items")) {
-        table.Add({Member(*task, "id"), Clean(Member(*task, "name"), 30),
-                   Clean(Member(*task, "type"), 20), Clean(ScheduleOf(*task), 40), StateOf(*task),
-                   Member(*task, "fires"), Member(*task, "missed"),
-                   ShortTime(Member(*task, "last_fire_at")),
-                   ShortTime(Member(*task, "next_fire_at"))});
+        table.Add(
+            {Member(*task, "id"), Clean(Member(*task, "name"), 30),
+             Clean(Member(*task, "type"), 20), Clean(ScheduleOf(*task), 40), StateOf(*task),
+             Member(*task, "fires"), Member(*task, "missed"),
+             ShortTime(Member(*task, "last_fire_at")), ShortTime(Member(*task, "next_fire_at"))},
+            {Member(*task, "queue"), Member(*task, "priority"), Member(*task, "execution_mode"),
+             Member(*task, "misfire_policy"), Member(*task, "version"),
+             ShortTime(Member(*task, "created_at"))});
     }
     if (table.empty()) {
         std::fprintf(stderr, "there are no recurring tasks; takt list shows what ran\n");

@@ -90,6 +90,7 @@ Result<int> Top(Client& client, const TopOptions& options) {
 void AddTop(CLI::App& app, Context& context) {
     auto options = std::make_shared<TopOptions>();
     CLI::App* top = app.add_subcommand("top", "Shows queues, workers and what runs, live");
+    options->client.formats = false;
     options->client.Add(*top);
     top->add_option("-i,--interval", options->interval, "How often")->capture_default_str();
     top->add_option("-c,--count", options->count,

@@ -16,12 +16,24 @@ Result<int> ListWorkers(Client& client, const WorkersOptions& options) {
                     "there are no workers; takt worker --demo starts one");
 }
 
+Result<int> GetWorker(Client& client, const WorkersOptions& options) {
+    const auto worker = client.Get(PathOf("workers", options.id));
+    if (!worker) return std::unexpected(worker.error());
+    if (!PrintedAsJson(options.client, *worker)) {
+        std::fputs(ObjectText(worker->value).c_str(), stdout);
+    }
+    return kOk;
+}
+
 }  // namespace
 
 void AddWorkers(CLI::App& app, Context& context) {
     PartedCommand<WorkersOptions> workers(app, context, {"workers", "Workers; alone it lists them"},
                                           ListWorkers);
     workers.Add({"list", "Lists workers"}, ListWorkers);
+    workers.Add({"get", "Shows a worker"}, GetWorker)
+        ->add_option("id", workers.options().id, "Worker")
+        ->required();
     CLI::App* const named[] = {
         workers.Add({"drain", "Gives a worker nothing new; it finishes what it has"},
                     [](Client& client, const WorkersOptions& given) {
@@ -47,7 +59,7 @@ void AddWorkers(CLI::App& app, Context& context) {
                        "Although it is connected and has executions in hand: they are run twice");
     workers.command().footer(
         "examples:\n"
-        "  takt workers\n"
+        "  takt workers -o wide\n"
         "  takt workers drain host-7\n");
 }
 

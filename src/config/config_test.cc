@@ -114,7 +114,8 @@ TEST_F(ConfigTest, AnEmptyFileAndEmptySectionsChangeNothing) {
 
 // A container gives its processes variables of other programs, and of the command line tool.
 TEST_F(ConfigTest, VariablesThatAreNoKeysButOurOwnAreLeftAlone) {
-    EXPECT_TRUE(Environment({"TAKT_TOKEN=x", "TAKT_SERVER=y", "TAKT_FAILPOINTS=", "HOME=/"}));
+    EXPECT_TRUE(Environment({"TAKT_TOKEN=x", "TAKT_SERVER=y", "TAKT_CONTEXT=z", "TAKT_NAMESPACE=n",
+                             "TAKT_FAILPOINTS=", "HOME=/"}));
 }
 
 // --- Mistakes -----------------------------------------------------------------------------------

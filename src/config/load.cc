@@ -49,9 +49,9 @@ Result<void> SetConfig(Config& config, std::string_view key, std::string_view va
 
 Result<void> LoadConfigEnvironment(Config& config, std::span<const std::string> variables) {
     // The last are what `takt lock` says to the command that it runs.
-    constexpr std::array<std::string_view, 7> kOthers = {
-        "TAKT_FAILPOINTS", "TAKT_TOKEN",   "TAKT_SERVER",    "TAKT_CONFIG",
-        "TAKT_LOCK_NAME",  "TAKT_LOCK_ID", "TAKT_LOCK_TOKEN"};
+    constexpr std::array<std::string_view, 9> kOthers = {
+        "TAKT_FAILPOINTS", "TAKT_TOKEN",     "TAKT_SERVER",  "TAKT_CONFIG",    "TAKT_CONTEXT",
+        "TAKT_NAMESPACE",  "TAKT_LOCK_NAME", "TAKT_LOCK_ID", "TAKT_LOCK_TOKEN"};
     std::map<std::string, std::string_view> keys;
     std::vector<std::string_view> names;
     for (const ConfigKey& key : ConfigKeys()) keys[EnvironmentName(key.name)] = key.name;

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "node/driven.h"
-#include "store/unfinished_copy.h"
 
 namespace takt::internal {
 namespace {
@@ -263,22 +262,6 @@ TEST_F(NodeTest, ALeaderThatCannotLoadLetsAnotherTry) {
     }
     EXPECT_EQ(store.resigns.size(), 1u);
     EXPECT_EQ(node->status().role, Role::kFollower);
-}
-
-// An operator's copy was cut off, and a scheduler that waited for the store goes for the lead.
-TEST_F(NodeTest, NobodyLeadsWhereACopyWasNotFinished) {
-    node->Start();
-    runtime.Run();
-    GiveTerm(7, 99);
-    LoadPage half;
-    half.settings.push_back({.key = Text(kUnfinishedCopyKey), .value = "500 archive x"});
-    Answer(store.loads, Result<LoadPage>(std::move(half)));
-    EXPECT_EQ(node->status().role, Role::kFollower);
-    ASSERT_EQ(store.resigns.size(), 1u);
-    store.rows.clear();
-    Answer(store.resigns, Result<void>());
-    runtime.Pass(1s);
-    EXPECT_THAT(node->status().trouble, testing::HasSubstr("was not finished"));
 }
 
 // The laptop lid was closed. Another leads by now, and nothing here knows it yet.

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "config/config.h"
@@ -25,6 +26,16 @@ class Server {
     // cannot work, kUnavailable for a port or a store that is taken.
     // `watcher`, if not null, sees what the node releases and outlives the server.
     static Result<std::unique_ptr<Server>> Start(Config config, Sink* watcher = nullptr);
+
+    // One part of a start, tried.
+    struct Tried {
+        std::string part;
+        Result<void> result;
+        std::string good;  // What to say if it went well.
+    };
+    // Opens the store, reads it, binds the address, loads the certificates and lets go of all of it:
+    // nothing is served and nobody leads. REQUIRES: CheckConfig found no mistake.
+    static std::vector<Tried> Try(Config config);
 
     // Stops if Stop was not called.
     ~Server();

@@ -1,0 +1,310 @@
+// takt doctor: what an operator would look at first, looked at: each line says how it is and, if it is
+// not well, what to do next.
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "base/json.h"
+#include "cli/checkup.h"
+#include "cli/client.h"
+#include "cli/context.h"
+#include "cli/doctor.h"
+#include "cli/output.h"
+#include "takt/version.h"
+
+namespace takt::internal::cli {
+namespace {
+
+struct DoctorOptions {
+    ClientOptions client;
+};
+
+// Beyond these a person should know, and beyond the second of each pair something suffers.
+constexpr double kSlowStoreMs = 50, kTooSlowStoreMs = 500;
+constexpr double kSkewMs = 1'000, kTooMuchSkewMs = 10'000;
+constexpr double kQuotaWarning = 0.8;
+constexpr std::uint64_t kLittleDisk = 1u << 30, kTooLittleDisk = 100u << 20;
+constexpr int kProbes = 5;
+
+double MillisecondsSince(Steady begin) {
+    return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
+}
+
+// The median of some calls; negative if one failed.
+double TimeOf(Client& client, const char* path) {
+    std::vector<double> times;
+    for (int i = 0; i < kProbes; ++i) {
+        const Steady begin = SteadyClock::now();
+        if (!client.Get(path)) return -1;
+        times.push_back(MillisecondsSince(begin));
+    }
+    std::ranges::sort(times);
+    return times[times.size() / 2];
+}
+
+void CheckTheStore(Client& client, const boost::json::value& status, Checkup& checkup) {
+    const auto* store = FindMember(status, "store");
+    const std::string name = store ? Member(*store, "description") : "the store";
+    const std::string trouble = store ? Member(*store, "trouble") : "";
+    if (!trouble.empty() || !store || Member(*store, "reachable") != "true") {
+        checkup.Bad("store", name + ": " + (trouble.empty() ? "cannot be reached" : trouble),
+                    "see to the store; docs/operating.md, \"The store is away\"");
+        return;
+    }
+    // Readiness asks the store one thing, health asks it nothing.
+    const double ready = TimeOf(client, "/readyz");
+    const double alive = TimeOf(client, "/healthz");
+    if (ready < 0 || alive < 0) {
+        checkup.Bad("store", name + ": the scheduler is not ready", "curl SERVER/readyz says why");
+        return;
+    }
+    const double took = std::max(0.0, ready - alive);
+    const std::string said = fmt::format("{} answers a read in {:.1f} ms", name, took);
+    if (took < kSlowStoreMs) return checkup.Ok("store", said);
+    const char* next =
+        "look at the store's machine and at the way to it; every submit waits for it";
+    took < kTooSlowStoreMs ? checkup.Warn("store", said, next) : checkup.Bad("store", said, next);
+}
+
+// How a duration of Prometheus text sums up: {seconds, number}.
+std::pair<double, double> SumOf(std::string_view text, std::string_view name) {
+    std::pair<double, double> sum{0, 0};
+    for (; !text.empty(); text.remove_prefix(std::min(text.find('\n') + 1, text.size()))) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        if (line.size() + 1 > text.size()) break;
+        if (!line.starts_with(name)) continue;
+        const double value = std::strtod(line.data() + line.rfind(' '), nullptr);
+        if (line.substr(name.size()).starts_with("_sum")) sum.first += value;
+        if (line.substr(name.size()).starts_with("_count")) sum.second += value;
+    }
+    return sum;
+}
+
+void CheckCommits(Client& client, Checkup& checkup) {
+    const auto metrics = client.GetText("/metrics");
+    if (!metrics) {
+        return checkup.Warn("commits", "no metrics: " + metrics.error().detail,
+                            "set metrics.enabled to see how long commits take");
+    }
+    const auto [seconds, count] = SumOf(*metrics, "takt_store_commit_duration_seconds");
+    if (count == 0) return checkup.Ok("commits", "none by this scheduler so far");
+    const double mean = seconds / count * 1'000;
+    const std::string said = fmt::format("{:.0f} so far, {:.1f} ms each", count, mean);
+    if (mean < kSlowStoreMs) return checkup.Ok("commits", said);
+    checkup.Warn("commits", said, "a slow disk, a replica that is waited for, or a busy store");
+}
+
+// --- Schedulers ---------------------------------------------------------------------------------
+
+// How far a scheduler's clock is ahead of ours, in milliseconds.
+std::optional<double> SkewOf(Client& client) {
+    const Time before = ReadClocks().wall;
+    const auto status = client.Get("/api/v1/scheduler/status");
+    const Time after = ReadClocks().wall;
+    if (!status) return std::nullopt;
+    const auto theirs = ParseTime(Member(status->value, "now"));
+    if (!theirs) return std::nullopt;  // A version before this one does not tell.
+    return static_cast<double>((*theirs - before - (after - before) / 2).count());
+}
+
+void CheckClocks(const ClientOptions& options, const boost::json::value& status, Checkup& checkup) {
+    double least = 0;
+    double most = 0;
+    std::string furthest;
+    for (const auto* node : ListMember(status, "nodes")) {
+        const std::string name = Member(*node, "node_id");
+        ClientOptions there = options;
+        there.server = Member(*node, "address");
+        // A token that came by TLS does not go without.
+        if (options.server.starts_with("https:") && !there.server.starts_with("https:")) {
+            there.token.clear();
+        }
+        auto client = Client::Open(there);
+        const auto skew = client ? SkewOf(*client) : std::nullopt;
+        if (!skew) {
+            checkup.Warn("schedulers", name + " at " + there.server + " does not answer from here",
+                         "fine if that network is not yours; else look at its machine and log");
+            continue;
+        }
+        if (std::abs(*skew) > std::max(std::abs(least), std::abs(most))) furthest = name;
+        least = std::min(least, *skew);
+        most = std::max(most, *skew);
+    }
+    // This machine's own clock, 0, is among those that are compared.
+    const double apart = most - least;
+    if (apart < kSkewMs)
+        return checkup.Ok("clocks", "less than a second apart, this machine's too");
+    const std::string said =
+        fmt::format("{:.1f} s apart, {}'s furthest from this machine's", apart / 1'000, furthest);
+    const char* next = "run chrony or systemd-timesyncd everywhere; cron fires by these clocks";
+    apart < kTooMuchSkewMs ? checkup.Warn("clocks", said, next) : checkup.Bad("clocks", said, next);
+}
+
+void CheckVersions(const boost::json::value& status, Checkup& checkup) {
+    std::set<std::string> versions;
+    for (const auto* node : ListMember(status, "nodes")) versions.insert(Member(*node, "version"));
+    std::string list;
+    for (const std::string& version : versions) list += (list.empty() ? "" : ", ") + version;
+    if (versions.size() > 1) {
+        return checkup.Warn("versions", "schedulers run " + list,
+                            "fine during an upgrade; finish it, docs/upgrading.md");
+    }
+    if (!versions.contains(kVersion)) {
+        return checkup.Warn("versions", "schedulers run " + list + ", this command is " + kVersion,
+                            "use the command of the same version");
+    }
+    checkup.Ok("versions", "all are " + list);
+}
+
+void CheckLeaders(const boost::json::value& spaces, Checkup& checkup) {
+    std::size_t led = 0;
+    for (const auto* space : ListMember(spaces, "items")) {
+        const auto* leader = FindMember(*space, "leader");
+        if (leader && leader->is_object()) {
+            ++led;
+        } else if (Member(*space, "state") == "active") {
+            checkup.Bad(
+                "leaders", "nobody leads namespace " + Member(*space, "name"),
+                "takt status says why; is scheduler.namespaces of every scheduler without it?");
+        }
+    }
+    checkup.Ok("leaders", fmt::format("{} namespaces are led", led));
+}
+
+// --- Room ---------------------------------------------------------------------------------------
+
+// A quota and how much of it is used.
+void CheckQuota(Checkup& checkup, const std::string& space, const char* name, double most,
+                double used) {
+    if (most <= 0 || used < kQuotaWarning * most) return;
+    const std::string said = fmt::format("{}: {} is {:.0f} of {:.0f}", space, name, used, most);
+    const std::string next =
+        fmt::format("more workers, or takt namespaces change {} --quota {}=N", space, name);
+    used < most ? checkup.Warn("quotas", said, next) : checkup.Bad("quotas", said, next);
+}
+
+void CheckQuotas(const ClientOptions& options, const boost::json::value& spaces, Checkup& checkup) {
+    const std::size_t before = checkup.size();
+    for (const auto* space : ListMember(spaces, "items")) {
+        const auto* quotas = FindMember(*space, "quotas");
+        const std::string name = Member(*space, "name");
+        ClientOptions inside = options;
+        inside.space = name;
+        auto client = Client::Open(inside);
+        if (!quotas || !client) continue;
+        const auto metrics = client->Get("/api/v1/metrics");
+        if (!metrics) continue;  // Nobody leads it, which is said elsewhere.
+        const boost::json::value& now = metrics->value;
+        CheckQuota(checkup, name, "executions_waiting", NumberMember(*quotas, "executions_waiting"),
+                   NumberMember(now, "tasks_pending") + NumberMember(now, "tasks_retrying"));
+        CheckQuota(checkup, name, "workers", NumberMember(*quotas, "workers"),
+                   NumberMember(now, "workers_online"));
+    }
+    if (checkup.size() == before) checkup.Ok("quotas", "none is nearly used up");
+}
+
+std::string Gigabytes(std::uint64_t bytes) {
+    return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1u << 30));
+}
+
+// Of an embedded store on this machine; other stores say themselves when they are full.
+void CheckDisk(const boost::json::value& status, Checkup& checkup) {
+    const auto* store = FindMember(status, "store");
+    const std::string name = store ? Member(*store, "description") : "";
+    constexpr std::string_view kKind = "embedded ";
+    if (!name.starts_with(kKind)) {
+        return checkup.Ok("disk", "the store's own; it is refused new work before it is full");
+    }
+    const std::string directory = name.substr(kKind.size());
+    std::error_code unknown;
+    std::uint64_t used = 0;
+    for (const auto& file : std::filesystem::directory_iterator(directory, unknown)) {
+        if (const auto size = file.file_size(unknown); !unknown) used += size;
+    }
+    struct statvfs disk{};
+    if (unknown || statvfs(directory.c_str(), &disk) != 0) {
+        return checkup.Ok("disk", directory + " is not on this machine: not looked at");
+    }
+    const std::uint64_t left = std::uint64_t(disk.f_bavail) * disk.f_frsize;
+    const std::string said =
+        directory + " takes " + Gigabytes(used) + ", " + Gigabytes(left) + " are free";
+    const char* next = "a shorter scheduler.retention, a larger disk, or takt store purge --before";
+    if (left < kTooLittleDisk) return checkup.Bad("disk", said, next);
+    // SQLite writes pages anew before it frees the old ones.
+    left < std::max(kLittleDisk, used / 2) ? checkup.Warn("disk", said, next)
+                                           : checkup.Ok("disk", said);
+}
+
+// Many a history grows because nobody thought of its end.
+Result<void> CheckHistory(Client& client, const boost::json::value& spaces, Checkup& checkup) {
+    const auto days = client.Get("/api/v1/statistics?by=day");
+    if (!days) return std::unexpected(days.error());
+    double ended = 0;
+    const auto items = ListMember(days->value, "items");
+    for (const auto* day : items) ended += NumberMember(*day, "total");
+    const double daily = items.empty() ? 0 : ended / static_cast<double>(items.size());
+    std::string kept = "as long as scheduler.retention says";
+    for (const auto* space : ListMember(spaces, "items")) {
+        const auto* settings = FindMember(*space, "settings");
+        const std::string own = settings ? Member(*settings, "retention") : "";
+        if (Member(*space, "name") == "default" && !own.empty()) kept = "for " + own;
+    }
+    constexpr double kMany = 10e6;
+    const std::string said = fmt::format("{:.0f} executions end a day, kept {}", daily, kept);
+    if (daily < kMany) {
+        checkup.Ok("history", said);
+    } else {
+        checkup.Warn("history", said, "takt store stats shows what that takes; is so long needed?");
+    }
+    return {};
+}
+
+Result<int> Doctor(Client& client, const DoctorOptions& options) {
+    Checkup checkup;
+    const auto resolved = InContext(options.client);
+    if (!resolved) return std::unexpected(resolved.error());
+    const auto status = client.Get("/api/v1/scheduler/status");
+    if (!status) return std::unexpected(status.error());
+    CheckTheStore(client, status->value, checkup);
+    CheckCommits(client, checkup);
+    CheckClocks(*resolved, status->value, checkup);
+    CheckVersions(status->value, checkup);
+    const auto spaces = client.Get("/api/v1/namespaces");
+    if (!spaces) return std::unexpected(spaces.error());
+    CheckLeaders(spaces->value, checkup);
+    for (const auto& checked : {CheckFleet(client, checkup), CheckAlerts(client, checkup),
+                                CheckHistory(client, spaces->value, checkup)}) {
+        // A namespace without a leader cannot be asked; the rest is told all the same.
+        if (!checked) checkup.Bad("answers", checked.error().detail, "takt status says why");
+    }
+    CheckQuotas(*resolved, spaces->value, checkup);
+    CheckDisk(status->value, checkup);
+    return checkup.Print(options.client.json);
+}
+
+}  // namespace
+
+void AddDoctor(CLI::App& app, Context& context) {
+    auto options = std::make_shared<DoctorOptions>();
+    CLI::App* doctor = app.add_subcommand(
+        "doctor", "Looks a cluster over: each line ok, warn or bad, and what to do");
+    options->client.Add(*doctor);
+    doctor->footer(
+        "Exit status 1 if something is bad; what is only worth a warning does not count.\n"
+        "examples:\n"
+        "  takt doctor\n"
+        "  takt doctor -o json | jq -r '.checks[] | select(.status == \"bad\") | .message'\n");
+    doctor->callback([options, &context] {
+        context.exit =
+            WithClient(options->client, [&](Client& client) { return Doctor(client, *options); });
+    });
+}
+
+}  // namespace takt::internal::cli

@@ -1,0 +1,244 @@
+"""What operators type all day: describe, events, watching, formats, contexts, a check-up."""
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import unittest
+
+import yaml
+
+from harness import QUICK, TaktTest, environment, until
+
+
+class Everyday(TaktTest):
+    def setUp(self):
+        super().setUp()
+        self.serve("--with-worker", "--demo", *QUICK)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
+
+    def start_reading(self, *arguments):
+        """A command that goes on; its output is in .text()."""
+        variables = environment()
+        variables["TAKT_SERVER"] = self.url
+        return self.start(arguments[0], *arguments, env=variables)
+
+    def test_describe_tells_all_about_one_thing(self):
+        self.takt("submit", "fail", '{"times": 1}', "--id", "flaky", "--retries", "2", "--wait")
+        self.takt("submit", "log", '{"lines": 30}', "--id", "wordy", "--wait")
+        self.takt("submit", "nope", "--id", "stuck")
+        self.takt("submit", "echo", "--cron", "0 3 * * *", "--id", "nightly")
+        said = self.takt("describe", "execution", "flaky")
+        for part in ("Attempts", "handler_failed: failing on purpose", "Events", "task.completed", "took"):
+            self.assertIn(part, said)
+        self.assertNotIn("Why", said, "it has ended")
+        tail = self.takt("describe", "execution", "wordy", "--tail", "3")
+        self.assertIn("its last 3 lines", tail)
+        self.assertEqual(len(tail.split("lines\n")[1].splitlines()), 3)
+        self.assertIn("no worker runs tasks of the type 'nope'", self.takt("describe", "execution", "stuck"))
+        self.assertIn("Next, at 03:00:00 every day", self.takt("describe", "task", "nightly"))
+        worker = self.takt_json("workers")["items"][0]["id"]
+        self.assertIn(worker, self.takt("describe", "workers", worker))
+        self.assertEqual(self.takt_json("describe", "worker", worker)["worker"]["id"], worker)
+        self.assertIn("Workers that serve it", self.takt("describe", "queue", "default"))
+        self.assertIn("Nobody is there", self.takt("describe", "rule", "no_online_workers"))
+        self.assertIn("active", self.takt("describe", "namespace", "default"))
+        self.post("locks/ledger/acquire", {"ttl": "1h", "owner": "me"})
+        self.assertIn("Held by", self.takt("describe", "lock", "ledger"))
+        self.assertIn("did you mean 'worker'", self.refused(2, "describe", "wroker", "x"))
+        self.assertIn("takt list --task nightly", self.refused(3, "describe", "execution", "nightly"))
+        self.assertEqual(self.takt_json("workers", "get", worker)["id"], worker)
+        self.assertTrue(self.refused(3, "workers", "get", "nobody"))
+
+    def test_events_go_on_through_a_restart(self):
+        reading = self.start_reading("events", "--type", "task.completed", "-o", "json", "--past")
+        self.takt("submit", "noop", "--id", "before", "--wait")
+        until(lambda: "before" in reading.text(), "the first event")
+        for process in self.processes:
+            if "serve" in process.output.name:
+                process.signal(signal.SIGTERM)
+                process.wait()
+        port = self.port()
+        self.serve("--with-worker", "--demo", *QUICK, port=port)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
+        until(lambda: self.metric("takt_event_watchers") > 0, "the reader is back")
+        self.takt("submit", "noop", "--id", "after", "--wait")
+        until(lambda: "after" in reading.text(), "the second event")
+        self.assertIn("connecting again", reading.text())
+        lines = [json.loads(line) for line in reading.text().splitlines() if line.startswith("{")]
+        ids = [line.get("execution_id") for line in lines if line["type"] == "task.completed"]
+        self.assertEqual(ids, ["before", "after"])
+        shown = self.takt("events", "--no-follow", "--execution", "after")
+        self.assertIn("task.submitted", shown)
+        self.assertIn("must be names such as", self.refused(2, "events", "--type", "nonsense"))
+        self.takt("submit", "noop", "--id", "more")
+        self.assertEqual(len(self.takt("events", "--past", "--count", "2").splitlines()), 2)
+
+    def test_a_list_that_is_watched_shows_what_changed(self):
+        reading = self.start_reading("list", "-w", "--status", "success")
+        self.takt("submit", "noop", "--id", "one", "--wait")
+        until(lambda: "one" in reading.text(), "the list with it")
+        self.takt("submit", "noop", "--id", "two", "--wait")
+        until(lambda: "two" in reading.text(), "the list with both")
+        self.assertEqual(reading.text().count("ATTEMPT"), 2, "once for each state")
+        self.assertIn("-w is for what shows something",
+                      self.refused(2, "workers", "drain", "x", "--watch"))
+
+    def test_formats(self):
+        self.takt("submit", "fail", "--id", "broken", "--retries", "0")
+        self.until_status("broken", "failed")
+        self.takt("submit", "sleep", '{"ms": 60000}', "--id", "long")
+        self.until_status("long", "running")
+        listed = self.takt("list")
+        self.assertIn("handler_failed: failing", listed)
+        self.assertRegex(listed, r"long .*running .*\d\.\ds…")
+        self.assertNotIn("ERROR", self.takt("list", "--status", "running"))
+        self.assertIn("QUEUE", self.takt("list", "-o", "wide"))
+        self.assertIn("LABELS", self.takt("workers", "-o", "wide"))
+        as_json = self.takt_json("get", "broken")
+        self.assertEqual(json.loads(self.takt("get", "broken", "-o", "json")), as_json)
+        self.assertEqual(yaml.safe_load(self.takt("get", "broken", "-o", "yaml")), as_json)
+        self.assertEqual([row["id"] for row in yaml.safe_load(self.takt("list", "-o", "yaml"))["items"]],
+                         ["long", "broken"])
+        both = list(yaml.safe_load_all(self.takt("get", "broken", "long", "-o", "yaml")))
+        self.assertEqual([row["id"] for row in both], ["broken", "long"])
+        self.assertTrue(self.refused(2, "list", "-o", "xml"))
+        self.assertIn("broken", self.takt("list", "--since", "1h"))
+        self.assertNotIn("broken", self.takt("list", "--to", "1h"))
+        self.assertIn("--since wants a time", self.refused(2, "list", "--since", "yesterday"))
+
+    def test_the_tail_of_a_log_and_what_follows_it(self):
+        self.takt("submit", "log", '{"lines": 50}', "--id", "wordy", "--wait")
+        whole = self.takt("logs", "wordy").splitlines()
+        self.assertEqual(len(whole), 50)
+        self.assertEqual(self.takt("logs", "wordy", "--tail", "4").splitlines(), whole[-4:])
+        self.assertEqual(self.takt("logs", "wordy", "--tail", "999").splitlines(), whole)
+        self.assertEqual(self.takt("logs", "wordy", "--tail", "0"), "")
+        self.assertEqual(self.takt("logs", "wordy", "-f", "--tail", "2").splitlines(), whole[-2:])
+
+    def test_takt_alone_helps(self):
+        ended = self.run_takt()
+        self.assertEqual(ended.returncode, 0)
+        for command in ("describe", "events", "doctor", "context"):
+            self.assertIn(f"  {command} ", ended.stdout)
+
+
+class Contexts(TaktTest):
+    def context(self, *arguments, code=0, env=None, stdin=""):
+        ended = self.run_takt(*arguments, env={"XDG_CONFIG_HOME": self.folder, **(env or {})}, stdin=stdin)
+        self.assertEqual(ended.returncode, code, ended.stderr + ended.stdout)
+        return ended.stdout + ended.stderr
+
+    def test_clusters_by_name(self):
+        self.serve(*QUICK)
+        here, self.url = self.url, None
+        path = pathlib.Path(self.folder) / "takt" / "contexts.yaml"
+        self.assertIn("takt context set NAME", self.context("context"))
+        self.assertIn("no context is in use", self.context("context", "current", code=3))
+        self.assertIn("in use", self.context("context", "set", "here", "--server", here))
+        self.context("context", "set", "away", "--server", "http://127.0.0.1:1", "--token-stdin",
+                     stdin="secret\n")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        self.assertEqual(yaml.safe_load(path.read_text())["contexts"]["away"]["token"], "secret")
+        self.assertNotIn("secret", self.context("context", "list") + self.context("context", "--json"))
+        self.assertIn("leader", self.context("status"))
+        self.context("status", "--context", "away", code=5)
+        self.context("status", code=5, env={"TAKT_CONTEXT": "away"})
+        # Flags and environment are stronger than what is in use.
+        self.context("context", "use", "away")
+        self.assertEqual(self.context("context", "current"), "away\n")
+        self.assertIn("leader", self.context("status", "--server", here))
+        self.assertIn("leader", self.context("status", env={"TAKT_SERVER": here}))
+        self.assertIn("did you mean 'here'", self.context("status", "--context", "heer", code=2))
+        self.assertIn("did you mean 'here'", self.context("context", "use", "heer", code=3))
+        path.chmod(0o644)
+        self.assertIn("chmod 600", self.context("status", code=2))
+        path.chmod(0o600)
+        self.context("context", "delete", "away")
+        self.assertIn("127.0.0.1:8080", self.context(
+            "status", "--call-timeout", "1s", code=5))
+
+    def test_a_token_goes_to_its_own_server_only(self):
+        # Somebody tries a scheduler of another cluster by hand, with the context of production in use.
+        self.context("context", "set", "prod", "--server", "http://127.0.0.1:1", "--token-stdin",
+                     stdin="secret\n")
+        heard = subprocess.Popen(["/usr/bin/python3", "-c", """
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        print("auth:", self.headers.get("Authorization"), flush=True)
+        self.send_response(200); self.send_header("Content-Length", "2"); self.end_headers(); self.wfile.write(b"{}")
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(heard.wait)
+        self.addCleanup(heard.stdout.close)
+        self.addCleanup(heard.kill)
+        server = f"http://127.0.0.1:{heard.stdout.readline().strip()}"
+        for arguments in (["--server", server], ["--server", server, "--context", "prod"]):
+            self.run_takt("explain", "x", *arguments, env={"XDG_CONFIG_HOME": self.folder})
+            self.assertEqual(heard.stdout.readline(), "auth: None\n")
+        self.run_takt("explain", "x", "--server", server, "--token", "mine",
+                      env={"XDG_CONFIG_HOME": self.folder})
+        self.assertEqual(heard.stdout.readline(), "auth: Bearer mine\n")
+
+
+class Checkups(TaktTest):
+    def doctor(self, code):
+        ended = self.run_takt("doctor", "-o", "json")
+        self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
+        found = json.loads(ended.stdout)
+        self.assertEqual(found["ok"], code == 0)
+        return {(one["check"], one["status"]): one for one in found["checks"]}
+
+    def look_over(self):
+        self.serve("--with-worker", "--demo", *QUICK)
+        until(lambda: self.takt_json("workers")["items"], "the worker is attached")
+        well = self.doctor(0)
+        for check in ("store", "clocks", "versions", "leaders", "workers", "queues", "tasks", "quotas", "disk"):
+            self.assertIn((check, "ok"), well)
+        self.takt("submit", "echo", "--queue", "far", "--label", "zone=moon")
+        self.takt("submit", "strange", "--cron", "0 3 * * *", "--id", "lonely")
+        ill = self.doctor(1)
+        self.assertIn("zone=moon", ill["queues", "bad"]["message"])
+        self.assertIn("'strange'", ill["tasks", "warn"]["message"])
+        self.assertIn("takt describe task lonely", ill["tasks", "warn"]["next"])
+        self.assertIn("bad", self.run_takt("doctor").stdout)
+
+    def test_doctor_on_an_embedded_store(self):
+        self.look_over()
+
+    def test_doctor_on_redis(self):
+        self.use_redis()
+        self.look_over()
+
+    def test_serve_says_all_mistakes_at_once(self):
+        file = pathlib.Path(self.folder) / "takt.yaml"
+        file.write_text("server:\n  lisen: 1\nscheduler:\n  timeout: soon\n")
+        ended = self.run_takt("serve", "--check", "--config", str(file))
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("server.lisen", ended.stdout)
+        self.assertIn("scheduler.timeout", ended.stdout)
+        ended = self.run_takt("serve", "--check", "--store", "redis://127.0.0.1:1", "--set",
+                              "server.tls_cert=/nowhere.pem", "--set", "server.tls_key=/nowhere.key",
+                              "--listen", "127.0.0.1:0")
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stdout, r"bad +store")
+        self.assertRegex(ended.stdout, r"bad +address .*/nowhere")
+        self.assertFalse(pathlib.Path(self.store).exists())
+        self.assertEqual(self.run_takt("serve", "--check", "--store", self.store_url, "--listen",
+                                       "127.0.0.1:0").returncode, 0)
+        # Before a restart: the scheduler that runs has port and directory.
+        self.serve(*QUICK)
+        ended = self.run_takt("serve", "--check", "--store", self.store_url, "--listen",
+                              f"127.0.0.1:{self.port()}")
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        self.assertRegex(ended.stdout, r"warn +store .*another process")
+        self.assertRegex(ended.stdout, r"warn +address")
+
+
+if __name__ == "__main__":
+    unittest.main()
