@@ -25,7 +25,8 @@ using RowSink = std::function<Result<void>(Change)>;
 // in it, so whoever passes partitions on in this order makes them known when all is there.
 Result<std::vector<PartitionHead>> ReadHeads(Store& store);
 
-// REQUIRES: nobody writes meanwhile (store_lock.h), else a row that moves may be missing or twice.
+// REQUIRES: nobody writes meanwhile (store_lock.h), or the store shows one moment
+// (store/store_snapshot.h), else a row that moves may be missing or twice.
 Result<void> ReadRows(Store& store, Partition partition, const RowSink& sink);
 
 // The parts of it, for those who do not want all.

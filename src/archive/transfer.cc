@@ -57,7 +57,7 @@ Result<void> PassPartitions(Store& from, const std::vector<PartitionHead>& heads
         if (passed) passed = target.End();
         if (!passed) return passed;
     }
-    return target.Finish();
+    return {};
 }
 
 // A source whose serials moved on is another one.
@@ -74,6 +74,26 @@ std::string NewArchiveId() {
     return SerialText(random.Next() >> 1);
 }
 
+// `confirm`, if there is one, is asked before the file is whole.
+Result<Transferred> WriteArchive(Store& from, const std::vector<PartitionHead>& heads,
+                                 const std::string& path,
+                                 const std::function<Result<void>()>& confirm,
+                                 const TransferProgress& progress) {
+    const auto writer = ArchiveWriter::Create(path, {.id = NewArchiveId(),
+                                                     .version = takt::kVersion,
+                                                     .store = from.Describe(),
+                                                     .at = ReadClocks().wall});
+    if (!writer) return std::unexpected(writer.error());
+    CountingTarget counting(**writer, progress);
+    auto passed = PassPartitions(from, heads, counting);
+    if (passed && confirm) passed = confirm();
+    if (passed) passed = counting.Finish();
+    if (!passed) return std::unexpected(passed.error());
+    Transferred done = counting.counted();
+    done.file_bytes = (*writer)->bytes();
+    return done;
+}
+
 }  // namespace
 
 Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& progress) {
@@ -85,9 +105,9 @@ Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& pr
     if (!target) return std::unexpected(target.error());
     RowWriter writer(to, **target, NameOf(*heads));
     CountingTarget counting(writer, progress);
-    if (auto passed = PassPartitions(from, *heads, counting); !passed) {
-        return std::unexpected(passed.error());
-    }
+    auto passed = PassPartitions(from, *heads, counting);
+    if (passed) passed = counting.Finish();
+    if (!passed) return std::unexpected(passed.error());
     Transferred done = counting.counted();
     done.resumed = writer.resumed();
     return done;
@@ -98,18 +118,14 @@ Result<Transferred> BackUp(Store& from, const std::string& path, const TransferP
     if (!heads) return std::unexpected(heads.error());
     const auto source = StoreLock::Take(from, *heads);
     if (!source) return std::unexpected(source.error());
-    const auto writer = ArchiveWriter::Create(path, {.id = NewArchiveId(),
-                                                     .version = takt::kVersion,
-                                                     .store = from.Describe(),
-                                                     .at = ReadClocks().wall});
-    if (!writer) return std::unexpected(writer.error());
-    CountingTarget counting(**writer, progress);
-    if (auto passed = PassPartitions(from, *heads, counting); !passed) {
-        return std::unexpected(passed.error());
-    }
-    Transferred done = counting.counted();
-    done.file_bytes = (*writer)->bytes();
-    return done;
+    return WriteArchive(from, *heads, path, {}, progress);
+}
+
+Result<Transferred> BackUp(StoreSnapshot& from, const std::string& path,
+                           const TransferProgress& progress) {
+    const auto heads = ReadHeads(from.store());
+    if (!heads) return std::unexpected(heads.error());
+    return WriteArchive(from.store(), *heads, path, [&] { return from.Confirm(); }, progress);
 }
 
 Result<Transferred> Restore(const std::string& path, Store& to, const TransferProgress& progress) {

@@ -10,6 +10,7 @@
 #include "archive/archive_file.h"
 #include "archive/tally.h"
 #include "store/store.h"
+#include "store/store_snapshot.h"
 
 namespace takt::internal {
 
@@ -30,6 +31,11 @@ struct Transferred {
 Result<Transferred> CopyStore(Store& from, Store& to, const TransferProgress& progress);
 
 Result<Transferred> BackUp(Store& from, const std::string& path, const TransferProgress& progress);
+
+// The same of one moment, while schedulers go on. Nothing is left of the file if the snapshot does not
+// confirm that it was one.
+Result<Transferred> BackUp(StoreSnapshot& from, const std::string& path,
+                           const TransferProgress& progress);
 
 // The file is checked whole before anything is written.
 Result<Transferred> Restore(const std::string& path, Store& to, const TransferProgress& progress);

@@ -11,6 +11,7 @@
 #include "archive/transfer.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/formats.h"
 #include "cli/output.h"
 #include "store/open.h"
 
@@ -22,6 +23,7 @@ struct StoreCommand {
     std::string first;  // The arguments, in the order that the part gives them.
     std::string second;
     std::string before;
+    std::string pause_max;
     bool json = false;
     bool yes = false;
 };
@@ -50,9 +52,16 @@ class ProgressLine {
     bool written_ = false;
 };
 
+// A leader whose commits are held back for as long as its lease lasts gives up the lead.
+constexpr Duration kPauseMax{60'000};
+
+bool IsFile(const std::string& path) {
+    return access(path.c_str(), F_OK) == 0;
+}
+
 // A URL may hold a password, which others could read on a command line: "-" takes it from standard
 // input.
-Result<std::unique_ptr<Store>> OpenGiven(std::string url) {
+Result<std::string> GivenUrl(std::string url) {
     if (url == "-") std::getline(std::cin, url);
     if (url.empty()) {
         return Fail(ErrorCode::kInvalid,
@@ -61,7 +70,13 @@ Result<std::unique_ptr<Store>> OpenGiven(std::string url) {
     if (url.starts_with("memory:")) {
         return Fail(ErrorCode::kInvalid, "memory: holds nothing beyond its process");
     }
-    return OpenStore(url);
+    return url;
+}
+
+Result<std::unique_ptr<Store>> OpenGiven(const std::string& given) {
+    const auto url = GivenUrl(given);
+    if (!url) return std::unexpected(url.error());
+    return OpenStore(*url);
 }
 
 std::string Megabytes(std::uint64_t bytes) {
@@ -133,11 +148,36 @@ Result<int> RunCopy(const StoreCommand& given) {
     return ShowTransferred(CopyStore(**from, **to, progress.Show()), given, "copied");
 }
 
+// The state of one moment, while schedulers go on.
+Result<Transferred> BackUpOnline(const StoreCommand& given, const std::string& url,
+                                 const TransferProgress& progress) {
+    SnapshotOptions options{.scratch = given.first + ".snapshot"};
+    if (!given.pause_max.empty()) {
+        const auto pause = ParseDuration(given.pause_max);
+        if (!pause || *pause < Duration(100) || *pause > kPauseMax) {
+            return Fail(ErrorCode::kInvalid, "--pause-max must be between 100ms and 1m");
+        }
+        if (!url.starts_with("redis")) {
+            return Fail(ErrorCode::kInvalid, "--pause-max is for Redis: no other store is paused");
+        }
+        options.pause_max = *pause;
+    }
+    const auto snapshot = OpenSnapshot(url, options);
+    if (!snapshot) return std::unexpected(snapshot.error());
+    return BackUp(**snapshot, given.first, progress);
+}
+
 Result<int> RunBackup(const StoreCommand& given) {
-    const auto from = OpenGiven(given.store);
-    if (!from) return std::unexpected(from.error());
+    const auto url = GivenUrl(given.store);
+    if (!url) return std::unexpected(url.error());
     ProgressLine progress("writing");
-    return ShowTransferred(BackUp(**from, given.first, progress.Show()), given, "written");
+    const auto from = OpenStore(*url);
+    auto done = from ? BackUp(**from, given.first, progress.Show())
+                     : Result<Transferred>(std::unexpected(from.error()));
+    // A scheduler has the directory, or leads the store.
+    const bool led = !done && done.error().code == ErrorCode::kConflict && !IsFile(given.first);
+    if (led) done = BackUpOnline(given, *url, progress.Show());
+    return ShowTransferred(done, given, led ? "written, of one moment," : "written");
 }
 
 Result<int> RunRestore(const StoreCommand& given) {
@@ -298,6 +338,7 @@ void AddStore(CLI::App& app, Context& context) {
     const auto add = [&](const char* name, const char* help, StoreBody body) {
         CLI::App* part = store->add_subcommand(name, help);
         part->add_flag("--json", given->json, "As JSON");
+        RegisterFormats(*part, given->json);
         part->callback([given, &context, body] {
             const auto done = body(*given);
             if (!done) PrintError(done.error());
@@ -319,6 +360,8 @@ void AddStore(CLI::App& app, Context& context) {
     CLI::App* backup = add("backup", "Writes all of it into one file", RunBackup);
     add_store(backup, false);
     backup->add_option("file", given->first, "File to write")->required();
+    backup->add_option("--pause-max", given->pause_max,
+                       "Redis beside schedulers: how long commits may be held back [5s]");
     CLI::App* restore = add("restore", "Makes an empty store from such a file", RunRestore);
     add_store(restore, false);
     restore->add_option("file", given->first, "File of a backup")->required();
@@ -331,7 +374,8 @@ void AddStore(CLI::App& app, Context& context) {
         ->required();
     purge->add_flag("--yes", given->yes, "That is meant");
     store->footer(
-        "No scheduler may use the store meanwhile, but for stats and check of a server's.\n"
+        "No scheduler may use the store meanwhile, but for backup, and stats and check of a "
+        "server's.\n"
         "examples:\n"
         "  takt store stats file:./takt-data\n"
         "  takt store backup takt.archive --store file:./takt-data\n"

@@ -48,9 +48,54 @@ Opened OnlyIfItAnswers(std::unique_ptr<Store> store) {
     return store;
 }
 
+// --- Snapshots ----------------------------------------------------------------------------------
+
+using Taken = Result<std::unique_ptr<StoreSnapshot>>;
+
+Taken TakeFile(std::string_view url, const SnapshotOptions& options) {
+    const Result<EmbeddedOptions> parsed = ParseEmbeddedUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    return SnapshotEmbedded(*parsed, options.scratch);
+}
+
+Taken TakeRedis(std::string_view url, const SnapshotOptions& options) {
+    const Result<redis::RedisOptions> parsed = redis::ParseRedisUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    return SnapshotRedis(*parsed, options.pause_max);
+}
+
+// Of a store whose reads are all of the moment of the first: that is now.
+Taken Pinned(Opened store) {
+    if (!store) return std::unexpected(store.error());
+    const auto first = AskStore<std::vector<SettingPut>>(
+        [&](auto done) { (*store)->ListSettings(kDefaultPartition, "", std::move(done)); });
+    if (!first) return std::unexpected(first.error());
+    return std::make_unique<OwnedSnapshot>(std::move(*store));
+}
+
+Taken TakeMysql(std::string_view url, const SnapshotOptions&) {
+    Result<MysqlOptions> parsed = ParseMysqlUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    parsed->pinned = true;
+    parsed->readers = 1;
+    return Pinned(OpenMysql(*parsed));
+}
+
+Taken TakeEtcd(std::string_view url, const SnapshotOptions&) {
+    Result<EtcdOptions> parsed = ParseEtcdUrl(url);
+    if (!parsed) return std::unexpected(parsed.error());
+    parsed->pinned = true;
+    return Pinned(OpenEtcd(*parsed));
+}
+
+Taken TakeMemory(std::string_view, const SnapshotOptions&) {
+    return Fail(ErrorCode::kInvalid, "memory: holds nothing beyond its process", "store");
+}
+
 struct Scheme {
     std::string_view name;
     Opened (*open)(std::string_view url, const StoreOptions& options);
+    Taken (*take)(std::string_view url, const SnapshotOptions& options);
     bool remote = true;  // A server, which may be away.
 };
 
@@ -74,26 +119,21 @@ Opened Patiently(const Scheme& scheme, std::string_view url, const StoreOptions&
 }
 
 constexpr std::array kSchemes = {
-    Scheme{"file", OpenFile, false},
-    Scheme{"memory", OpenMemory, false},
-    Scheme{"redis", OpenRedisUrl},
-    Scheme{"rediss", OpenRedisUrl},
-    Scheme{"redis+sentinel", OpenRedisUrl},
-    Scheme{"rediss+sentinel", OpenRedisUrl},
-    Scheme{"etcd", OpenEtcdUrl},
-    Scheme{"mysql", [](std::string_view url, const StoreOptions&) { return OpenMysql(url); }},
+    Scheme{"file", OpenFile, TakeFile, false},
+    Scheme{"memory", OpenMemory, TakeMemory, false},
+    Scheme{"redis", OpenRedisUrl, TakeRedis},
+    Scheme{"rediss", OpenRedisUrl, TakeRedis},
+    Scheme{"redis+sentinel", OpenRedisUrl, TakeRedis},
+    Scheme{"rediss+sentinel", OpenRedisUrl, TakeRedis},
+    Scheme{"etcd", OpenEtcdUrl, TakeEtcd},
+    Scheme{"mysql", [](std::string_view url, const StoreOptions&) { return OpenMysql(url); },
+           TakeMysql},
 };
 
-}  // namespace
-
-Opened OpenStore(std::string_view url, const StoreOptions& options) {
+Result<const Scheme*> FindScheme(std::string_view url) {
     const std::string_view name = url.substr(0, url.find(':'));
     for (const Scheme& scheme : kSchemes) {
-        if (scheme.name != name || name.size() == url.size()) continue;
-        if (options.wait && scheme.remote) return Patiently(scheme, url, options);
-        Opened opened = scheme.open(url, options);
-        if (options.wait) return opened;
-        return opened ? OnlyIfItAnswers(std::move(*opened)) : std::move(opened);
+        if (scheme.name == name && name.size() != url.size()) return &scheme;
     }
     std::string known;
     for (const Scheme& scheme : kSchemes) {
@@ -104,6 +144,23 @@ Opened OpenStore(std::string_view url, const StoreOptions& options) {
         ErrorCode::kInvalid,
         "'" + std::string(name.substr(0, 20)) + "' names no kind of store; known are " + known,
         "store");
+}
+
+}  // namespace
+
+Opened OpenStore(std::string_view url, const StoreOptions& options) {
+    const auto scheme = FindScheme(url);
+    if (!scheme) return std::unexpected(scheme.error());
+    if (options.wait && (*scheme)->remote) return Patiently(**scheme, url, options);
+    Opened opened = (*scheme)->open(url, options);
+    if (options.wait) return opened;
+    return opened ? OnlyIfItAnswers(std::move(*opened)) : std::move(opened);
+}
+
+Taken OpenSnapshot(std::string_view url, const SnapshotOptions& options) {
+    const auto scheme = FindScheme(url);
+    if (!scheme) return std::unexpected(scheme.error());
+    return (*scheme)->take(url, options);
 }
 
 }  // namespace takt::internal

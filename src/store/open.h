@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "store/store.h"
+#include "store/store_snapshot.h"
 
 namespace takt::internal {
 
@@ -25,5 +26,10 @@ struct StoreOptions {
 //
 // kInvalid if the URL names no backend of ours; else what the backend's own opening says.
 Result<std::unique_ptr<Store>> OpenStore(std::string_view url, const StoreOptions& options = {});
+
+// What such a URL names as it is now, for reading all of it while schedulers go on. Errors as
+// OpenStore; kInvalid for a kind that cannot show one moment.
+Result<std::unique_ptr<StoreSnapshot>> OpenSnapshot(std::string_view url,
+                                                    const SnapshotOptions& options);
 
 }  // namespace takt::internal

@@ -7,9 +7,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "store/embedded/options.h"
 #include "store/store.h"
+#include "store/store_snapshot.h"
 
 namespace takt::internal {
 
@@ -17,5 +19,10 @@ namespace takt::internal {
 // if the directory or what is in it cannot be used. An existing file is never replaced by an empty
 // one. The directory and its files belong to their user alone afterwards, or the log warns.
 Result<std::unique_ptr<Store>> OpenEmbedded(const EmbeddedOptions& options);
+
+// The state of this moment, also while another process uses the directory. `scratch` is a directory
+// for a copy of the file, replaced if it is there. kNotFound if there is no store.
+Result<std::unique_ptr<StoreSnapshot>> SnapshotEmbedded(const EmbeddedOptions& options,
+                                                        const std::string& scratch);
 
 }  // namespace takt::internal

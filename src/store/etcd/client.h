@@ -47,6 +47,14 @@ class Client {
     Async<Result<pb::LeaseKeepAliveResponse>> LeaseKeepAlive(std::int64_t lease, Steady latest);
     Async<Result<pb::StatusResponse>> Status();
 
+    // The revision that every read is of; 0: the newest, each time.
+    std::int64_t pinned_revision() const { return pinned_; }
+    // A read saw this one: if the options say so, all others are of it too.
+    void NoteRevision(std::int64_t revision) {
+        std::int64_t none = 0;
+        if (options_.pinned) pinned_.compare_exchange_strong(none, revision);
+    }
+
   private:
     struct TokenWait;
     struct Token {
@@ -68,6 +76,7 @@ class Client {
     Duration AttemptTime(Steady deadline) const;
 
     const EtcdOptions options_;
+    std::atomic<std::int64_t> pinned_ = 0;
     std::vector<std::shared_ptr<Channel>> channels_;  // One to each member.
     std::string stamps_;                              // Of the files that they were made with.
     Steady looked_at_{};                              // When these were last compared.

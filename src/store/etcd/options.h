@@ -20,6 +20,7 @@ struct EtcdOptions {
     Duration timeout{5000};  // Of one operation, all its attempts together.
     bool compact = true;     // Whether the leader discards old revisions; see docs/stores/etcd.md.
     std::size_t load_page_rows = 1000;  // Executions in one page of Load.
+    bool pinned = false;                // All reads are of the revision that the first one saw.
 };
 
 // etcd://[user:password@]host[:port][,host[:port]…][/prefix][?name=value&…]

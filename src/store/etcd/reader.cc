@@ -19,7 +19,7 @@ Async<Result<T>> Reader::Repeat(Read<T> read) {
     for (int i = 1;; ++i) {
         Result<T> result = co_await read();
         if (result || result.error().code != ErrorCode::kConflict) co_return result;
-        if (i == kReadsMax) {
+        if (i == kReadsMax || client_.pinned_revision() != 0) {
             co_return Fail(ErrorCode::kUnavailable, std::move(result.error().detail));
         }
     }

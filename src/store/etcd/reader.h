@@ -41,7 +41,7 @@ class Reader {
     template <typename T>
     using Read = std::function<Async<Result<T>>()>;
     template <typename T>
-    static Async<Result<T>> Repeat(Read<T> read);
+    Async<Result<T>> Repeat(Read<T> read);
     template <typename T>
     Async<Result<T>> ReadRows(Partition partition,
                               std::function<Async<Result<T>>(RowReader&)> read);

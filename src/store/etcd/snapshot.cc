@@ -23,6 +23,12 @@ Result<void> Snapshot::CheckTime() const {
                 "reading took too long; ask for a shorter range of time or for less");
 }
 
+void Snapshot::NoteRevision(std::int64_t revision) {
+    if (revision_ != 0) return;
+    revision_ = revision;
+    client_.NoteRevision(revision);
+}
+
 Async<Result<Rows>> Snapshot::Range(KeyRange range, std::size_t rows_max) {
     Rows rows;
     std::size_t page = kFirstPageRows;
@@ -37,7 +43,7 @@ Async<Result<Rows>> Snapshot::Range(KeyRange range, std::size_t rows_max) {
         request.set_revision(revision_);
         Result<pb::RangeResponse> found = co_await client_.Range(std::move(request));
         if (!found) co_return std::unexpected(std::move(found.error()));
-        if (revision_ == 0) revision_ = found->header().revision();
+        NoteRevision(found->header().revision());
         const auto count = static_cast<std::size_t>(found->kvs_size());
         const std::size_t bytes = found->ByteSizeLong();
         for (pb::KeyValue& kv : *found->mutable_kvs()) rows.kvs.push_back(std::move(kv));
@@ -61,7 +67,7 @@ Async<Result<std::vector<std::optional<pb::KeyValue>>>> Snapshot::Get(
         }
         Result<pb::TxnResponse> found = co_await client_.Txn(std::move(request), Effect::kRead);
         if (!found) co_return std::unexpected(std::move(found.error()));
-        if (revision_ == 0) revision_ = found->header().revision();
+        NoteRevision(found->header().revision());
         for (pb::ResponseOp& response : *found->mutable_responses()) {
             auto& kvs = *response.mutable_response_range()->mutable_kvs();
             values.push_back(kvs.empty() ? std::nullopt : std::optional(std::move(kvs[0])));

@@ -30,7 +30,9 @@ constexpr std::chrono::seconds kReadTimeMax{20};
 class Snapshot {
   public:
     explicit Snapshot(Client& client)
-        : client_(client), deadline_(SteadyClock::now() + kReadTimeMax) {}
+        : client_(client),
+          deadline_(SteadyClock::now() + kReadTimeMax),
+          revision_(client.pinned_revision()) {}
 
     // The first `rows_max` of the range.
     Async<Result<Rows>> Range(KeyRange range, std::size_t rows_max);
@@ -39,10 +41,11 @@ class Snapshot {
 
   private:
     Result<void> CheckTime() const;
+    void NoteRevision(std::int64_t revision);
 
     Client& client_;
     const Steady deadline_;
-    std::int64_t revision_ = 0;
+    std::int64_t revision_;  // 0: before the first read.
 };
 
 constexpr std::size_t kAllRows = SIZE_MAX;

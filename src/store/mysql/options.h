@@ -26,6 +26,8 @@ struct MysqlOptions {
     // client counts whole seconds; a URL's parts of one are rounded up.
     std::chrono::seconds timeout{10};
     std::size_t load_page_rows = 10'000;  // In one page of Load.
+    // All reads are of one transaction, which sees the moment of the first. For one reader.
+    bool pinned = false;
 };
 
 // mysql://[user[:password]@]host[:port]/database[?name=value&…]

@@ -17,6 +17,8 @@
 namespace takt::internal::mysql {
 namespace {
 
+constexpr const char* kBegin = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+
 // REPEATABLE READ is the server's default, said again in case it was changed: one state for several
 // queries needs it. The server ends a query itself before we stop waiting for it, or it would go on
 // with what nobody reads. MariaDB and MySQL call that limit differently, and each skips the comment
@@ -26,8 +28,9 @@ std::string ReaderSetup(const MysqlOptions& options) {
     return fmt::format(
         "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
         "SET SESSION autocommit = 1 /*M!, max_statement_time = {:.1f} */ "
-        "/*!80000 , max_execution_time = {} */",
-        static_cast<double>(limit.count()) / 1000, limit.count());
+        "/*!80000 , max_execution_time = {} */{}",
+        static_cast<double>(limit.count()) / 1000, limit.count(),
+        options.pinned ? std::string(";") + kBegin : "");
 }
 
 // MariaDB turns an IN list of 1000 into a subquery, whose plan may be a scan.
@@ -63,6 +66,12 @@ Reader::Reader(const MysqlOptions& options)
 
 template <typename Work>
 auto Reader::Read(Work work) {
+    if (options_.pinned) {
+        Connection& connection = session_.Get();
+        // A new connection would see another moment.
+        if (session_.generation() == 1) return work(connection);
+        throw MysqlError(kNoAnswer, "the connection that held the moment of a snapshot was lost");
+    }
     return session_.Retry([&](Connection& connection) {
         const Steady begin = SteadyClock::now();
         try {
@@ -78,8 +87,9 @@ auto Reader::Read(Work work) {
 }
 
 std::vector<Rows> Reader::Query(std::span<const std::string> queries) {
-    const std::string packet = fmt::format(
-        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{};COMMIT", fmt::join(queries, ";"));
+    const std::string packet = options_.pinned
+                                   ? fmt::format("{}", fmt::join(queries, ";"))
+                                   : fmt::format("{};{};COMMIT", kBegin, fmt::join(queries, ";"));
     return Read([&](Connection& connection) { return connection.Run(packet); });
 }
 
@@ -162,8 +172,9 @@ std::vector<Execution> Reader::ListBrief(const ExecutionFilter& filter) {
 // Answers are in memory as a whole. So a first look tells how large the rows are, and then they
 // come in groups that are not, until the page is full; all of one state.
 std::vector<Execution> Reader::ListWhole(const ExecutionFilter& filter) {
-    const std::string look = fmt::format("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;{}",
-                                         fmt::join(ListQueries(filter, kSizeColumns), ";"));
+    const std::string look =
+        fmt::format("{}{}", options_.pinned ? std::string() : std::string(kBegin) + ";",
+                    fmt::join(ListQueries(filter, kSizeColumns), ";"));
     return Read([&](Connection& connection) {
         std::vector<std::pair<Serial, std::size_t>> sizes;
         for (Rows& rows : connection.Run(look)) {
@@ -181,7 +192,7 @@ std::vector<Execution> Reader::ListWhole(const ExecutionFilter& filter) {
             }
             ReadGroup(connection, filter, group, page);
         }
-        connection.Run("COMMIT");
+        if (!options_.pinned) connection.Run("COMMIT");
         return page.TakeRows();
     });
 }

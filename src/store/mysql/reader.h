@@ -92,7 +92,9 @@ Result<T> Reader::From(Partition partition, T nothing, Work work) {
     try {
         return work(TablePrefix(options_.prefix, partition));
     } catch (const MysqlError& error) {
-        if (partition == kDefaultPartition || error.code() != ER_NO_SUCH_TABLE) throw;
+        // A table that is younger than the transaction has nothing in it for that.
+        const bool none = error.code() == ER_NO_SUCH_TABLE || error.code() == ER_TABLE_DEF_CHANGED;
+        if (partition == kDefaultPartition || !none) throw;
         return nothing;
     }
 }

@@ -21,6 +21,7 @@ extern const Script kLeaders;
 extern const Script kOlderLeader;
 extern const Script kCommit;
 extern const Script kDrop;
+extern const Script kPause;
 extern const Script kAnnounce;
 extern const Script kNodes;
 extern const Script kLoad;

@@ -12,13 +12,18 @@ namespace takt::internal::redis {
 //   event id values…, log id fields…, publish channel message
 // `redrive` and `purge` come first: they touch keys that only rows name, and look at all of these
 // before anything is written.
-// Answers {what became of it, the sequence that stands, 'full' if Redis has no room for more}.
+// Answers {what became of it, the sequence that stands, 'full' if Redis has no room for more};
+// 'paused' while a backup reads: nothing was done.
 const Script kCommit(std::string(kLook) + R"(
 local call, pcall, unpack = redis.call, redis.pcall, unpack
-local fence = call('HMGET', KEYS[1], 'epoch', 'nonce', 'sequence', 'last_serial')
+local fence = call('HMGET', KEYS[1], 'epoch', 'nonce', 'sequence', 'last_serial', 'paused_until')
 if fence[1] ~= ARGV[1] or fence[2] ~= ARGV[2] then return {'fenced'} end
 local have, want = tonumber(fence[3]), tonumber(ARGV[3])
 if want > have + 1 then return {'gap', fence[3]} end
+if fence[5] and want > have then
+  local now = call('TIME')
+  if tonumber(fence[5]) > now[1] * 1000 + math.floor(now[2] / 1000) then return {'paused'} end
+end
 -- Refused by a read-only server, and then nothing was done. A full one refuses it too, but takes a
 -- deletion, and after that whatever the script writes: what was decided is written, and the answer
 -- says that there is no room for more. In a repetition it is the write that a WAIT after it waits
@@ -157,6 +162,23 @@ local last_serial = ARGV[4]
 if fence[4] and fence[4] > last_serial then last_serial = fence[4] end
 call('HSET', KEYS[1], 'sequence', ARGV[3], 'last_serial', last_serial)
 return {'applied', ARGV[3], full}
+)");
+
+// KEYS fence. ARGV milliseconds from now, 0 ends it.
+// Commits are not applied until then. Answers what the fence says: equal answers at the beginning and
+// at the end mean that nothing was committed in between.
+const Script kPause(R"(
+local fence = redis.call('HMGET', KEYS[1], 'epoch', 'nonce', 'sequence')
+if fence[1] then
+  if ARGV[1] == '0' then
+    redis.call('HDEL', KEYS[1], 'paused_until')
+  else
+    local now = redis.call('TIME')
+    local until_ms = now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[1]
+    redis.call('HSET', KEYS[1], 'paused_until', string.format('%.0f', until_ms))
+  end
+end
+return (fence[1] or '') .. ' ' .. (fence[2] or '') .. ' ' .. (fence[3] or '')
 )");
 
 // KEYS fence. ARGV prefix of the keys, what the fence said at the first step or '', rows at most.

@@ -11,6 +11,7 @@
 #include "store/redis/reader.h"
 #include "store/redis/schema.h"
 #include "store/redis/writer.h"
+#include "store/wait.h"
 
 namespace takt::internal {
 namespace redis {
@@ -42,6 +43,11 @@ class RedisStore final : public Store {
             check_.Ensure([&](Result<void> checked) { promise.set_value(std::move(checked)); });
         });
         return answer.get();
+    }
+
+    Result<std::string> Pause(Partition partition, Duration how_long) {
+        return AskStore<std::string>(
+            [&](auto done) { writer_.Pause(partition, how_long, std::move(done)); });
     }
 
     StoreLimits limits() const override {
@@ -116,8 +122,68 @@ class RedisStore final : public Store {
     std::unique_ptr<Client> client_;  // Last: its thread uses everything above.
 };
 
+// Commits of all partitions wait while it is read.
+class PausedSnapshot final : public StoreSnapshot {
+  public:
+    PausedSnapshot(std::unique_ptr<RedisStore> store, Duration pause_max)
+        : store_(std::move(store)), pause_max_(pause_max) {}
+
+    Result<void> Pause() {
+        const auto leaders =
+            AskStore<std::vector<LeaderRow>>([&](auto done) { store_->Leaders(std::move(done)); });
+        if (!leaders) return std::unexpected(leaders.error());
+        for (const LeaderRow& row : *leaders) {
+            const auto fence = store_->Pause(row.partition, pause_max_);
+            if (!fence) return std::unexpected(fence.error());
+            fences_.emplace_back(row.partition, *fence);
+        }
+        return {};
+    }
+
+    // A dead process's pause ends by itself.
+    ~PausedSnapshot() override { static_cast<void>(Confirm()); }
+
+    Store& store() override { return *store_; }
+
+    Result<void> Confirm() override {
+        bool same = true;
+        Result<void> result;
+        for (const auto& [partition, before] : std::exchange(fences_, {})) {
+            const auto after = store_->Pause(partition, Duration(0));
+            if (!after) result = std::unexpected(after.error());
+            same = same && after && *after == before;
+        }
+        if (!result || same) return result;
+        return Fail(ErrorCode::kUnavailable,
+                    "reading took longer than commits may be held back (" +
+                        FormatDuration(pause_max_) +
+                        "), or a scheduler of an older version led: give a longer --pause-max, or "
+                        "save with redis-cli --rdb (docs/moving.md)");
+    }
+
+  private:
+    const std::unique_ptr<RedisStore> store_;
+    const Duration pause_max_;
+    std::vector<std::pair<Partition, std::string>> fences_;
+};
+
 }  // namespace
 }  // namespace redis
+
+Result<std::unique_ptr<StoreSnapshot>> SnapshotRedis(const redis::RedisOptions& options,
+                                                     Duration pause_max) {
+    Result<std::unique_ptr<redis::Client>> client = redis::Client::Make(options);
+    if (!client) return std::unexpected(client.error());
+    auto store = std::make_unique<redis::RedisStore>(std::move(*client), redis::Schema());
+    if (const Result<void> checked = store->CheckServer(); !checked) {
+        return std::unexpected(checked.error());
+    }
+    auto snapshot = std::make_unique<redis::PausedSnapshot>(std::move(store), pause_max);
+    if (const Result<void> paused = snapshot->Pause(); !paused) {
+        return std::unexpected(paused.error());
+    }
+    return snapshot;
+}
 
 Result<std::unique_ptr<Store>> OpenRedis(const redis::RedisOptions& options) {
     return OpenRedis(options, redis::Schema());

@@ -9,6 +9,7 @@
 
 #include "store/redis/options.h"
 #include "store/store.h"
+#include "store/store_snapshot.h"
 
 namespace takt::internal {
 namespace redis {
@@ -23,5 +24,10 @@ Result<std::unique_ptr<Store>> OpenRedis(const redis::RedisOptions& options);
 // The same with another layout than this version's own: for tests of what the next one will do.
 Result<std::unique_ptr<Store>> OpenRedis(const redis::RedisOptions& options,
                                          const redis::Schema& schema);
+
+// The state of this moment: commits of all schedulers are held back until it is confirmed or gone, at
+// most for `pause_max`.
+Result<std::unique_ptr<StoreSnapshot>> SnapshotRedis(const redis::RedisOptions& options,
+                                                     Duration pause_max);
 
 }  // namespace takt::internal

@@ -22,6 +22,19 @@ void Writer::Commit(BatchPtr batch, Done<void> done) {
     });
 }
 
+void Writer::Pause(Partition partition, Duration how_long, Done<std::string> done) {
+    client_.Post([this, partition, how_long, done = std::move(done)]() mutable {
+        const PartitionKeys& keys = keys_.Of(partition);
+        Call call{.lane = Lane::kCommit, .slot = keys.slot, .script = &kPause};
+        call.keys.Arg(keys.Of("fence"));
+        call.args.Arg(std::to_string(how_long.count()));
+        client_.Send(std::move(call), [done = std::move(done)](Result<Replies> replies) mutable {
+            if (!replies) return done(std::unexpected(replies.error()));
+            done(std::string(replies->front().view().text()));
+        });
+    });
+}
+
 void Writer::DropPartition(Partition partition, Done<void> done) {
     client_.Post([this, partition, done = std::move(done)]() mutable {
         if (partition == kDefaultPartition) return done(DefaultIsKept());
@@ -51,6 +64,9 @@ Result<void> Writer::ReadAnswer(const Batch& batch, const Replies& replies) {
     const ReplyView answer = replies.front().view();
     const std::string_view what = answer[0].text();
     if (what == "fenced") return Fail(ErrorCode::kFenced, "the term is over");
+    if (what == "paused") {
+        return Fail(ErrorCode::kUnavailable, "a backup is being made; it takes some seconds");
+    }
     Acknowledged& last = acknowledged_[batch.term.partition];
     if (what == "gap") {
         const auto have = answer[1].number();

@@ -22,6 +22,9 @@ class Writer {
 
     // As the store's own. From any thread.
     void Commit(BatchPtr batch, Done<void> done);
+    // Holds the commits of a partition back for so long, 0: no longer. Gives a text that is another one
+    // after each commit and each new term.
+    void Pause(Partition partition, Duration how_long, Done<std::string> done);
     void DropPartition(Partition partition, Done<void> done);
 
   private:
