@@ -121,6 +121,7 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
         leases_.Set(*slot, now.steady + (expected ? grace : ForgottenAfter()), slot->order);
     }
     draft_.Emit(Event{.type = EventType::kLeaderChanged});
+    SpellRuns();
     draft_.Close();
 }
 
@@ -141,6 +142,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     }
     std::visit([this](auto& known) { On(known); }, input);
     RunDue();
+    SpellRuns();
     draft_.Close();
     live_.FreeFinished();
 }

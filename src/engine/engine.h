@@ -296,6 +296,7 @@ class Engine {
     void SetRunTimeout(Live& live);
     void WriteRow(Run& run);
     void WriteRun(Run& run);
+    void SpellRuns();
     void MoveRun(Run& run);
     void ContinueRuns();
     void ContinueRun(Run& run);
@@ -419,6 +420,7 @@ class Engine {
     std::deque<TaskId> replacing_;    // Tasks whose newest run takes the place of others.
     std::deque<DeleteTask> deletes_;  // Which have more runs to end than one step may.
     std::deque<ExecutionId> moving_;  // Runs with something to be done for them.
+    std::vector<Run*> unwritten_;     // Runs whose record the step that goes on has to write.
     std::map<Text, Text, std::less<>> stored_runs_;  // Until their executions are restored.
     std::vector<Live*> restored_;                    // Between RestoreExecution and Begin.
     std::vector<Execution> unreadable_;  // Live rows that can only be moved to the history.

@@ -13,6 +13,13 @@ namespace {
 // A step's record has room for the names of its workers up to here.
 constexpr std::size_t kRecordBytes = 60u << 10;
 
+// For tests of the tests.
+RunProgress WithoutCursors(const Run& run) {
+    RunProgress progress = run.progress;
+    for (StepProgress& step : progress.steps) step.cursor = 0;
+    return progress;
+}
+
 }  // namespace
 
 // A run needs no worker: it begins as soon as it has its turn, its permit and its locks. The limits of
@@ -61,10 +68,29 @@ void Engine::WriteRow(Run& run) {
     WriteRun(run);
 }
 
+// One step of the engine may change a run in many places: its record is spelled when all is decided. Its
+// place in the batch is taken now, so that the step knows how much it has made.
 void Engine::WriteRun(Run& run) {
     draft_.MakeUrgent();
-    draft_.Put(run.mark, RecordPut{RecordKind::kRun, run.live->row.id.text(),
-                                   Text(EncodeProgress(run.progress))});
+    if (std::exchange(run.unwritten, true)) return;
+    unwritten_.push_back(&run);
+    draft_.Spend(run.record_bytes);
+    if (draft_.InBatch(run.mark)) return;
+    draft_.Put(run.mark, RecordPut{RecordKind::kRun, run.live->row.id.text(), Text()});
+}
+
+void Engine::SpellRuns() {
+    for (Run* run : unwritten_) {
+        run->unwritten = false;
+        // The record of one that has ended is deleted.
+        if (run->live->finished) continue;
+        Text record(config_.sabotage.forget_cursor ? EncodeProgress(WithoutCursors(*run))
+                                                   : EncodeProgress(run->progress));
+        run->record_bytes = record.size();
+        draft_.Put(run->mark,
+                   RecordPut{RecordKind::kRun, run->live->row.id.text(), std::move(record)});
+    }
+    unwritten_.clear();
 }
 
 void Engine::MoveRun(Run& run) {

@@ -71,7 +71,7 @@ void Engine::MakeChildren(Run& run, std::uint32_t number) {
         }
         if (step.backfill && PassExisting(run, number)) continue;
         const std::uint32_t index = progress.cursor++;
-        if (!config_.sabotage.forget_cursor) WriteRun(run);
+        WriteRun(run);
         MakeChild(run, number, index);
     }
     if (progress.cursor >= progress.total) {

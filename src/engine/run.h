@@ -56,9 +56,11 @@ struct Run {
     std::vector<RunStep> steps;
     std::vector<Live*> children;  // Those that live, in no order; Live::child is the place.
     std::size_t cached_bytes = 0;
-    std::uint32_t awaited = 0;  // Answers of the store that are still to come.
-    ChangeMark mark;            // Of its record.
-    bool moving = false;        // In the line of those with something to do.
+    std::uint32_t awaited = 0;     // Answers of the store that are still to come.
+    ChangeMark mark;               // Of its record.
+    std::size_t record_bytes = 0;  // Of its record as it was last written.
+    bool unwritten = false;        // The step that goes on has changed its progress.
+    bool moving = false;           // In the line of those with something to do.
 
     bool ending() const { return progress.ending && !progress.ending->cleaning; }
     Run& outermost() { return parent ? parent->outermost() : *this; }

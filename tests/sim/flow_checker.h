@@ -43,6 +43,8 @@ class FlowChecker {
     void OnPart(KnownRun& run, const RowMove& move, bool ended_before);
     void CheckBegins(const KnownRun& run, const Execution& part, std::uint32_t step);
     void CheckValues(const KnownRun& run, const Execution& part, std::uint32_t step);
+    Result<std::string> ValuesWithout(const KnownRun& run, std::uint32_t step,
+                                      const std::set<ExecutionId>& unknown) const;
     void CheckProgress(const KnownRun& run);
     void CheckEnd(const KnownRun& run);
     std::optional<Execution> SuccessOf(const KnownRun& run, std::uint32_t step,
@@ -50,6 +52,9 @@ class FlowChecker {
 
     std::function<void(const std::string&)> fail_;
     std::map<ExecutionId, KnownRun> runs_;
+    // Parts that have succeeded by the batch that is looked at. A row that the batch changes twice
+    // stands where it was changed first, so its changes do not tell which of them came before others.
+    std::set<ExecutionId> arrived_;
 };
 
 }  // namespace takt::internal::sim
