@@ -4,7 +4,8 @@
     python3 executor.py --scheduler http://localhost:8080 --port 9090
 
 It registers itself with a task, answers POST /execute with 202 at once, does the work on a thread and
-reports by callback. docs/executors.md describes what is sent.
+reports by callback. A task is told when a lock that its execution has is taken away. docs/executors.md
+describes what is sent.
 """
 
 import argparse
@@ -21,20 +22,22 @@ BODY_BYTES_MAX = 4 << 20
 REMEMBERED_MAX = 10_000  # Tokens of attempts, so that one that is sent twice runs once.
 
 
-def daily_report(parameters, metadata):
+# Each is given its parameters, its metadata, and an event that is set when a lock is lost.
+def daily_report(parameters, metadata, lost):
     return {"rows": 42, "parameters": parameters}
 
 
-def slow_report(parameters, metadata):
-    time.sleep(parameters.get("seconds", 5))
+def slow_report(parameters, metadata, lost):
+    if lost.wait(parameters.get("seconds", 5)):
+        raise RuntimeError("stopped: its lock was taken away")
     return {"rows": 42}
 
 
-def hourly_sync(parameters, metadata):
+def hourly_sync(parameters, metadata, lost):
     return {"from": parameters.get("source"), "to": parameters.get("target")}
 
 
-def broken(parameters, metadata):
+def broken(parameters, metadata, lost):
     raise RuntimeError("this task always fails")
 
 
@@ -82,6 +85,7 @@ class Attempt:
         self.order = order  # The newest: after a change of leaders it comes again, with new addresses.
         self.report = None  # How it ended, once it has.
         self.telling = False
+        self.lost = threading.Event()
 
     def urls(self):
         return self.order.get("callback_urls") or [self.order["callback_url"]]
@@ -99,6 +103,9 @@ class Executor:
         with self.lock:
             attempt = self.attempts.get(order["callback_token"])
             if attempt:
+                # One that has fewer locks was sent by a leader that knows they were taken away.
+                if len(order.get("locks", [])) < len(attempt.order.get("locks", [])):
+                    attempt.lost.set()
                 attempt.order = order
                 if attempt.report is None or attempt.telling:
                     return
@@ -110,10 +117,18 @@ class Executor:
                 del self.attempts[next(iter(self.attempts))]
         self.pool.submit(self.run, attempt)
 
+    def lose(self, token):
+        """A lock of the attempt is another's by now. False if there is no such attempt."""
+        with self.lock:
+            attempt = self.attempts.get(token)
+        if attempt:
+            attempt.lost.set()
+        return attempt is not None
+
     def run(self, attempt):
         order = attempt.order
         try:
-            result = TASKS[order["type"]](order["parameters"], order["metadata"])
+            result = TASKS[order["type"]](order["parameters"], order["metadata"], attempt.lost)
             report = {"status": "success", "result": result}
         except Exception as error:  # Whatever a task throws is its failure, not ours.
             report = {"status": "failed", "error": str(error)}
@@ -152,6 +167,9 @@ def handler_for(executor):
                 self.close_connection = True
                 return self.answer(413, {"error": "too large"})
             body = self.rfile.read(length)
+            if self.path == "/lock_lost":
+                known = executor.lose(self.headers.get("X-Takt-Token"))
+                return self.answer(200 if known else 404, {})
             if self.path != "/execute":
                 return self.answer(404, {"error": "no such page"})
             order = json.loads(body)

@@ -130,6 +130,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
 
     void OnAssign(const Assign& assign);
     void OnStop(const StopAttempt& stop);
+    // The executor is told, if the attempt is in its hand; see push_locks.cc.
+    void OnLockLost(const LockVerdict& verdict);
     // The attempt was ended by a callback.
     void OnEnded(const AttemptRef& attempt);
 
@@ -173,6 +175,8 @@ class PushInstance : public std::enable_shared_from_this<PushInstance> {
     void PassOnAnswer(const AttemptRef& attempt, const Result<HttpAnswer>& answer);
     void JudgeInstance(bool instance_failed);
     void OpenCircuit();
+    void TellLockLost(AttemptRef attempt, std::string body, int tries);
+    void TellLockLostLater(AttemptRef attempt, std::string body, int tries);
     // Work that did not reach the instance is the engine's again, without a failure.
     void GiveBack(const AttemptRef& attempt);
     void RemindAgain();

@@ -188,6 +188,9 @@ void PushLink::Release(const Effects& effects) {
     for (const StopAttempt& stop : effects.stops) {
         if (PushInstance* instance = of(stop.session)) instance->OnStop(stop);
     }
+    for (const LockVerdict& verdict : effects.lock_verdicts) {
+        if (PushInstance* instance = of(verdict.session)) instance->OnLockLost(verdict);
+    }
     for (const Verdict& verdict : effects.verdicts) {
         if (verdict.session == callbacks_session_) OnVerdict(verdict);
         if (context_->told.empty()) continue;

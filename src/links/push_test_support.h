@@ -71,6 +71,24 @@ class FakeExecutor {
     void SetHealth(int status) { health_ = status; }
     int health_checks() const { return health_checks_; }
 
+    // POST /lock_lost is answered with these, one after the other, the last again and again.
+    void AnswerLosses(std::vector<int> statuses) {
+        const std::scoped_lock lock(mutex_);
+        loss_statuses_ = std::move(statuses);
+    }
+    // Body and token of the call that told of a lost lock, counted from 1.
+    std::pair<std::string, std::string> AwaitLoss(std::size_t number) {
+        std::unique_lock lock(mutex_);
+        const bool came =
+            changed_.wait_for(lock, kPatience, [&] { return losses_.size() >= number; });
+        EXPECT_TRUE(came) << "loss " << number << " was not told";
+        return came ? losses_[number - 1] : std::pair<std::string, std::string>();
+    }
+    std::size_t losses() {
+        const std::scoped_lock lock(mutex_);
+        return losses_.size();
+    }
+
     // The order with this number, counted from 1.
     Order AwaitOrder(std::size_t number) {
         std::unique_lock lock(mutex_);
@@ -92,6 +110,7 @@ class FakeExecutor {
                 ++executor.health_checks_;
                 return reply(HttpResponse::Text(executor.health_, "as told"));
             }
+            if (request.path == "/lock_lost") return executor.TakeLoss(request, std::move(reply));
             const auto json = boost::json::parse(request.body);
             const auto text = [&](const char* key) {
                 return std::string(json.at(key).as_string());
@@ -115,8 +134,22 @@ class FakeExecutor {
         FakeExecutor& executor;
     };
 
+    void TakeLoss(const HttpRequest& request, HttpReply reply) {
+        int status = 200;
+        {
+            const std::scoped_lock lock(mutex_);
+            losses_.emplace_back(request.body,
+                                 std::string(request.headers.Find("X-Takt-Token").value_or("")));
+            status = loss_statuses_[std::min(losses_.size(), loss_statuses_.size()) - 1];
+            changed_.notify_all();
+        }
+        reply(HttpResponse::Json(status, "{}"));
+    }
+
     LoopThread io_;
     std::unique_ptr<HttpServer> server_;
+    std::vector<std::pair<std::string, std::string>> losses_;
+    std::vector<int> loss_statuses_ = {200};
     std::atomic<int> health_ = 200;
     std::atomic<int> health_checks_ = 0;
     std::mutex mutex_;
@@ -242,7 +275,8 @@ class PushStack {
             });
         });
     }
-    ExecutionId Submit(std::uint32_t retries_max = 0, Duration timeout = Duration(60'000)) {
+    ExecutionId Submit(std::uint32_t retries_max = 0, Duration timeout = Duration(60'000),
+                       std::vector<LockWant> locks = {}) {
         const NewTaskPtr task = new Task;
         task->name = task->type = Text("report");
         task->queue = Text("default");
@@ -251,11 +285,18 @@ class PushStack {
         auto options = std::make_unique<TaskOptions>();
         options->retry = RetryPolicy{
             .retries_max = retries_max, .delay = Duration(1), .backoff_rate = 1, .jitter = 0};
+        options->locks = std::move(locks);
         task->options = std::move(options);
         const auto answer = Await<Result<Answer>>(
             [&](auto done) { node_->Ask(internal::Submit{.task = task}, std::move(done)); });
         EXPECT_TRUE(answer) << (answer ? "" : answer.error().detail);
         return answer ? answer->execution.id : ExecutionId();
+    }
+    // An operator takes the lock away from whoever has it.
+    void TakeAway(const std::string& lock) {
+        const auto answer = Await<Result<Answer>>(
+            [&](auto done) { node_->Ask(FreeLock{.name = Text(lock)}, std::move(done)); });
+        EXPECT_TRUE(answer) << (answer ? "" : answer.error().detail);
     }
     Execution Read(const ExecutionId& id) {
         auto found = Await<Result<std::vector<std::optional<Execution>>>>(

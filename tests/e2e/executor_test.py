@@ -40,6 +40,18 @@ class ExecutorTest(TaktTest):
         self.assertEqual(ended["result"], {"rows": 42})
         self.assertEqual(ended["attempt"], 1)
 
+    def test_an_executor_hears_that_an_operator_took_its_lock_away(self):
+        self.serve()
+        executor = self.executor()
+        task = self.takt_json("submit", "slow_report", '{"seconds": 120}', "--lock", "ledger",
+                              "--max-retry", "0")["id"]
+        until(lambda: "POST /execute" in executor.text(), "the executor has the order")
+
+        self.takt("locks", "release", "ledger")
+
+        until(lambda: self.takt_json("get", task)["status"] == "failed", "the task has stopped")
+        self.assertIn("its lock was taken away", self.takt_json("get", task)["error"]["message"])
+
     def service(self, types):
         """A service in this process that takes orders and answers none; the orders that it was given."""
         orders = []
