@@ -33,6 +33,7 @@ enum class EventType : std::uint8_t {
     kLockAcquired,  // `detail` is its name.
     kLockReleased,  // By whoever held it, or with the attempt that did.
     kLockLost,      // Its lease was over, or an operator took it away.
+    kTaskEnding,    // A run is to end, and nothing of it starts any more; `detail` says as what.
 };
 
 // "task.completed" and so on.

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "model/run_progress.h"
+
 namespace takt::internal {
 namespace {
 
@@ -17,6 +19,14 @@ std::string Format(const Event& event, std::string_view space) {
     WriteEvent(json, event, space);
     return FormatEvent(
         {.event = Name(event.type), .data = data, .id = std::to_string(event.serial)});
+}
+
+// Ids of what a run consists of begin with its own: the children of a backfill alone do not.
+bool IsOfRun(const ExecutionId& id, const ExecutionId& run) {
+    if (id == run) return true;
+    const std::string_view name = id.view();
+    return name.size() > run.view().size() && name.starts_with(run.view()) &&
+           name[run.view().size()] == '~' && IsChildId(name);
 }
 
 }  // namespace
@@ -45,7 +55,8 @@ void WriteEvent(JsonWriter& json, const Event& event, std::string_view space) {
 
 bool EventFilter::Fits(const Event& event) const {
     return (types >> static_cast<unsigned>(event.type) & 1u) != 0 &&
-           (task.empty() || task == event.task) && (worker.empty() || worker == event.worker);
+           (task.empty() || task == event.task) && (run.empty() || IsOfRun(event.execution, run)) &&
+           (worker.empty() || worker == event.worker);
 }
 
 std::optional<std::uint32_t> ParseEventTypes(std::string_view list) {

@@ -30,6 +30,7 @@ void WriteEvent(JsonWriter& json, const Event& event, std::string_view space);
 struct EventFilter {
     std::uint32_t types = ~0u;  // Bits by EventType.
     TaskId task;
+    ExecutionId run;  // Itself, and all executions in it.
     WorkerId worker;
 
     bool Fits(const Event& event) const;

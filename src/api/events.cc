@@ -21,6 +21,11 @@ Result<EventFilter> ReadFilter(const HttpRequest& request) {
         if (!id) return std::unexpected(id.error());
         filter.task = std::move(*id);
     }
+    if (const auto run = request.Query("run_id")) {
+        auto id = ExecutionId::Parse(*run, "run_id");
+        if (!id) return std::unexpected(id.error());
+        filter.run = std::move(*id);
+    }
     if (const auto worker = request.Query("worker_id")) {
         auto id = WorkerId::Parse(*worker, "worker_id");
         if (!id) return std::unexpected(id.error());
@@ -77,6 +82,7 @@ void AddEventRoutes(std::vector<Route>& routes) {
          .summary = "Server-sent events; Last-Event-ID resumes, `reset` tells of a gap",
          .query = {{"type", "Names or groups, separated by commas: task.failed,worker."},
                    {"task_id", "Of this task."},
+                   {"run_id", "Of this run and all executions in it."},
                    {"worker_id", "Of this worker."},
                    {"past", "all: first the newest 500 that are kept; only: these, and no others."},
                    {"last_event_id", "For clients that cannot set the header."}},

@@ -48,6 +48,25 @@ TEST(EventHub, WatcherGoesOnWhereItWas) {
     EXPECT_NE(stream->written.find("id: 13"), std::string::npos);
 }
 
+// A page that shows one run wants to hear of its steps, and of nobody else's.
+TEST(EventHub, ARunIsWatchedWithAllThatIsInIt) {
+    EventFilter filter;
+    filter.run = ExecutionId(Text("run"));
+    const auto fits = [&](const char* execution) {
+        Event event = EventOf(1);
+        event.execution = ExecutionId(Text(execution));
+        return filter.Fits(event);
+    };
+    EXPECT_TRUE(fits("run"));
+    EXPECT_TRUE(fits("run~0.2"));
+    EXPECT_TRUE(fits("run~0.2~1.0")) << "a run in the run";
+    EXPECT_FALSE(fits("run2"));
+    EXPECT_FALSE(fits("run2~0.0"));
+    EXPECT_FALSE(fits("run~other")) << "an id that somebody chose";
+    EXPECT_FALSE(fits("ru"));
+    EXPECT_FALSE(fits(""));
+}
+
 // It was away for too long: what it missed is gone, and it must know.
 TEST(EventHub, GapIsToldByAReset) {
     EventHub hub({.events_max = 2});

@@ -108,7 +108,10 @@ Result<int> Change(Client& client, const ExecutionActionOptions& options) {
         } else if (options.client.json) {
             std::printf("%s\n", answer->body.c_str());
         } else {
-            std::printf("%s %s\n", id.c_str(), Member(answer->value, "status").c_str());
+            // A run that is to end says so; it ends with the last of what goes on in it.
+            const std::string ending = Member(answer->value, "ending");
+            std::printf("%s %s%s%s\n", id.c_str(), Member(answer->value, "status").c_str(),
+                        ending.empty() ? "" : ", ending as ", ending.c_str());
         }
     }
     return exit;

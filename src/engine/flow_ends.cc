@@ -110,6 +110,7 @@ void Engine::EndRun(Run& run, RunEnding ending) {
                         ending.reason != Reason::kStepFailed;
     if (run.progress.ending && !cleans) return;
     run.progress.ending = std::move(ending);
+    Emit(EventType::kTaskEnding, *run.live, Text(Name(run.progress.ending->status)));
     const bool failed = run.progress.ending->reason == Reason::kStepFailed;
     for (std::uint32_t number = 0; number < run.steps.size(); ++number) {
         StepProgress& step = run.progress.steps[number];

@@ -149,6 +149,7 @@ TEST_F(FlowTest, AFailureEndsWhatGoesOnAndThenCleansUp) {
     EXPECT_THAT(stops, testing::SizeIs(1));
     EXPECT_EQ(StepsOf(), "failed cancelled skipped running skipped");
     EXPECT_EQ(StatusOf("run"), Status::kRunning);
+    EXPECT_EQ(EventCount(EventType::kTaskEnding), 1u) << "who watches sees that it is to end";
     At(3ms, Success(Child(3)));
     EXPECT_EQ(StatusOf("run"), Status::kFailed) << "also if the clean-up succeeded";
     EXPECT_EQ(MessageOf("run"), "step_failed: step 'a' failed");

@@ -32,8 +32,9 @@ enum class EventType : std::uint8_t {
     kLockAcquired,  // `detail` is its name; of an attempt also whose.
     kLockReleased,  // By whoever held it, or with the attempt that did.
     kLockLost,      // Its lease was over, or an operator took it away.
+    kTaskEnding,    // A run is to end, and nothing of it starts any more; `detail` says as what.
 };
-constexpr int kEventTypeCount = 20;
+constexpr int kEventTypeCount = 21;
 
 // "task.completed" and so on.
 std::string_view Name(EventType type);

@@ -340,7 +340,7 @@ Result<Event> DecodeEvent(std::string_view bytes) {
     const record::Event& from = *scratch;
     Taker take;
     Event event{.serial = from.serial(),
-                .type = take.OneOf(from.type(), EventType::kLockLost),
+                .type = take.OneOf(from.type(), EventType::kTaskEnding),
                 .at = take.At(from.at_ms()),
                 .task = TaskId(from.task()),
                 .execution = ExecutionId(from.execution()),
