@@ -1,7 +1,5 @@
 #include "api/task_json.h"
 
-#include <algorithm>
-
 #include "api/json_read.h"
 #include "api/step_json.h"
 #include "model/fire_plan.h"
@@ -60,8 +58,8 @@ Result<void> CheckRecurring(const TaskDraft& draft, Time now) {
 }
 
 Result<void> CheckOnce(const TaskDraft& draft) {
-    if (const std::string_view recurring = FirstSeen(draft, TaskField::Kind::kRecurring);
-        !recurring.empty()) {
+    const std::string_view recurring = FirstSeen(draft, TaskField::Kind::kRecurring);
+    if (!recurring.empty()) {
         return BadField(
             recurring,
             "is for recurring tasks; add cron_expression, interval or interval_after_end, or leave "
@@ -92,9 +90,11 @@ Result<void> CheckName(const TaskDraft& draft) {
 
 // Whether a field of the task itself could not be read: others need not fit then.
 bool HasUnreadField(const TaskDraft& draft) {
-    return draft.review && std::ranges::any_of(draft.review->mistakes, [](const Error& mistake) {
-               return !mistake.field.starts_with("steps");
-           });
+    if (!draft.review) return false;
+    for (const Error& mistake : draft.review->mistakes) {
+        if (!mistake.field.starts_with("steps")) return true;
+    }
+    return false;
 }
 
 Result<void> CheckTogether(const TaskDraft& draft, Time now) {

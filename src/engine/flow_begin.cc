@@ -68,8 +68,8 @@ void Engine::WriteRow(Run& run) {
     WriteRun(run);
 }
 
-// One step of the engine may change a run in many places: its record is spelled when all is decided. Its
-// place in the batch is taken now, so that the step knows how much it has made.
+// One step of the engine may change a run in many places: its record is spelled when all is decided.
+// Its place in the batch is taken now, so that the step knows how much it has made.
 void Engine::WriteRun(Run& run) {
     draft_.MakeUrgent();
     if (std::exchange(run.unwritten, true)) return;

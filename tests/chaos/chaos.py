@@ -15,7 +15,7 @@ import traceback
 import cluster as clusters
 import checker
 import faults
-import parts_faults  # pylint: disable=unused-import  # Adds its own to the list.
+import parts_faults
 import space_faults  # pylint: disable=unused-import  # Adds its own to the list.
 import stores
 
@@ -52,7 +52,7 @@ def judge(cluster, fault, seconds):
         say(f"  healed; canary of {space} " + (f"after {canary:.1f} s" if canary else "is dead"))
     time.sleep(seconds)
     violations = cluster.settle()
-    violations += cluster.part_violations(fault.rules)
+    violations += parts_faults.violations(cluster, fault.rules)
     histories = [cluster.history(space, healed_wall, canaries[space]) for space in cluster.spaces]
     histories[0].ended_badly = cluster.ended_badly()
     for space, history in zip(cluster.spaces, histories):

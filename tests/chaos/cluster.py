@@ -2,7 +2,6 @@
 import itertools
 import json
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -18,8 +17,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import TAKT, Process, environment, until  # noqa: E402
 import checker  # noqa: E402
 import load  # noqa: E402
-import parts_checker  # noqa: E402
-import parts_load  # noqa: E402
 import proxy  # noqa: E402
 import stores  # noqa: E402
 
@@ -337,24 +334,9 @@ class Cluster:
                 for scheduler in self.schedulers for line in scheduler.lines()
                 if line.get("message") == "elected"]
 
-    def flow_runs(self):
-        return [run for part in self.parts if isinstance(part, parts_load.FlowLoad)
-                for run in part.runs]
-
-    def part_violations(self, rules):
-        """What workflows and locks have to say, which are in the default namespace."""
-        found = []
-        for part in self.parts:
-            if isinstance(part, parts_load.LockLoad):
-                found += parts_checker.check_locks(part.holds, parts_load.LOCKS)
-            else:
-                found += parts_checker.check_flows(part.runs, self.rows("default"),
-                                                   checker.runs_from(self.ledger_lines()), rules)
-        return found
-
     def history(self, space, healed_wall, canary_seconds):
         # A run is run by nobody; its parts are judged as any execution is.
-        runs = {run.id for run in self.flow_runs()}
+        runs = {run.id for part in self.parts for run in getattr(part, "runs", [])}
         rows = {id: row for id, row in self.rows(space).items() if id not in runs}
         lines = self.ledger_lines(space)
         elections = [one for one in self.elections() if one.space == space]
@@ -400,30 +382,3 @@ class Cluster:
         self.loop.close()
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def is_stopped(process):
-    """Whether a process is stopped by a signal, as the kernel says."""
-    stat = pathlib.Path(f"/proc/{process.process.pid}/stat").read_text(encoding="utf-8")
-    return stat.rsplit(")", 1)[1].split()[0] == "T"
-
-
-def fail_points():
-    """The names of all fail points that a leader passes, from the sources."""
-    names = set()
-    for source in (HERE.parents[1] / "src").rglob("*.cc"):
-        if not source.name.endswith("_test.cc"):
-            names.update(re.findall(r'TAKT_FAIL_POINT\("([^"]+)"\)', source.read_text("utf-8")))
-    return sorted(names)
-
-
-def faketime(folder, name, offset):
-    """Variables that shift a process's wall clock, and the file that says by how much."""
-    library = next(iter(sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))),
-                   None)
-    if library is None:
-        raise AssertionError("libfaketime is not installed; ./dev setup installs it")
-    file = pathlib.Path(folder) / f"{name}.clock"
-    file.write_text(offset, encoding="utf-8")
-    return {"LD_PRELOAD": str(library), "FAKETIME_TIMESTAMP_FILE": str(file),
-            "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}, file

@@ -10,8 +10,9 @@ import typing
 
 from checker import Rules
 # The cluster finds tests/e2e for what follows.
-from cluster import LEASE_SECONDS, TERM_SECONDS, fail_points, faketime, is_stopped
+from cluster import LEASE_SECONDS, TERM_SECONDS
 from harness import until
+from levers import fail_points, faketime, is_stopped
 from proxy import Proxy
 from stores import EtcdOfThree, Redis, free_port
 

@@ -1,6 +1,8 @@
 """Faults under workflows and locks. Their loads come beside the usual one, and have checks of their own."""
 import signal
 
+import checker
+import parts_checker
 import parts_load
 from faults import CLUSTERED, EVERY, TERM_SECONDS, fault, wait
 from harness import until
@@ -15,6 +17,18 @@ def begin_with(*kinds):
               "workflows and locks are under way", 60)
 
     return begin
+
+
+def violations(cluster, rules):
+    """What workflows and locks have to say, which are in the default namespace."""
+    found = []
+    for part in cluster.parts:
+        if isinstance(part, parts_load.LockLoad):
+            found += parts_checker.check_locks(part.holds, parts_load.LOCKS)
+        else:
+            found += parts_checker.check_flows(part.runs, cluster.rows("default"),
+                                               checker.runs_from(cluster.ledger_lines()), rules)
+    return found
 
 
 def part_is_under_way(part):
