@@ -44,6 +44,8 @@ class Checker {
                     scheduler.heartbeat_interval * 2 <= engine.worker_lease,
                 "scheduler.heartbeat_interval",
                 "must be above 0 and at most half of scheduler.worker_lease");
+        Require(scheduler.executions_max > 0, "scheduler.executions_max",
+                "must be at least 1: with 0 every submit is refused");
         Require(scheduler.inbox_max > 0, "scheduler.inbox_max",
                 "must be at least 1: with 0 every request is refused");
         Require(scheduler.loops >= 1 && scheduler.loops <= 64, "scheduler.loops",

@@ -65,6 +65,7 @@ struct Config {
         std::vector<std::string> namespaces;  // That this scheduler may lead; empty: all.
         Duration scan_interval{1'000};
         Duration heartbeat_interval{10'000};
+        std::size_t executions_max = 10'000'000;
         std::size_t inbox_max = 200'000;
         Duration stop_deadline{5'000};
         std::size_t loops = 2;

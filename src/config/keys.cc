@@ -143,6 +143,11 @@ Keys TaskKeys() {
             "Each delay is shortened by up to this fraction, at random."),
         Key("scheduler.losses_max", FIELD(engine.losses_max),
             "An execution that lost this many workers is failed: it may be what kills them."),
+        Key("scheduler.executions_max", FIELD(scheduler.executions_max),
+            "Executions that are not finished, of all namespaces that a scheduler leads together; "
+            "submits "
+            "beyond are refused (429), first those of namespaces that have their equal share or "
+            "more."),
         Key("scheduler.queue_size", FIELD(engine.pending_max),
             "Executions that may wait in one queue; submits beyond are refused (429)."),
         Key("scheduler.inbox_max", FIELD(scheduler.inbox_max),

@@ -98,5 +98,51 @@ TEST(Commons, NodesOfOneProcessLoadFourAtATime) {
     nodes.clear();
 }
 
+// Memory is finite: what bounds a process is shared by the namespaces that it leads, and the one that
+// has most of it is refused.
+TEST(Commons, ExecutionsInMemoryAreBoundedForAllNodesTogether) {
+    const LogCapture quiet;
+    DrivenRuntime runtime;
+    DrivenStore store;
+    NodeConfig config;
+    config.leadership.node = NodeId("a");
+    config.commons = std::make_shared<const Commons>(CommonBounds{.live_max = 4});
+    std::vector<std::unique_ptr<Node>> nodes;
+    for (Partition p = 1; p <= 2; ++p) {
+        config.leadership.partition = p;
+        nodes.push_back(std::make_unique<Node>(runtime, store, config, SeedOf(p), nullptr));
+        nodes.back()->Start();
+    }
+    runtime.Pass(3s);
+    while (!store.acquires.empty()) store.GiveTerm(1, 1);
+    runtime.Run();
+    for (int i = 0; i < 2; ++i) {
+        DrivenStore::Reply(store.loads, Result<LoadPage>(LoadPage{}));
+        runtime.Run();
+    }
+    int refused = 0;
+    std::string why;
+    const auto submit = [&](Node& node, int count) {
+        for (int i = 0; i < count; ++i) {
+            auto task = NewTaskPtr(new Task);
+            task->queue = "default";
+            task->type = "work";
+            node.Ask(Submit{0, std::move(task)}, [&](const Result<Answer>& answer) {
+                if (answer || answer.error().code != ErrorCode::kExhausted) return;
+                ++refused;
+                why = answer.error().detail;
+            });
+            runtime.Run();
+        }
+    };
+    submit(*nodes[0], 6);
+    EXPECT_EQ(refused, 2);
+    EXPECT_NE(why.find("scheduler.executions_max"), std::string::npos) << why;
+    refused = 0;
+    submit(*nodes[1], 3);
+    EXPECT_EQ(refused, 1) << "two of four are its share, whatever the other one has";
+    nodes.clear();
+}
+
 }  // namespace
 }  // namespace takt::internal

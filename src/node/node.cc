@@ -57,6 +57,7 @@ Node::Node(Runtime& runtime, Store& store, NodeConfig config, const RandomSeed& 
       inbox_(commons_->inbox, [this] { home_.Post([this] { DrainInbox(); }); }),
       asked_share_(commons_->asked),
       backlog_share_(commons_->backlog_bytes),
+      live_share_(commons_->live),
       home_(runtime) {
     Publish();
 }
@@ -147,6 +148,11 @@ void Node::TakeInput(Inbox::Item& item) {
         StepEngine(MakeRoom{});
         return refuse(ErrorCode::kUnavailable, std::move(full));
     }
+    if (new_work && live_share_.full()) {
+        return refuse(ErrorCode::kExhausted,
+                      "this scheduler has as many unfinished executions in memory as it may "
+                      "(scheduler.executions_max); try again later");
+    }
     const RequestId request = ++last_request_;
     std::visit(
         [&](auto& known) {
@@ -182,6 +188,7 @@ void Node::EndTurn() {
     if (engine_) {
         committer_->SendGathered();
         backlog_share_.Set(committer_->backlog_bytes());
+        live_share_.Set(engine_->live_count());
     }
     ArmTimer();
     if (engine_ && engine_->worn_out()) {
@@ -276,6 +283,7 @@ void Node::EndTerm(const std::string& why) {
     committer_.reset();
     runtime_.Cancel(std::exchange(timer_, 0));
     backlog_share_.Set(0);
+    live_share_.Set(0);
     asked_share_.Set(0);
     auto asked = std::exchange(asked_, {});
     for (auto& [request, done] : asked) {

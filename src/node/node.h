@@ -160,6 +160,7 @@ class Node {
     std::unordered_map<RequestId, Done<Answer>> asked_;
     SharedBound::Share asked_share_;
     SharedBound::Share backlog_share_;  // Of the bytes that wait for the store.
+    SharedBound::Share live_share_;     // Of the executions in memory.
     RequestId last_request_ = 0;
     std::uint64_t timer_ = 0;
     std::uint64_t stop_timer_ = 0;

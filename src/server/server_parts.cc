@@ -196,16 +196,17 @@ Result<void> Server::Parts::MakeRealms(Sink* watcher) {
             .margin = scheduler.leader_ttl / 10,
             .shares = TAKT_FAIL_POINT_ERROR("server.shares.quick") ? kQuickShares : ShareTimes{}},
         NewRandomSeed());
-    ground.emplace(RealmGround{.config = config,
-                               .node = id,
-                               .address = address,
-                               .loopback = loopback(),
-                               .store = *store,
-                               .presence = *presence,
-                               .mailer = mailer,
-                               .exporter = exporter.get(),
-                               .commons = std::make_shared<const Commons>(
-                                   CommonBounds{.inbox_max = scheduler.inbox_max})});
+    ground.emplace(
+        RealmGround{.config = config,
+                    .node = id,
+                    .address = address,
+                    .loopback = loopback(),
+                    .store = *store,
+                    .presence = *presence,
+                    .mailer = mailer,
+                    .exporter = exporter.get(),
+                    .commons = std::make_shared<const Commons>(CommonBounds{
+                        .inbox_max = scheduler.inbox_max, .live_max = scheduler.executions_max})});
     realms = std::make_unique<Realms>(
         *ground, loops,
         RealmsEvents{.on_made = [this](const std::shared_ptr<Realm>& realm) { TellDoors(realm); },
