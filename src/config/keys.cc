@@ -171,7 +171,9 @@ Keys TaskKeys() {
         Key("scheduler.log_bytes_max", FIELD(engine.log_bytes_max),
             "Output kept of one execution; what is beyond is dropped."),
         Key("scheduler.stop_deadline", FIELD(scheduler.stop_deadline),
-            "How long a stop waits for the store."),
+            "How long a stop waits for the store, and for the answers of HTTP executors to calls "
+            "that are "
+            "open, which it passes on to the next leader."),
     };
 }
 

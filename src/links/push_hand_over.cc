@@ -2,6 +2,7 @@
 // of what they have, and is told the answers to calls that are still open.
 #include "links/push_hand_over.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -85,8 +86,11 @@ std::string CallbackText(const ServiceReport& report) {
 // --- The leader that leaves ---------------------------------------------------------------------
 
 std::vector<SettingPut> PushLink::LeaveWord() {
-    context_->parting = true;
     const NodeId self = context_->node->status().node;
+    // Where there is no other scheduler, as when the only one stops, nobody could be told an answer.
+    const auto& known = context_->schedulers;
+    if (!known || known->size() - known->count(self) == 0) return {};
+    context_->parting = true;
     LeftAttempts left;
     for (const auto& [id, instance] : instances_) instance->AddTo(left, self);
     // Told to the node, which did not take it any more, or not in time.
@@ -109,14 +113,16 @@ void PushLink::OnHandOverFailed() {
     for (const auto& [id, instance] : instances_) instance->GoOn();
 }
 
-// The node leads no more. One that stops can keep no calls.
+// The node leads no more. One that stops keeps its calls only if it has left word of them; for how
+// long, whoever stops it decides.
 void PushLink::PartWith(bool stopped) {
+    const bool drops = stopped && !context_->parting;
     auto told = std::exchange(context_->told, {});
     words_left_.clear();
     std::erase_if(left_, [](const auto& instance) { return !instance->has_open_calls(); });
     context_->parting = false;
     for (auto& [id, instance] : instances_) {
-        if (stopped) {
+        if (drops) {
             instance->Drop();
             continue;
         }
@@ -124,12 +130,19 @@ void PushLink::PartWith(bool stopped) {
         if (instance->has_open_calls()) left_.push_back(instance);
     }
     instances_.clear();
-    if (stopped) return left_.clear();
+    if (drops) return left_.clear();
     for (auto& [key, one] : told) context_->pass_on(one.attempt, std::move(one.report));
+}
+
+bool PushLink::keeps_calls() const {
+    return passing_on_ > 0 || std::ranges::any_of(left_, [](const auto& instance) {
+               return instance->has_open_calls();
+           });
 }
 
 Flow<> PushLink::PassOn(AttemptRef attempt, ServiceReport report) {
     const Stay stay = home_.stay();
+    ++passing_on_;
     const auto context = context_;
     const std::string& name = context->config.space;
     const std::string space = name.empty() ? "" : "/namespaces/" + name;
@@ -148,10 +161,11 @@ Flow<> PushLink::PassOn(AttemptRef attempt, ServiceReport report) {
                       .timeout = kPassOnTimeout};
         const auto answer = co_await stay.Wait<Result<HttpAnswer>>(
             [&](auto done) { context->execute(std::move(call), std::move(done)); });
-        if (!IsWorthRepeating(answer)) co_return;
+        if (!IsWorthRepeating(answer)) co_return void(--passing_on_);
         co_await stay.Sleep(delay);
         delay = std::min(2 * delay, kPassOnDelayMax);
     }
+    --passing_on_;
     Log(LogLevel::kWarning, "executors", "an answer could not be passed on to the new leader",
         {{"execution", attempt.execution}});
 }

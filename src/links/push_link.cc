@@ -136,7 +136,12 @@ void PushLink::Restore() {
 
 void PushLink::Restore(const Engine& engine, const std::vector<SettingPut>& settings) {
     ready_ = true;
-    const LeftAttempts left = ReadLeftAttempts(settings);
+    LeftAttempts left = ReadLeftAttempts(settings);
+    // A process of the same id that was stopped kept calls which this one does not have.
+    if (!keeps_calls()) {
+        const NodeId self = context_->node->status().node;
+        std::erase_if(left, [&](const auto& entry) { return entry.second.keeper == self; });
+    }
     context_->lease = engine.config().worker_lease;
     context_->forgotten = engine.config().worker_forgotten;
     for (const WorkerView& worker : engine.Workers()) {

@@ -109,6 +109,10 @@ class PushLink final : public Sink {
     std::vector<SettingPut> LeaveWord() override;
     void OnHandOverFailed() override;
 
+    // Whether answers are awaited that the next leader is to be told, or it is being told one. On the
+    // node's thread.
+    bool keeps_calls() const;
+
   private:
     // Callbacks of one attempt, the first of which is being committed.
     using Callers = std::vector<std::pair<CallbackReport, CallbackDone>>;
@@ -135,8 +139,9 @@ class PushLink final : public Sink {
     std::map<Text, std::shared_ptr<PushInstance>> instances_;
     std::vector<Text> words_left_;  // Keys of what the next leader is left, while it does not lead.
     std::vector<std::shared_ptr<PushInstance>> left_;  // Of earlier terms, with calls still open.
-    std::map<AttemptKey, Callers> waiting_;            // At most as many as requests under way.
-    bool ready_ = false;  // Leads, and knows what the term begins with.
+    std::size_t passing_on_ = 0;             // Answers that the next leader is being told.
+    std::map<AttemptKey, Callers> waiting_;  // At most as many as requests under way.
+    bool ready_ = false;                     // Leads, and knows what the term begins with.
     std::uint64_t timer_ = 0;
     Home home_{context_->runtime};  // Its terms are the times between two roles.
 };

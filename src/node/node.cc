@@ -238,6 +238,7 @@ void Node::BeginTerm(std::unique_ptr<Engine> engine, Serial last_serial) {
     TAKT_FAIL_POINT("node.term.begin");
     loader_.reset();
     load_place_.Leave();
+    parted_ = false;
     engine_ = std::move(engine);
     CommitterConfig config = config_.committer;
     config.give_up_after = presence_.config().ttl;
@@ -382,6 +383,7 @@ void Node::Stop(Action done) {
 // Goes on with the stop once nothing is under way.
 void Node::FinishStop() {
     if (!stopped_ || (committer_ && !committer_->idle())) return;
+    if (engine_ && !LeaveWord()) return;
     runtime_.Cancel(std::exchange(stop_timer_, 0));
     Action done = std::exchange(stopped_, {});
     EndTerm("this scheduler was stopped");

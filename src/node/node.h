@@ -134,6 +134,8 @@ class Node {
     void FinishStop();
     void FinishHandOver();
     void CancelHandOver();
+    // Stores what the sinks leave for the next leader; whether it is. If not, Release comes again.
+    bool LeaveWord();
     std::unique_ptr<Presence> MakePresence();
     void TellConfig();
 

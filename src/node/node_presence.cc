@@ -80,16 +80,18 @@ void Node::CancelHandOver() {
     DrainInbox();
 }
 
-void Node::FinishHandOver() {
-    if (!committer_ || !committer_->idle()) return;
+bool Node::LeaveWord() {
     if (!std::exchange(parted_, true) && sink_) {
         for (SettingPut& word : sink_->LeaveWord()) {
             StepEngine(SetSetting{.key = std::move(word.key), .value = std::move(word.value)});
         }
-        // Released, it comes here again.
         committer_->SendAll();
-        if (!committer_->idle()) return;
     }
+    return committer_->idle();
+}
+
+void Node::FinishHandOver() {
+    if (!committer_ || !committer_->idle() || !LeaveWord()) return;
     runtime_.Cancel(std::exchange(hand_over_timer_, 0));
     leadership_.HandOver(std::exchange(heir_, {}));
 }

@@ -38,8 +38,8 @@ class Sink {
     // The node's role changed. When it stops leading, every session is over.
     virtual void OnRole(Role role) = 0;
 
-    // The lead is about to be handed over in order, and nothing is released any more: what the next
-    // leader has to know. It is stored before the lead is given up.
+    // The lead is about to be handed over in order, or given up by a node that stops, and nothing is
+    // released any more: what the next leader has to know. It is stored before the lead is given up.
     virtual std::vector<SettingPut> LeaveWord() { return {}; }
     // The store did not take it in time: this node goes on leading.
     virtual void OnHandOverFailed() {}

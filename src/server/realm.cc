@@ -14,7 +14,8 @@ namespace {
 
 // Between two looks at a namespace other than `default`: there may be many.
 constexpr Duration kWatchOthers{60'000};
-constexpr Duration kFlush{500};  // Of statistics, before the lead is given up.
+constexpr Duration kCallsLook{20};  // How often it is seen whether calls are still open.
+constexpr Duration kFlush{500};     // Of statistics, before the lead is given up.
 
 EngineConfig EngineConfigOf(const EngineConfig& process, const NamespaceRow& row) {
     EngineConfig config = process;
@@ -247,6 +248,17 @@ void Realm::Stop(Action done) {
             once();
         });
     });
+}
+
+void Realm::AwaitCalls(Steady until, Action done) {
+    boost::asio::post(
+        loop_.io(), [self = shared_from_this(), until, done = std::move(done)]() mutable {
+            AsioRuntime& runtime = self->loop_.runtime();
+            if (!self->push_->keeps_calls() || runtime.Now().steady >= until) return done();
+            runtime.After(kCallsLook, [self, until, done = std::move(done)]() mutable {
+                self->AwaitCalls(until, std::move(done));
+            });
+        });
 }
 
 void Realm::Dismantle() {

@@ -61,6 +61,9 @@ class Realm : public std::enable_shared_from_this<Realm> {
     // Writes down what was counted, answers what it was asked, gives up the lead. `done` comes on the
     // loop. From any thread, once.
     void Stop(Action done);
+    // Waits until the answers to calls that were open when it stopped are passed on to the next leader,
+    // and no longer than until `until`. `done` comes on the loop. From any thread, after Stop.
+    void AwaitCalls(Steady until, Action done);
     // Ends all parts, while others may hold this object; nobody may use them any more. On the loop,
     // or when that has ended.
     void Dismantle();

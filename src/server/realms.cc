@@ -184,20 +184,33 @@ void Realms::EndRealm(const std::string& name) {
     }));
 }
 
+void Realms::ForAll(const std::function<void(Realm&, Action)>& act, Action done) {
+    std::vector<std::shared_ptr<Realm>> all{home_realm_};
+    for (const auto& [name, place] : places_) {
+        if (place.realm) all.push_back(place.realm);
+    }
+    const auto left = std::make_shared<std::size_t>(all.size());
+    const auto then = std::make_shared<Action>(std::move(done));
+    for (const auto& realm : all) {
+        act(*realm, home_.Here([left, then] {
+            if (--*left == 0) (*then)();
+        }));
+    }
+}
+
 void Realms::Stop(Action done) {
     home_.Post([this, done = std::move(done)]() mutable {
         stopping_ = true;
-        std::vector<std::shared_ptr<Realm>> all{home_realm_};
-        for (const auto& [name, place] : places_) {
-            if (place.realm) all.push_back(place.realm);
-        }
-        const auto left = std::make_shared<std::size_t>(all.size());
-        const auto then = std::make_shared<Action>(std::move(done));
-        for (const auto& realm : all) {
-            realm->Stop(home_.Here([left, then] {
-                if (--*left == 0) (*then)();
-            }));
-        }
+        ForAll([](Realm& realm, Action then) { realm.Stop(std::move(then)); }, std::move(done));
+    });
+}
+
+void Realms::AwaitCalls(Steady until, Action done) {
+    home_.Post([this, until, done = std::move(done)]() mutable {
+        const auto wait = [until](Realm& realm, Action then) {
+            realm.AwaitCalls(until, std::move(then));
+        };
+        ForAll(wait, std::move(done));
     });
 }
 

@@ -51,6 +51,8 @@ class Realms {
 
     // Stops all of them and follows no more. `done` comes on the first loop. From any thread, once.
     void Stop(Action done);
+    // As Realm::AwaitCalls, of all that Stop has stopped.
+    void AwaitCalls(Steady until, Action done);
     // Ends all parts of all realms there ever were. REQUIRES: the loops have ended.
     void Dismantle();
 
@@ -70,6 +72,8 @@ class Realms {
     void OnStarted(const std::string& name);
     void EndRealm(const std::string& name);
     Result<std::size_t> FreeLoop();
+    // `done` comes when all realms have called back.
+    void ForAll(const std::function<void(Realm&, Action)>& act, Action done);
 
     const RealmGround& ground_;
     std::deque<WorkLoop>& loops_;

@@ -69,17 +69,23 @@ Result<std::unique_ptr<Server>> Server::Start(Config config, Sink* watcher) {
 void Server::Stop() {
     Parts& p = *parts_;
     if (std::exchange(p.stopped, true)) return;
+    const Steady until = SteadyClock::now() + p.config.scheduler.stop_deadline;
     // The nodes first: they answer what they were asked, give up the lead and send workers on their
     // way. Connections that take their time to end must not keep the next leader waiting.
     std::promise<void> realms_stopped;
     p.realms->Stop([&] { realms_stopped.set_value(); });
     realms_stopped.get_future().wait();
+    // Nobody comes any more. Calls to executors that are open are kept as long as a stop may take: the
+    // next leader leaves them to this node while that is announced.
+    std::promise<void> http_stopped;
+    p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
+    std::promise<void> calls_ended;
+    p.realms->AwaitCalls(until, [&] { calls_ended.set_value(); });
+    calls_ended.get_future().wait();
     // A store that does not answer must not hold up the stop: then the node goes with its ttl.
     const auto left = std::make_shared<std::promise<void>>();
     p.presence->Leave([left] { left->set_value(); });
     left->get_future().wait_for(p.config.scheduler.stop_deadline);
-    std::promise<void> http_stopped;
-    p.http->Stop(kDrain, [&] { http_stopped.set_value(); });
     http_stopped.get_future().wait();
     for (const auto& door : p.doors) door->Stop();
     for (WorkLoop& loop : p.loops) loop.Stop();

@@ -2,13 +2,14 @@
 import http.server
 import json
 import pathlib
+import signal
 import sys
 import threading
 import unittest
 import urllib.error
 import urllib.request
 
-from harness import Process, TaktTest, until
+from harness import QUICK, Process, TaktTest, until
 
 EXECUTOR = pathlib.Path(__file__).parents[2] / "examples" / "executor" / "executor.py"
 
@@ -51,6 +52,61 @@ class ExecutorTest(TaktTest):
 
         until(lambda: self.takt_json("get", task)["status"] == "failed", "the task has stopped")
         self.assertIn("its lock was taken away", self.takt_json("get", task)["error"]["message"])
+
+    # A rolling restart, while a service works for some seconds on an order whose answer is the result.
+    def test_a_scheduler_that_is_stopped_passes_on_the_answer_to_an_open_call(self):
+        self.use_redis()
+        leader = self.serve(*QUICK, "--set", "scheduler.stop_deadline=20s")
+        orders = []
+        go_on = threading.Event()
+
+        class Slow(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                order = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                orders.append(order)
+                if order["parameters"] == "slow":
+                    go_on.wait(30)
+                self.answer({"status": "success", "result": {"rows": 7}})
+
+            def do_GET(self):
+                self.answer({})
+
+            def answer(self, body):
+                text = json.dumps(body).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_arguments):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.addCleanup(go_on.set)
+        self.post("executors/register", {"name": "slow", "instance_id": "i1",
+                                         "tasks": [{"task_name": "report"}],
+                                         "base_url": f"http://127.0.0.1:{server.server_port}"})
+        self.serve(*QUICK)
+        # Once it knows of the other one it names both as places to call back.
+        until(lambda: self.takt("submit", "report", "--wait") and
+              len(orders[-1]["callback_urls"]) == 2, "the leader knows of the other scheduler")
+        task = self.takt_json("submit", "report", '"slow"')["id"]
+        until(lambda: orders[-1]["execution_id"] == task, "the service has the order")
+
+        leader.signal(signal.SIGTERM)
+        until(lambda: self.takt_json("status")["role"] == "leader", "the other one leads")
+        self.assertIsNone(leader.process.poll(), "it waits for the answer")
+        go_on.set()
+
+        until(lambda: self.takt_json("get", task)["status"] == "success", "the answer is passed on")
+        ended = self.takt_json("get", task)
+        self.assertEqual((ended["result"], ended["attempt"]), ({"rows": 7}, 1))
+        self.assertEqual([order["execution_id"] for order in orders].count(task), 1)
+        self.assertEqual(leader.wait(), 0)
 
     def service(self, types):
         """A service in this process that takes orders and answers none; the orders that it was given."""
