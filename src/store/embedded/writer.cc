@@ -46,7 +46,11 @@ int WriteErrno(sqlite3* database) {
 }  // namespace
 
 Writer::Writer(Connection connection, std::string directory)
-    : connection_(std::move(connection)), directory_(std::move(directory)), applier_(connection_) {
+    : connection_(std::move(connection)),
+      directory_(std::move(directory)),
+      applier_(connection_),
+      begin_(connection_.Prepare("BEGIN IMMEDIATE")),
+      commit_(connection_.Prepare("COMMIT")) {
     sqlite3_wal_hook(
         connection_.get(),
         [](void* writer, sqlite3*, const char*, int frames) {
@@ -163,12 +167,9 @@ void Writer::CommitGroup(std::vector<Write>& group) {
     bool committing = false;
     try {
         if (broken_) throw SqliteError(SQLITE_IOERR, broken_->detail);
-        connection_.Run("BEGIN IMMEDIATE");
-        for (std::size_t i = 0; i < group.size(); ++i) {
-            results[i] = ApplyOne(*group[i].batch, group.size() == 1);
-        }
+        if (!ApplyTogether(group, results) && group.size() > 1) ApplyApart(group, results);
         committing = true;
-        if (connection_.in_transaction()) connection_.Run("COMMIT");
+        if (connection_.in_transaction()) commit_.Run();
     } catch (const SqliteError& error) {
         Rollback();
         if (!broken_ && error.code() == SQLITE_CORRUPT && applier_.failed_in_purge()) {
@@ -184,21 +185,39 @@ void Writer::CommitGroup(std::vector<Write>& group) {
     for (std::size_t i = 0; i < group.size(); ++i) group[i].done(std::move(results[i]));
 }
 
-Result<void> Writer::ApplyOne(const Batch& batch, bool alone) {
-    const auto undo = [&] { alone ? Rollback() : connection_.Run("ROLLBACK TO batch"); };
-    // Savepoints copy every page they may have to restore; a batch of its own needs none.
-    if (!alone) connection_.Run("SAVEPOINT batch");
-    Result<void> result;
+bool Writer::ApplyTogether(const std::vector<Write>& group, std::vector<Result<void>>& results) {
+    begin_.Run();
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        results[i] = ApplyOne(*group[i].batch);
+        if (results[i] || results[i].error().code != ErrorCode::kInvalid) continue;
+        Rollback();
+        return false;
+    }
+    return true;
+}
+
+// Savepoints copy every page that they may have to restore, so they come only when one is needed.
+void Writer::ApplyApart(const std::vector<Write>& group, std::vector<Result<void>>& results) {
+    results.assign(group.size(), {});
+    begin_.Run();
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        connection_.Run("SAVEPOINT batch");
+        results[i] = ApplyOne(*group[i].batch);
+        if (!results[i] && results[i].error().code == ErrorCode::kInvalid) {
+            connection_.Run("ROLLBACK TO batch");
+        }
+        connection_.Run("RELEASE batch");
+    }
+}
+
+Result<void> Writer::ApplyOne(const Batch& batch) {
     try {
-        result = applier_.Apply(batch);
+        return applier_.Apply(batch);
     } catch (const SqliteError& error) {
         if (error.code() != SQLITE_CONSTRAINT && error.code() != SQLITE_TOOBIG) throw;
-        result = Fail(ErrorCode::kInvalid,
-                      fmt::format("the batch contradicts the stored rows: {}", error.what()));
+        return Fail(ErrorCode::kInvalid,
+                    fmt::format("the batch contradicts the stored rows: {}", error.what()));
     }
-    if (!result && result.error().code == ErrorCode::kInvalid) undo();
-    if (!alone) connection_.Run("RELEASE batch");
-    return result;
 }
 
 void Writer::PutPurgesOff(const SqliteError& error) {

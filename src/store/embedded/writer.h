@@ -49,7 +49,12 @@ class Writer {
     std::vector<Write> TakeGroup();
     bool OnePartitionWaits() const;
     void CommitGroup(std::vector<Write>& group);
-    Result<void> ApplyOne(const Batch& batch, bool alone);
+    // Begins a transaction with all batches of the group. False if one of them contradicts the stored
+    // rows: then nothing has begun.
+    bool ApplyTogether(const std::vector<Write>& group, std::vector<Result<void>>& results);
+    // The same, without those that contradict.
+    void ApplyApart(const std::vector<Write>& group, std::vector<Result<void>>& results);
+    Result<void> ApplyOne(const Batch& batch);
     // A page that only a purge reads is damaged: whatever else there is to write can be written.
     void PutPurgesOff(const SqliteError& error);
     void Checkpoint();
@@ -61,6 +66,7 @@ class Writer {
     Connection connection_;
     const std::string directory_;
     Applier applier_;
+    Statement begin_, commit_;
     std::optional<Error> broken_;
     int frames_ = 0;               // In the log, as of the last commit.
     int frames_checkpointed_ = 0;  // How long the log was at the last checkpoint.
