@@ -133,7 +133,7 @@ std::shared_ptr<Services> FindRealm(const Gate& gate, const RouteTable::Match& m
 bool ShowsAttempt(const Services* realm, const HttpRequest& request) {
     const auto token = ParseToken(request.headers.Find("X-Takt-Token").value_or(""));
     if (!token) return false;
-    if (!realm || realm->node.status().role != Role::kLeader) return true;
+    if (!realm || !realm->node.leads()) return true;
     return realm->knows_attempt && realm->knows_attempt(*token);
 }
 
@@ -181,9 +181,10 @@ void NoteUse(Gate& gate) {
 // A lead that changes hands is there again in a moment. A call that finds nobody waits for that.
 void ToLeader(Call call, Steady until) {
     Services& services = call.services();
-    const NodeStatus status = services.node.status();
     const Route& route = call.route();
-    if (status.role == Role::kLeader) return route.handler(std::move(call));
+    if (services.node.leads()) return route.handler(std::move(call));
+    const NodeStatus status = services.node.status();
+    if (status.role == Role::kLeader) return route.handler(std::move(call));  // Since a moment ago.
     Gate& gate = *services.gate;
     if (CanPassOn(call, status, gate.forward) || !gate.after || SteadyClock::now() >= until) {
         return PassOn(std::move(call), status, route.waits ? gate.stream : gate.forward);
@@ -337,7 +338,7 @@ void ApiExchange::JudgeHead(const HttpRequest& request, const std::shared_ptr<Bu
     if (!route->takes_lines || CheckType(*route, request)) return;
     // Others than the leader pass lines on as they are.
     const auto realm = FindRealm(*gate_, learnt_.match, *learnt_.who);
-    if (realm && realm->node.status().role == Role::kLeader) {
+    if (realm && realm->node.leads()) {
         learnt_.reader = std::make_unique<BulkReader>(*realm, request, held);
     }
 }

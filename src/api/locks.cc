@@ -54,6 +54,7 @@ RequestField<WithToken<Input>> LastTokenField() {
 // begins again above it, and the caller is told to ask again.
 bool IsBehind(Call& call, std::int64_t last_token) {
     const std::uint64_t epoch = static_cast<std::uint64_t>(last_token) >> 32;
+    if (epoch == 0) return false;
     Node& node = call.services().node;
     const NodeStatus status = node.status();
     if (epoch <= status.epoch) return false;

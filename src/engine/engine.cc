@@ -140,7 +140,7 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
         PlanAgain();
         if (!clock_.behind()) claims_.MoveBack(clock_.trusted(), draft_);
     }
-    std::visit([this](auto& known) { On(known); }, input);
+    std::visit([this](auto& known) { On(Unboxed(known)); }, input);
     RunDue();
     SpellRuns();
     draft_.Close();

@@ -38,7 +38,8 @@ std::optional<Explanation> ExplainStatus(const Execution& row, Time now) {
 // An execution that waits for its turn, or under a limit that is reached.
 Explanation ExplainHeld(const Live& live, const Hold* limit, const std::string& holder) {
     if (live.waits == Waits::kTurn) {
-        const auto inside = std::ranges::find_if(live.recurring->runs, &Live::has_turn);
+        const auto inside = std::ranges::find_if(live.recurring->runs,
+                                                 [](const Live* run) { return run->has_turn; });
         const bool known = inside != live.recurring->runs.end();
         const Text run = known ? (*inside)->row.id.text() : Text();
         return Explanation{

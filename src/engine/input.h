@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/id.h"
 #include "model/audit.h"
 #include "model/change.h"
@@ -358,11 +359,13 @@ struct MakeRoom {};
 // Only time has passed.
 struct Tick {};
 
-using Input =
-    std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
-                 SetQueue, SetSetting, SwapSettings, Configure, PostAlert, SetStrategy, NoteRefusal,
-                 SetWorkerStatus, RemoveWorker, AcquireLock, WithdrawLock, RenewLock, ReleaseLock,
-                 FreeLock, SetLock, AskLock, DropLock, Attach, Heartbeat, Detach, Goodbye, Started,
-                 Progress, LogLines, Report, LookupDone, MakeRoom, Tick>;
+// Many wait in inboxes, and each takes the room of the largest: the rare large ones are boxed.
+using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask,
+                           Trigger, SetQueue, SetSetting, SwapSettings, Boxed<Configure>, PostAlert,
+                           SetStrategy, Boxed<NoteRefusal>, SetWorkerStatus, RemoveWorker,
+                           AcquireLock, WithdrawLock, RenewLock, ReleaseLock, FreeLock, SetLock,
+                           AskLock, DropLock, Boxed<Attach>, Heartbeat, Detach, Goodbye, Started,
+                           Progress, LogLines, Report, LookupDone, MakeRoom, Tick>;
+static_assert(sizeof(Input) <= 80);
 
 }  // namespace takt::internal

@@ -39,27 +39,28 @@ struct Live : Timer {
     Recurring* recurring = nullptr;  // The task it is a run of; null for one-off tasks.
     // If its task has steps, its own, which goes with it; else the run it is a child of, if any.
     Run* flow = nullptr;
-    std::uint32_t child = 0;  // Where it is among the children of its run.
-    Live* next = nullptr;     // In its lane, or in its worker's hand.
+    Live* next = nullptr;  // In its lane, or in its worker's hand.
     Live* previous = nullptr;
     ChangeMark mark;
+    std::uint32_t child = 0;  // Where it is among the children of its run.
     Place place = Place::kNone;
     Waits waits = Waits::kNothing;
-    bool listed = false;      // In a list: of those above, or a hand.
-    bool has_turn = false;    // Until it is finished.
-    bool has_permit = false;  // Of its named limit, until its attempt is over.
+    bool listed : 1 = false;      // In a list: of those above, or a hand.
+    bool has_turn : 1 = false;    // Until it is finished.
+    bool has_permit : 1 = false;  // Of its named limit, until its attempt is over.
     // Needs no turn whatever the mode says. Not stored: after a takeover one that has not
     // begun waits for its turn like the others.
-    bool forced = false;
-    bool finished = false;   // Its end is decided; freed at the end of the step.
-    bool has_locks = false;  // Has, waits for, or is kept something by Locks.
-    bool doubtful = false;   // In the hand of a worker that may not have it any more.
+    bool forced : 1 = false;
+    bool finished : 1 = false;   // Its end is decided; freed at the end of the step.
+    bool has_locks : 1 = false;  // Has, waits for, or is kept something by Locks.
+    bool doubtful : 1 = false;   // In the hand of a worker that may not have it any more.
 
     Live() = default;
     Live(const Live&) = delete;
     Live& operator=(const Live&) = delete;
     ~Live();
 };
+static_assert(sizeof(Live) <= 240);
 
 // A list through `next` and `previous`; an execution is in one at a time.
 class LiveList {

@@ -8,6 +8,24 @@
 #include "base/log.h"
 
 namespace takt::internal {
+namespace {
+
+// Room for more entries is not made ahead: a namespace that falls silent keeps it.
+constexpr std::size_t kEntriesAhead = 1024;
+
+// The next batch is likely to be as long as the last: lists that grow anew move each entry twice.
+void MakeRoomLike(const Effects& last, Effects& next) {
+    const auto make_room = [](const auto& before, auto& list) {
+        list.reserve(std::min(before.size(), kEntriesAhead));
+    };
+    make_room(last.changes, next.changes);
+    make_room(last.replies, next.replies);
+    make_room(last.assigns, next.assigns);
+    make_room(last.verdicts, next.verdicts);
+    make_room(last.events, next.events);
+}
+
+}  // namespace
 
 Committer::Committer(Runtime& runtime, Store& store, const Term& term, CommitterConfig config,
                      Events events)
@@ -98,6 +116,7 @@ void Committer::CloseBatch() {
     runtime_.Cancel(std::exchange(lazy_timer_, 0));
     Effects sealed = std::exchange(now, Effects{});
     now.generation = sealed.generation + 1;
+    MakeRoomLike(sealed, now);
     const std::size_t bytes = std::exchange(gathering_bytes_, 0);
     sizes_.clear();
     auto batch = std::make_shared<Batch>();

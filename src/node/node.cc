@@ -100,8 +100,9 @@ void Node::DrainInbox() {
     const Steady now = runtime_.Now().steady;
     const Steady until = now + (commons_->company->shared(now) ? Company::kTurn : config_.turn);
     const bool more = inbox_.TakeEach([&](Inbox::Item& item) {
-        TakeInput(item);
-        return runtime_.Now().steady < until;
+        // A step reads the clocks: they cost as much as many a decision, and are not read again.
+        if (!TakeInput(item)) stepped_at_ = runtime_.Now().steady;
+        return stepped_at_ < until;
     });
     if (more) home_.Post([this] { DrainInbox(); });
     EndTurn();
@@ -114,15 +115,18 @@ bool Node::CheckTrust() {
     return engine_ != nullptr;
 }
 
-void Node::TakeInput(Inbox::Item& item) {
+// False if it was dropped or refused.
+bool Node::TakeInput(Inbox::Item& item) {
     if (!item.done) {
         // A fleet at work never falls silent: a leader that stops would wait for its commits for
         // ever. Workers say it again to the next one.
-        if (engine_ && !stopping_ && heir_.empty()) StepEngine(std::move(item.input));
-        return;
+        if (!engine_ || stopping_ || !heir_.empty()) return false;
+        StepEngine(std::move(item.input));
+        return true;
     }
     const auto refuse = [&](ErrorCode code, std::string why) {
         item.done(Fail(code, std::move(why)));
+        return false;
     };
     if (stopping_) return refuse(ErrorCode::kUnavailable, "this scheduler is shutting down");
     if (!heir_.empty()) {
@@ -155,13 +159,15 @@ void Node::TakeInput(Inbox::Item& item) {
     }
     const RequestId request = ++last_request_;
     std::visit(
-        [&](auto& known) {
+        [&](auto& held) {
+            auto& known = Unboxed(held);
             if constexpr (requires { known.request; }) known.request = request;
         },
         item.input);
     asked_.emplace(request, std::move(item.done));
     asked_share_.Add(1);
     StepEngine(std::move(item.input));
+    return true;
 }
 
 // Why the leader cannot take a request now; empty if it can.
@@ -177,8 +183,10 @@ std::string Node::WhyNotNow() const {
     return {};
 }
 
-void Node::StepEngine(Input input) {
-    engine_->Step(std::move(input), runtime_.Now(), committer_->effects());
+void Node::StepEngine(Input&& input) {
+    const Instant now = runtime_.Now();
+    stepped_at_ = now.steady;
+    engine_->Step(std::move(input), now, committer_->effects());
     TAKT_FAIL_POINT("node.step.after");
     committer_->NoteStep(engine_->last_serial());
 }

@@ -104,6 +104,8 @@ class Node {
 
     // From any thread: as of a moment ago.
     NodeStatus status() const;
+    // Whether that role is kLeader. Every request asks for it: nothing is copied.
+    bool leads() const { return leads_.load(std::memory_order_relaxed); }
 
     // From any thread: a worker has seen this epoch; a later term must be above it, and one that is
     // below begins anew.
@@ -117,8 +119,8 @@ class Node {
     void DrainInbox();
     bool CheckTrust();
     std::string WhyNotNow() const;
-    void TakeInput(Inbox::Item& item);
-    void StepEngine(Input input);
+    bool TakeInput(Inbox::Item& item);
+    void StepEngine(Input&& input);
     void EndTurn();
     void ArmTimer();
 
@@ -164,6 +166,7 @@ class Node {
     SharedBound::Share backlog_share_;  // Of the bytes that wait for the store.
     SharedBound::Share live_share_;     // Of the executions in memory.
     RequestId last_request_ = 0;
+    Steady stepped_at_{};  // When the engine last took an input.
     std::uint64_t timer_ = 0;
     std::uint64_t stop_timer_ = 0;
     std::uint64_t publish_timer_ = 0;
@@ -176,6 +179,7 @@ class Node {
 
     mutable std::mutex status_mutex_;
     NodeStatus status_;
+    std::atomic<bool> leads_ = false;
 
     Home home_;  // Its terms are those of the leadership.
 };

@@ -44,6 +44,7 @@ void Node::Publish() {
                       .started_at = started_at_};
     const std::scoped_lock lock(status_mutex_);
     status_ = std::move(status);
+    leads_.store(role_ == Role::kLeader, std::memory_order_relaxed);
 }
 
 // So that status is never much older.
