@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,7 +45,7 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
         bool progressed = false;
         double fraction = 0;
         std::string message;
-        std::deque<std::string> lines;
+        std::list<std::string> lines;     // Takes no memory while it is empty.
         std::uint64_t lines_dropped = 0;  // Behind the last of `lines`.
     } news;
 
@@ -56,7 +56,7 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
     // The network thread's.
     std::map<std::uint64_t, LockCallPtr> lock_calls;    // Not answered yet, by their numbers.
     std::map<std::uint64_t, LockCallPtr> lock_held;     // Had, by the same.
-    std::deque<std::uint64_t> lock_drops;               // The latest.
+    std::list<std::uint64_t> lock_drops;                // The latest.
     std::map<std::uint64_t, FetchCallPtr> fetch_calls;  // Not answered yet.
     TaskResult result;
     std::optional<Steady> running_since;  // As `begun`, once that was told.

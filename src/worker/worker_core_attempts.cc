@@ -19,7 +19,10 @@ constexpr std::size_t kResultMessageBytesMax = 4 << 10;
 
 // The token is part of it: after a store lost its last writes, a number is given out again.
 std::string KeyOf(std::string_view execution, std::uint32_t attempt, std::string_view token) {
-    return std::string(execution) + '/' + std::to_string(attempt) + '/' + std::string(token);
+    std::string key;
+    key.reserve(execution.size() + token.size() + 12);  // A number has ten digits at most.
+    key.append(execution).append("/").append(std::to_string(attempt)).append("/").append(token);
+    return key;
 }
 
 }  // namespace
