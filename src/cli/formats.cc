@@ -3,15 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <cstdio>
 #include <memory>
 #include <vector>
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/json_view.h"
 #include "cli/output.h"
+#include "definitions/yaml_text.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -46,102 +46,7 @@ void Choose(const std::string& format, bool& json) {
     }
 }
 
-// --- YAML ---------------------------------------------------------------------------------------
-
-std::string Indented(int depth) {
-    return std::string(static_cast<std::size_t>(depth) * 2, ' ');
-}
-
-// A scalar of letters that no reader takes for a number, a truth, a time or syntax.
-bool IsPlain(std::string_view text) {
-    if (text.empty() || !((text[0] >= 'a' && text[0] <= 'z') ||
-                          (text[0] >= 'A' && text[0] <= 'Z') || text[0] == '/')) {
-        return false;
-    }
-    for (const std::string_view word :
-         {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}) {
-        const auto same = [](char a, char b) { return (a | 0x20) == b; };
-        if (std::ranges::equal(text, word, same)) return false;
-    }
-    return std::ranges::all_of(text,
-                               [](unsigned char c) {
-                                   return c >= 0x80 || (c >= '0' && c <= '9') ||
-                                          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                          c == '_' || c == '-' || c == '.' || c == '/' || c == ' ';
-                               }) &&
-           text.back() != ' ';
-}
-
-std::string Scalar(std::string_view text) {
-    if (IsPlain(text)) return std::string(text);
-    std::string quoted;  // JSON's quotes are YAML's.
-    AppendJsonString(quoted, text);
-    return quoted;
-}
-
-// Whether a block of lines shows it as it is.
-bool IsBlock(std::string_view text) {
-    return text.find('\n') != text.npos && text[0] != ' ' && text[0] != '\n' &&
-           std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 || c == '\n'; });
-}
-
-std::string Block(std::string_view text, int depth) {
-    std::string out = text.ends_with("\n\n") ? "|+\n" : text.ends_with('\n') ? "|\n" : "|-\n";
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        if (!line.empty()) out += Indented(depth) + std::string(line);
-        out += '\n';
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-    }
-    return out;
-}
-
-void AppendYaml(std::string& out, const boost::json::value& value, int depth);
-
-// Behind "name:" or "-".
-void AppendBehind(std::string& out, const boost::json::value& value, int depth) {
-    const auto* object = value.if_object();
-    const auto* list = value.if_array();
-    const bool nested = (object && !object->empty()) || (list && !list->empty());
-    out += nested ? "\n" : " ";
-    AppendYaml(out, value, depth);
-}
-
-void AppendYaml(std::string& out, const boost::json::value& value, int depth) {
-    if (const auto* object = value.if_object(); object && !object->empty()) {
-        for (const auto& member : *object) {
-            out += Indented(depth) + Scalar(member.key()) + ":";
-            AppendBehind(out, member.value(), depth + 1);
-        }
-    } else if (const auto* list = value.if_array(); list && !list->empty()) {
-        for (const auto& item : *list) {
-            const bool table = item.is_object() && !item.get_object().empty();
-            if (!table) {
-                out += Indented(depth) + "-";
-                AppendBehind(out, item, depth + 1);
-                continue;
-            }
-            // The first member stands on the line of the dash.
-            std::string inner;
-            AppendYaml(inner, item, depth + 1);
-            inner[static_cast<std::size_t>(depth) * 2] = '-';
-            out += inner;
-        }
-    } else if (const auto* text = value.if_string()) {
-        out += IsBlock(*text) ? Block(*text, depth) : Scalar(*text) + "\n";
-    } else {
-        AppendJson(out, value);
-        out += '\n';
-    }
-}
-
 }  // namespace
-
-std::string YamlText(const boost::json::value& value) {
-    std::string out;
-    AppendYaml(out, value, 0);
-    return out;
-}
 
 void RegisterFormats(CLI::App& command, bool& json) {
     Registry().push_back({&command, &json});
@@ -172,9 +77,9 @@ void FinishFormats() {
         if (line.empty()) continue;
         if (!first) std::fputs("---\n", stdout);
         first = false;
-        const auto value = ParseJson(line, {.bytes_max = line.size()});
         // A command that has no JSON for what it did says so in words.
-        const std::string shown = value ? YamlText(*value) : std::string(line) + "\n";
+        const bool json = CheckJson(line, {.bytes_max = line.size()}).has_value();
+        const std::string shown = json ? YamlText(JsonView(line)) : std::string(line) + "\n";
         std::fwrite(shown.data(), 1, shown.size(), stdout);
     }
 }

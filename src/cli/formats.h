@@ -5,7 +5,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <boost/json/value.hpp>
 #include <string>
 
 namespace takt::internal::cli {
@@ -38,9 +37,5 @@ class OutputCapture {
     int memory_ = -1;
     int before_ = -1;
 };
-
-// A JSON value as a YAML document, without a line that begins it. Text that YAML would read as
-// something else is quoted; of several lines, a block.
-std::string YamlText(const boost::json::value& value);
 
 }  // namespace takt::internal::cli
