@@ -102,6 +102,9 @@ class Checker {
     void CheckWatching(const Config& config) {
         Require(config.metrics.interval >= kSecond && config.metrics.interval <= kSecond * 600,
                 "metrics.interval", "must be between 1s and 10m");
+        Require(config.metrics.clear_within >= kSecond &&
+                    config.metrics.clear_within <= kSecond * 86'400,
+                "metrics.clear_within", "must be between 1s and 1d");
         Require(config.alerts.interval >= kSecond && config.alerts.interval <= kSecond * 60,
                 "alerts.interval", "must be between 1s and 1m");
         Require(config.statistics.keep >= std::chrono::hours(24), "statistics.keep",

@@ -90,6 +90,8 @@ struct Config {
     struct Metrics {
         bool enabled = true;
         Duration interval{10'000};  // Throughput is over this long.
+        // In this time the workers that takt_queue_workers_wanted tells would clear what waits.
+        Duration clear_within{60'000};
     } metrics;
 
     // Lists of rules and channels, each a map of its fields; src/alerts says what they mean.

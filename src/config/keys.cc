@@ -212,6 +212,9 @@ Keys WatchKeys() {
     return {
         Key("metrics.enabled", FIELD(metrics.enabled), "Whether /metrics is served."),
         Key("metrics.interval", FIELD(metrics.interval), "Throughput is measured over this long."),
+        Key("metrics.clear_within", FIELD(metrics.clear_within),
+            "In this time as many workers as takt_queue_workers_wanted tells would clear what "
+            "waits."),
 
         Key("alerts.enabled", FIELD(alerts.enabled),
             "Whether alert rules are judged and channels told."),

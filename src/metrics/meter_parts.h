@@ -62,6 +62,36 @@ class RecentSketch {
     Steady began_{};
 };
 
+// The mean of the last three to five minutes; of the last value if those brought none.
+class RecentMean {
+  public:
+    void Add(double value, Steady now) {
+        if (now - began_ >= kHalf) {
+            previous_ = now - began_ < 2 * kHalf ? current_ : Sum();
+            current_ = Sum();
+            began_ = now;
+        }
+        current_.total += value;
+        ++current_.count;
+    }
+    std::optional<double> Mean() const {
+        const double count = double(current_.count + previous_.count);
+        if (count == 0) return std::nullopt;
+        return (current_.total + previous_.total) / count;
+    }
+
+  private:
+    static constexpr std::chrono::seconds kHalf{150};
+    struct Sum {
+        double total = 0;
+        std::uint64_t count = 0;
+    };
+
+    Sum current_;
+    Sum previous_;
+    Steady began_{};
+};
+
 // Counts of the last while, in slots.
 template <typename Counts, std::size_t kSlots>
 class RecentCounts {

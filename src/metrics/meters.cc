@@ -47,7 +47,10 @@ void Meters::OnCommit(const Committed& committed) {
         TypeMeter& type = to.types.At(row.task->type, [] { return std::make_unique<TypeMeter>(); });
         type.duration.Observe(SecondsIn(ran));
         type.recent.Add(ran, now.steady);
-        if (ended) queue_of(row).wait.Observe(SecondsIn(row.started_at - row.ready_at));
+        if (!ended) continue;
+        QueueMeter& queue = queue_of(row);
+        queue.wait.Observe(SecondsIn(row.started_at - row.ready_at));
+        queue.ran.Add(SecondsIn(ran), now.steady);
     }
 }
 

@@ -25,6 +25,7 @@ struct MetersConfig {
     bool enabled = true;            // Whether /metrics is served.
     std::string space = "default";  // The namespace that its series are labelled with.
     Duration interval{10'000};      // Over which the throughput is measured.
+    Duration clear_within{60'000};  // See takt_queue_workers_wanted.
 };
 
 // Numbers of other parts of the program; gathered on the node's thread.
@@ -73,6 +74,7 @@ class Meters final : public Sink {
     std::optional<double> throughput(const internal::Text& queue) const;
     bool enabled() const { return config_.enabled; }
     const std::string& space() const { return config_.space; }
+    Duration clear_within() const { return config_.clear_within; }
 
   private:
     friend std::string MetersText(const std::vector<struct MeterReading>& readings);

@@ -40,6 +40,11 @@ class ByLabel {
         last_ = found->second.get();
         return *last_;
     }
+    // Null if it has none of its own.
+    Value* Find(const Text& name) const {
+        const auto found = values_.find(name.view());
+        return found == values_.end() ? nullptr : found->second.get();
+    }
     const auto& values() const { return values_; }
 
   private:
@@ -117,6 +122,7 @@ class QueueRates {
 
 struct QueueMeter {
     MeterHistogram wait{kDurationBounds};
+    RecentMean ran;  // How long executions ran.
     std::uint64_t succeeded = 0;
     std::uint64_t failed = 0;
     std::uint64_t cancelled = 0;

@@ -11,6 +11,7 @@
 #include "metrics/meters.h"
 #include "metrics/meters_state.h"
 #include "metrics/metric_table.h"
+#include "metrics/workers_wanted.h"
 #include "trace/span_exporter.h"
 
 namespace takt::internal {
@@ -209,6 +210,22 @@ void AddBreakdown(Families& to, State& from, Steady now) {
 }
 
 template <typename State>
+void AddDemand(Families& to, const State& from, const MeterReading& reading) {
+    for (const QueueNumbers& queue : reading.view.queues) {
+        if (queue.name == kOtherKey) continue;  // Of many queues, each with workers of its own.
+        QueueDemand demand{.ready = queue.ready,
+                           .working = queue.working,
+                           .working_max = queue.working_max,
+                           .worker_capacity = queue.worker_capacity};
+        if (const auto* meter = from.queues.Find(queue.name))
+            demand.seconds_each = meter->ran.Mean();
+        to.Gauge("takt_queue_workers_wanted",
+                 double(WorkersWanted(demand, reading.meters->clear_within())),
+                 {{"queue", queue.name.str()}});
+    }
+}
+
+template <typename State>
 void AddRates(Families& to, State& from, Steady now) {
     // Without anything to divide by there is no value, rather than a wrong one.
     const RateCounts rates = from.rates.Sum(now);
@@ -250,6 +267,7 @@ std::string MetersText(const std::vector<MeterReading>& readings) {
         AddCounts(to, from);
         AddBreakdown(to, from, now.steady);
         AddRates(to, from, now.steady);
+        AddDemand(to, from, reading);
     }
     return prometheus::TextSerializer().Serialize(to.Take());
 }

@@ -36,6 +36,8 @@ constexpr MetricDescription kTable[] = {
      "Executions that workers have in hand, by queue."},
     {"takt_queue_oldest_wait_seconds", kGauge, "namespace,queue",
      "How long the oldest execution that could start has waited."},
+    {"takt_queue_workers_wanted", kGauge, "namespace,queue",
+     "How many workers would clear what waits within metrics.clear_within; for autoscalers."},
     // How long and how well.
     {"task_scheduling_delay_seconds", kHistogram, "namespace",
      "Between being ready and being sent to a worker."},

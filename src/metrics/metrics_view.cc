@@ -1,17 +1,60 @@
 #include "metrics/metrics_view.h"
 
 #include <algorithm>
+#include <map>
 
 #include "statistics/table.h"
 
 namespace takt::internal {
 namespace {
 
+// The capacity of workers by the queues that they serve.
+class QueueWorkers {
+  public:
+    explicit QueueWorkers(const Engine& engine) {
+        for (const WorkerView& worker : engine.Workers()) {
+            if (worker.row.status != WorkerStatus::kOnline || worker.load.draining) continue;
+            if (worker.row.queues.empty()) everywhere_.Add(worker.row.capacity);
+            for (const Text& queue : worker.row.queues) by_queue_[queue].Add(worker.row.capacity);
+        }
+    }
+
+    // 0 if none serves it.
+    double MeanCapacity(const Text& queue) const {
+        Sum sum = everywhere_;
+        if (const auto own = by_queue_.find(queue); own != by_queue_.end()) {
+            sum.capacity += own->second.capacity;
+            sum.workers += own->second.workers;
+        }
+        return sum.workers == 0 ? 0 : sum.capacity / sum.workers;
+    }
+
+  private:
+    struct Sum {
+        double capacity = 0;
+        double workers = 0;
+
+        void Add(std::uint32_t of_worker) {
+            capacity += of_worker;
+            ++workers;
+        }
+    };
+
+    Sum everywhere_;
+    std::map<Text, Sum> by_queue_;
+};
+
 void AddQueues(const Engine& engine, Time now, MetricsView& view) {
+    const QueueWorkers workers(engine);
     for (const QueueView& queue : engine.Queues()) {
-        QueueNumbers numbers{queue.name, queue.waiting, queue.working};
+        QueueNumbers numbers{.name = queue.name,
+                             .waiting = queue.waiting,
+                             .working = queue.working,
+                             .working_max = queue.limits.working_max,
+                             .worker_capacity = workers.MeanCapacity(queue.name)};
         for (std::size_t priority = 0; priority < queue.ready.size(); ++priority) {
             view.ready[priority] += queue.ready[priority];
+            if (!queue.limits.paused) numbers.ready += queue.ready[priority];
         }
         if (queue.oldest_ready != Time{}) {
             const Duration wait = std::max(now - queue.oldest_ready, Duration(0));

@@ -20,6 +20,9 @@ struct QueueNumbers {
     std::uint64_t waiting = 0;
     std::uint64_t working = 0;
     double oldest_wait_seconds = 0;
+    std::uint64_t ready = 0;        // Could start now; 0 while the queue is paused.
+    std::uint64_t working_max = 0;  // Its limit; 0: it has none.
+    double worker_capacity = 0;     // Of the workers that serve it, on average.
 };
 
 struct WorkerNumbers {

@@ -96,9 +96,11 @@ Realm::Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row)
       row_(row),
       closing_(row.state != NamespaceState::kActive),
       events_(std::make_unique<EventHub>(EventHub::Config{.space = row.name})),
-      meters_(std::make_unique<Meters>(MetersConfig{.enabled = ground.config.metrics.enabled,
-                                                    .space = row.name,
-                                                    .interval = ground.config.metrics.interval})),
+      meters_(std::make_unique<Meters>(
+          MetersConfig{.enabled = ground.config.metrics.enabled,
+                       .space = row.name,
+                       .interval = ground.config.metrics.interval,
+                       .clear_within = ground.config.metrics.clear_within})),
       statistics_(std::make_unique<Statistics>(
           loop.runtime(), rows_, StatisticsConfig{.keep = ground.config.statistics.keep})) {}
 

@@ -183,9 +183,20 @@ class Chart(unittest.TestCase):
         name = one_of(documents, "Deployment")["metadata"]["name"]
         self.assertEqual(scaled["scaleTargetRef"], {"name": name})
         metrics = (DEPLOY.parent / "docs/metrics.md").read_text(encoding="utf-8")
-        for metric, labels in re.findall(r"(takt_\w+)\{(.*?)\}", scaled["triggers"][0]["metadata"]["query"]):
+        told = re.findall(r"(takt_\w+)\{(.*?)\}", scaled["triggers"][0]["metadata"]["query"])
+        self.assertEqual(len(told), 1)
+        for metric, labels in told:
             names = ",".join(re.findall(r"(\w+)=", labels))
             self.assertIn(f"| `{metric}` | gauge | {names} |", metrics)
+        # The same signal, for the same Deployment, without KEDA.
+        document = load(CHART / "examples/hpa.yaml")
+        # Debian 12's client knows v2 under its last name before it became that, with the same fields.
+        self.assertEqual(document["apiVersion"], "autoscaling/v2")
+        kubernetes_test.build(document, "V2beta2HorizontalPodAutoscaler", "hpa.yaml")
+        self.assertEqual(document["spec"]["scaleTargetRef"]["name"], name)
+        external = document["spec"]["metrics"][0]["external"]["metric"]
+        self.assertEqual(external["name"], told[0][0])
+        self.assertEqual(",".join(external["selector"]["matchLabels"]), ",".join(re.findall(r"(\w+)=", told[0][1])))
 
     def test_the_same_as_the_manifests(self):
         # Two descriptions of one installation; a probe that is mended here must be mended there.
