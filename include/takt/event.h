@@ -27,13 +27,14 @@ enum class EventType : std::uint8_t {
     kWorkerOffline,  // Not heard of for too long.
     kLeaderChanged,
     kAlert,
-    kTaskChanged,   // A recurring task was made, changed, paused or resumed; `detail` says which.
-    kTaskDeleted,   // A recurring task.
-    kQueueChanged,  // Its limits, or paused or resumed; `detail` is its name.
-    kLockAcquired,  // `detail` is its name.
-    kLockReleased,  // By whoever held it, or with the attempt that did.
-    kLockLost,      // Its lease was over, or an operator took it away.
-    kTaskEnding,    // A run is to end, and nothing of it starts any more; `detail` says as what.
+    kTaskChanged,    // A recurring task was made, changed, paused or resumed; `detail` says which.
+    kTaskDeleted,    // A recurring task.
+    kQueueChanged,   // Its limits, or paused or resumed; `detail` is its name.
+    kLockAcquired,   // `detail` is its name.
+    kLockReleased,   // By whoever held it, or with the attempt that did.
+    kLockLost,       // Its lease was over, or an operator took it away.
+    kTaskEnding,     // A run is to end, and nothing of it starts any more; `detail` says as what.
+    kWorkerChanged,  // Its capacity; `detail` says which it is now.
 };
 
 // "task.completed" and so on.

@@ -41,7 +41,9 @@ struct WorkerRecord {
     std::vector<std::string> types;   // Empty: every type.
     std::vector<std::string> queues;  // Empty: every queue.
     std::map<std::string, std::string> labels;
-    std::uint32_t capacity = 0;
+    std::uint32_t capacity = 0;  // Attempts at once: what an operator has set, else its own word,
+    std::uint32_t capacity_own = 0;  // which is this.
+    std::optional<std::uint32_t> capacity_set;
     std::uint32_t weight = 0;
     std::uint32_t running = 0;
     std::string address;  // push: the base URL. stream: where it connected from.

@@ -28,6 +28,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -161,6 +162,10 @@ class TAKT_EXPORT SchedulerApi {
     // Gives a worker nothing new; it finishes what it has. And back. kNotFound.
     Result<WorkerRecord> DrainWorker(std::string_view id, std::string_view reason = {});
     Result<WorkerRecord> ResumeWorker(std::string_view id);
+    // Gives a worker so many attempts at once, 1 to 100,000, whatever it says itself; nothing: its own
+    // word counts again. Holds while the worker is known. What runs goes on. kNotFound.
+    Result<WorkerRecord> SetWorkerCapacity(std::string_view id,
+                                           std::optional<std::uint32_t> capacity);
 
     // --- The scheduler --------------------------------------------------------------------------
 

@@ -70,6 +70,7 @@ struct WorkerStatus {
     std::string scheduler_node_id;  // Where it is attached.
     std::string trouble;            // Why it is not attached.
     bool draining = false;
+    std::uint32_t capacity = 0;   // What it is given at once: as an operator has set it, or itself.
     std::uint32_t in_hand = 0;    // Attempts, with those whose results are not acknowledged yet.
     std::uint32_t abandoned = 0;  // Handlers that did not stop and still run.
     std::uint64_t assigned = 0;
@@ -100,6 +101,12 @@ class TAKT_EXPORT Worker {
     // options that cannot work, or nothing to run tasks with. kUnavailable: health_listen is taken,
     // or the store knows no scheduler. kConflict: it was started before; make another.
     Result<void> Start();
+
+    // Takes so many attempts at once from now on, in place of max_concurrency: 1 to 100,000, else
+    // kInvalid. What runs goes on; nothing new comes until less than that does. An operator's word, if
+    // there is one, goes before this. kConflict: it was not started. From any thread, also from a
+    // handler.
+    Result<void> SetCapacity(std::uint32_t capacity);
 
     // Takes nothing new, finishes what runs within drain_timeout, asks the rest to stop, then says
     // goodbye. Returns at once; from any thread, also from a handler.

@@ -88,6 +88,7 @@ void AddExecutions(SchemaList& to) {
 
 void AddFleet(SchemaList& to) {
     to.emplace_back("Worker", WorkerSchema());
+    to.emplace_back("WorkerCapacity", WorkerCapacitySchema());
     to.emplace_back("WorkerList", PageOf("Worker"));
     to.emplace_back("Callback",
                     R"({"type":"object","required":["status"],"properties":{"status":{"enum":[

@@ -66,6 +66,16 @@ const AnswerTable<WorkerView>& WorkerFields() {
          }},
         {"capacity", schema::Integer(0), "How many attempts it takes at once.",
          [](JsonWriter& json, const WorkerView& view) { json.Value(view.row.capacity); }},
+        {"capacity_own", schema::Integer(0), "What it says itself.",
+         [](JsonWriter& json, const WorkerView& view) {
+             const Worker& row = view.row;
+             json.Value(row.capacity_said != 0 ? row.capacity_said : row.capacity);
+         }},
+        {"capacity_set", schema::OrNull(schema::Integer(1)),
+         "What an operator has set, which goes before its own word; null: nothing.",
+         [](JsonWriter& json, const WorkerView& view) {
+             view.row.capacity_set != 0 ? json.Value(view.row.capacity_set) : json.Null();
+         }},
         {"weight", schema::Integer(0), "Its share, for weighted_round_robin.",
          [](JsonWriter& json, const WorkerView& view) { json.Value(view.row.weight); }},
         {"running", schema::Integer(0), "How many it has.",

@@ -10,6 +10,7 @@ namespace takt::internal {
 
 void WriteWorker(JsonWriter& json, const WorkerView& view);
 std::string WorkerSchema();
+std::string WorkerCapacitySchema();  // Of the request, see workers.cc.
 
 // online, offline, draining, maintenance.
 std::string WorkerStatusSchema();

@@ -1,4 +1,4 @@
-// Workers: list, get, drain, resume, remove.
+// Workers: list, get, drain, resume, set their capacity, remove.
 #include <algorithm>
 #include <limits>
 
@@ -7,6 +7,7 @@
 #include "api/call_flow.h"
 #include "api/query.h"
 #include "api/reason_body.h"
+#include "api/request_kinds.h"
 #include "api/resources.h"
 #include "api/services.h"
 #include "api/worker_json.h"
@@ -76,6 +77,32 @@ void SetStatus(Call call, WorkerStatus status) {
     });
 }
 
+struct CapacityBody {
+    std::uint32_t capacity = 0;
+};
+
+const RequestTable<CapacityBody>& CapacityFields() {
+    static const RequestTable<CapacityBody> fields = {
+        {"capacity", "How many attempts it is given at once; null: what it says itself.",
+         TakenBy<CapacityBody>::Count(&CapacityBody::capacity, {1, kCapacityMax})
+             .Clears([](CapacityBody& body) { body.capacity = 0; })
+             .Required()}};
+    return fields;
+}
+
+void SetCapacity(Call call) {
+    auto id = PathId<WorkerId>(call);
+    if (!id) return;
+    const auto body = ReadBody(call, CapacityFields());
+    if (!body) return call.RefuseRequest(body.error());
+    Node& node = call.services().node;
+    SetWorkerCapacity set{.worker = *id, .capacity = body->capacity, .by = ActOf(call)};
+    node.Ask(std::move(set), [call = std::move(call), id = *id](Result<Answer> answer) mutable {
+        if (!answer) return call.RefuseAnswer(answer.error());
+        SendWorker(std::move(call), std::move(id));
+    });
+}
+
 void RemoveOne(Call call) {
     auto id = PathId<WorkerId>(call);
     if (!id) return;
@@ -92,6 +119,10 @@ void RemoveOne(Call call) {
 }
 
 }  // namespace
+
+std::string WorkerCapacitySchema() {
+    return RequestSchema(CapacityFields());
+}
 
 void AddWorkerRoutes(std::vector<Route>& routes) {
     const auto add = [&](Route route) {
@@ -128,6 +159,13 @@ void AddWorkerRoutes(std::vector<Route>& routes) {
          .summary = "Put a worker back into rotation",
          .takes = "Reason",
          .body_optional = true,
+         .gives = "Worker"});
+    add({.method = HttpMethod::kPut,
+         .path = "/api/v1/workers/{id}/capacity",
+         .permission = Permission::kOperator,
+         .handler = SetCapacity,
+         .summary = "Say how many attempts a worker is given at once; what runs goes on",
+         .takes = "WorkerCapacity",
          .gives = "Worker"});
     add({.method = HttpMethod::kDelete,
          .path = "/api/v1/workers/{id}",

@@ -1,4 +1,6 @@
 // takt workers: who runs tasks, and taking them out of rotation.
+#include <charconv>
+
 #include "cli/fleet_view.h"
 #include "cli/parts.h"
 
@@ -8,6 +10,7 @@ namespace {
 struct WorkersOptions {
     ClientOptions client;
     std::string id;
+    std::string capacity;
     bool force = false;
 };
 
@@ -23,6 +26,20 @@ Result<int> GetWorker(Client& client, const WorkersOptions& options) {
         std::fputs(ObjectText(worker->value).c_str(), stdout);
     }
     return kOk;
+}
+
+Result<int> SetCapacityOf(Client& client, const WorkersOptions& options) {
+    std::uint32_t count = 0;
+    const char* const end = options.capacity.data() + options.capacity.size();
+    const auto [rest, error] = std::from_chars(options.capacity.data(), end, count);
+    const bool own = options.capacity == "own";
+    if (!own && (error != std::errc() || rest != end)) {
+        return Fail(ErrorCode::kInvalid, "--capacity must be a number, or own");
+    }
+    const std::string value = own ? "null" : std::to_string(count);
+    return ShowChange(options.client, options.id,
+                      client.Call(HttpMethod::kPut, PathOf("workers", options.id, "capacity"),
+                                  R"({"capacity": )" + value + "}"));
 }
 
 }  // namespace
@@ -45,6 +62,7 @@ void AddWorkers(CLI::App& app, Context& context) {
                         return ShowChange(given.client, given.id,
                                           client.Post(PathOf("workers", given.id, "resume")));
                     }),
+        workers.Add({"set", "Changes a worker while it runs"}, SetCapacityOf),
         workers.Add({"remove", "Removes a worker; what it runs is given to others"},
                     [](Client& client, const WorkersOptions& given) {
                         return ShowChange(given.client, given.id,
@@ -55,12 +73,17 @@ void AddWorkers(CLI::App& app, Context& context) {
     for (CLI::App* part : named) {
         part->add_option("id", workers.options().id, "Worker")->required();
     }
-    named[2]->add_flag("--force", workers.options().force,
+    named[2]
+        ->add_option("--capacity", workers.options().capacity,
+                     "Attempts that it is given at once; own: what it says itself")
+        ->required();
+    named[3]->add_flag("--force", workers.options().force,
                        "Although it is connected and has executions in hand: they are run twice");
     workers.command().footer(
         "examples:\n"
         "  takt workers -o wide\n"
-        "  takt workers drain host-7\n");
+        "  takt workers drain host-7\n"
+        "  takt workers set host-7 --capacity 20\n");
 }
 
 }  // namespace takt::internal::cli

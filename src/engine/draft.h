@@ -98,6 +98,7 @@ class Draft {
     void Send(LockVerdict verdict) { effects_->lock_verdicts.push_back(std::move(verdict)); }
     void Send(CloseSession close) { effects_->closes.push_back(std::move(close)); }
     void Send(DrainNotice notice) { effects_->drains.push_back(notice); }
+    void Send(CapacityNotice notice) { effects_->capacities.push_back(notice); }
     // Asks the store for an execution; all of a batch are asked at once.
     void LookUp(const ExecutionId& id);
     // Takes back an assignment that is not sent yet, as its commit is still being gathered. False

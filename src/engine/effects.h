@@ -83,6 +83,12 @@ struct DrainNotice {
     bool draining = false;
 };
 
+// Tell a worker how many attempts it may be given at once.
+struct CapacityNotice {
+    SessionId session = 0;
+    std::uint32_t capacity = 0;  // 0: as it said itself.
+};
+
 // Ask the store for executions that the engine does not hold; the answer comes back as LookupDone.
 struct Lookup {
     std::vector<ExecutionId> ids;
@@ -109,6 +115,7 @@ struct Effects {
     std::vector<LockVerdict> lock_verdicts;
     std::vector<CloseSession> closes;
     std::vector<DrainNotice> drains;
+    std::vector<CapacityNotice> capacities;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
     std::vector<Duration> lock_waits;  // How long those stood in line who were given locks.
@@ -122,8 +129,8 @@ struct Effects {
     // Whether there is nothing to carry out, changes aside.
     bool silent() const {
         return replies.empty() && assigns.empty() && stops.empty() && verdicts.empty() &&
-               lock_verdicts.empty() && closes.empty() && drains.empty() && lookups.empty() &&
-               events.empty() && logs.empty();
+               lock_verdicts.empty() && closes.empty() && drains.empty() && capacities.empty() &&
+               lookups.empty() && events.empty() && logs.empty();
     }
 };
 

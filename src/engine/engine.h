@@ -186,6 +186,7 @@ class Engine {
     void On(LogLines& lines);
     void On(Report& report);
     void On(SetWorkerStatus& set);
+    void On(SetWorkerCapacity& set);
     void On(RemoveWorker& remove);
     void On(SetStrategy& set);
     void On(NoteRefusal& note);
@@ -377,6 +378,9 @@ class Engine {
     bool MakeRoomFor(const Slot& newcomer);
     void ForgetWorker(Slot& slot);
     void RefreshCapacity(Slot& slot);
+    static AuditTarget TargetOf(const Worker& row);
+    void TakeCapacity(Slot& slot, std::uint32_t set);
+    void ChangeCapacity(Slot& slot, std::uint32_t said, std::uint32_t set);
     void FindLanes(Slot& slot);
     void LeaveLanes(Slot& slot);
     void FeedWorker(Slot& slot);

@@ -56,7 +56,7 @@ void Engine::On(Attach& attach) {
     const bool same_process = !is_new && before.instance == attach.worker.instance;
     CloseSessionOf(slot, "a newer session of this worker took its place");
     slot.row = std::move(attach.worker);
-    slot.row.capacity = std::clamp(slot.row.capacity, 1u, kCapacityMax);
+    TakeCapacity(slot, before.capacity_set);
     slot.row.weight = std::clamp(slot.row.weight, 1u, kWeightMax);
     slot.row.joined_at = is_new ? now_.wall : before.joined_at;
     slot.row.seen_at = now_.wall;
@@ -82,6 +82,7 @@ void Engine::On(Attach& attach) {
         Emit(EventType::kWorkerOnline, slot);
     }
     if (set_aside) draft_.Send(DrainNotice{slot.session, true});
+    if (before.capacity_set != 0) draft_.Send(CapacityNotice{slot.session, before.capacity_set});
     ContinueWorker(slot);
 }
 
@@ -224,6 +225,9 @@ void Engine::On(Heartbeat& heartbeat) {
     if (!slot) return;
     slot->load = heartbeat.load;
     slot->row.seen_at = now_.wall;
+    if (heartbeat.capacity != 0 && heartbeat.capacity != slot->row.capacity_said) {
+        ChangeCapacity(*slot, heartbeat.capacity, slot->row.capacity_set);
+    }
     leases_.Set(*slot, now_.steady + config_.worker_lease, slot->order);
     RefreshCapacity(*slot);
     FeedWorker(*slot);
@@ -241,7 +245,7 @@ void Engine::On(Goodbye& goodbye) {
     if (Slot* slot = SlotOf(goodbye.session)) DismissWorker(*slot, "it said goodbye");
 }
 
-static AuditTarget TargetOf(const Worker& row) {
+AuditTarget Engine::TargetOf(const Worker& row) {
     return {row.link == LinkKind::kPush ? "executor" : "worker", row.id.text().str()};
 }
 

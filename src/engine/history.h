@@ -122,6 +122,7 @@ class History : public ::testing::Test {
     std::vector<LockVerdict> lock_verdicts;
     std::vector<CloseSession> closes;
     std::vector<DrainNotice> drains;
+    std::vector<CapacityNotice> capacities;
     std::vector<Lookup> lookups;
     std::vector<Event> events;
     std::vector<LogChunk> logs;
@@ -165,6 +166,9 @@ class History : public ::testing::Test {
     Detach Cut(const std::string& worker) { return {SessionOf(worker)}; }
     Goodbye Bye(const std::string& worker) { return {SessionOf(worker)}; }
     SetWorkerStatus Set(const std::string& worker, WorkerStatus status);
+    SetWorkerCapacity Resize(const std::string& worker, std::uint32_t capacity) {
+        return {++request_, WorkerId(Text(worker)), capacity};
+    }
     RemoveWorker Remove(const std::string& worker, bool force = true);
     Started Begun(const std::string& id);
     Report Success(const std::string& id);

@@ -96,6 +96,7 @@ void History::Release(Duration at) {
     append(lock_verdicts, done.lock_verdicts);
     append(closes, done.closes);
     append(drains, done.drains);
+    append(capacities, done.capacities);
     append(lookups, done.lookups);
     append(events, done.events);
     append(logs, done.logs);

@@ -265,6 +265,7 @@ struct Attach {
 struct Heartbeat {
     SessionId session = 0;
     WorkerLoad load;
+    std::uint32_t capacity = 0;  // What it takes at once from now on; 0: as before.
 };
 
 // The connection is gone. The worker may come back within its lease.
@@ -321,6 +322,17 @@ struct SetWorkerStatus {
     ActPtr by = {};
 };
 
+// An operator says how many attempts a worker takes at once, whatever it says itself; 0: its own word
+// counts again. Holds for as long as the worker is known, over its sessions and changes of leader. What
+// it has in hand stays there; nothing new is given to it while that is as much or more. Replies
+// kNotFound if there is no such worker.
+struct SetWorkerCapacity {
+    RequestId request = 0;
+    WorkerId worker;
+    std::uint32_t capacity = 0;
+    ActPtr by = {};
+};
+
 // An operator removes a worker: what it runs is given to others. Replies kNotFound if there is
 // none; kConflict if it is connected and has work in hand, which it would go on with beside whoever
 // gets it next, unless forced.
@@ -360,12 +372,13 @@ struct MakeRoom {};
 struct Tick {};
 
 // Many wait in inboxes, and each takes the room of the largest: the rare large ones are boxed.
-using Input = std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask,
-                           Trigger, SetQueue, SetSetting, SwapSettings, Boxed<Configure>, PostAlert,
-                           SetStrategy, Boxed<NoteRefusal>, SetWorkerStatus, RemoveWorker,
-                           AcquireLock, WithdrawLock, RenewLock, ReleaseLock, FreeLock, SetLock,
-                           AskLock, DropLock, Boxed<Attach>, Heartbeat, Detach, Goodbye, Started,
-                           Progress, LogLines, Report, LookupDone, MakeRoom, Tick>;
+using Input =
+    std::variant<Submit, Cancel, Redrive, Conclude, PutTask, DeleteTask, PauseTask, Trigger,
+                 SetQueue, SetSetting, SwapSettings, Boxed<Configure>, PostAlert, SetStrategy,
+                 Boxed<NoteRefusal>, SetWorkerStatus, SetWorkerCapacity, RemoveWorker, AcquireLock,
+                 WithdrawLock, RenewLock, ReleaseLock, FreeLock, SetLock, AskLock, DropLock,
+                 Boxed<Attach>, Heartbeat, Detach, Goodbye, Started, Progress, LogLines, Report,
+                 LookupDone, MakeRoom, Tick>;
 static_assert(sizeof(Input) <= 80);
 
 }  // namespace takt::internal

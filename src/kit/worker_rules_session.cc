@@ -134,6 +134,38 @@ void WorksOnWhenSetAside(Stage& stage) {
     if (stage.AwaitResult(attempt)) stage.Acknowledge(attempt);
 }
 
+// An operator gives it more than it asked for: it is run beside what it has, or after it.
+void RunsWhatAnOperatorGivesIt(Stage& stage) {
+    constexpr std::uint32_t kPlayedMax = 32;
+    if (!stage.Attach()) return;
+    const std::uint32_t own = stage.hello.capacity();
+    if (own > kPlayedMax) return stage.Skip("its capacity is above 32");
+    const auto say = [&](std::uint32_t capacity) {
+        SchedulerFrame frame;
+        frame.mutable_capacity()->set_capacity(capacity);
+        stage.scheduler.Send(frame);
+    };
+    say(own + 2);
+    std::vector<Attempt> attempts;
+    std::set<std::string> open;
+    for (std::uint32_t i = 0; i < own + 2; ++i) {
+        attempts.push_back(stage.Give(stage.names.sleep, stage.SleepFor(Duration(300))));
+        open.insert(KeyOf(attempts.back()));
+    }
+    // Several may come in one frame.
+    stage.scheduler.Await(
+        [&](const Said& said) {
+            for (const auto& result : said.frame.results()) open.erase(KeyOf(result.attempt()));
+            return open.empty();
+        },
+        kPatience);
+    stage.Expect(open.empty(), std::to_string(open.size()) + " results did not come");
+    for (const Attempt& attempt : attempts) stage.Acknowledge(attempt);
+    say(0);
+    const Attempt last = stage.Give(stage.names.echo, "1");
+    if (stage.AwaitResult(last)) stage.Acknowledge(last);
+}
+
 constexpr WorkerRule kSessionRules[] = {
     {"hello", "Hello", "The first frame is a Hello, alone, and all in it can be.", SaysHello},
     {"unknown_fields", "Frames", "Fields that it does not know are skipped.", SkipsUnknownFields},
@@ -147,6 +179,8 @@ constexpr WorkerRule kSessionRules[] = {
      LeavesTheSilent},
     {"asleep", "Heartbeat and Beat", "After a sleep longer than the lease nothing is begun.",
      BeginsNothingAfterSleep},
+    {"capacity", "Capacity", "What an operator's capacity brings beyond its own is run, too.",
+     RunsWhatAnOperatorGivesIt},
     {"drain", "Leaving", "An operator's drain needs no answer: what comes is run.",
      WorksOnWhenSetAside},
 };

@@ -214,7 +214,8 @@ class Reader {
                                         .network_in = sane(beat.network_in(), 1e15),
                                         .network_out = sane(beat.network_out(), 1e15),
                                         .connections = beat.connections(),
-                                        .draining = beat.draining()}});
+                                        .draining = beat.draining()},
+                                       std::min(beat.capacity(), kCapacityMax)});
     }
 
     const FrameSource& source_;

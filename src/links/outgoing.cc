@@ -138,6 +138,10 @@ void Outgoing::Add(Frame& frame, const DrainNotice& drain) {
     frame.message->mutable_drain()->set_draining(drain.draining);
 }
 
+void Outgoing::Add(Frame& frame, const CapacityNotice& notice) {
+    frame.message->mutable_capacity()->set_capacity(notice.capacity);
+}
+
 void Outgoing::EmptyFrame(Frame& frame) {
     if (frame.payload_bytes > kFrameBytesKept) {
         frame.message = std::make_unique<worker::v1::SchedulerFrame>();

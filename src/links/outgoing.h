@@ -49,6 +49,7 @@ class Outgoing {
     static void Add(Frame& frame, const Verdict& verdict);
     static void Add(Frame& frame, const LockVerdict& verdict);
     static void Add(Frame& frame, const DrainNotice& drain);
+    static void Add(Frame& frame, const CapacityNotice& notice);
 
     // Calls `each` for every frame, in the order in which they were made, and forgets them.
     template <typename Each>

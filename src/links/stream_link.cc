@@ -71,6 +71,12 @@ struct StreamLink::Sender {
         }
     }
 
+    void AddCapacities(const std::vector<CapacityNotice>& notices) {
+        for (const CapacityNotice& notice : notices) {
+            if (Outgoing::Frame* frame = FrameFor(notice.session)) outgoing.Add(*frame, notice);
+        }
+    }
+
     static void SendFrame(const Outgoing::Frame& frame) {
         if (frame.message->ByteSizeLong() > 0) frame.to->Send(*frame.message);
     }
@@ -123,6 +129,7 @@ void StreamLink::Release(const Effects& effects) {
     sender_->AddVerdicts(effects.verdicts);
     sender_->AddLockVerdicts(effects.lock_verdicts);
     sender_->AddDrains(effects.drains);
+    sender_->AddCapacities(effects.capacities);
     sender_->outgoing.DrainFrames(Sender::SendFrame);
     for (const CloseSession& close : effects.closes) {
         if (const auto session = sessions_->FindSession(close.session)) session->End(close.reason);

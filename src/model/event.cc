@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, kEventTypeCount> kTypes = {
     "task.retrying",  "task.cancelled", "task.skipped",   "worker.joined",  "worker.left",
     "worker.online",  "worker.offline", "leader.changed", "alert",          "task.changed",
     "task.deleted",   "queue.changed",  "lock.acquired",  "lock.released",  "lock.lost",
-    "task.ending",
+    "task.ending",    "worker.changed",
 };
 
 }  // namespace

@@ -26,15 +26,16 @@ enum class EventType : std::uint8_t {
     kWorkerOffline,  // Not heard of for too long.
     kLeaderChanged,
     kAlert,
-    kTaskChanged,   // A recurring task was made, changed, paused or resumed; `detail` says which.
-    kTaskDeleted,   // A recurring task.
-    kQueueChanged,  // Its limits, or paused or resumed; `detail` is its name.
-    kLockAcquired,  // `detail` is its name; of an attempt also whose.
-    kLockReleased,  // By whoever held it, or with the attempt that did.
-    kLockLost,      // Its lease was over, or an operator took it away.
-    kTaskEnding,    // A run is to end, and nothing of it starts any more; `detail` says as what.
+    kTaskChanged,    // A recurring task was made, changed, paused or resumed; `detail` says which.
+    kTaskDeleted,    // A recurring task.
+    kQueueChanged,   // Its limits, or paused or resumed; `detail` is its name.
+    kLockAcquired,   // `detail` is its name; of an attempt also whose.
+    kLockReleased,   // By whoever held it, or with the attempt that did.
+    kLockLost,       // Its lease was over, or an operator took it away.
+    kTaskEnding,     // A run is to end, and nothing of it starts any more; `detail` says as what.
+    kWorkerChanged,  // Its capacity; `detail` says which it is now.
 };
-constexpr int kEventTypeCount = 21;
+constexpr int kEventTypeCount = 22;
 
 // "task.completed" and so on.
 std::string_view Name(EventType type);

@@ -321,6 +321,8 @@ Result<Worker> DecodeWorker(std::string_view bytes) {
                   .labels = TakePairs(from.labels()),
                   .group = from.group(),
                   .capacity = from.capacity(),
+                  .capacity_said = from.capacity_said(),
+                  .capacity_set = from.capacity_set(),
                   .weight = from.weight(),
                   .address = from.address(),
                   .health_url = from.health_url(),
@@ -340,7 +342,7 @@ Result<Event> DecodeEvent(std::string_view bytes) {
     const record::Event& from = *scratch;
     Taker take;
     Event event{.serial = from.serial(),
-                .type = take.OneOf(from.type(), EventType::kTaskEnding),
+                .type = take.OneOf(from.type(), EventType::kWorkerChanged),
                 .at = take.At(from.at_ms()),
                 .task = TaskId(from.task()),
                 .execution = ExecutionId(from.execution()),

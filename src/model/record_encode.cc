@@ -220,6 +220,8 @@ std::string EncodeWorker(const Worker& worker) {
     PutPairs(worker.labels, *to.mutable_labels());
     Put(worker.group, *to.mutable_group());
     to.set_capacity(worker.capacity);
+    to.set_capacity_said(worker.capacity_said);
+    to.set_capacity_set(worker.capacity_set);
     to.set_weight(worker.weight);
     Put(worker.address, *to.mutable_address());
     Put(worker.health_url, *to.mutable_health_url());

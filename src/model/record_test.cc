@@ -173,6 +173,8 @@ TEST(RecordTest, AWorkerWithEveryFieldReadsBack) {
                         .labels = {{"gpu", "yes"}},
                         .group = "mailers",
                         .capacity = 3,
+                        .capacity_said = 4,
+                        .capacity_set = 3,
                         .weight = 5,
                         .address = "http://10.0.0.5:8080",
                         .health_url = "http://10.0.0.5:8080/health",
@@ -192,6 +194,8 @@ TEST(RecordTest, AWorkerWithEveryFieldReadsBack) {
     EXPECT_EQ(read->labels, worker.labels);
     EXPECT_EQ(read->group, worker.group);
     EXPECT_EQ(read->capacity, worker.capacity);
+    EXPECT_EQ(read->capacity_said, worker.capacity_said);
+    EXPECT_EQ(read->capacity_set, worker.capacity_set);
     EXPECT_EQ(read->weight, worker.weight);
     EXPECT_EQ(read->address, worker.address);
     EXPECT_EQ(read->health_url, worker.health_url);

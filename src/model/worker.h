@@ -41,8 +41,10 @@ struct Worker {
     std::vector<Text> types;   // Sorted. Empty: every type.
     std::vector<Text> queues;  // Sorted. Empty: every queue.
     Pairs labels;
-    Text group;  // The service it is an instance of; what a task's target names.
-    std::uint32_t capacity = 10;
+    Text group;                   // The service it is an instance of; what a task's target names.
+    std::uint32_t capacity = 10;  // Attempts at once: what an operator has set, else its own word.
+    std::uint32_t capacity_said = 0;  // Its own word; 0 until the engine has heard it.
+    std::uint32_t capacity_set = 0;   // What an operator has set; 0: nothing.
     std::uint32_t weight = 1;
     Text address;     // Push: base URL. Stream: where it connected from.
     Text health_url;  // Push only.

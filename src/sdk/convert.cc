@@ -18,7 +18,7 @@ namespace takt {
 // Converted by number: the lists must be the same.
 static_assert(int(Status::kSkipped) == int(internal::Status::kSkipped));
 static_assert(int(Status::kSuccess) == int(internal::Status::kSuccess));
-static_assert(int(EventType::kTaskEnding) == int(internal::EventType::kTaskEnding));
+static_assert(int(EventType::kWorkerChanged) == int(internal::EventType::kWorkerChanged));
 static_assert(int(EventType::kTaskSkipped) == int(internal::EventType::kTaskSkipped));
 static_assert(int(EventType::kWorkerOffline) == int(internal::EventType::kWorkerOffline));
 static_assert(int(WorkerState::kMaintenance) == int(internal::WorkerStatus::kMaintenance));

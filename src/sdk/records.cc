@@ -61,6 +61,9 @@ WorkerRecord ReadWorker(const JsonFields& fields) {
     worker.queues = fields.Texts("queues");
     worker.labels = fields.Pairs("labels");
     worker.capacity = fields.Count<std::uint32_t>("capacity");
+    worker.capacity_own = fields.Count<std::uint32_t>("capacity_own");
+    const auto set = fields.Count<std::uint32_t>("capacity_set");
+    if (set != 0) worker.capacity_set = set;
     worker.weight = fields.Count<std::uint32_t>("weight");
     worker.running = fields.Count<std::uint32_t>("running");
     worker.address = fields.Text("address");

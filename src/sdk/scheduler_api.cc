@@ -256,6 +256,13 @@ Result<WorkerRecord> SchedulerApi::ResumeWorker(std::string_view id) {
     return Post(*calls_, PathOf("workers", id, "resume"), {}, ReadWorker);
 }
 
+Result<WorkerRecord> SchedulerApi::SetWorkerCapacity(std::string_view id,
+                                                     std::optional<std::uint32_t> capacity) {
+    const std::string value = capacity ? std::to_string(*capacity) : "null";
+    return Ask(*calls_, HttpMethod::kPut, PathOf("workers", id, "capacity"),
+               R"({"capacity": )" + value + "}", ReadWorker);
+}
+
 Result<SchedulerStatus> SchedulerApi::GetStatus() {
     return Get(*calls_, "/api/v1/scheduler/status", ReadStatus);
 }

@@ -154,6 +154,15 @@ void Worker::Stop() {
     static_cast<void>(runtime->Wait());
 }
 
+Result<void> Worker::SetCapacity(std::uint32_t capacity) {
+    const auto runtime = impl_->Running();
+    if (!runtime) {
+        return Error{
+            ErrorCode::kConflict, "not started: max_concurrency is what it begins with", {}};
+    }
+    return ResultOf(runtime->SetCapacity(capacity));
+}
+
 Result<void> Worker::Wait() {
     const auto runtime = impl_->Running();
     if (!runtime) return Error{ErrorCode::kConflict, "this worker was not started", {}};
@@ -169,6 +178,7 @@ WorkerStatus Worker::status() const {
             .scheduler_node_id = status.node_id,
             .trouble = status.trouble,
             .draining = status.draining,
+            .capacity = status.capacity,
             .in_hand = status.in_hand,
             .abandoned = status.abandoned,
             .assigned = status.assigned,

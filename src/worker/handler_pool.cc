@@ -21,12 +21,12 @@ struct HandlerPool::State {
     };
 
     explicit State(Bounds limits, std::function<void(const HeldPtr&)> function)
-        : bounds(limits), run(std::move(function)) {}
+        : run(std::move(function)), bounds(limits) {}
 
-    const Bounds bounds;
     const std::function<void(const HeldPtr&)> run;
 
     std::mutex mutex;
+    Bounds bounds;
     std::condition_variable wake;  // Something is queued, or it is over.
     std::deque<HeldPtr> queue;
     std::list<std::shared_ptr<Thread>> threads;  // Without the abandoned.
@@ -149,6 +149,16 @@ void HandlerPool::Push(HeldPtr held) {
         state_->Grow(state_);
     }
     state_->WakeOne();
+}
+
+void HandlerPool::SetBounds(Bounds bounds) {
+    const std::scoped_lock lock(state_->mutex);
+    state_->bounds = bounds;
+    // What waits for a thread has one sooner now.
+    for (std::size_t waiting = state_->queue.size(); waiting > state_->idle; --waiting) {
+        if (state_->threads.size() >= bounds.threads_max) break;
+        state_->Grow(state_);
+    }
 }
 
 bool HandlerPool::Abandon(const Held& held) {

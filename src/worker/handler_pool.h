@@ -29,6 +29,9 @@ class HandlerPool {
 
     void Push(HeldPtr held);
 
+    // Threads beyond lower bounds end their handlers, and then wait for work as the others do.
+    void SetBounds(Bounds bounds);
+
     // Leaves the thread that runs `held` to itself. False if too many are.
     bool Abandon(const Held& held);
 

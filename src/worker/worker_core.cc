@@ -22,6 +22,9 @@ std::string NewInstance() {
     return std::to_string(random.Next());
 }
 
+// Nobody can set a higher capacity; see model/worker.h, which this side does not otherwise need.
+constexpr std::uint32_t kThreadsMax = 100'000;
+
 // Runs on the pool's threads, and after the worker is gone if the handler is abandoned: touches
 // nothing but what it is given.
 void RunHandler(const HandlerRegistry& handlers, RunTracer* tracer, const HeldPtr& held) {
@@ -76,8 +79,11 @@ WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
                           Log(LogLevel::kWarning, "worker", "cannot connect", {{"error", why}});
                           Tell(WorkerEvent::kDisconnected, why);
                       }}),
+      capacity_said_(options.capacity),
       timer_(loop),
-      flush_timer_(loop) {}
+      flush_timer_(loop) {
+    counters_.capacity = capacity_said_;
+}
 
 WorkerCore::~WorkerCore() {
     mailbox_->Close();
@@ -107,7 +113,7 @@ void WorkerCore::OnOpen() {
     for (const std::string& type : types_) hello.add_types(type);
     for (const std::string& queue : options_.queues) hello.add_queues(queue);
     hello.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
-    hello.set_capacity(options_.capacity);
+    hello.set_capacity(capacity_said_);
     hello.set_weight(options_.weight);
     hello.set_group(options_.group);
     hello.set_version(options_.version);
@@ -156,6 +162,7 @@ void WorkerCore::OnMessage(const WebSocketMessage& message) {
     for (const auto& ack : received_.acks()) OnAck(ack);
     for (const auto& verdict : received_.lock_verdicts()) OnLockVerdict(verdict);
     for (const auto& fetched : received_.fetched()) OnFetched(fetched);
+    if (received_.has_capacity()) OnCapacity(received_.capacity().capacity());
     if (received_.has_drain()) {
         Log(LogLevel::kInfo, "worker",
             received_.drain().draining() ? "set aside by an operator" : "back in rotation");
@@ -181,6 +188,8 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     term_seen_ = welcome.term_id();
     welcomed_ = true;
     counters_.attached = true;
+    // What an operator has set is said again; this one may not know of it any more.
+    if (capacity_set_ != 0) OnCapacity(0);
     heartbeat_ = Duration(std::max(1u, welcome.heartbeat_ms()));
     if (options_.heartbeat > Duration(0)) heartbeat_ = std::min(heartbeat_, options_.heartbeat);
     lease_ = options_.lease > Duration(0) ? options_.lease : Duration(welcome.lease_ms());
@@ -202,6 +211,21 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
         {{"node", welcome.node_id()}, {"epoch", epoch_seen_}, {"in_hand", held_.size()}});
     Tell(WorkerEvent::kAttached, welcome.node_id());
     Beat();
+}
+
+void WorkerCore::SetCapacity(std::uint32_t capacity) {
+    capacity_said_ = capacity;
+    OnCapacity(capacity_set_);
+    if (welcomed_) Beat();
+}
+
+void WorkerCore::OnCapacity(std::uint32_t set) {
+    capacity_set_ = std::min(set, kThreadsMax);
+    const std::uint32_t capacity = capacity_set_ != 0 ? capacity_set_ : capacity_said_;
+    if (counters_.capacity.exchange(capacity) == capacity) return;
+    Log(LogLevel::kInfo, "worker", "has another capacity",
+        {{"capacity", capacity}, {"by", capacity_set_ != 0 ? "an operator" : "itself"}});
+    pool_.SetBounds({.threads_max = capacity, .abandoned_max = capacity});
 }
 
 void WorkerCore::OnRefused(const worker::v1::Refused& refused) {
@@ -240,6 +264,7 @@ void WorkerCore::Beat() {
     beat.set_sent_at_ms(static_cast<std::uint64_t>(
         std::chrono::duration_cast<Duration>(now.time_since_epoch()).count()));
     beat.set_draining(stage_ != Stage::kServing);
+    beat.set_capacity(capacity_said_);
     beat_at_ = now + heartbeat_;
     SendFrame();
     ArmNext();

@@ -33,6 +33,7 @@ class WorkerCore {
     struct Counters {
         std::atomic<bool> attached = false;
         std::atomic<bool> draining = false;
+        std::atomic<std::uint32_t> capacity = 0;  // What an operator has set, else its own word.
         std::atomic<std::uint32_t> in_hand = 0;
         std::atomic<std::uint32_t> abandoned = 0;
         std::atomic<std::uint64_t> assigned = 0;
@@ -53,6 +54,8 @@ class WorkerCore {
 
     void Start();
     void Stop();
+    // Says, now and from then on, how many attempts it takes at once.
+    void SetCapacity(std::uint32_t capacity);
 
     const Counters& counters() const { return counters_; }
 
@@ -80,6 +83,7 @@ class WorkerCore {
     void RepeatFetches();
     void FillFetches(std::size_t& bytes);
     void OnFetched(const worker::v1::Fetched& fetched);
+    void OnCapacity(std::uint32_t set);
     void OnRefused(const worker::v1::Refused& refused);
     void BlameResults(const std::string& why);
     void Beat();
@@ -151,6 +155,8 @@ class WorkerCore {
     worker::v1::SchedulerFrame received_;
     std::string bytes_;
 
+    std::uint32_t capacity_said_;     // Its own word.
+    std::uint32_t capacity_set_ = 0;  // What an operator has set; 0: nothing.
     bool welcomed_ = false;
     std::uint64_t epoch_seen_ = 0;
     std::uint64_t term_seen_ = 0;  // The id of the last Welcome's.

@@ -149,6 +149,15 @@ void WorkerRuntime::Stop() {
     boost::asio::post(state_->loop, [core = state_->core.get()] { core->Stop(); });
 }
 
+Result<void> WorkerRuntime::SetCapacity(std::uint32_t capacity) {
+    WorkerOptions wanted = state_->options;
+    wanted.capacity = capacity;
+    if (auto fine = CheckWorkerOptions(wanted); !fine) return fine;
+    boost::asio::post(state_->loop,
+                      [core = state_->core.get(), capacity] { core->SetCapacity(capacity); });
+    return {};
+}
+
 Result<void> WorkerRuntime::Wait() {
     std::unique_lock lock(state_->mutex);
     TAKT_CHECK(state_->started);
@@ -166,6 +175,7 @@ WorkerRuntimeStatus WorkerRuntime::status() const {
     WorkerRuntimeStatus status{.id = state_->options.id,
                                .attached = counters.attached,
                                .draining = counters.draining,
+                               .capacity = counters.capacity,
                                .in_hand = counters.in_hand,
                                .abandoned = counters.abandoned,
                                .assigned = counters.assigned,

@@ -32,6 +32,7 @@ struct WorkerRuntimeStatus {
     std::string node_id;  // Of the scheduler that it is attached to.
     std::string trouble;  // Why it is not attached.
     bool draining = false;
+    std::uint32_t capacity = 0;   // What an operator has set, else its own word.
     std::uint32_t in_hand = 0;    // Attempts, with those whose results are not acknowledged yet.
     std::uint32_t abandoned = 0;  // Handlers that did not stop and still run.
     std::uint64_t assigned = 0;
@@ -58,6 +59,10 @@ class WorkerRuntime {
     // From any thread. First: takes nothing new, finishes what runs within drain_timeout, asks the
     // rest to stop, says Bye. Again: stops everything now.
     void Stop();
+
+    // From any thread. How many attempts it takes at once from now on; what runs goes on. kInvalid:
+    // not 1 to 100,000.
+    Result<void> SetCapacity(std::uint32_t capacity);
 
     // Until everything is over. kConflict: a scheduler turned the worker away for good (its Hello
     // is not valid, or another process uses its id).

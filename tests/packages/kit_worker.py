@@ -37,6 +37,9 @@ def break_one(defect):
     elif defect == "timeout":
         core._request_stop, stop = (lambda self, held, reason: None if reason == "timeout"
                                     else stop(self, held, reason)), core._request_stop
+    elif defect == "capacity":
+        core._on_assign, assign = (lambda self, said: None if len(self.held) >= self.options.capacity
+                                   else assign(self, said)), core._on_assign
     elif defect == "same_instance":
         core._hello, hello = (lambda self: {**hello(self), "instance": takt.new_id()}), core._hello
     elif defect == "ack":

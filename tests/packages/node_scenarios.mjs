@@ -47,6 +47,30 @@ const scenarios = {
     await worker.stop();
   },
 
+  async capacity() {
+    let running = 0;
+    let goOn;
+    const released = new Promise((resolve) => (goOn = resolve));
+    const worker = new takt.Worker(urls, { id: "js-capacity", concurrency: 1 }).handle("held", () => {
+      running++;
+      return released;
+    }).start();
+    assert.throws(() => worker.setCapacity(0), (error) => error.field === "capacity");
+    const runs = [];
+    for (let i = 0; i < 6; i++) runs.push(await client.submit("held"));
+    await until(() => running === 1, "one runs");
+    worker.setCapacity(3);
+    await until(() => running === 3, "three run");
+    const row = await client.call("PUT", "workers/js-capacity/capacity", { capacity: 5 });
+    assert.deepEqual([row.capacity, row.capacity_own, row.capacity_set], [5, 3, 5]);
+    await until(() => running === 5 && worker.capacity === 5, "five run, and the worker is told");
+    await client.call("PUT", "workers/js-capacity/capacity", { capacity: null });
+    await until(() => worker.capacity === 3, "its own counts again");
+    goOn();
+    for (const run of runs) assert.equal((await client.wait(run.id)).status, "success");
+    await worker.stop();
+  },
+
   async errors() {
     await rejects(client.submit("echo", 1, { timeout: -1 }), takt.Invalid, ({ field }) => assert.equal(field, "timeout"));
     assert.throws(() => client.submit("echo", 1, { run_at: new Date("nonsense") }), takt.Invalid);

@@ -42,6 +42,9 @@ class NodeTest(ClusterTest):
     def test_progress_logs_failures_timeouts_and_cancels(self):
         self.follow("telling")
 
+    def test_the_capacity_changes_while_it_runs(self):
+        self.follow("capacity")
+
     def test_what_does_not_end_in_time_is_handed_back(self):
         self.follow("handed_back")
 

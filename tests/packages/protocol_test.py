@@ -15,8 +15,8 @@ PYTHON = f"{sys.executable} {HERE}/kit_worker.py {{url}}"
 WORKERS = {"cpp": f"{TAKT} worker --demo --server {{url}}", "python": PYTHON,
            "node": f"node {HERE}/kit_worker.mjs {{url}} {os.environ.get('TAKT_NODE_PACKAGE')}"}
 # A worker that has one of these breaks the rule of that name.
-DEFECTS = ("result_kept", "stale_epoch", "older_term", "heartbeat", "cancel", "timeout", "same_instance", "ack",
-           "backoff", "malformed", "leaving", "run")
+DEFECTS = ("result_kept", "stale_epoch", "older_term", "heartbeat", "cancel", "timeout", "capacity", "same_instance",
+           "ack", "backoff", "malformed", "leaving", "run")
 
 
 def protocol_test(*arguments):

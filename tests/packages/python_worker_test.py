@@ -156,6 +156,36 @@ class PythonWorkerTest(ClusterTest):
             self.assertEqual([run.attempt for run in ended], [1] * 8)
             self.assertEqual(client.run("work", {"at": "later"}).result, {"at": "later"})
 
+    # More is to be done, or less: by the worker itself, by an operator, and what runs goes on.
+    def test_the_capacity_changes_while_it_runs(self):
+        self.serve()
+        client = self.client()
+        worker = takt.Worker(self.url, id="py-capacity", concurrency=1)
+        running, go_on = set(), threading.Event()
+
+        @worker.handle("held")
+        def held(task):
+            running.add(task.execution_id)
+            go_on.wait(30)
+
+        self.assertRaises(takt.Invalid, worker.set_capacity, 0)
+        with worker:
+            runs = [client.submit("held") for _ in range(6)]
+            until(lambda: len(running) == 1, "one runs")
+            worker.set_capacity(3)
+            until(lambda: len(running) == 3, "three run")
+            row = client.call("PUT", "workers/py-capacity/capacity", {"capacity": 5})
+            self.assertEqual((row["capacity"], row["capacity_own"], row["capacity_set"]), (5, 3, 5))
+            until(lambda: len(running) == 5, "five run")
+            until(lambda: worker.capacity == 5, "the worker is told")
+            client.call("PUT", "workers/py-capacity/capacity", {"capacity": None})
+            until(lambda: worker.capacity == 3, "its own counts again")
+            worker.set_capacity(1)  # As Hello has said it.
+            until(lambda: self.worker_row("py-capacity")["capacity"] == 1, "it is one again")
+            self.assertEqual(len(running), 5)
+            go_on.set()
+            self.assertEqual([client.wait(run.id).status for run in runs], ["success"] * 6)
+
     # A deployment: SIGTERM while something runs. It is finished, acknowledged, and nothing counts as lost.
     def test_a_stop_in_order_finishes_what_runs(self):
         self.serve()

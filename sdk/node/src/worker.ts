@@ -27,7 +27,9 @@ export class Worker {
   readonly id: string;
   readonly #options: WorkerOptions;
   readonly #servers: Servers;
-  readonly #capacity: number;
+  #capacity: number;
+  #capacitySaid = 0; // In this session.
+  #capacitySet = 0; // What an operator has set; 0: the worker's own word counts.
   readonly #drainTimeout: number;
   readonly #stopGrace: number;
   readonly #instance = randomUUID();
@@ -84,6 +86,18 @@ export class Worker {
   /** Whether a scheduler has it in its rotation. */
   get attached(): boolean {
     return this.#outbox !== undefined;
+  }
+
+  /** How many attempts it is given at once: what an operator has set, else its own word. */
+  get capacity(): number {
+    return this.#capacitySet || this.#capacity;
+  }
+
+  /** How many attempts it takes at once from now on. What runs goes on; nothing new comes until fewer run. An
+   * operator's word, if there is one, goes before. */
+  setCapacity(count: number): void {
+    this.#capacity = checkedCapacity({ concurrency: count }, "capacity");
+    this.#beat();
   }
 
   /** Attempts that run, or whose results no scheduler has acknowledged yet. */
@@ -193,6 +207,7 @@ export class Worker {
 
   #hello(): object {
     const options = this.#options;
+    this.#capacitySaid = this.#capacity;
     return {
       protocol: 1,
       worker_id: this.id,
@@ -220,6 +235,7 @@ export class Worker {
     this.#epoch = Number(welcome.epoch);
     this.#termId = String(welcome.term_id ?? 0);
     session.lease = Math.max(1, Number(welcome.lease_ms));
+    this.#capacitySet = 0;
     this.#outbox = new Outbox((text) => session.send(text));
     this.#started = [...this.#held.values()].filter((one) => one.running);
     for (const one of this.#held.values()) {
@@ -258,7 +274,12 @@ export class Worker {
     const cpu = Math.min(1, os.loadavg()[0]! / Math.max(1, os.cpus().length));
     const memory = 1 - os.freemem() / os.totalmem();
     const sent_at_ms = Math.floor(performance.now());
-    this.#outbox?.say({ heartbeat: { cpu, memory, draining: this.#draining, sent_at_ms } });
+    const beat = { cpu, memory, draining: this.#draining, sent_at_ms };
+    if (!this.#outbox) return;
+    // Only what is new: a scheduler of an earlier version does not know the field.
+    const more = this.#capacity === this.#capacitySaid ? {} : { capacity: this.#capacity };
+    this.#capacitySaid = this.#capacity;
+    this.#outbox.say({ heartbeat: { ...beat, ...more } });
   }
 
   #tell(event: WorkerEvent, detail: string): void {
@@ -281,6 +302,7 @@ export class Worker {
       const held = this.#held.get(keyOf(attempt));
       if (held?.result) this.#forget(held);
     }
+    if (frame.capacity) this.#capacitySet = Number(frame.capacity.capacity ?? 0);
     for (const { attempt, ask, token, why } of frame.lock_verdicts ?? []) {
       this.#held.get(keyOf(attempt))?.answerLock(Number(ask), Number(token ?? 0), why ?? "");
     }

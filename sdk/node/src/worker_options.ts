@@ -28,10 +28,10 @@ export interface WorkerOptions {
   onEvent?: (event: WorkerEvent, detail: string) => void;
 }
 
-export function checkedCapacity({ concurrency = 10 }: WorkerOptions): number {
+export function checkedCapacity({ concurrency = 10 }: WorkerOptions, field = "concurrency"): number {
   if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= 100_000) return concurrency;
-  const message = `concurrency: must be 1 to 100000, but is ${concurrency}`;
-  throw new Invalid(message, { code: "invalid", field: "concurrency" });
+  const message = `${field}: must be 1 to 100000, but is ${concurrency}`;
+  throw new Invalid(message, { code: "invalid", field });
 }
 
 /** The id given, or one made from host name and a random part. */

@@ -181,6 +181,8 @@ Worker RowMaker::MakeWorker(std::string_view id) {
     row.labels = {{"zone", "eu"}};
     row.group = "reports";
     row.capacity = 32;
+    row.capacity_said = 16;
+    row.capacity_set = 32;
     row.weight = 5;
     row.address = "http://10.0.0.7:9000";
     row.health_url = "http://10.0.0.7:9000/health";
@@ -294,12 +296,12 @@ std::string Show(const Worker& row) {
     for (const Text& type : row.types) types += type.str() + ",";
     for (const Text& queue : row.queues) types += "queue " + queue.str() + ",";
     return fmt::format(
-        "worker {} name {} link {} types {} labels {} group {} capacity {} weight {} address {} "
-        "health {} version {} status {} {} joined {} seen {}",
+        "worker {} name {} link {} types {} labels {} group {} capacity {} {} {} weight {} "
+        "address {} health {} version {} status {} {} joined {} seen {}",
         row.id.view(), row.name.view(), static_cast<int>(row.link), types, ShowPairs(row.labels),
-        row.group.view(), row.capacity, row.weight, row.address.view(), row.health_url.view(),
-        row.version.view(), static_cast<int>(row.status), row.status_reason.view(),
-        Ms(row.joined_at), Ms(row.seen_at));
+        row.group.view(), row.capacity, row.capacity_said, row.capacity_set, row.weight,
+        row.address.view(), row.health_url.view(), row.version.view(), static_cast<int>(row.status),
+        row.status_reason.view(), Ms(row.joined_at), Ms(row.seen_at));
 }
 
 std::string Show(const Event& row) {

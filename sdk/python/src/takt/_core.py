@@ -8,11 +8,11 @@ import ssl
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ._held import Held, failure, key_of
 from ._load import cpu_load, memory_load
+from ._options import Options
 from ._outbox import Outbox
 from ._servers import Servers, pause_before
 from ._websocket import WebSocket, WebSocketError
@@ -28,36 +28,15 @@ CLOSE_TIMEOUT = 2.0
 FINAL_REFUSALS = frozenset({"protocol", "invalid_hello", "not_yours", "wrong_namespace", "replaced"})
 
 
-@dataclass
-class Options:
-    servers: list[str]
-    id: str
-    name: str
-    types: list[str]
-    queues: list[str]
-    labels: dict[str, str]
-    capacity: int
-    weight: int
-    group: str
-    version: str
-    token: str | None
-    namespace: str | None
-    ca_file: str | None
-    stop_grace: float
-    drain_timeout: float
-    on_event: Callable[[str, str], None] | None
-    # Runs the handler, on whatever thread it likes, and calls `Core.finish` from any.
-    begin: Callable[[Held], None] = field(default=lambda held: None)
-
-
 class Core:
-    """Everything on its loop, but for `news`, `finish` and `stop`, which any thread may call."""
+    """Everything on its loop, but for `news`, `finish`, `set_capacity` and `stop`, which any thread may call."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.instance = str(uuid.uuid4())
         self.held: dict[str, Held] = {}
         self.attached = False
+        self.capacity_set = 0  # What an operator has set; 0: the worker's own word counts.
         self.draining = False
         self.failure: TaktError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -74,6 +53,7 @@ class Core:
         self._heard_at = 0.0
         self._servers = Servers(options.servers, options.namespace)
         self._tls = ssl.create_default_context(cafile=options.ca_file)
+        self._capacity_said = 0  # In this session.
         self._hurry = False
         self._leaving = False  # Bye was said.
 
@@ -84,6 +64,10 @@ class Core:
 
     def finish(self, held: Held, result: dict[str, Any]) -> None:
         self._post(self._on_finished, held, result)
+
+    def set_capacity(self, count: int) -> None:
+        self.options.capacity = count
+        self._post(self._say_beat)
 
     def stop(self) -> None:
         """Finishes what it has; a second call hurries."""
@@ -188,6 +172,7 @@ class Core:
 
     def _hello(self) -> dict[str, Any]:
         options = self.options
+        self._capacity_said = options.capacity
         return {"protocol": 1, "worker_id": options.id, "instance": self.instance, "name": options.name,
                 "types": options.types, "queues": options.queues, "labels": options.labels,
                 "capacity": options.capacity, "weight": options.weight, "group": options.group,
@@ -206,6 +191,7 @@ class Core:
         self._lease = max(1, int(welcome["lease_ms"])) / 1000
         self._heartbeat = max(1, int(welcome["heartbeat_ms"])) / 1000
         self.attached, self._outbox = True, outbox
+        self.capacity_set = 0
         self._started = [one for one in self.held.values() if one.running]
         for one in self.held.values():
             one.sent = False
@@ -239,9 +225,14 @@ class Core:
             await asyncio.sleep(self._heartbeat)
 
     def _say_beat(self) -> None:
-        if self._outbox:
-            self._outbox.say({"heartbeat": {"cpu": cpu_load(), "memory": memory_load(), "draining": self.draining,
-                                            "sent_at_ms": int(time.monotonic() * 1000)}})
+        if not self._outbox:
+            return
+        beat: dict[str, Any] = {"cpu": cpu_load(), "memory": memory_load(), "draining": self.draining,
+                                "sent_at_ms": int(time.monotonic() * 1000)}
+        # Only what is new: a scheduler of an earlier version does not know the field.
+        if self.options.capacity != self._capacity_said:
+            beat["capacity"] = self._capacity_said = self.options.capacity
+        self._outbox.say({"heartbeat": beat})
 
     # --- Attempts ------------------------------------------------------------------------------
 
@@ -256,6 +247,8 @@ class Core:
             one = self.held.get(key_of(ack["attempt"]))
             if one and one.result is not None:
                 self._forget(one)
+        if "capacity" in frame:
+            self.capacity_set = int(frame["capacity"].get("capacity") or 0)
         for verdict in frame.get("lock_verdicts") or []:
             one = self.held.get(key_of(verdict["attempt"]))
             if one:

@@ -14,9 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ._core import Core, Options
+from ._core import Core
 from ._held import Held, failure, failure_of, success
 from ._http import read_servers
+from ._options import Options
 from .errors import Conflict, Invalid, Stopped, WaitTimeout
 from .models import Duration, seconds
 from .task import Task
@@ -34,6 +35,11 @@ def new_worker_id() -> str:
     return f"{host}-{secrets.token_hex(4)}"
 
 
+def check_capacity(count: int, field: str) -> None:
+    if not isinstance(count, int) or not 1 <= count <= CAPACITY_MAX:
+        raise Invalid(f"{field}: must be 1 to {CAPACITY_MAX}, but is {count}", code="invalid", field=field)
+
+
 class WorkerBase:
     """What both kinds share. Handlers are functions, each on a thread of its own, or coroutines; a handler
     returns its result as JSON can say it, or raises `Failure`, `Rejected` or anything else.
@@ -49,9 +55,7 @@ class WorkerBase:
         """`on_event` is told `attached`, `disconnected`, `draining` and `stopped`, with a detail, on the network
         thread. `drain_timeout` is how long stop waits for what runs, `stop_grace` how long a handler that was
         asked to stop may take; then it is left alone."""
-        if not 1 <= concurrency <= CAPACITY_MAX:
-            raise Invalid(f"concurrency: must be 1 to {CAPACITY_MAX}, but is {concurrency}", code="invalid",
-                          field="concurrency")
+        check_capacity(concurrency, "concurrency")
         if id is not None and not ID.fullmatch(id):
             raise Invalid(f"id: '{id}' is not 1 to 64 of A-Z a-z 0-9 . _ ~ -", code="invalid", field="id")
         self.id = id or new_worker_id()
@@ -100,6 +104,17 @@ class WorkerBase:
     def attached(self) -> bool:
         """Whether a scheduler has it in its rotation."""
         return self._core.attached
+
+    @property
+    def capacity(self) -> int:
+        """How many attempts it is given at once: what an operator has set, else its own word."""
+        return self._core.capacity_set or self._options.capacity
+
+    def set_capacity(self, count: int) -> None:
+        """How many attempts it takes at once from now on. What runs goes on; nothing new comes until fewer run.
+        An operator's word, if there is one, goes before. From any thread."""
+        check_capacity(count, "capacity")
+        self._core.set_capacity(count)
 
     @property
     def in_hand(self) -> int:
