@@ -145,6 +145,41 @@ class TAKT_EXPORT TaskContext {
 
 using TaskFunction = std::function<TaskResult(TaskContext&)>;
 
+// An attempt that goes on after its handler has returned, until it is finished, by whatever the
+// handler left it to. Copies are the same attempt. It counts against the worker's capacity, and takes
+// no thread.
+//
+// When it is asked to stop (stop_token), finish it soon; who does not within the worker's stop_grace
+// has lost it, and what is said later is ignored. It may outlive the worker. Lock and StepResult block.
+class TAKT_EXPORT AsyncTask {
+  public:
+    TaskContext* operator->() const;
+    TaskContext& operator*() const;
+
+    // Ends the attempt; the first call counts. From any thread. If the last copy goes without one, the
+    // attempt has failed.
+    void Finish(TaskResult result) const;
+
+  private:
+    friend struct ContextAccess;
+    struct TAKT_LOCAL Impl;
+    explicit AsyncTask(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<Impl> impl_;
+};
+
+// Returns soon. What it throws ends the attempt as a failure.
+using AsyncTaskFunction = std::function<void(AsyncTask)>;
+
+// How a type of yours is read from a payload and written as a result; specialize it:
+//
+//     template <>
+//     struct takt::Codec<Resize> {
+//         static takt::Result<Resize> Read(std::string_view json);  // An error rejects the task.
+//         static std::string Write(const Resize& value);            // JSON.
+//     };
+template <typename T>
+struct Codec;
+
 // Runs every type of task that has no handler of its own.
 class TAKT_EXPORT TaskProcessor {
   public:

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "takt/error.h"
@@ -93,6 +94,31 @@ class TAKT_EXPORT Worker {
     // The handlers that it runs; before Start. A mistake (a type that has a handler already, an
     // empty function) is what Start returns.
     void Handle(std::string type, TaskFunction function);
+    // One that returns before the attempt ends: thousands that wait take no thread each.
+    //
+    //     worker.HandleAsync("fetch", [&](takt::AsyncTask task) {
+    //         http.Get(task->payload(), [task](Answer a) { task.Finish(ResultOf(a)); });
+    //     });
+    void HandleAsync(std::string type, AsyncTaskFunction function);
+    // One of types of your own, which Codec reads and writes. `function(In, TaskContext&)` returns an
+    // Out, or a Result<Out>: kInvalid there is a failure that no retry can mend, any other may be
+    // repeated. A payload that cannot be read is rejected.
+    //
+    //     worker.Handle<Resize, Resized>("resize", [](Resize in, takt::TaskContext&) {
+    //         return Resized{in.width / 2};
+    //     });
+    template <typename In, typename Out, typename Function>
+    void Handle(std::string type, Function function) {
+        Handle(std::move(type), TaskFunction([function = std::move(function)](TaskContext& task) {
+                   Result<In> in = Codec<In>::Read(task.payload());
+                   if (!in) return TaskResult::Rejected(in.error().message);
+                   const Result<Out> out = function(std::move(*in), task);
+                   if (out) return TaskResult::Success(Codec<Out>::Write(*out));
+                   return out.error().code == ErrorCode::kInvalid
+                              ? TaskResult::FinalFailure(out.error().message)
+                              : TaskResult::Failure(out.error().message);
+               }));
+    }
     void AddExecutor(std::shared_ptr<Executor> executor);
     // For every type that has no handler of its own.
     void SetTaskProcessor(std::shared_ptr<TaskProcessor> processor);

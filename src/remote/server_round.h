@@ -17,9 +17,9 @@ class ServerRound {
 
     // To the server whose turn it is.
     HttpCall NextCall() const;
-    // What the question comes to, or nothing: then the next call is to be sent.
+    // The answer to the question, or nothing: then the next call is to be sent.
     std::optional<Result<RemoteAnswer>> Take(Result<HttpAnswer> answer);
-    // Whose turn it is, or who has answered.
+    // The number of the one whose turn it is, or who has answered.
     std::size_t server() const { return (first_ + asked_) % options_->servers.size(); }
 
   private:

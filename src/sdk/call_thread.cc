@@ -7,7 +7,7 @@
 namespace takt {
 namespace {
 
-// Whose callbacks this thread runs.
+// The CallThread whose callbacks this thread runs.
 thread_local const void* tl_call_thread = nullptr;
 
 void RunSafely(CallThread::Action& action) {

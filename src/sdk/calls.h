@@ -58,7 +58,7 @@ class Calls {
     CallThread timers;
 
   protected:
-    // What waits for its time finds that it is stopped; then its callbacks are run.
+    // A question that waits for its time finds that it is stopped; then its callbacks are run.
     void StopThreads() {
         timers.Stop(kCallbackPatience);
         callbacks.Stop(kCallbackPatience);

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "sdk/convert.h"
 #include "sdk/executor_bridge.h"
+#include "worker/attempt_run.h"
 #include "worker/handlers/grpc_handler.h"
 #include "worker/handlers/http_handler.h"
 #include "worker/handlers/shell_handler.h"
@@ -14,7 +15,17 @@ namespace takt {
 
 static_assert(int(StopReason::kShutdown) == int(internal::StopReason::kShutdown));
 
+struct AsyncTask::Impl {
+    explicit Impl(std::shared_ptr<internal::AttemptRun> of);
+
+    const std::shared_ptr<internal::AttemptRun> run;
+    TaskContext context;
+};
+
 struct ContextAccess {
+    static AsyncTask MakeAsync(std::shared_ptr<internal::AttemptRun> run) {
+        return AsyncTask(std::make_shared<AsyncTask::Impl>(std::move(run)));
+    }
     static TaskContext Make(internal::TaskContext& attempt) { return TaskContext(&attempt); }
     static internal::TaskContext& Of(const TaskContext& context) {
         return *static_cast<internal::TaskContext*>(context.attempt_);
@@ -101,6 +112,27 @@ class Bridge final : public internal::TaskHandler {
     const std::shared_ptr<takt::Executor> own_;
 };
 
+// A function of a user's that returns before its attempt ends, for us.
+class AsyncBridge final : public internal::TaskHandler {
+  public:
+    AsyncBridge(std::string type, AsyncTaskFunction function)
+        : type_(std::move(type)), function_(std::move(function)) {}
+
+    bool is_async() const override { return true; }
+    void Begin(std::shared_ptr<internal::AttemptRun> run) override {
+        function_(ContextAccess::MakeAsync(std::move(run)));
+    }
+    internal::TaskResult Execute(internal::TaskContext&) override {
+        return internal::TaskResult::Failure("it is begun, not executed");
+    }
+    std::string_view Type() const override { return type_; }
+    std::string_view Protocol() const override { return "local"; }
+
+  private:
+    const std::string type_;
+    const AsyncTaskFunction function_;
+};
+
 template <typename Inner>
 Result<std::shared_ptr<Executor>> Wrap(internal::Result<std::shared_ptr<Inner>> made) {
     if (!made) return ErrorOf(made.error());
@@ -108,6 +140,23 @@ Result<std::shared_ptr<Executor>> Wrap(internal::Result<std::shared_ptr<Inner>> 
 }
 
 }  // namespace
+
+AsyncTask::Impl::Impl(std::shared_ptr<internal::AttemptRun> of)
+    : run(std::move(of)), context(ContextAccess::Make(run->context())) {}
+
+TaskContext* AsyncTask::operator->() const {
+    return &impl_->context;
+}
+TaskContext& AsyncTask::operator*() const {
+    return impl_->context;
+}
+void AsyncTask::Finish(TaskResult result) const {
+    impl_->run->Finish(ResultOf(std::move(result)));
+}
+
+std::shared_ptr<internal::TaskHandler> BridgeTo(std::string type, AsyncTaskFunction function) {
+    return std::make_shared<AsyncBridge>(std::move(type), std::move(function));
+}
 
 TaskProcessor::~TaskProcessor() = default;
 Executor::~Executor() = default;

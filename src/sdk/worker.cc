@@ -67,6 +67,7 @@ struct Worker::Impl {
 
     mutable std::mutex mutex;  // Of what follows.
     ExecutorRegistry registry;
+    std::vector<std::shared_ptr<internal::TaskHandler>> async_handlers;
     std::optional<Error> mistake;  // The first that was made while it was filled.
     std::shared_ptr<internal::WorkerRuntime> runtime;
 
@@ -94,6 +95,9 @@ internal::Result<internal::HandlerRegistry> Worker::Impl::Handlers() const {
         auto added = handlers.Add(BridgeTo(std::move(executor)));
         if (!added) return std::unexpected(added.error());
     }
+    for (const auto& handler : async_handlers) {
+        if (auto added = handlers.Add(handler); !added) return std::unexpected(added.error());
+    }
     if (handlers.empty()) {
         return internal::Fail(internal::ErrorCode::kInvalid,
                               "this worker has nothing to run tasks with: call Handle, "
@@ -109,6 +113,15 @@ Worker::~Worker() = default;
 void Worker::Handle(std::string type, TaskFunction function) {
     const std::scoped_lock lock(impl_->mutex);
     impl_->Note(impl_->registry.Add(std::move(type), std::move(function)));
+}
+
+void Worker::HandleAsync(std::string type, AsyncTaskFunction function) {
+    const std::scoped_lock lock(impl_->mutex);
+    if (!function) {
+        return impl_->Note(
+            Error{ErrorCode::kInvalid, "the function for '" + type + "' is empty", "function"});
+    }
+    impl_->async_handlers.push_back(BridgeTo(std::move(type), std::move(function)));
 }
 
 void Worker::AddExecutor(std::shared_ptr<Executor> executor) {

@@ -13,6 +13,8 @@
 
 namespace takt::internal {
 
+class AttemptRun;
+
 // Implementations are called from several threads at once.
 class TaskHandler {
   public:
@@ -21,6 +23,11 @@ class TaskHandler {
     // Runs one attempt, on a thread of the worker's pool, and may take its time; see TaskContext
     // about being stopped. An exception counts as a failure with its text.
     virtual TaskResult Execute(TaskContext& context) = 0;
+
+    // Whether attempts are begun by Begin, in place of Execute. Begin returns soon, and `run` is
+    // finished then or later, on any thread: what waits takes no thread of the pool.
+    virtual bool is_async() const { return false; }
+    virtual void Begin(std::shared_ptr<AttemptRun> run) {}
 
     // The task type that it runs; "*" is every type that has no handler of its own.
     virtual std::string_view Type() const = 0;

@@ -27,6 +27,7 @@ struct Held final : TaskReporter, std::enable_shared_from_this<Held> {
 
     AssignedTask task;
     std::string token;
+    bool async = false;  // Its handler returns before it ends.
     Duration timeout{0};
     std::shared_ptr<Mailbox> mailbox;
     std::stop_source stop;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "wire/frame_codec.h"
+#include "worker/attempt_run.h"
 
 namespace takt::internal {
 namespace {
@@ -25,13 +26,31 @@ std::string NewInstance() {
 // Nobody can set a higher capacity; see model/worker.h, which this side does not otherwise need.
 constexpr std::uint32_t kThreadsMax = 100'000;
 
+// Threads for handlers that return at once, and how many of them may hang all the same.
+constexpr HandlerPool::Bounds kSoonBounds{.threads_max = 4, .abandoned_max = 100};
+
+void BeginHandler(TaskHandler& handler, std::shared_ptr<AttemptRun> run) {
+    try {
+        handler.Begin(run);
+    } catch (const std::exception& error) {
+        run->Finish(TaskResult::Failure(error.what()));
+    } catch (...) {
+        run->Finish(TaskResult::Failure("the handler threw something that is no std::exception"));
+    }
+}
+
 // Runs on the pool's threads, and after the worker is gone if the handler is abandoned: touches
 // nothing but what it is given.
-void RunHandler(const HandlerRegistry& handlers, RunTracer* tracer, const HeldPtr& held) {
+void RunHandler(const HandlerRegistry& handlers, const std::shared_ptr<RunTracer>& tracer,
+                const HeldPtr& held) {
     auto span = tracer ? tracer->Begin(held->task) : nullptr;
     held->begun = SteadyClock::now();
     if (held->timeout > Duration(0)) held->deadline = *held->begun + held->timeout;
     held->mailbox->Started(held);
+    if (held->async) {
+        return BeginHandler(*handlers.Find(held->task.type),
+                            std::make_shared<AttemptRun>(held, tracer, std::move(span)));
+    }
     TaskContext context(held->task, *held, held->stop.get_token(), held->deadline);
     TaskResult result;
     if (TaskHandler* handler = handlers.Find(held->task.type)) {
@@ -66,10 +85,11 @@ WorkerCore::WorkerCore(boost::asio::io_context& loop, HttpClient& client,
       mailbox_(std::make_shared<Mailbox>(options.log_bytes_max, [&loop, mail = life_.Guard([this] {
                                              OnMail();
                                          })] { boost::asio::post(loop, auto(mail)); })),
+      handlers_(handlers),
       pool_({.threads_max = options.capacity, .abandoned_max = options.capacity},
-            [handlers, tracer = std::move(tracer)](const HeldPtr& held) {
-                RunHandler(*handlers, tracer.get(), held);
-            }),
+            [handlers, tracer](const HeldPtr& held) { RunHandler(*handlers, tracer, held); }),
+      soon_pool_(kSoonBounds,
+                 [handlers, tracer](const HeldPtr& held) { RunHandler(*handlers, tracer, held); }),
       connector_(loop, client, options_,
                  {.on_open = [this] { OnOpen(); },
                   .on_message = [this](WebSocketMessage message) { OnMessage(message); },

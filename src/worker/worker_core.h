@@ -97,6 +97,8 @@ class WorkerCore {
     void ForgetHeld(Held& held);
     void SetDue(Held& held, std::optional<Steady> due);
     void FeedPool();
+    HandlerPool& PoolOf(const Held& held) { return held.async ? soon_pool_ : pool_; }
+    void CountAbandoned();
     HeldPtr FindHeld(const worker::v1::Attempt& attempt) const;
 
     // Locks that handlers ask for.
@@ -130,7 +132,9 @@ class WorkerCore {
     const std::string instance_;
     std::vector<std::string> types_;
     std::shared_ptr<Mailbox> mailbox_;
+    const std::shared_ptr<const HandlerRegistry> handlers_;
     HandlerPool pool_;
+    HandlerPool soon_pool_;  // Of handlers that return at once: a few threads begin any number.
     Connector connector_;
     Readings readings_;
     Counters counters_;

@@ -72,6 +72,8 @@ void WorkerCore::OnAssign(const worker::v1::Assign& assign) {
         assign.timeout_ms() > 0
             ? std::min(kDurationMax, Duration(static_cast<Duration::rep>(assign.timeout_ms())))
             : options_.task_timeout;
+    const TaskHandler* handler = handlers_->Find(task.type);
+    held->async = handler && handler->is_async();
     held->mailbox = mailbox_;
     held_.emplace(std::move(key), held);
     counters_.in_hand = static_cast<std::uint32_t>(held_.size());
@@ -93,7 +95,9 @@ void WorkerCore::FeedPool() {
     while (!waiting_.empty() && unacknowledged_ < options_.buffer_size) {
         HeldPtr held = std::move(waiting_.front());
         waiting_.pop_front();
-        if (held->phase == Held::Phase::kWaiting) pool_.Push(std::move(held));
+        if (held->phase == Held::Phase::kWaiting) {
+            PoolOf(*held).Push(held);
+        }
     }
 }
 
@@ -152,9 +156,13 @@ void WorkerCore::OnMail() {
     TakeFetchMail();
     for (auto& [held, result] : mail_.finished) OnFinished(held, std::move(result));
     mail_.finished.clear();
-    counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned());
+    CountAbandoned();
     Flush();
     CheckDrained();
+}
+
+void WorkerCore::CountAbandoned() {
+    counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned() + soon_pool_.abandoned());
 }
 
 void WorkerCore::OnFinished(const HeldPtr& held, TaskResult result) {

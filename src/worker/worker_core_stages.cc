@@ -27,13 +27,13 @@ void WorkerCore::OnDue(const HeldPtr& held, Steady) {
     if (held->phase != Held::Phase::kRunning) return;
     if (held->reason == StopReason::kNone) return StopHeld(held, StopReason::kTimeout);
     const StopReason reason = held->reason;
-    if (!pool_.Abandon(*held)) {
+    if (!PoolOf(*held).Abandon(*held)) {
         Log(LogLevel::kError, "worker",
             "a handler does not stop, and too many were abandoned already; its place stays taken",
             {{"execution", held->task.execution_id}, {"type", held->task.type}});
         return;
     }
-    counters_.abandoned = static_cast<std::uint32_t>(pool_.abandoned());
+    CountAbandoned();
     Log(LogLevel::kWarning, "worker", "abandoned a handler that does not stop",
         {{"execution", held->task.execution_id},
          {"type", held->task.type},
