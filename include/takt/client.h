@@ -6,9 +6,12 @@
 //     auto run = client.WaitForTask(task->id, 30s);
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "takt/event.h"
 #include "takt/scheduler_api.h"
 
 namespace takt {
@@ -30,6 +33,22 @@ class TAKT_EXPORT Client final : public SchedulerApi {
     // Does not connect yet. Options that cannot be used fail every call with kInvalid.
     explicit Client(ClientOptions options = {});
     ~Client() override;
+
+    // Calls `callback` for each event of that type (or of every type) that happens from now on in the
+    // client's namespace, in their order, after what it tells of was stored, on a thread that this
+    // object has for it. Connects by itself, and again whenever it has to, to any scheduler, and goes
+    // on where it was; what could not be told is told as kMissed, to every callback. A callback that
+    // is slow holds up other event callbacks; beyond 10,000 events the oldest are dropped (see
+    // events_dropped). What it throws is logged. The number is for UnregisterEventCallback, after
+    // which a call that is under way may still be going on.
+    std::uint64_t RegisterEventCallback(EventType type, EventCallback callback);
+    std::uint64_t RegisterEventCallback(EventCallback callback);
+    void UnregisterEventCallback(std::uint64_t number);
+    std::uint64_t events_dropped() const;
+
+  private:
+    struct TAKT_LOCAL Impl;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace takt

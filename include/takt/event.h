@@ -35,6 +35,9 @@ enum class EventType : std::uint8_t {
     kLockLost,       // Its lease was over, or an operator took it away.
     kTaskEnding,     // A run is to end, and nothing of it starts any more; `detail` says as what.
     kWorkerChanged,  // Its capacity; `detail` says which it is now.
+    // To callbacks of a Client: events were lost on their way, as after a change of leaders. Read the
+    // state again.
+    kMissed = 255,
 };
 
 // "task.completed" and so on.

@@ -22,6 +22,10 @@ struct AsyncRemote::State {
     std::once_flag begun;
     std::thread thread;
 
+    void Begin() {
+        std::call_once(begun, [this] { thread = std::thread([this] { io.run(); }); });
+    }
+
     // On any thread, then on the io thread.
     void Ask(std::shared_ptr<ServerRound> round, HttpClient& client, Done done) {
         HttpCall call = round->NextCall();
@@ -56,17 +60,42 @@ AsyncRemote::~AsyncRemote() {
     state_->calls->Close();
     state_->waits->Close();
     state_->work.reset();
-    // What Close has failed is told before the loop has nothing left to do.
+    // Calls that Close has failed are told before the loop has nothing left to do.
     if (state_->thread.joinable()) state_->thread.join();
 }
 
 void AsyncRemote::Call(RemoteQuestion question, Done done) {
     State& state = *state_;
-    std::call_once(state.begun, [&] { state.thread = std::thread([&] { state.io.run(); }); });
+    state.Begin();
     HttpClient& client = question.waits ? *state.waits : *state.calls;
     auto round =
         std::make_shared<ServerRound>(state.options, std::move(question), state.first.load());
     state.Ask(std::move(round), client, std::move(done));
+}
+
+// A stream shows a sign of life every quarter of a minute.
+static constexpr Duration kEventSilenceMax{60'000};
+
+void AsyncRemote::Stream(const std::string& path, const std::string& last_id,
+                         std::shared_ptr<HttpAnswerSink> sink, Ended ended) {
+    State& state = *state_;
+    state.Begin();
+    const RemoteOptions& options = state.options;
+    const std::size_t server = state.first;
+    HttpHeaderList headers = {{"Accept", "text/event-stream"}};
+    if (!options.token.empty()) headers.emplace_back("Authorization", "Bearer " + options.token);
+    if (!last_id.empty()) headers.emplace_back("Last-Event-ID", last_id);
+    state.waits->Send(
+        {.url = options.servers[server] + PathInSpace(options.space, path),
+         .headers = std::move(headers),
+         .timeout = kEventSilenceMax,
+         .sink = std::move(sink)},
+        [&state, server, ended = std::move(ended)](Result<HttpAnswer> answer) mutable {
+            if (!answer || answer->status != 200) {
+                state.first = (server + 1) % state.options.servers.size();
+            }
+            ended(std::move(answer));
+        });
 }
 
 }  // namespace takt::internal

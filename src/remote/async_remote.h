@@ -28,6 +28,13 @@ class AsyncRemote {
     // which it must not block.
     void Call(RemoteQuestion question, Done done);
 
+    // Reads an answer without an end piece by piece, on the remote's own thread, from the server that
+    // answered last; `ended` is told when it has ended, and the next call goes to the next server if
+    // that was no good answer. `last_id` is that of the last event seen, or empty.
+    using Ended = std::move_only_function<void(Result<HttpAnswer>)>;
+    void Stream(const std::string& path, const std::string& last_id,
+                std::shared_ptr<HttpAnswerSink> sink, Ended ended);
+
   private:
     struct State;
     explicit AsyncRemote(std::unique_ptr<State> state);

@@ -4,6 +4,7 @@
 
 #include "remote/async_remote.h"
 #include "sdk/calls.h"
+#include "sdk/event_follower.h"
 #include "takt/version.h"
 
 namespace takt {
@@ -19,18 +20,21 @@ internal::Error ClientStopped() {
     return {internal::ErrorCode::kCancelled, "this client was destroyed", {}};
 }
 
+internal::RemoteOptions RemoteOptionsOf(const ClientOptions& options) {
+    return {.servers = options.servers,
+            .space = options.name_space,
+            .token = options.token,
+            .ca_file = options.ca_file,
+            .user_agent = std::string("takt-cpp/") + kVersion,
+            .timeout = options.timeout,
+            .token_advice = ": ClientOptions::token gives one"};
+}
+
 class RemoteCalls final : public Calls, public std::enable_shared_from_this<RemoteCalls> {
   public:
     explicit RemoteCalls(ClientOptions options)
         : options_(std::move(options)),
-          remote_(
-              internal::AsyncRemote::Open({.servers = options_.servers,
-                                           .space = options_.name_space,
-                                           .token = options_.token,
-                                           .ca_file = options_.ca_file,
-                                           .user_agent = std::string("takt-cpp/") + kVersion,
-                                           .timeout = options_.timeout,
-                                           .token_advice = ": ClientOptions::token gives one"})) {}
+          remote_(internal::AsyncRemote::Open(RemoteOptionsOf(options_))) {}
 
     void Ask(Question question, Answered answered) override {
         const auto end = std::chrono::steady_clock::now() + options_.patience;
@@ -122,8 +126,29 @@ class RemoteCalls final : public Calls, public std::enable_shared_from_this<Remo
 
 }  // namespace
 
+struct Client::Impl {
+    EventFollower events;
+};
+
 Client::Client(ClientOptions options)
-    : SchedulerApi(std::make_shared<RemoteCalls>(std::move(options))) {}
+    : SchedulerApi(std::make_shared<RemoteCalls>(options)),
+      impl_(new Impl{EventFollower(RemoteOptionsOf(options))}) {}
 Client::~Client() = default;
+
+std::uint64_t Client::RegisterEventCallback(EventType type, EventCallback callback) {
+    return impl_->events.Add(type, std::move(callback));
+}
+
+std::uint64_t Client::RegisterEventCallback(EventCallback callback) {
+    return impl_->events.Add(std::nullopt, std::move(callback));
+}
+
+void Client::UnregisterEventCallback(std::uint64_t number) {
+    impl_->events.Remove(number);
+}
+
+std::uint64_t Client::events_dropped() const {
+    return impl_->events.dropped();
+}
 
 }  // namespace takt

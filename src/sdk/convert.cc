@@ -67,6 +67,7 @@ std::optional<Status> ParseStatus(std::string_view name) {
 }
 
 std::string_view Name(EventType type) {
+    if (type == EventType::kMissed) return "missed";  // Only this library tells of it.
     return internal::Name(static_cast<internal::EventType>(type));
 }
 

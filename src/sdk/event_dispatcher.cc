@@ -95,6 +95,17 @@ void EventDispatcher::Stop(Duration patience) {
     }
 }
 
+void EventDispatcher::Tell(Event event) {
+    const std::scoped_lock lock(shared_->mutex);
+    if (shared_->callbacks.empty() || shared_->stopping) return;
+    if (shared_->events.size() == events_max_) {
+        shared_->events.pop_front();
+        ++shared_->dropped;
+    }
+    shared_->events.push_back(std::move(event));
+    shared_->changed.notify_all();
+}
+
 void EventDispatcher::Release(const internal::Effects& effects) {
     if (effects.events.empty()) return;
     const std::scoped_lock lock(shared_->mutex);
@@ -122,7 +133,9 @@ void EventDispatcher::Run(const std::shared_ptr<Shared>& shared, std::uint64_t r
         shared->events.pop_front();
         std::vector<std::shared_ptr<const EventCallback>> calls;
         for (const auto& [number, callback] : shared->callbacks) {
-            if (!callback.type || *callback.type == event.type) calls.push_back(callback.call);
+            const bool wanted =
+                !callback.type || *callback.type == event.type || event.type == EventType::kMissed;
+            if (wanted) calls.push_back(callback.call);
         }
         lock.unlock();
         for (const auto& call : calls) CallSafely(*call, event);

@@ -35,6 +35,9 @@ class EventDispatcher final : public internal::Sink {
     // callback that does not return is left to itself.
     void Stop(Duration patience);
 
+    // From any thread. To those who want its type; kMissed to all.
+    void Tell(Event event);
+
     // Sink. On the node's thread.
     void Release(const internal::Effects& effects) override;
     void OnRole(internal::Role role) override {}
