@@ -31,7 +31,7 @@ set_target_properties(takt_shared PROPERTIES
 # --- Examples -----------------------------------------------------------------------------------
 
 # With the public headers only, as a user builds them.
-foreach(name scheduler worker submit http_worker workflow_worker workflows)
+foreach(name scheduler worker submit async http_worker workflow_worker workflows)
   add_executable(example_${name} examples/${name}.cc)
   target_link_libraries(example_${name} PRIVATE takt::takt)
 endforeach()

@@ -57,6 +57,12 @@ class ExamplesTest(unittest.TestCase):
         self.addCleanup(example.stop, signal.SIGKILL)
         return example
 
+    def test_many_tasks_run_at_once_without_blocking(self):
+        self.start("worker", self.url)
+        client = self.start("async", self.url)
+        self.assertEqual(client.line("succeeded"), "10 succeeded")
+        self.assertEqual(client.process.wait(DEADLINE), 0)
+
     def test_quick_start_runs_a_task_from_submit_to_result(self):
         # Somebody copies the three programs from the README and starts them.
         worker = self.start("worker", self.url)
