@@ -212,6 +212,8 @@ TEST(AuditRest, EveryChangeOfAnOperatorLeavesAnEntry) {
     ok(scheduler.Put("/api/v1/queues/mail", R"({"concurrency_max": 3})"));
     ok(scheduler.Post("/api/v1/queues/mail/pause"));
     ok(scheduler.Post("/api/v1/queues/mail/resume"));
+    ok(scheduler.Post("/api/v1/definitions/owned",
+                      R"({"owner": "a", "claim": [{"kind": "queue", "name": "mail"}]})"));
     ok(scheduler.Post("/api/v1/workers/w/drain"));
     ok(scheduler.Post("/api/v1/workers/w/resume"));
     ok(scheduler.Delete("/api/v1/workers/w?force=true"));
