@@ -73,10 +73,10 @@ void GetLog(Call call) {
 }  // namespace
 
 void WriteChunk(JsonWriter& json, const LogChunk& chunk) {
+    json.BeginObject().Field("attempt", chunk.attempt).Field("at", chunk.at);
     // As a text: JavaScript would round so large a number.
-    json.BeginObject().Field("id", std::string_view(std::to_string(chunk.index)));
-    json.Field("attempt", chunk.attempt).Field("at", chunk.at);
-    json.Field("lines", chunk.lines.view()).EndObject();
+    json.Field("lines", chunk.lines.view());
+    json.Field("id", std::string_view(std::to_string(chunk.index))).EndObject();
 }
 
 void AddLogRoutes(std::vector<Route>& routes) {

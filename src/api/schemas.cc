@@ -63,10 +63,10 @@ void AddExecutions(SchemaList& to) {
                                          .Add("next_cursor", OrNull(schema::Text()))
                                          .Text());
     to.emplace_back("LogChunk", Object()
-                                    .Add("id", schema::Text())
                                     .Add("attempt", Integer(0))
                                     .Add("at", schema::Time())
                                     .Add("lines", schema::Text())
+                                    .Add("id", schema::Text())
                                     .Text());
     to.emplace_back("Log", PageOf("LogChunk"));
     to.emplace_back(

@@ -175,7 +175,7 @@ void CheckLeaders(const boost::json::value& spaces, Checkup& checkup) {
                 "takt status says why; is scheduler.namespaces of every scheduler without it?");
         }
     }
-    checkup.Ok("leaders", fmt::format("{} namespaces are led", led));
+    checkup.Ok("leaders", fmt::format("led namespaces: {}", led));
 }
 
 // --- Room ---------------------------------------------------------------------------------------

@@ -75,7 +75,9 @@ Result<void> CheckTasks(Client& client, const Fleet& fleet, Checkup& checkup) {
         checkup.Warn("tasks", fmt::format("{} more that nobody could run", stuck - kCheckupLines),
                      "start workers with their types");
     }
-    if (stuck == 0) checkup.Ok("tasks", fmt::format("{} recurring, each could run", seen));
+    if (stuck == 0) {
+        checkup.Ok("tasks", fmt::format("recurring ones that some worker could run: {}", seen));
+    }
     return {};
 }
 
@@ -98,7 +100,7 @@ Result<void> CheckQueues(Client& client, Checkup& checkup) {
         checkup.Bad("queues", name + ": " + Member(why->value, "explanation"),
                     "start a worker for it, or takt describe queue " + name);
     }
-    checkup.Ok("queues", fmt::format("{} are served, paused or empty", well));
+    checkup.Ok("queues", fmt::format("served, paused or empty: {}", well));
     return {};
 }
 
@@ -112,7 +114,7 @@ Result<void> CheckFleet(Client& client, Checkup& checkup) {
         return Member(*worker, "status") != "offline";
     });
     const auto offline = std::ssize(fleet) - online;
-    const std::string said = fmt::format("{} are there, {} are offline", online, offline);
+    const std::string said = fmt::format("{} online, {} offline", online, offline);
     if (online == 0) {
         checkup.Bad("workers", said, "start one: takt worker --server URL");
     } else if (offline > 0) {

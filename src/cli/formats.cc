@@ -88,12 +88,15 @@ bool IsWide() {
     return wide_wanted;
 }
 
-OutputCapture::OutputCapture() {
+OutputCapture::OutputCapture(bool hints) {
     std::fflush(stdout);
     memory_ = memfd_create("output", MFD_CLOEXEC);
     before_ = dup(STDOUT_FILENO);
     TAKT_CHECK(memory_ >= 0 && before_ >= 0);
     dup2(memory_, STDOUT_FILENO);
+    if (!hints) return;
+    errors_before_ = dup(STDERR_FILENO);
+    dup2(memory_, STDERR_FILENO);
 }
 
 std::string OutputCapture::Take() {
@@ -102,6 +105,11 @@ std::string OutputCapture::Take() {
     dup2(before_, STDOUT_FILENO);
     close(before_);
     before_ = -1;
+    if (errors_before_ >= 0) {
+        dup2(errors_before_, STDERR_FILENO);
+        close(errors_before_);
+        errors_before_ = -1;
+    }
     std::string text;
     char piece[65536];
     lseek(memory_, 0, SEEK_SET);

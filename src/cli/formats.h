@@ -25,7 +25,8 @@ bool IsWide();
 // Standard output goes into memory as long as this lives. One at a time.
 class OutputCapture {
   public:
-    OutputCapture();
+    // With `hints` what goes to standard error too.
+    explicit OutputCapture(bool hints = false);
     ~OutputCapture();
     OutputCapture(const OutputCapture&) = delete;
     OutputCapture& operator=(const OutputCapture&) = delete;
@@ -36,6 +37,7 @@ class OutputCapture {
   private:
     int memory_ = -1;
     int before_ = -1;
+    int errors_before_ = -1;
 };
 
 }  // namespace takt::internal::cli

@@ -86,6 +86,10 @@ Result<void> TryWorker(const ServeOptions& options, const Config& config) {
 
 // The next step for somebody whose start would fail.
 std::string AdviceFor(const Server::Tried& tried) {
+    const bool conflict = tried.result.error().code == ErrorCode::kConflict;
+    if (tried.part == "store" && conflict && tried.result.error().field.empty()) {
+        return "fine if the scheduler that runs now has it: it is not opened twice";
+    }
     if (tried.part == "store") {
         return tried.result.error().code == ErrorCode::kUnavailable
                    ? "is it up, and does store.url name it? takt serve would wait for it"

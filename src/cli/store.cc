@@ -2,6 +2,7 @@
 // the store itself, without a scheduler.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -14,6 +15,7 @@
 #include "cli/formats.h"
 #include "cli/output.h"
 #include "store/open.h"
+#include "store/wait.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -55,8 +57,12 @@ class ProgressLine {
 // A leader whose commits are held back for as long as its lease lasts gives up the lead.
 constexpr Duration kPauseMax{60'000};
 
-bool IsFile(const std::string& path) {
-    return access(path.c_str(), F_OK) == 0;
+// Whether a scheduler is at work on it.
+Result<bool> IsLed(Store& store) {
+    const auto leaders =
+        AskStore<std::vector<LeaderRow>>([&](auto done) { store.Leaders(std::move(done)); });
+    if (!leaders) return std::unexpected(leaders.error());
+    return std::ranges::any_of(*leaders, &LeaderRow::leads);
 }
 
 // A URL may hold a password, which others could read on a command line: "-" takes it from standard
@@ -172,12 +178,15 @@ Result<int> RunBackup(const StoreCommand& given) {
     if (!url) return std::unexpected(url.error());
     ProgressLine progress("writing");
     const auto from = OpenStore(*url);
-    auto done = from ? BackUp(**from, given.first, progress.Show())
-                     : Result<Transferred>(std::unexpected(from.error()));
-    // A scheduler has the directory, or leads the store.
-    const bool led = !done && done.error().code == ErrorCode::kConflict && !IsFile(given.first);
-    if (led) done = BackUpOnline(given, *url, progress.Show());
-    return ShowTransferred(done, given, led ? "written, of one moment," : "written");
+    auto led = from ? IsLed(**from) : Result<bool>(std::unexpected(from.error()));
+    // A scheduler has the directory.
+    if (!led && led.error().code == ErrorCode::kConflict) led = true;
+    if (!led) return std::unexpected(led.error());
+    if (*led) {
+        return ShowTransferred(BackUpOnline(given, *url, progress.Show()), given,
+                               "written, as it was at one moment");
+    }
+    return ShowTransferred(BackUp(**from, given.first, progress.Show()), given, "written");
 }
 
 Result<int> RunRestore(const StoreCommand& given) {

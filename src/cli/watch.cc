@@ -24,7 +24,7 @@ struct Shown {
 };
 
 Shown ShowOnce(const std::function<Result<int>()>& show) {
-    OutputCapture capture;
+    OutputCapture capture(true);  // A hint belongs to what is shown, and is shown as seldom.
     const auto done = show();
     Shown shown{.text = capture.Take()};
     if (!done) shown.error = done.error();

@@ -67,7 +67,7 @@ class Backup(TaktTest):
         until(lambda: load.sent > 20, "something has been done")
         archive = f"{self.folder}/archive"
         said = self.takt("store", "backup", archive, "--store", self.store_url, *flags)
-        self.assertIn("of one moment", said)
+        self.assertIn("at one moment", said)
         sent = load.sent
         until(lambda: load.sent > sent + 10, "work goes on after it")
         load.stop()
