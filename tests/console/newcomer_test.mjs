@@ -25,12 +25,12 @@ async function walk(words, name) {
     await page.goto(`${scheduler.address}/`);
     await page.getByRole('link', { name: words.tasks }).first().click();
     await page.getByRole('button', { name: words.newTask }).first().click();
-    await page.getByLabel(words.name, { exact: true }).fill(name);
-    await page.getByLabel(words.type, { exact: true }).fill('fail');
-    await page.getByLabel(words.cron).fill('*/5 * * * * *');
+    await page.getByRole('dialog').getByLabel(words.name, { exact: true }).fill(name);
+    await page.getByRole('dialog').getByLabel(words.type, { exact: true }).fill('fail');
+    await page.getByRole('dialog').getByLabel(words.cron).fill('*/5 * * * * *');
     await page.getByText(words.more).click();
-    await page.getByLabel(words.retries).fill('1');
-    await page.getByLabel(words.retryDelay).fill('1s');
+    await page.getByRole('dialog').getByLabel(words.retries).fill('1');
+    await page.getByRole('dialog').getByLabel(words.retryDelay).fill('1s');
     await picture(`${name}-1-form`);
     await page.getByRole('button', { name: words.create }).click();
 
@@ -151,7 +151,7 @@ test('what the scheduler says is said in Chinese too', async () => {
     // A wrong cron expression, and an address that somebody copied only in part.
     await page.goto(`${scheduler.address}/tasks`);
     await page.getByRole('button', { name: '新建任务' }).first().click();
-    await page.getByLabel('Cron 表达式').fill('0 2 * * FOO');
+    await page.getByRole('dialog').getByLabel('Cron 表达式').fill('0 2 * * FOO');
     await assertChinese(page.locator('.preview[role="alert"]'), 'Cron 表达式不正确');
     await picture('zh-6-refused');
     await page.goto(`${scheduler.address}/executions/lone`);

@@ -13,7 +13,7 @@ function BrokenNote({ why }: { why: string }) {
     const { t } = useI18n();
     // In an outage nothing can be fetched; when it is over the page loads itself.
     useEffect(() => {
-        if (!notFetched.test(why) || live.state() === 'live') return undefined;
+        if (!notFetched.test(why) || live.state() !== 'offline') return undefined;
         return live.watchState(() => {
             if (live.state() === 'live') location.reload();
         });
