@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <cstdio>
+#include <vector>
+
+#include "model/namespace.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -142,11 +146,22 @@ std::string StatusText(const boost::json::value& status) {
                                {"store", Cell(store, store_colour)},
                                {"version", Member(status, "version")},
                                {"up since", ShortTime(Member(status, "started_at"))}});
-    Table nodes({"NODE", "ADDRESS", "VERSION", "STARTED", "LEADS"});
-    for (const auto* node : ListMember(status, "nodes")) {
-        nodes.Add({Member(*node, "node_id"), Member(*node, "address"), Member(*node, "version"),
-                   ShortTime(Member(*node, "started_at")),
-                   ListMember(*node, "leads").empty() ? "-" : Joined(*node, "leads")});
+    const auto rows = ListMember(status, "nodes");
+    // Where there is one namespace, who leads it stands above.
+    const bool several = std::ranges::any_of(rows, [](const auto* node) {
+        return !ListMember(*node, "leads").empty() && Joined(*node, "leads") != kDefaultNamespace;
+    });
+    std::vector<std::string> heads = {"NODE", "ADDRESS", "VERSION", "STARTED"};
+    if (several) heads.emplace_back("LEADS");
+    Table nodes(std::move(heads));
+    for (const auto* node : rows) {
+        std::vector<Cell> cells = {Member(*node, "node_id"), Member(*node, "address"),
+                                   Member(*node, "version"),
+                                   ShortTime(Member(*node, "started_at"))};
+        if (several) {
+            cells.emplace_back(ListMember(*node, "leads").empty() ? "-" : Joined(*node, "leads"));
+        }
+        nodes.Add(std::move(cells));
     }
     if (!nodes.empty()) text += "\n" + nodes.Text();
     return text;

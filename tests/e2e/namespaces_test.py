@@ -143,6 +143,7 @@ class NamespacesTest(TaktTest):
             return len(leaders) == len(SPACES) + 1 and leaders.count("b") == 2
 
         until(moved, "the second scheduler leads its share")
+        self.assertIn("LEADS", self.takt("status"))
         executor.finish.set()
         for space in SPACES:
             row = self.until_done(space, "report")
