@@ -3,9 +3,10 @@
 
     bench/fairness.py [--rounds 5] [--seconds 5] [--store embedded]… [--set KEY=VALUE]…
 
-One scheduler for each store. Its `submit to start` in the quiet namespace is measured alone and beside the loud one, by turns, so that
-the rest of the machine is in both. The ratio of the medians counts, and only on a machine that does nothing else: a p99 of 100 a
-second is five of five hundred tasks."""
+Two schedulers for each store, each with a store of its own. `submit to start` in the quiet namespace of the first is measured alone, while
+the loud one of the second is flooded, and while that of the first is: by turns, so that the rest of the machine is in all of them. What
+the flood of another scheduler costs is the machine's: load generators, schedulers and stores share its cores. What the flood of the same
+one costs beyond that is ours. A p99 of 100 a second is five of five hundred tasks: on a machine that does anything else it tells little."""
 
 import argparse
 import json
@@ -52,34 +53,56 @@ def address_of(process):
     return until(told, "the scheduler listens", 30)
 
 
-def measure_store(name, options, folder):
-    store = stores.STORES[name](folder)
-    store.start()
-    settings = [word for value in options.set for word in ("--set", value)]
-    scheduler = Process(folder, "serve", ["serve", "--store", store.url(store.ports), "--listen", "127.0.0.1:0", *settings])
-    loud = None
-    try:
-        url = address_of(scheduler)
-        until(lambda: call("namespaces", url=url), "it leads", 30)
+class Scheduler:
+    """A scheduler with a store of its own and two namespaces."""
+
+    def __init__(self, name, number, options, folder):
+        self.folder = pathlib.Path(folder) / str(number)
+        self.folder.mkdir()
+        self.store = stores.STORES[name](str(self.folder))
+        self.store.start()
+        self.process = None
+        settings = [word for value in options.set for word in ("--set", value)]
+        self.process = Process(self.folder, "serve", ["serve", "--store", self.store.url(self.store.ports), "--listen",
+                                                      "127.0.0.1:0", *settings])
+        self.url = address_of(self.process)
+        until(lambda: call("namespaces", url=self.url), "it leads", 30)
         for space in ("quiet", "loud"):
-            call("namespaces", "create", space, url=url)
-        measure(url, 1)
-        alone, beside = [], []
-        for _ in range(options.rounds):
-            alone.append(measure(url, options.seconds))
-            loud = flood(folder, url)
-            measure(url, 1)
-            beside.append(measure(url, options.seconds))
-            os.killpg(loud.process.pid, signal.SIGKILL)
-            loud.kill()
-        numbers = [statistics.median(column) for rows in (alone, beside) for column in zip(*rows)]
-        print(f"{name:>10} {numbers[0]:>10.1f} {numbers[1]:>10.1f} {numbers[2]:>12.1f} {numbers[3]:>12.1f} "
-              f"{numbers[3] / numbers[1]:>8.1f}", flush=True)
+            call("namespaces", "create", space, url=self.url)
+
+    def close(self):
+        if self.process:
+            self.process.kill()
+        self.store.close()
+
+
+def measure_beside(flooded, quiet, seconds):
+    loud = flood(flooded.folder, flooded.url)
+    try:
+        measure(quiet.url, 1)
+        return measure(quiet.url, seconds)
     finally:
-        if loud:
-            loud.kill()
-        scheduler.kill()
-        store.close()
+        os.killpg(loud.process.pid, signal.SIGKILL)
+        loud.kill()
+
+
+def measure_store(name, options, folder):
+    schedulers = []
+    try:
+        for number in range(2):
+            schedulers.append(Scheduler(name, number, options, folder))
+        own, other = schedulers
+        measure(own.url, 1)
+        rounds = []
+        for _ in range(options.rounds):
+            rounds.append((*measure(own.url, options.seconds), *measure_beside(other, own, options.seconds),
+                           *measure_beside(own, own, options.seconds)))
+        numbers = [statistics.median(column) for column in zip(*rounds)]
+        print(f"{name:>10}" + "".join(f"{number:>9.1f}" for number in numbers) +
+              f"{numbers[5] / numbers[1]:>9.1f}{numbers[5] / numbers[3]:>9.1f}", flush=True)
+    finally:
+        for scheduler in schedulers:
+            scheduler.close()
 
 
 def main():
@@ -89,8 +112,8 @@ def main():
     parser.add_argument("--store", action="append", choices=list(stores.STORES), default=[])
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args()
-    print("submit to start at 100/s, ms             beside one that floods")
-    print(f"{'store':>10} {'p50 alone':>10} {'p99 alone':>10} {'p50':>12} {'p99':>12} {'ratio':>8}", flush=True)
+    print(f"submit to start at 100/s, ms{'flood elsewhere':>21}{'flood beside':>18}{'p99 beside to':>18}")
+    print(f"{'store':>10}" + f"{'p50':>9}{'p99':>9}" * 3 + f"{'alone':>9}{'other':>9}", flush=True)
     for name in options.store or list(stores.STORES):
         with tempfile.TemporaryDirectory(prefix="takt-fairness-", ignore_cleanup_errors=True) as folder:
             measure_store(name, options, folder)

@@ -1,4 +1,6 @@
 // Several namespaces in one file: nobody waits for another's flood, or for the end of another.
+#include <gmock/gmock.h>
+
 #include <mutex>
 
 #include "store/embedded/sqlite.h"
@@ -61,6 +63,29 @@ TEST_F(EmbeddedTurnsTest, ACommitWaitsForOneBatchOfAnotherPartitionNotForAll) {
     EXPECT_LT(said_.find("flood1"), said_.find("flood2")) << said_;
     EXPECT_LT(said_.find("flood3"), said_.find("flood4")) << said_;
     EXPECT_EQ(said_.find(':'), std::string::npos) << said_;
+}
+
+// One namespace floods the store with large batches while another has small ones: those go ahead, by
+// themselves, and each lets one of the large ones pass.
+TEST_F(EmbeddedTurnsTest, ASmallCommitDoesNotWaitForALargeOneToBeWritten) {
+    Connection operators(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+    operators.Run("BEGIN IMMEDIATE");
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        Begin("flood" + std::to_string(i), term_, i,
+              {SettingPut{"a", Text(std::string(20'000, 'x'))}});
+    }
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+        Begin("other" + std::to_string(i), other_, i, {SettingPut{"a", Text(std::to_string(i))}});
+    }
+
+    operators.Run("ROLLBACK");
+    Settle(term_, 5);
+    Settle(other_, 3);
+
+    const std::lock_guard lock(mutex_);
+    // The writer may have had the first one in hand already.
+    EXPECT_THAT(said_, ::testing::AnyOf("flood1 other1 flood2 other2 flood3 flood4 ",
+                                        "other1 flood1 other2 flood2 flood3 flood4 "));
 }
 
 // A namespace of many rows is deleted; the others go on meanwhile.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -24,9 +25,9 @@ constexpr int kLogFramesMax = 10 * kCheckpointFrames;
 // only keeps the answer to the first from waiting for very many others.
 constexpr std::size_t kGroupMax = 64;
 
-// Of the batches behind the first in one transaction, where several partitions wait: written in some
-// milliseconds.
-constexpr std::size_t kSharedBytesMax = 1u << 20;
+// Of the batches behind the first in one transaction, where several partitions wait: written in less
+// than a millisecond. Who floods has batches of more.
+constexpr std::size_t kSharedBytesMax = 16u << 10;
 
 // Between purges of a damaged history: often enough to remind the operator and to go on after a
 // repair, seldom enough not to cost anything.
@@ -79,7 +80,7 @@ Writer::~Writer() {
 void Writer::Commit(BatchPtr batch, Done<void> done) {
     {
         const std::lock_guard lock(mutex_);
-        queue_.push_back({std::move(batch), std::move(done), {}});
+        queue_.push_back({std::move(batch), std::move(done), {}, false});
     }
     ready_.notify_one();
 }
@@ -88,7 +89,7 @@ void Writer::Run(Operation<Writer> operation) {
     {
         const std::lock_guard lock(mutex_);
         if (!closed_) {
-            queue_.push_back({nullptr, {}, std::move(operation)});
+            queue_.push_back({nullptr, {}, std::move(operation), false});
             ready_.notify_one();
             return;
         }
@@ -119,23 +120,50 @@ bool Writer::OnePartitionWaits() const {
 std::vector<Writer::Write> Writer::TakeGroup() {
     std::vector<Write> group;
     if (!queue_.front().batch) return group;
-    const bool alone = OnePartitionWaits();
-    std::set<Partition> served;
-    std::size_t bytes = 0;
+    if (!OnePartitionWaits()) return TakeTurns();
     // Not beyond an operation of another kind: a term begins and ends in order with the commits.
-    for (auto write = queue_.begin(); write != queue_.end() && write->batch;) {
-        const Batch& batch = *write->batch;
-        if (group.size() >= kGroupMax || bytes > kSharedBytesMax) break;
-        if (!alone && !served.insert(batch.term.partition).second) {
-            ++write;
+    while (group.size() < kGroupMax && !queue_.empty() && queue_.front().batch) {
+        group.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    return group;
+}
+
+// The oldest batch of each partition, the smallest first and as many as are soon written: who has
+// little to say does not wait until one who has much is done. What was passed over goes ahead of all
+// others the next time.
+std::vector<Writer::Write> Writer::TakeTurns() {
+    struct Waiting {
+        std::size_t at = 0;  // In the queue.
+        std::size_t bytes = 0;
+        bool passed = false;
+    };
+    std::vector<Waiting> oldest;
+    std::set<Partition> seen;
+    for (std::size_t at = 0; at < queue_.size() && queue_[at].batch; ++at) {
+        const Batch& batch = *queue_[at].batch;
+        if (!seen.insert(batch.term.partition).second) continue;
+        Waiting& waiting = oldest.emplace_back(Waiting{.at = at, .passed = queue_[at].passed});
+        for (const Change& change : batch.changes) waiting.bytes += SizeOf(change);
+    }
+    std::ranges::stable_sort(oldest, [](const Waiting& a, const Waiting& b) {
+        return a.passed != b.passed ? a.passed : a.bytes < b.bytes;
+    });
+    std::vector<Write> group;
+    std::vector<std::size_t> taken;
+    std::size_t bytes = 0;
+    for (const Waiting& waiting : oldest) {
+        const bool first = group.empty();
+        if (!first && (group.size() >= kGroupMax || bytes + waiting.bytes > kSharedBytesMax)) {
+            queue_[waiting.at].passed = true;
             continue;
         }
-        if (!alone && !group.empty()) {
-            for (const Change& change : batch.changes) bytes += SizeOf(change);
-        }
-        group.push_back(std::move(*write));
-        write = queue_.erase(write);
+        if (!first) bytes += waiting.bytes;
+        group.push_back(std::move(queue_[waiting.at]));
+        taken.push_back(waiting.at);
     }
+    std::ranges::sort(taken, std::greater());
+    for (const std::size_t at : taken) queue_.erase(queue_.begin() + std::ptrdiff_t(at));
     return group;
 }
 

@@ -42,11 +42,13 @@ class Writer {
         BatchPtr batch;
         Done<void> done;
         Operation<Writer> operation;
+        bool passed = false;  // Another went ahead of it, though it had come first.
     };
 
     void Loop();
     // The commits of the next transaction; none if an operation of another kind is next.
     std::vector<Write> TakeGroup();
+    std::vector<Write> TakeTurns();
     bool OnePartitionWaits() const;
     void CommitGroup(std::vector<Write>& group);
     // Begins a transaction with all batches of the group. False if one of them contradicts the stored
