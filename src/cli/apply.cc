@@ -172,8 +172,10 @@ Error StoppedAt(const Plan& plan, std::size_t done, Error error) {
     error.detail += "\napplied: " + std::to_string(done) + " of " +
                     std::to_string(plan.steps.size()) + "; not applied:";
     for (std::size_t at = done; at < plan.steps.size(); ++at) {
-        error.detail += std::string("\n  ") + std::string(Name(plan.steps[at].action)) + " " +
-                        ThingText(plan.steps[at].key);
+        error.detail +=
+            "\n  " + std::string(Name(plan.steps[at].action)) + " " + ThingText(plan.steps[at].key);
+        const bool lost = at == done && error.code == ErrorCode::kUnknown;
+        if (lost) error.detail += " (unless only the answer was lost)";
     }
     error.detail += "\nthe same command does the rest";
     return error;

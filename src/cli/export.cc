@@ -169,7 +169,7 @@ class Exporter {
              const std::string& space) {
         const auto found = standing.find(key);
         if (found == standing.end()) return;
-        // Queues without limits, `default` and the program's rules as they are, are there by themselves.
+        // Queues without limits, `default` and the program's rules are there by themselves.
         if (found->second.own_making) return;
         const std::string json = DocumentOf(key, JsonView(found->second.shown));
         Warn(key, json);
