@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import select
 import signal
 import stat
 import subprocess
@@ -178,12 +179,15 @@ server.serve_forever()
         self.addCleanup(heard.stdout.close)
         self.addCleanup(heard.kill)
         server = f"http://127.0.0.1:{heard.stdout.readline().strip()}"
-        for arguments in (["--server", server], ["--server", server, "--context", "prod"]):
-            self.run_takt("explain", "x", *arguments, env={"XDG_CONFIG_HOME": self.folder})
-            self.assertEqual(heard.stdout.readline(), "auth: None\n")
-        self.run_takt("explain", "x", "--server", server, "--token", "mine",
-                      env={"XDG_CONFIG_HOME": self.folder})
-        self.assertEqual(heard.stdout.readline(), "auth: Bearer mine\n")
+
+        def sent(*arguments):
+            self.run_takt("explain", "x", "--server", server, *arguments, env={"XDG_CONFIG_HOME": self.folder})
+            self.assertTrue(select.select([heard.stdout], [], [], 10)[0], "it was called")
+            return heard.stdout.readline()
+
+        self.assertEqual(sent(), "auth: None\n")
+        self.assertEqual(sent("--context", "prod"), "auth: None\n")
+        self.assertEqual(sent("--token", "mine"), "auth: Bearer mine\n")
 
 
 class Checkups(TaktTest):

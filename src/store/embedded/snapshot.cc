@@ -1,5 +1,7 @@
 // A snapshot of a directory that another process may be using: a copy of its file.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -48,8 +50,10 @@ Result<void> CopyFile(const std::string& from, const std::string& to) {
         return failed(source, "cannot read " + from);
     }
     sqlite3_busy_timeout(source.handle, kBusyMs);
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(to.c_str(), &target.handle, flags, nullptr) != SQLITE_OK) {
+    // Its owner's alone from the start.
+    const int made = open(to.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (made >= 0) close(made);
+    if (sqlite3_open_v2(to.c_str(), &target.handle, SQLITE_OPEN_READWRITE, nullptr) != SQLITE_OK) {
         return failed(target, "cannot write " + to);
     }
     sqlite3_backup* copy = sqlite3_backup_init(target.handle, "main", source.handle, "main");
