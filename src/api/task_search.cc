@@ -77,6 +77,20 @@ bool TaskQuery::Fits(const TaskRow& row) const {
            (!state || StateOf(row) == *state) && words.Fit(*row.task);
 }
 
+std::vector<RouteQuery> TaskListParameters() {
+    return {
+        {"name", "Only those whose name contains this."},
+        {"search",
+         "Only those with this text in name, id, type, queue or metadata, A to Z without regard "
+         "to case. A call looks at 10000 tasks; next_cursor goes on."},
+        {"metadata", "Only those with this metadata, name=value."},
+        {"type", "Only those of this type."},
+        {"queue", "Only those of this queue."},
+        {"state", "Only those that are active, paused or over."},
+        {"limit", "1 to 1000, 100 unless given."},
+        {"cursor", "Where the last page ended."}};
+}
+
 Result<TaskQuery> ReadTaskQuery(const HttpRequest& request) {
     TaskQuery query;
     for (const auto& [name, value] : request.QueryAll()) {

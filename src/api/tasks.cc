@@ -158,25 +158,14 @@ void AddTaskRoutes(std::vector<Route>& routes) {
                       .success = 201,
                       .also = 200,
                       .routine = true});
-    routes.push_back(
-        {.method = HttpMethod::kGet,
-         .path = "/api/v1/tasks",
-         .permission = Permission::kViewer,
-         .handler = Flowing(ListTasks),
-         .tag = "tasks",
-         .summary = "List recurring tasks",
-         .query = {{"name", "Only those whose name contains this."},
-                   {"search",
-                    "Only those with this text in name, id, type, queue or metadata, A "
-                    "to Z without regard to case. A call looks at 10000 tasks; "
-                    "next_cursor goes on."},
-                   {"metadata", "Only those with this metadata, name=value."},
-                   {"type", "Only those of this type."},
-                   {"queue", "Only those of this queue."},
-                   {"state", "Only those that are active, paused or over."},
-                   {"limit", "1 to 1000, 100 unless given."},
-                   {"cursor", "Where the last page ended."}},
-         .gives = "TaskList"});
+    routes.push_back({.method = HttpMethod::kGet,
+                      .path = "/api/v1/tasks",
+                      .permission = Permission::kViewer,
+                      .handler = Flowing(ListTasks),
+                      .tag = "tasks",
+                      .summary = "List recurring tasks",
+                      .query = TaskListParameters(),
+                      .gives = "TaskList"});
     routes.push_back({.method = HttpMethod::kGet,
                       .path = "/api/v1/tasks/{id}",
                       .permission = Permission::kViewer,

@@ -195,25 +195,6 @@ TEST(RollupTest, ANewLeaderAddsToWhatTheOldOneWrote) {
     EXPECT_EQ(second.TakeChanged().size(), 1u) << "what the store did not take is taken again";
 }
 
-// The list of tasks tells how each ended last, also after the leader has changed.
-TEST(RollupTest, TheLastEndIsKnownToTheNextLeader) {
-    Rollup first;
-    first.Add(RowOf({.status = Status::kFailed, .at = kNoon + 1h}));
-    first.Add(RowOf({.at = kNoon}));  // Reported late: it ended before.
-    first.Add(RowOf(
-        {.worker = "", .status = Status::kSkipped, .at = kNoon + 2h, .reason = Reason::kSkipped}));
-    ASSERT_EQ(first.TakeNew().size(), 1u);
-    ASSERT_TRUE(first.Load(kDay, {}));
-
-    Rollup second;
-    second.Add(RowOf({.at = kNoon - 1h}));
-    ASSERT_TRUE(second.Load(kDay, first.TakeChanged()));
-    const auto tasks = Lines(second, {.by = ReportBy::kTask});
-    ASSERT_EQ(tasks.size(), 1u);
-    EXPECT_EQ(tasks[0].cell->last_status, Status::kFailed);
-    EXPECT_EQ(tasks[0].cell->last_at, kNoon + 1h);
-}
-
 TEST(RollupTest, ABrokenRowIsSaidAndLeftOut) {
     Rollup rollup;
     rollup.Add(RowOf({}));
