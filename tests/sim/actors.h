@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "node/node.h"
+#include "node/presence.h"
 #include "sim/checker.h"
 #include "sim/sim_store.h"
 #include "sim/world.h"
 
 namespace takt::internal::sim {
 
+class SimHost;
 class SimNode;
 class SimWorker;
 
@@ -30,10 +32,10 @@ struct Connection {
 };
 using ConnectionPtr = std::shared_ptr<Connection>;
 
+// One namespace: its nodes, one in each scheduler process, and its workers.
 struct Cluster {
     World& world;
     Checker& checker;
-    SimDatabase& database;
     NodeConfig config;
     std::vector<std::unique_ptr<SimNode>> nodes;
     std::vector<std::unique_ptr<SimWorker>> workers;
@@ -42,7 +44,15 @@ struct Cluster {
     double handler_hangs = 0;
     Micros handler_max = 3s;
     SessionId last_session = 0;
-    std::uint64_t last_seed = 0;
+    // For tests of the tests.
+    bool sabotage_answer_for_another = false;  // A node answers for the namespace that this is not.
+    bool sabotage_forget_hands = false;        // A worker's word on what it holds is not heard.
+
+    Partition partition() const { return config.leadership.partition; }
+    // A name of this namespace's, for people who read a trace: others have the same names.
+    std::string Of(const std::string& name) const {
+        return partition() == 0 ? name : name + "@" + std::to_string(partition());
+    }
 
     // Delivers to one side of a connection, after all that was sent there before.
     void ToNode(const ConnectionPtr& connection, std::function<void(SimNode&)> deliver);
@@ -51,9 +61,14 @@ struct Cluster {
     void Cut(const ConnectionPtr& connection, bool node_learns, bool worker_learns);
 };
 
-class SimNode final : public Sink {
+// A scheduler process. It has a node for each namespace, and all of these share its fate, its clocks
+// and its connection to the store.
+class SimHost {
   public:
-    SimNode(Cluster& cluster, int number);
+    SimHost(World& world, SimDatabase& database, int number);
+
+    // Before it starts for the first time.
+    void Add(SimNode& node) { nodes_.push_back(&node); }
 
     void Start();
     void Crash();
@@ -61,10 +76,50 @@ class SimNode final : public Sink {
     void Freeze(Micros time);
     // Its wall clock is wrong by that from now on.
     void SetClock(Duration offset);
+    Duration wall_offset() const { return wall_offset_; }
+    // By how much its clock may have been ahead of what it could trust at some moment since `began`.
+    Duration AheadSince(Steady began) const;
+    bool running() const { return runtime_ != nullptr; }
+    // Whether it runs and can reach the store: what it leads is led.
+    bool well() const;
+    const std::string& name() const { return name_; }
+    const std::vector<SimNode*>& nodes() const { return nodes_; }
+
+    SimStore::Link store_link;
+    ProcessPtr process = std::make_shared<Process>();
+
+  private:
+    friend class SimNode;
+    void MakePresence();
+    void Destroy();
+
+    World& world_;
+    SimDatabase& database_;
+    const std::string name_;
+    std::vector<SimNode*> nodes_;
+    bool stopping_ = false;
+    Duration wall_offset_{0};
+    std::map<Steady, Duration> clock_set_;  // To what offset, and when.
+    std::unique_ptr<SimRuntime> runtime_;
+    std::unique_ptr<SimStore> store_;
+    std::unique_ptr<Presence> presence_;  // Null if it has one node, which has its own.
+    std::shared_ptr<const Commons> commons_;
+};
+
+class SimNode final : public Sink {
+  public:
+    SimNode(Cluster& cluster, SimHost& host);
+
+    void Begin();
+    void Stop(Action done);
+    void End();
     bool running() const { return node_ != nullptr; }
     bool leads() const { return running() && role_ == Role::kLeader; }
-    const std::string& name() const { return name_; }
-    Duration wall_offset() const { return wall_offset_; }
+    // Whether it leads, or has been elected and reads what its term begins with.
+    bool elected() const { return leads() || (running() && role_ == Role::kLoading); }
+    const SimHost& host() const { return host_; }
+    const ProcessPtr& process() const { return host_.process; }
+    const NodeConfig& config() const { return cluster_.config; }
 
     // Someone asks over the network. The answer may get lost with the process.
     void Ask(Input input, Done<Answer> done);
@@ -78,22 +133,15 @@ class SimNode final : public Sink {
     void Release(const Effects& effects) override;
     void OnRole(Role role) override;
 
-    SimStore::Link store_link;
-    ProcessPtr process = std::make_shared<Process>();
     std::map<SessionId, ConnectionPtr> connections;
 
   private:
-    void Destroy();
     ConnectionPtr Find(SessionId session) const;
-    Duration AheadSince(Steady began) const;
 
     Cluster& cluster_;
+    SimHost& host_;
     const std::string name_;
-    Duration wall_offset_{0};
-    std::map<Steady, Duration> clock_set_;  // To what offset, and when.
     Role role_ = Role::kFollower;
-    std::unique_ptr<SimRuntime> runtime_;
-    std::unique_ptr<SimStore> store_;
     std::unique_ptr<Node> node_;
 };
 
@@ -110,7 +158,7 @@ class SimWorker {
     const ConnectionPtr& connection() const { return connection_; }
 
     // The scheduler's words.
-    void OnRefused(const ConnectionPtr& connection);
+    void OnRefused(const ConnectionPtr& connection, const std::string& leader);
     void OnAssign(const ConnectionPtr& connection, const Assign& assign);
     void OnStop(const ConnectionPtr& connection, const AttemptRef& attempt);
     void OnVerdict(const ConnectionPtr& connection, const AttemptRef& attempt);
@@ -138,6 +186,9 @@ class SimWorker {
     void AskForLock(const Held& held);
     void DropLockLater(const Key& key);
     std::size_t Running() const;
+    void Note(std::string_view what, std::string_view about = {}, std::uint64_t number = 0) {
+        cluster_.world.Note(cluster_.Of(name_), what, about, number);
+    }
 
     Cluster& cluster_;
     const std::string name_;
@@ -148,6 +199,8 @@ class SimWorker {
     ProcessPtr process_ = std::make_shared<Process>();
     ConnectionPtr connection_;
     Steady heard_{};
+    std::string leader_;               // As it was last told; empty if nobody knew.
+    const SimNode* silent_ = nullptr;  // The last that did not answer: another is asked first.
     std::map<Key, Held> held_;
 };
 

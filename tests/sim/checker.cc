@@ -8,6 +8,9 @@
 namespace takt::internal::sim {
 namespace {
 
+// As base/id.h lays out a serial: a counter, then the partition, then the time.
+constexpr int kSerialCounterBits = 14;
+
 // Whether `to` can be reached from `from` in one or more allowed changes, without passing through a
 // terminal state on the way unless it starts there.
 bool CanReach(Status from, Status to) {
@@ -62,8 +65,27 @@ void Checker::OnRefused(const Batch& batch, const Error& error) {
          " contradicts the database: " + error.detail);
 }
 
+// What is written for one namespace was made in it: its serials say so.
+void Checker::CheckPartition(const Batch& batch) {
+    const auto check = [&](Serial serial, std::string_view what) {
+        const auto made_in = static_cast<Partition>(serial >> kSerialCounterBits);
+        if (made_in == partition_) return;
+        Fail(std::string(what) + " of namespace " + std::to_string(made_in) +
+             " is written for namespace " + std::to_string(partition_));
+    };
+    for (const Change& change : batch.changes) {
+        if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
+            check(execution->row.serial, execution->row.id.view());
+        }
+        if (const auto* event = std::get_if<EventAppend>(&change)) {
+            check(event->row.serial, "an event");
+        }
+    }
+}
+
 void Checker::OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config) {
     ++commits_;
+    CheckPartition(batch);
     if (batch.term.epoch < epoch_) {
         Fail("a commit of epoch " + std::to_string(batch.term.epoch) + " after one of epoch " +
              std::to_string(epoch_));
@@ -128,6 +150,9 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time w
     if (after.attempt > before.attempt) {
         const Key key{after.id.text().str(), after.attempt};
         attempts_[key] = after.token;
+        if (workers_are_well && started_.contains({key.first, before.attempt})) {
+            Fail(Describe(after) + " is run again, though its worker had the last attempt in hand");
+        }
         if (after.epoch != batch.term.epoch) Fail(Describe(after) + " has a foreign epoch");
         // The leader that began what has a time of its own must have seen that time on its own
         // clock. What is to run at once, or has begun, needs no clock; nor what is run again.
@@ -277,7 +302,7 @@ bool Checker::AllFinished() const {
 
 void Checker::CheckEnd(MemoryDatabase& database, bool quiet) {
     for (const ExecutionId& id : submitted_) {
-        const auto found = database.FindExecutions(kDefaultPartition, {id});
+        const auto found = database.FindExecutions(partition_, {id});
         const Execution& row = rows_.at(id);
         const bool purged = IsTerminal(row.status) && row.finished_at < purged_before_;
         if (!found || (!found->front() && !purged)) {

@@ -20,12 +20,13 @@ namespace takt::internal::sim {
 
 class Checker {
   public:
-    explicit Checker(World& world)
+    explicit Checker(World& world, Partition partition = kDefaultPartition)
         : fires(world, [this](const std::string& what) { Fail(what); }),
           limits(world, fires, [this](const std::string& what) { Fail(what); }),
           locks(world, [this](const std::string& what) { Fail(what); }),
           flows([this](const std::string& what) { Fail(what); }),
-          world_(world) {}
+          world_(world),
+          partition_(partition) {}
 
     // The first thing that went wrong; empty if nothing did.
     const std::string& failure() const { return failure_; }
@@ -36,6 +37,9 @@ class Checker {
     LimitChecker limits;
     LockChecker locks;
     FlowChecker flows;
+
+    // Workers and handlers are well: whatever fails, an attempt that has begun is not given up.
+    bool workers_are_well = false;
 
     // --- What is observed -----------------------------------------------------------------------
     void OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config);
@@ -78,7 +82,10 @@ class Checker {
     void CheckCounts(const Execution& before, const Execution& after, const EngineConfig& config);
     void CheckCapacity();
 
+    void CheckPartition(const Batch& batch);
+
     World& world_;
+    const Partition partition_;
     std::string failure_;
     std::uint64_t epoch_ = 0;
     std::size_t commits_ = 0;

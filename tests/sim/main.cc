@@ -2,25 +2,39 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "sim/simulation.h"
 
 namespace {
 
+using takt::internal::sim::Drill;
 using takt::internal::sim::Simulate;
 using takt::internal::sim::SimulationOptions;
 using takt::internal::sim::SimulationResult;
+
+const std::map<std::string, Drill> kDrills = {{"none", Drill::kNone},
+                                              {"deaths", Drill::kDeaths},
+                                              {"moves", Drill::kMoves},
+                                              {"slow", Drill::kSlow},
+                                              {"stuck", Drill::kStuck}};
 
 void PrintFailure(const char* program, const SimulationOptions& options,
                   const SimulationResult& result) {
     const std::string changes = options.changes_per_step > 0
                                     ? " --changes " + std::to_string(options.changes_per_step)
                                     : "";
-    std::printf("\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s --trace\n",
+    const std::string spaces =
+        options.spaces > 1 ? " --namespaces " + std::to_string(options.spaces) : "";
+    std::string drill;
+    for (const auto& [name, value] : kDrills) {
+        if (value == options.drill && value != Drill::kNone) drill = " --drill " + name;
+    }
+    std::printf("\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s%s%s --trace\n",
                 static_cast<unsigned long long>(options.seed), result.failure.c_str(), program,
                 static_cast<unsigned long long>(options.seed), options.steps, changes.c_str(),
-                options.quiet ? " --quiet" : "");
+                spaces.c_str(), drill.c_str(), options.quiet ? " --quiet" : "");
 }
 
 }  // namespace
@@ -36,6 +50,11 @@ int main(int argc, char** argv) {
     app.add_option("--steps", options.steps, "What clients do before the heal")
         ->capture_default_str();
     app.add_option("--changes", options.changes_per_step, "Changes that one step may make");
+    app.add_option("--namespaces", options.spaces, "Namespaces, of the same schedulers")
+        ->check(CLI::Range(1, 255));
+    app.add_option("--drill", options.drill,
+                   "One thing goes wrong at a time: deaths, moves, slow, stuck")
+        ->transform(CLI::CheckedTransformer(kDrills));
     app.add_flag("--trace", options.trace, "Print what happens");
     app.add_flag("--quiet", options.quiet, "Nothing fails: everything must run exactly once");
     CLI11_PARSE(app, argc, argv);

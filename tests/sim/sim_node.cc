@@ -36,28 +36,28 @@ void Cluster::Cut(const ConnectionPtr& connection, bool node_learns, bool worker
     }
 }
 
-SimNode::SimNode(Cluster& cluster, int number)
-    : cluster_(cluster), name_("node-" + std::to_string(number)) {}
+SimNode::SimNode(Cluster& cluster, SimHost& host)
+    : cluster_(cluster), host_(host), name_(cluster.Of(host.name())) {
+    host.Add(*this);
+}
 
-void SimNode::Start() {
-    if (running()) return;
-    cluster_.world.Note(name_, "starts");
-    process = std::make_shared<Process>();
-    runtime_ = std::make_unique<SimRuntime>(cluster_.world, process, wall_offset_);
-    store_ = std::make_unique<SimStore>(cluster_.database, process, store_link, *runtime_,
-                                        cluster_.config.engine);
+void SimNode::Begin() {
     NodeConfig config = cluster_.config;
-    config.leadership.node = NodeId(Text(name_));
-    node_ = std::make_unique<Node>(*runtime_, *store_, config,
-                                   SeedOf(cluster_.world.Below(UINT64_MAX)), this);
+    config.leadership.node = NodeId(Text(host_.name()));
+    config.commons = host_.commons_;
+    node_ = std::make_unique<Node>(*host_.runtime_, *host_.store_, config,
+                                   SeedOf(cluster_.world.Below(UINT64_MAX)), this,
+                                   host_.presence_.get());
     node_->Start();
 }
 
-void SimNode::Destroy() {
-    process->alive = false;
+void SimNode::Stop(Action done) {
+    node_->Stop(std::move(done));
+}
+
+// REQUIRES: its process is gone.
+void SimNode::End() {
     node_.reset();
-    store_.reset();
-    runtime_.reset();
     role_ = Role::kFollower;
     // The operating system closes what the process had open; the other side may not hear of it.
     for (const auto& [session, connection] : std::exchange(connections, {})) {
@@ -65,52 +65,11 @@ void SimNode::Destroy() {
     }
 }
 
-void SimNode::Crash() {
-    if (!running()) return;
-    cluster_.world.Note(name_, "crashes");
-    Destroy();
-}
-
-void SimNode::StopInOrder() {
-    if (!running()) return;
-    cluster_.world.Note(name_, "stops");
-    node_->Stop([this, process = process] {
-        cluster_.world.After(Micros(0), nullptr, [this, process] {
-            if (process->alive) Destroy();
-        });
-    });
-}
-
-void SimNode::Freeze(Micros time) {
-    if (!running()) return;
-    cluster_.world.Note(name_, "is frozen for ms", "", std::uint64_t(time.count() / 1000));
-    process->frozen_until = cluster_.world.now() + time;
-}
-
-void SimNode::SetClock(Duration offset) {
-    cluster_.world.Note(name_, "has its clock set");
-    clock_set_[cluster_.world.now()] = offset;
-    wall_offset_ = offset;
-}
-
-// By how much its clock may have been ahead of what it could trust at some moment since `began`: one
-// that was set ahead by a minute or more counts for nothing before it has stayed there for an hour.
-Duration SimNode::AheadSince(Steady began) const {
-    Duration lowest = wall_offset_;
-    Duration highest = wall_offset_;
-    Duration before{0};
-    for (const auto& [at, offset] : clock_set_) {
-        // Each offset lasted until the next: the one before counts up to this moment.
-        if (at >= began - std::chrono::hours(1)) lowest = std::min({lowest, before, offset});
-        if (at >= began) highest = std::max({highest, before, offset});
-        before = offset;
-    }
-    const Duration ahead = highest - lowest;
-    return ahead < std::chrono::minutes(1) ? Duration(0) : ahead;
-}
-
 void SimNode::Ask(Input input, Done<Answer> done) {
     if (!running()) return done(internal::Fail(ErrorCode::kUnavailable, "connection refused"));
+    if (cluster_.sabotage_answer_for_another && host_.nodes().front()->leads()) {
+        return host_.nodes().front()->node_->Ask(std::move(input), std::move(done));
+    }
     node_->Ask(std::move(input), std::move(done));
 }
 
@@ -122,9 +81,14 @@ ConnectionPtr SimNode::Find(SessionId session) const {
 void SimNode::Accept(const ConnectionPtr& connection, const Worker& worker,
                      std::vector<AttemptRef> holding) {
     if (!leads()) {
-        return cluster_.ToWorker(connection,
-                                 [connection](SimWorker& w) { w.OnRefused(connection); });
+        std::string leader;
+        if (const auto row = running() ? node_->status().leader : std::nullopt) {
+            leader = row->node.text().str();
+        }
+        return cluster_.ToWorker(
+            connection, [connection, leader](SimWorker& w) { w.OnRefused(connection, leader); });
     }
+    if (cluster_.sabotage_forget_hands) holding.clear();
     connections[connection->session] = connection;
     node_->Tell(Attach{connection->session, worker, std::move(holding)});
 }
@@ -146,8 +110,13 @@ void SimNode::OnRole(Role role) {
     cluster_.world.Note(name_, Name(role));
     role_ = role;
     if (role == Role::kLeader) return;
+    // Sent on their way behind all that they were told before.
     for (const auto& [session, connection] : std::exchange(connections, {})) {
-        cluster_.Cut(connection, false, true);
+        if (connection->cut) continue;
+        cluster_.ToWorker(connection, [connection](SimWorker& worker) {
+            connection->cut = true;
+            worker.OnClosed(connection);
+        });
     }
 }
 
@@ -163,7 +132,7 @@ void SimNode::Release(const Effects& effects) {
         cluster_.checker.OnAssign(assign.execution,
                                   {.at = decided[{assign.execution.id, assign.execution.attempt}],
                                    .batch_began = effects.begun_at,
-                                   .ahead = AheadSince(effects.begun_at)});
+                                   .ahead = host_.AheadSince(effects.begun_at)});
         const ConnectionPtr connection = Find(assign.session);
         if (!connection) continue;
         cluster_.ToWorker(connection,

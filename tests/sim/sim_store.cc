@@ -5,17 +5,23 @@
 
 namespace takt::internal::sim {
 
-Result<void> SimDatabase::Commit(const Batch& batch, Time wall_latest, const EngineConfig& config) {
+Micros SimDatabase::LatencyMax(Partition partition) const {
+    const auto found = slow.find(partition);
+    return found == slow.end() ? latency_max : found->second;
+}
+
+Result<void> SimDatabase::Commit(const Batch& batch, Time wall_latest) {
+    const Watched& by = watched.at(batch.term.partition);
     const bool repeated = batch.sequence <= applied_[batch.term.nonce];
     const Result<void> result =
         sabotage_no_fence && !repeated ? CommitUnfenced(batch) : rows.Commit(batch);
     if (!result) {
-        checker.OnRefused(batch, result.error());
+        by.checker->OnRefused(batch, result.error());
     } else if (!repeated) {
         applied_[batch.term.nonce] = batch.sequence;
         world.Note("store", "applies", "epoch " + std::to_string(batch.term.epoch) + " sequence",
                    batch.sequence);
-        checker.OnCommit(batch, wall_latest, config);
+        by.checker->OnCommit(batch, wall_latest, *by.config);
     }
     return result;
 }
@@ -25,16 +31,17 @@ Result<void> SimDatabase::CommitUnfenced(const Batch& batch) {
     if (batch.sequence != applied_[batch.term.nonce] + 1) {
         return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
     }
+    Known& known = current_[batch.term.partition];
     Batch taken = batch;
-    taken.term = *current_;
-    taken.sequence = current_sequence_ + 1;
+    taken.term = known.term;
+    taken.sequence = known.sequence + 1;
     const Result<void> result = rows.Commit(taken);
-    if (result) ++current_sequence_;
+    if (result) ++known.sequence;
     return result;
 }
 
 template <typename T>
-void SimStore::Send(std::function<Result<T>()> work, Done<T> done, bool write) {
+void SimStore::Send(std::function<Result<T>()> work, Done<T> done, Kind kind) {
     World& world = database_.world;
     // Nothing that runs later refers to this object: the process may be gone by then.
     auto waiting = std::make_shared<Done<T>>(std::move(done));
@@ -43,77 +50,92 @@ void SimStore::Send(std::function<Result<T>()> work, Done<T> done, bool write) {
             if (*waiting) std::exchange(*waiting, {})(std::move(result));
         });
     };
-    const auto lost = [write] {
+    const auto lost = [kind] {
         // A read that is not answered changed nothing; of a write nobody can tell.
-        return internal::Fail(write ? ErrorCode::kUnknown : ErrorCode::kUnavailable, "no answer");
+        return internal::Fail(kind.write ? ErrorCode::kUnknown : ErrorCode::kUnavailable,
+                              "no answer");
     };
     if (link_.cut && world.Chance(0.5)) {
         return answer(world.Between(100us, database_.latency_max),
                       internal::Fail(ErrorCode::kUnavailable, "connection refused"));
     }
     answer(database_.deadline, lost());
-    const bool late = write && world.Chance(database_.request_late);
-    Steady arrival = world.now() + world.Between(50us, database_.latency_max);
+    const bool late = kind.write && world.Chance(database_.request_late);
+    Steady arrival = world.now() + world.Between(50us, database_.LatencyMax(kind.partition));
     if (late) arrival += database_.deadline + world.Between(0us, 3s);
     // One connection keeps order; what is late went over another.
-    if (!late) arrival = last_arrival_ = std::max(arrival, last_arrival_);
+    Steady& last = last_arrivals_[database_.sabotage_one_line ? kDefaultPartition : kind.partition];
+    if (!late) arrival = last = std::max(arrival, last);
     world.After(arrival - world.now(), nullptr,
-                [&world, &database = database_, &link = link_, process = process_, answer,
+                [&world, &database = database_, &link = link_, process = process_, answer, kind,
                  work = std::move(work)]() mutable {
                     if (link.cut || (!process->alive && world.Chance(0.5))) return;
+                    if (database.stuck.contains(kind.partition)) return;
                     Result<T> result = work();
                     if (link.cut || world.Chance(database.reply_lost)) return;
-                    answer(world.Between(50us, database.latency_max), std::move(result));
+                    answer(world.Between(50us, database.LatencyMax(kind.partition)),
+                           std::move(result));
                 });
 }
 
-SimStore::SimStore(SimDatabase& database, ProcessPtr process, const Link& link, SimRuntime& runtime,
-                   const EngineConfig& config)
-    : database_(database),
-      process_(std::move(process)),
-      link_(link),
-      runtime_(runtime),
-      config_(config) {}
+SimStore::SimStore(SimDatabase& database, ProcessPtr process, const Link& link, SimRuntime& runtime)
+    : database_(database), process_(std::move(process)), link_(link), runtime_(runtime) {}
 
 void SimStore::Acquire(const Candidate& candidate, Done<Term> done) {
     Send<Term>(
         [&database = database_, candidate] {
             const Result<Term> term = database.rows.Acquire(candidate);
             if (term) {
-                database.current_ = *term;
-                database.current_sequence_ = 0;
-                database.world.Note(candidate.node.view(), "acquires epoch", "", term->epoch);
+                database.current_[candidate.partition] = {*term, 0};
+                database.world.Note(candidate.node.view(), "acquires epoch",
+                                    "of " + std::to_string(candidate.partition), term->epoch);
             }
             return term;
         },
-        std::move(done), true);
+        std::move(done), {.write = true, .partition = candidate.partition});
 }
 
 void SimStore::DropPartition(Partition partition, Done<void> done) {
     Send<void>([&rows = database_.rows, partition] { return rows.DropPartition(partition); },
-               std::move(done), true);
+               std::move(done), {.write = true, .partition = partition});
+}
+
+void SimStore::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
+    const Partition from = database_.sabotage_shared_lists ? kDefaultPartition : partition;
+    Send<LoadPage>([&rows = database_.rows, from, cursor] { return rows.Load(from, cursor); },
+                   std::move(done), {.partition = partition});
+}
+
+void SimStore::FindExecutions(Partition partition, std::vector<ExecutionId> ids,
+                              Done<std::vector<std::optional<Execution>>> done) {
+    const Partition from = database_.sabotage_shared_rows ? kDefaultPartition : partition;
+    Send<std::vector<std::optional<Execution>>>(
+        [&rows = database_.rows, from, ids = std::move(ids)] {
+            return rows.FindExecutions(from, ids);
+        },
+        std::move(done), {.partition = partition});
 }
 
 void SimStore::Commit(BatchPtr batch, Done<void> done) {
+    Checker& checker = database_.CheckerOf(batch->term.partition);
     if (batch->changes.size() > database_.limits.changes_max) {
-        database_.checker.Fail("a batch of " + std::to_string(batch->changes.size()) +
-                               " changes is larger than the store takes");
+        checker.Fail("a batch of " + std::to_string(batch->changes.size()) +
+                     " changes is larger than the store takes");
     }
     std::size_t bytes = 0;
     for (const Change& change : batch->changes) bytes += SizeOf(change);
     if (bytes > 2 * database_.limits.bytes_max) {
-        database_.checker.Fail("a batch of " + std::to_string(bytes) +
-                               " bytes is larger than the store takes");
+        checker.Fail("a batch of " + std::to_string(bytes) +
+                     " bytes is larger than the store takes");
     }
-    const auto work = [&database = database_, batch, &config = config_,
-                       wall = runtime_.wall_latest()] {
-        return database.Commit(*batch, wall, config);
+    const auto work = [&database = database_, batch, wall = runtime_.wall_latest()] {
+        return database.Commit(*batch, wall);
     };
     if (database_.world.Chance(database_.request_again)) {
         database_.world.After(database_.world.Between(1ms, 20s), nullptr,
                               [work] { static_cast<void>(work()); });
     }
-    Send<void>(work, std::move(done), true);
+    Send<void>(work, std::move(done), {.write = true, .partition = batch->term.partition});
 }
 
 }  // namespace takt::internal::sim

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 
@@ -17,33 +18,49 @@ namespace takt::internal::sim {
 
 // The database all schedulers share.
 struct SimDatabase {
-    SimDatabase(World& world, Checker& checker)
-        : world(world),
-          checker(checker),
-          rows({.clock = [&world] { return world.now(); }, .load_page_rows = 7}) {}
+    explicit SimDatabase(World& world)
+        : world(world), rows({.clock = [&world] { return world.now(); }, .load_page_rows = 7}) {}
 
-    Result<void> Commit(const Batch& batch, Time wall_latest, const EngineConfig& config);
+    Result<void> Commit(const Batch& batch, Time wall_latest);
+    Checker& CheckerOf(Partition partition) { return *watched.at(partition).checker; }
+    // Of one way, for what concerns a partition.
+    Micros LatencyMax(Partition partition) const;
+
+    // Who watches over a partition, and what its engines are configured to.
+    struct Watched {
+        Checker* checker = nullptr;
+        const EngineConfig* config = nullptr;
+    };
 
     World& world;
-    Checker& checker;
     MemoryDatabase rows;
+    std::map<Partition, Watched> watched;
     // Narrow, so that some large payloads are already more than one commit takes. A batch may
     // exceed bytes_max by a row, as with etcd, whose requests may be twice as large.
     StoreLimits limits{
         .changes_max = 126, .bytes_max = 96u << 10, .pipeline_max = 2, .purge_max = 50};
-    Micros latency_max = 2ms;        // Of one way.
-    double reply_lost = 0;           // Applied, but the sender never learns.
-    double request_late = 0;         // The sender gives up; it arrives all the same.
-    double request_again = 0;        // A copy of a commit arrives some seconds later.
-    Duration deadline{1'000};        // After which a sender gives up.
-    bool sabotage_no_fence = false;  // For tests of the tests: applies commits of any term.
+    Micros latency_max = 2ms;          // Of one way.
+    std::map<Partition, Micros> slow;  // The same, of partitions that are slower than others.
+    std::set<Partition> stuck;         // What concerns these is not answered.
+    double reply_lost = 0;             // Applied, but the sender never learns.
+    double request_late = 0;           // The sender gives up; it arrives all the same.
+    double request_again = 0;          // A copy of a commit arrives some seconds later.
+    Duration deadline{1'000};          // After which a sender gives up.
+    // For tests of the tests.
+    bool sabotage_no_fence = false;      // Applies commits of any term.
+    bool sabotage_shared_rows = false;   // Finds executions of the first partition in any.
+    bool sabotage_shared_lists = false;  // Loads the first partition whichever is asked for.
+    bool sabotage_one_line = false;      // What concerns one partition waits behind another's.
 
   private:
     Result<void> CommitUnfenced(const Batch& batch);
 
+    struct Known {
+        Term term;
+        std::uint64_t sequence = 0;
+    };
     std::map<std::uint64_t, std::uint64_t> applied_;  // By the term's nonce: the last sequence.
-    std::optional<Term> current_;                     // The term that the rows know.
-    std::uint64_t current_sequence_ = 0;
+    std::map<Partition, Known> current_;              // The terms that the rows know.
     friend class SimStore;
 };
 
@@ -53,34 +70,41 @@ class SimStore final : public CallStore<SimStore> {
         bool cut = false;
     };
 
-    // `link` says whether the database can be reached; it and `config` outlive the world's events.
-    SimStore(SimDatabase& database, ProcessPtr process, const Link& link, SimRuntime& runtime,
-             const EngineConfig& config);
+    // `link` says whether the database can be reached; it outlives the world's events.
+    SimStore(SimDatabase& database, ProcessPtr process, const Link& link, SimRuntime& runtime);
 
     StoreLimits limits() const override { return database_.limits; }
     std::string Describe() const override { return "simulated"; }
     void Acquire(const Candidate& candidate, Done<Term> done) override;
     void Commit(BatchPtr batch, Done<void> done) override;
     void DropPartition(Partition partition, Done<void> done) override;
+    void Load(Partition partition, const std::string& cursor, Done<LoadPage> done) override;
+    void FindExecutions(Partition partition, std::vector<ExecutionId> ids,
+                        Done<std::vector<std::optional<Execution>>> done) override;
 
     template <typename Part, typename T, typename Work>
     void Call(Part, Work work, Done<T> done) {
         constexpr bool kWrites = std::is_same_v<Part, TermCall> || std::is_same_v<Part, LeaseCall>;
         Send<T>([&rows = database_.rows, work = std::move(work)] { return work(rows); },
-                std::move(done), kWrites);
+                std::move(done), {.write = kWrites});
     }
 
   private:
-    // Over the network and back. `write`: nobody can tell whether one without an answer was done.
+    struct Kind {
+        bool write = false;  // Nobody can tell whether one without an answer was done.
+        Partition partition =
+            kDefaultPartition;  // That it concerns; the first one's may concern all.
+    };
+    // Over the network and back.
     template <typename T>
-    void Send(std::function<Result<T>()> work, Done<T> done, bool write);
+    void Send(std::function<Result<T>()> work, Done<T> done, Kind kind);
 
     SimDatabase& database_;
     const ProcessPtr process_;
     const Link& link_;
     SimRuntime& runtime_;
-    const EngineConfig& config_;
-    Steady last_arrival_{};  // Requests arrive in the order they were sent.
+    // When the last request of each partition arrives: they do in the order they were sent.
+    std::map<Partition, Steady> last_arrivals_;
 };
 
 }  // namespace takt::internal::sim

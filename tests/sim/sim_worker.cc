@@ -23,7 +23,7 @@ void SimWorker::Start() {
     if (up_) return;
     up_ = true;
     ++instance_;
-    cluster_.world.Note(name_, "starts as instance", "", std::uint64_t(instance_));
+    Note("starts as instance", "", std::uint64_t(instance_));
     process_ = std::make_shared<Process>();
     connection_.reset();
     Connect();
@@ -32,7 +32,7 @@ void SimWorker::Start() {
 
 void SimWorker::Crash() {
     if (!up_) return;
-    cluster_.world.Note(name_, "dies with in hand", "", held_.size());
+    Note("dies with in hand", "", held_.size());
     up_ = false;
     process_->alive = false;
     held_.clear();
@@ -42,7 +42,7 @@ void SimWorker::Crash() {
 
 void SimWorker::SayGoodbye() {
     if (!up_ || !connection_) return;
-    cluster_.world.Note(name_, "says goodbye");
+    Note("says goodbye");
     Send(Goodbye{connection_->session});
     // The process ends when its last message is on its way.
     cluster_.world.After(cluster_.network_max * 2, process_, [this] { Crash(); });
@@ -50,7 +50,7 @@ void SimWorker::SayGoodbye() {
 
 void SimWorker::Freeze(Micros time) {
     if (!up_) return;
-    cluster_.world.Note(name_, "is frozen for ms", "", std::uint64_t(time.count() / 1000));
+    Note("is frozen for ms", "", std::uint64_t(time.count() / 1000));
     process_->frozen_until = cluster_.world.now() + time;
 }
 
@@ -64,13 +64,23 @@ void SimWorker::ConnectLater() {
 }
 
 void SimWorker::Connect() {
-    SimNode& node = *cluster_.nodes[cluster_.world.Below(cluster_.nodes.size())];
+    std::size_t index = cluster_.world.Below(cluster_.nodes.size());
+    if (cluster_.nodes[index].get() == silent_) {
+        index = (index + 1) % cluster_.nodes.size();
+        silent_ = nullptr;
+    }
+    for (std::size_t i = 0; i < cluster_.nodes.size(); ++i) {
+        if (cluster_.nodes[i]->host().name() == leader_) index = i;
+    }
+    leader_.clear();
+    SimNode& node = *cluster_.nodes[index];
     if (!node.running()) return ConnectLater();
+    Note("connects to", node.host().name());
     connection_ = std::make_shared<Connection>();
     connection_->session = ++cluster_.last_session;
     connection_->node = &node;
     connection_->worker = this;
-    connection_->node_process = node.process;
+    connection_->node_process = node.process();
     connection_->worker_process = process_;
     heard_ = cluster_.world.now();
     Worker worker;
@@ -90,8 +100,11 @@ void SimWorker::Connect() {
     }
 }
 
-void SimWorker::OnRefused(const ConnectionPtr& connection) {
-    if (connection == connection_) ConnectLater();
+void SimWorker::OnRefused(const ConnectionPtr& connection, const std::string& leader) {
+    if (connection != connection_) return;
+    Note("is refused and sent to", leader);
+    leader_ = leader;
+    ConnectLater();
 }
 
 void SimWorker::OnPong(const ConnectionPtr& connection) {
@@ -105,6 +118,7 @@ void SimWorker::OnClosed(const ConnectionPtr& connection) {
 void SimWorker::Beat() {
     cluster_.world.After(kBeat, process_, [this] {
         if (connection_ && cluster_.world.now() - heard_ > kPatience) {
+            silent_ = connection_->node;
             cluster_.Cut(connection_, cluster_.world.Chance(0.5), false);
             ConnectLater();
         } else if (connection_) {
@@ -135,7 +149,7 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
     const Execution& row = assign.execution;
     const AttemptRef ref{row.id, row.attempt, row.token};
     const Key key = KeyOf(ref);
-    cluster_.world.Note(name_, "runs", key.first, key.second);
+    Note("runs", key.first, key.second);
     held_[key] = {.ref = ref};
     cluster_.checker.OnStart(ref, name_, Running(), capacity_);
     cluster_.checker.locks.OnAssign(
@@ -156,7 +170,7 @@ void SimWorker::OnAssign(const ConnectionPtr& connection, const Assign& assign) 
 }
 
 void SimWorker::AskForLock(const Held& held) {
-    cluster_.world.Note(name_, "asks for lock", held.lock.view());
+    Note("asks for lock", held.lock.view());
     Send(AskLock{.session = connection_->session,
                  .attempt = held.ref,
                  .ask = 1,
@@ -170,8 +184,7 @@ void SimWorker::OnLockVerdict(const ConnectionPtr& connection, const LockVerdict
     const Key key = KeyOf(verdict.attempt);
     const auto found = held_.find(key);
     if (found == held_.end() || !found->second.running) return;
-    cluster_.world.Note(name_, verdict.token ? "is given lock" : "is refused lock",
-                        verdict.name.view());
+    Note(verdict.token ? "is given lock" : "is refused lock", verdict.name.view());
     found->second.waits = false;
     if (verdict.token == 0) return;
     cluster_.checker.locks.OnGiven(verdict.attempt.execution, verdict.token);
@@ -189,7 +202,7 @@ void SimWorker::DropLockLater(const Key& key) {
 void SimWorker::End(const Key& key, bool success) {
     const auto found = held_.find(key);
     if (found == held_.end() || !found->second.running) return;
-    cluster_.world.Note(name_, success ? "succeeds" : "fails", key.first, key.second);
+    Note(success ? "succeeds" : "fails", key.first, key.second);
     found->second.running = false;
     found->second.success = success;
     cluster_.checker.OnEnd(found->second.ref, success);

@@ -1,9 +1,13 @@
 #include "sim/simulation.h"
 
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "base/log.h"
-#include "sim/client.h"
-#include "sim/locker.h"
-#include "sim/planner.h"
+#include "sim/drills.h"
+#include "sim/sim_config.h"
+#include "sim/space.h"
 
 namespace takt::internal::sim {
 namespace {
@@ -18,136 +22,166 @@ constexpr Micros kUndisturbed = 6s;
 // Small enough to be full now and then.
 constexpr std::size_t kPendingMax = 25;
 
-NodeConfig MakeConfig(const SimulationOptions& options) {
-    NodeConfig config;
-    config.leadership.ttl = 3s;
-    config.leadership.renew_interval = Duration(800);
-    config.leadership.acquire_interval = Duration(300);
-    config.leadership.margin = Duration(500);
-    config.engine.worker_lease = 5s;
-    config.engine.takeover_grace = 5s;
-    config.engine.timeout = 8s;
-    config.engine.timeout_grace = 1s;
-    config.engine.worker_forgotten = 60s;
-    config.engine.losses_max = 6;
-    config.engine.sabotage.accept_any_attempt = options.sabotage_accept_any_attempt;
-    config.engine.sabotage.forget_failures_on_load = options.sabotage_forget_failures;
-    config.engine.sabotage.forget_fires = options.sabotage_forget_fires;
-    config.engine.sabotage.forget_missed = options.sabotage_forget_missed;
-    config.engine.sabotage.forget_turns_on_load = options.sabotage_forget_turns;
-    config.engine.sabotage.forget_limits_on_load = options.sabotage_forget_limits;
-    config.engine.sabotage.forget_keys_on_load = options.sabotage_forget_keys;
-    config.engine.sabotage.forget_expiry = options.sabotage_forget_expiry;
-    config.engine.sabotage.forget_pace = options.sabotage_forget_pace;
-    config.engine.sabotage.reuse_lock_tokens = options.sabotage_reuse_tokens;
-    config.engine.sabotage.keep_released_locks = options.sabotage_keep_released;
-    config.engine.sabotage.skip_lock_waiters = options.sabotage_skip_waiters;
-    if (options.changes_per_step > 0) config.engine.changes_per_step = options.changes_per_step;
-    config.engine.sabotage.forget_cursor = options.sabotage_forget_cursor;
-    config.engine.sabotage.forget_waiting = options.sabotage_forget_waiting;
-    config.engine.sabotage.forget_results = options.sabotage_forget_results;
-    config.engine.sabotage.forget_ending_on_load = options.sabotage_forget_ending;
-    config.engine.sabotage.forget_run_locks_on_load = options.sabotage_forget_run_locks;
-    config.committer.lazy_delay = Duration(200);
-    config.committer.sabotage_release_early = options.sabotage_release_early;
-    config.stop_deadline = 2s;
-    return config;
-}
-
 class Simulation {
   public:
     explicit Simulation(const SimulationOptions& options)
         : options_(options),
+          quiet_(options.quiet || options.drill != Drill::kNone),
           world_(options.seed, options.trace),
-          checker_(world_),
-          database_(world_, checker_),
-          cluster_{.world = world_,
-                   .checker = checker_,
-                   .database = database_,
-                   .config = MakeConfig(options),
-                   .nodes = {},
-                   .workers = {}},
-          client_(cluster_),
-          planner_(cluster_, client_),
-          locker_(cluster_, client_) {
+          database_(world_),
+          drills_(world_, database_, hosts_, spaces_, [this](const std::string& what) {
+              if (failure_.empty()) failure_ = what;
+          }) {
         database_.sabotage_no_fence = options.sabotage_no_fence;
-        hours_ = !options.quiet && world_.Chance(0.1);
-        if (options.quiet) {
-            cluster_.handler_max = 800ms;  // Within every timeout.
-        } else {
+        database_.sabotage_shared_rows = options.sabotage_shared_rows;
+        database_.sabotage_shared_lists = options.sabotage_shared_lists;
+        database_.sabotage_one_line = options.sabotage_one_line;
+        NodeConfig config = MakeConfig(options);
+        hours_ = !quiet_ && world_.Chance(0.1) && options.hours;
+        if (!quiet_) {
             database_.limits.pipeline_max = 1 + world_.Below(3);
-            if (world_.Chance(0.5)) cluster_.config.engine.pending_max = kPendingMax;
+            if (world_.Chance(0.5)) config.engine.pending_max = kPendingMax;
             if (world_.Chance(0.5)) {
-                cluster_.config.engine.retention = Duration(4'000 + world_.Below(20'000));
+                config.engine.retention = Duration(4'000 + world_.Below(20'000));
             }
-            cluster_.handler_fails = 0.2;
-            cluster_.handler_hangs = 0.03;
         }
-        const std::uint64_t nodes = 1 + world_.Below(3);
-        const std::uint64_t workers = 1 + world_.Below(4);
-        for (std::uint64_t i = 1; i <= nodes; ++i) {
-            cluster_.nodes.push_back(std::make_unique<SimNode>(cluster_, int(i)));
+        // Where the store is slow for one namespace, some leader of it leads another one too.
+        const bool slow = options.drill == Drill::kSlow || options.drill == Drill::kStuck;
+        const std::uint64_t hosts = options.drill == Drill::kNone ? 1 + world_.Below(3)
+                                    : slow                        ? 2
+                                                                  : 3;
+        for (std::uint64_t i = 1; i <= hosts; ++i) {
+            hosts_.push_back(std::make_unique<SimHost>(world_, database_, int(i)));
         }
-        for (std::uint64_t i = 1; i <= workers; ++i) {
-            cluster_.workers.push_back(
-                std::make_unique<SimWorker>(cluster_, int(i), 1 + std::uint32_t(world_.Below(4))));
-        }
+        for (std::size_t i = 0; i < options.spaces; ++i) MakeSpace(config, Partition(i));
     }
 
     // The actors hang in each other's events: those must find nobody alive.
     ~Simulation() {
-        for (const auto& worker : cluster_.workers) worker->Crash();
-        for (const auto& node : cluster_.nodes) node->Crash();
+        for (const auto& space : spaces_) {
+            for (const auto& worker : space->cluster.workers) worker->Crash();
+        }
+        for (const auto& host : hosts_) host->Crash();
     }
 
     SimulationResult Run() {
-        for (const auto& node : cluster_.nodes) node->Start();
-        for (const auto& worker : cluster_.workers) worker->Start();
-        faulty_ = !options_.quiet;
+        for (const auto& host : hosts_) {
+            // The one that comes and goes.
+            if (options_.drill == Drill::kMoves && host == hosts_.back()) continue;
+            host->Start();
+        }
+        for (const auto& space : spaces_) {
+            for (const auto& worker : space->cluster.workers) worker->Start();
+        }
+        faulty_ = !quiet_;
         if (faulty_) FaultLater();
-        for (std::uint64_t tasks = world_.Below(4); tasks > 0; --tasks) {
-            planner_.MakeTask(options_.quiet);
+        drills_.Begin(options_.drill);
+        for (const auto& space : spaces_) {
+            for (std::uint64_t tasks = world_.Below(4); tasks > 0; --tasks) {
+                space->planner.MakeTask(quiet_);
+            }
         }
         NextStep(0);
-        while (steps_done_ < options_.steps && checker_.failure().empty()) RunFor(100ms);
+        while (steps_done_ < options_.steps && !failed()) RunFor(100ms);
         Heal();
         CheckLiveness();
-        if (checker_.failure().empty()) checker_.CheckEnd(database_.rows, options_.quiet);
-        return {.failure = checker_.failure(),
-                .hash = world_.hash(),
-                .events = world_.events(),
-                .executions = checker_.Accepted().size(),
-                .runs = checker_.runs(),
-                .commits = checker_.commits(),
-                .losses = checker_.losses(),
-                .due_times = checker_.fires.due_times()};
+        return End();
     }
 
   private:
-    void RunFor(Micros time) {
-        const Steady until = world_.now() + time;
-        while (checker_.failure().empty() && world_.RunOne(until)) {
+    void MakeSpace(const NodeConfig& config, Partition partition) {
+        Space& space =
+            *spaces_.emplace_back(std::make_unique<Space>(world_, database_, config, partition));
+        Cluster& cluster = space.cluster;
+        if (quiet_) {
+            cluster.handler_max = 800ms;  // Within every timeout.
+        } else {
+            cluster.handler_fails = 0.2;
+            cluster.handler_hangs = 0.03;
+        }
+        cluster.sabotage_answer_for_another = options_.sabotage_answer_for_another;
+        cluster.sabotage_forget_hands = options_.sabotage_forget_hands;
+        space.checker.workers_are_well = options_.drill != Drill::kNone;
+        const std::uint64_t workers = 1 + world_.Below(4);
+        for (const auto& host : hosts_) {
+            cluster.nodes.push_back(std::make_unique<SimNode>(cluster, *host));
+        }
+        for (std::uint64_t i = 1; i <= workers; ++i) {
+            cluster.workers.push_back(
+                std::make_unique<SimWorker>(cluster, int(i), 1 + std::uint32_t(world_.Below(4))));
         }
     }
 
-    SimNode& AnyNode() { return *cluster_.nodes[world_.Below(cluster_.nodes.size())]; }
-    SimWorker& AnyWorker() { return *cluster_.workers[world_.Below(cluster_.workers.size())]; }
+    bool failed() const {
+        return !failure_.empty() || std::ranges::any_of(spaces_, [](const auto& space) {
+            return !space->checker.failure().empty();
+        });
+    }
+    // Of all namespaces, and of what is seen from outside of them.
+    std::string failure() const {
+        if (!failure_.empty()) return failure_;
+        for (const auto& space : spaces_) {
+            const std::string& failure = space->checker.failure();
+            if (failure.empty()) continue;
+            const bool only = spaces_.size() == 1;
+            return only ? failure
+                        : "namespace " + std::to_string(space->partition()) + ": " + failure;
+        }
+        return {};
+    }
+
+    SimulationResult End() {
+        SimulationResult result;
+        for (const auto& space : spaces_) {
+            Checker& checker = space->checker;
+            // A scheduler that dies leaves some work assigned that nobody got.
+            const bool once =
+                quiet_ && options_.drill != Drill::kDeaths &&
+                (options_.drill != Drill::kStuck || space->partition() != Drills::kPoor);
+            if (!failed()) checker.CheckEnd(database_.rows, once);
+            result.executions += checker.Accepted().size();
+            result.runs += checker.runs();
+            result.commits += checker.commits();
+            result.losses += checker.losses();
+            result.due_times += checker.fires.due_times();
+        }
+        result.failure = failure();
+        result.hash = world_.hash();
+        result.events = world_.events();
+        result.moves = drills_.moves();
+        return result;
+    }
+
+    void RunFor(Micros time) {
+        const Steady until = world_.now() + time;
+        while (!failed() && world_.RunOne(until)) {
+        }
+    }
+
+    SimHost& AnyHost() { return *hosts_[world_.Below(hosts_.size())]; }
+    // Of several only; else there is nothing to draw.
+    Space& AnySpace() { return *spaces_[spaces_.size() == 1 ? 0 : world_.Below(spaces_.size())]; }
+    static SimWorker& AnyWorker(const Space& space) {
+        const auto& workers = space.cluster.workers;
+        return *workers[space.cluster.world.Below(workers.size())];
+    }
 
     void NextStep(std::size_t number) {
         steps_done_ = number;
         if (number >= options_.steps) return;
         world_.After(world_.Between(0us, 1s), nullptr, [this, number] {
-            const std::uint64_t dice = options_.quiet ? 0 : world_.Below(18);
+            Space& space = AnySpace();
+            const std::uint64_t dice = quiet_ ? 0 : world_.Below(18);
             if (dice < 8) {
-                client_.SubmitSomething(options_.quiet);
+                space.client.SubmitSomething(quiet_);
             } else if (dice < 10) {
-                client_.CancelSomething();
+                space.client.CancelSomething();
             } else if (dice < 11) {
-                client_.RedriveSomething();
+                space.client.RedriveSomething();
             } else if (dice >= 14) {
-                locker_.LockSomething();
+                space.locker.LockSomething();
             } else {
-                planner_.DoSomething();
+                space.planner.DoSomething();
             }
             NextStep(number + 1);
         });
@@ -160,16 +194,18 @@ class Simulation {
             if (!faulty_) return;
             switch (world_.Below(4)) {
                 case 0:
-                    NodeFault(AnyNode());
+                    NodeFault(AnyHost());
                     break;
-                case 1:
-                    WorkerFault(AnyWorker());
+                case 1: {
+                    Space& space = AnySpace();
+                    WorkerFault(space.client, AnyWorker(space));
                     break;
+                }
                 case 2:
                     StoreFault();
                     break;
                 default:
-                    LinkFault(AnyWorker());
+                    LinkFault(AnySpace());
                     break;
             }
             FaultLater();
@@ -183,7 +219,7 @@ class Simulation {
         });
     }
 
-    void NodeFault(SimNode& node) {
+    void NodeFault(SimHost& node) {
         switch (world_.Below(5)) {
             case 0:
                 node.Crash();
@@ -205,7 +241,7 @@ class Simulation {
         }
     }
 
-    void WorkerFault(SimWorker& worker) {
+    void WorkerFault(SimClient& client, SimWorker& worker) {
         switch (world_.Below(5)) {
             case 0:
                 worker.Crash();
@@ -216,13 +252,13 @@ class Simulation {
                 worker.SayGoodbye();
                 return Later(100ms, 5s, [&worker] { worker.Start(); });
             case 3:
-                client_.SetWorker(worker.name(), WorkerStatus::kDraining, false);
-                return Later(500ms, 4s, [this, &worker] {
-                    client_.SetWorker(worker.name(), WorkerStatus::kOnline, false);
+                client.SetWorker(worker.name(), WorkerStatus::kDraining, false);
+                return Later(500ms, 4s, [&client, &worker] {
+                    client.SetWorker(worker.name(), WorkerStatus::kOnline, false);
                 });
             default:
-                if (world_.Chance(0.5)) return client_.RemoveWorker(worker.name());
-                client_.SetWorker(worker.name(), WorkerStatus::kOffline, false);
+                if (world_.Chance(0.5)) return client.RemoveWorker(worker.name());
+                client.SetWorker(worker.name(), WorkerStatus::kOffline, false);
         }
     }
 
@@ -244,10 +280,11 @@ class Simulation {
         }
     }
 
-    void LinkFault(SimWorker& worker) {
+    void LinkFault(Space& space) {
+        const SimWorker& worker = AnyWorker(space);
         if (!worker.connection()) return;
-        world_.Note(worker.name(), "has its connection cut");
-        cluster_.Cut(worker.connection(), world_.Chance(0.5), world_.Chance(0.5));
+        world_.Note(space.cluster.Of(worker.name()), "has its connection cut");
+        space.cluster.Cut(worker.connection(), world_.Chance(0.5), world_.Chance(0.5));
     }
 
     // --- The end --------------------------------------------------------------------------------
@@ -255,41 +292,52 @@ class Simulation {
     void Heal() {
         world_.Note("world", "heals");
         faulty_ = false;
+        drills_.End();
         database_.latency_max = 2ms;
         database_.reply_lost = database_.request_late = database_.request_again = 0;
-        cluster_.handler_fails = cluster_.handler_hangs = 0;
+        for (const auto& host : hosts_) {
+            host->store_link.cut = false;
+            host->SetClock(Duration(0));
+            host->Start();
+        }
+        for (const auto& space : spaces_) HealSpace(*space);
+    }
+
+    void HealSpace(Space& space) {
+        Cluster& cluster = space.cluster;
+        cluster.handler_fails = cluster.handler_hangs = 0;
         // Quick enough that one worker keeps up with all recurring tasks.
-        cluster_.handler_max = 100ms;
-        for (const auto& node : cluster_.nodes) {
-            node->store_link.cut = false;
-            node->SetClock(Duration(0));
-            node->Start();
+        cluster.handler_max = 100ms;
+        for (const auto& worker : cluster.workers) worker->Start();
+        for (const auto& worker : cluster.workers) {
+            if (!quiet_) space.client.SetWorker(worker->name(), WorkerStatus::kOnline, true);
         }
-        for (const auto& worker : cluster_.workers) worker->Start();
-        for (const auto& worker : cluster_.workers) {
-            if (!options_.quiet) client_.SetWorker(worker->name(), WorkerStatus::kOnline, true);
-        }
-        planner_.OpenQueues();
+        space.planner.OpenQueues();
     }
 
     void CheckLiveness() {
         const Steady healed = world_.now();
-        client_.Canary();
-        while (checker_.failure().empty() && !client_.canary_finished()) {
-            RunFor(100ms);
-            RestartStopped();
-            if (world_.now() - healed > kLivenessMax) {
-                return checker_.Fail("the canary did not finish after the heal");
+        for (const auto& space : spaces_) space->client.Canary();
+        for (const auto& space : spaces_) {
+            while (!failed() && !space->client.canary_finished()) {
+                RunFor(100ms);
+                RestartStopped();
+                if (world_.now() - healed > kLivenessMax) {
+                    return space->checker.Fail("the canary did not finish after the heal");
+                }
             }
         }
         RunFor(kUndisturbed);
-        if (checker_.failure().empty()) checker_.fires.CheckPunctual(world_.wall());
-        planner_.PauseAll();
+        for (const auto& space : spaces_) {
+            if (!failed()) space->checker.fires.CheckPunctual(world_.wall());
+            space->planner.PauseAll();
+        }
         // A clock that was an hour ahead may have set times an hour from now.
         const Micros bound = kLivenessMax + (hours_ ? 2 * kHour : Micros(0));
-        while (checker_.failure().empty() &&
-               (!checker_.AllFinished() ||
-                client_.pending() + planner_.pending() + locker_.pending() > 0)) {
+        const auto over = [](const auto& space) {
+            return space->checker.AllFinished() && space->pending() == 0;
+        };
+        while (!failed() && !std::ranges::all_of(spaces_, over)) {
             RunFor(100ms);
             RestartStopped();
             if (world_.now() - healed > bound) return;  // CheckEnd names what is left.
@@ -298,18 +346,20 @@ class Simulation {
 
     // A stop in order may come to its end only after the heal.
     void RestartStopped() {
-        for (const auto& node : cluster_.nodes) node->Start();
-        for (const auto& worker : cluster_.workers) worker->Start();
+        for (const auto& host : hosts_) host->Start();
+        for (const auto& space : spaces_) {
+            for (const auto& worker : space->cluster.workers) worker->Start();
+        }
     }
 
     const SimulationOptions options_;
+    const bool quiet_;
     World world_;
-    Checker checker_;
     SimDatabase database_;
-    Cluster cluster_;
-    SimClient client_;
-    SimPlanner planner_;
-    SimLocker locker_;
+    Drills::Hosts hosts_;
+    Drills::Spaces spaces_;
+    Drills drills_;
+    std::string failure_;  // Of the drill.
     bool faulty_ = false;
     bool hours_ = false;  // Clocks may be wrong by hours.
     std::size_t steps_done_ = 0;

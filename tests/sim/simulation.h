@@ -9,11 +9,23 @@
 
 namespace takt::internal::sim {
 
+// What goes wrong, and with it what must hold, where several namespaces are simulated.
+enum class Drill : std::uint8_t {
+    kNone,    // Everything, at random.
+    kDeaths,  // A scheduler dies, freezes or is cut off. Another leads within the ttl and a second.
+    kMoves,   // Schedulers come, go and hand over. All runs once; new ones get nothing at once.
+    kSlow,   // The store is slow for one namespace. Others notice nothing, and none loses its lead.
+    kStuck,  // The store does not answer one namespace. Others notice nothing.
+};
+
 struct SimulationOptions {
     std::uint64_t seed = 1;
     std::size_t steps = 60;  // What clients do in the first phase.
     bool trace = false;      // Print what happens.
     bool quiet = false;      // Nothing fails, so that everything must run exactly once.
+    bool hours = true;       // In one seed of ten, clocks may be wrong by an hour.
+    std::size_t spaces = 1;  // Namespaces, of the same schedulers.
+    Drill drill = Drill::kNone;
 
     // For tests of the tests: each breaks one promise.
     bool sabotage_no_fence = false;
@@ -36,6 +48,14 @@ struct SimulationOptions {
     bool sabotage_forget_results = false;    // Steps are given nothing of earlier results.
     bool sabotage_forget_ending = false;     // A new leader does not know that a run was to end.
     bool sabotage_forget_run_locks = false;  // A new leader does not know what runs hold.
+    // Of several namespaces.
+    bool sabotage_answer_for_another = false;  // A scheduler asks the wrong one of its nodes.
+    bool sabotage_shared_rows = false;   // Ids are looked up in the rows of the first namespace.
+    bool sabotage_shared_lists = false;  // Terms begin with the rows of the first namespace.
+    bool sabotage_forget_hands = false;  // What workers bring along to a new leader is not heard.
+    bool sabotage_one_line = false;      // All wait in one line for the store.
+    bool sabotage_late_leads = false;    // Schedulers seldom look whether there is a leader.
+    bool sabotage_eager_shares = false;  // Who has just come is given leads at once.
 };
 
 struct SimulationResult {
@@ -47,6 +67,7 @@ struct SimulationResult {
     std::size_t commits = 0;
     std::size_t losses = 0;
     std::size_t due_times = 0;  // Of recurring tasks, accounted for.
+    std::size_t moves = 0;      // Of leads, in a drill.
 };
 
 SimulationResult Simulate(const SimulationOptions& options);

@@ -1,0 +1,12 @@
+// What the nodes of a simulation are configured to: short times, so that everything comes often; and
+// what they are told to do wrong, for tests of the tests.
+#pragma once
+
+#include "node/node.h"
+#include "sim/simulation.h"
+
+namespace takt::internal::sim {
+
+NodeConfig MakeConfig(const SimulationOptions& options);
+
+}  // namespace takt::internal::sim

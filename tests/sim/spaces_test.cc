@@ -1,0 +1,105 @@
+// Several namespaces of the same schedulers. Each has its own promises, and its own leader; the tests
+// of the tests below break what keeps them apart.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/simulation.h"
+
+namespace takt::internal::sim {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr std::size_t kSpaces = 3;
+constexpr std::size_t kDrillSteps = 120;  // A minute.
+
+// The first sign of a broken promise in so many seeds; empty if there is none.
+std::string NoticedAmong(SimulationOptions options, std::uint64_t seeds_max) {
+    options.spaces = kSpaces;
+    options.steps = options.drill == Drill::kNone ? options.steps : kDrillSteps;
+    for (options.seed = 1; options.seed <= seeds_max; ++options.seed) {
+        const std::string failure = Simulate(options).failure;
+        if (!failure.empty()) return failure + ", seed " + std::to_string(options.seed);
+    }
+    return {};
+}
+
+// Schedulers die, freeze, are cut off and set their clocks while they lead some and follow others; so
+// do the workers of each namespace.
+TEST(SpacesTest, EachNamespacesPromisesHoldWhateverFails) {
+    EXPECT_EQ(NoticedAmong({.steps = 100, .hours = false}, 50), "");
+}
+
+TEST(SpacesTest, WithoutFaultsEverythingRunsExactlyOnceInEach) {
+    EXPECT_EQ(NoticedAmong({.quiet = true}, 10), "");
+}
+
+// kill -9, a pause, a cut-off, under load: what its workers have in hand they bring to its end.
+TEST(SpacesTest, EachNamespaceHasALeaderInTimeAndNothingThatRunsIsDisturbed) {
+    EXPECT_EQ(NoticedAmong({.drill = Drill::kDeaths}, 10), "");
+}
+
+// A scheduler comes and goes twice a second; then it stays and is handed its share; then all are
+// restarted one after the other. Everything runs once.
+TEST(SpacesTest, WhatRunsIsNotDisturbedWhenLeadsAreHandedOver) {
+    std::size_t moves = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const SimulationResult result = Simulate(
+            {.seed = seed, .steps = kDrillSteps, .spaces = kSpaces, .drill = Drill::kMoves});
+        ASSERT_EQ(result.failure, "") << seed;
+        moves += result.moves;
+    }
+    EXPECT_GT(moves, 10u) << "leads were to be handed over";
+}
+
+TEST(SpacesTest, AStoreThatIsSlowForOneNamespaceDisturbsNoOther) {
+    EXPECT_EQ(NoticedAmong({.drill = Drill::kSlow}, 5), "");
+    EXPECT_EQ(NoticedAmong({.drill = Drill::kStuck}, 5), "");
+}
+
+// --- Broken on purpose --------------------------------------------------------------------------
+
+TEST(SpacesSabotageTest, ASchedulerThatAnswersForAnotherNamespaceIsNoticed) {
+    EXPECT_THAT(NoticedAmong({.quiet = true, .sabotage_answer_for_another = true}, 20),
+                HasSubstr("was confirmed before it was committed"));
+}
+
+TEST(SpacesSabotageTest, IdsOfAnotherNamespaceAreNoticed) {
+    EXPECT_THAT(NoticedAmong({.sabotage_shared_rows = true}, 100),
+                AnyOf(HasSubstr("was confirmed before it was committed"),
+                      HasSubstr("is written for namespace"), HasSubstr("conflicts with itself")));
+}
+
+TEST(SpacesSabotageTest, ATermThatBeginsWithRowsOfAnotherNamespaceIsNoticed) {
+    EXPECT_THAT(NoticedAmong({.sabotage_shared_lists = true}, 20),
+                AnyOf(HasSubstr("is written for namespace"), HasSubstr("contradicts the database"),
+                      HasSubstr("never ended")));
+}
+
+TEST(SpacesSabotageTest, AHandOverThatDisturbsWhatRunsIsNoticed) {
+    EXPECT_THAT(NoticedAmong({.drill = Drill::kMoves, .sabotage_forget_hands = true}, 20),
+                HasSubstr("had the last attempt in hand"));
+    EXPECT_THAT(NoticedAmong({.drill = Drill::kDeaths, .sabotage_forget_hands = true}, 20),
+                HasSubstr("had the last attempt in hand"));
+}
+
+TEST(SpacesSabotageTest, ALeaderThatComesLateIsNoticed) {
+    EXPECT_THAT(NoticedAmong({.drill = Drill::kDeaths, .sabotage_late_leads = true}, 20),
+                HasSubstr("is without a leader for too long"));
+}
+
+TEST(SpacesSabotageTest, LeadsThatGoToWhoHasJustComeAreNoticed) {
+    EXPECT_THAT(NoticedAmong({.drill = Drill::kMoves, .sabotage_eager_shares = true}, 20),
+                HasSubstr("has just come"));
+}
+
+TEST(SpacesSabotageTest, AStoreInWhichAllWaitForTheSlowestIsNoticed) {
+    EXPECT_THAT(NoticedAmong({.drill = Drill::kSlow, .sabotage_one_line = true}, 5),
+                HasSubstr("was answered after"));
+}
+
+}  // namespace
+}  // namespace takt::internal::sim
