@@ -88,7 +88,8 @@ bool Node::LeaveWord() {
         }
         committer_->SendAll();
     }
-    return committer_->idle();
+    // What was released meanwhile may have brought the term to its end.
+    return committer_ && committer_->idle();
 }
 
 void Node::FinishHandOver() {

@@ -67,7 +67,7 @@ TEST(SabotageTest, AStoreWithoutAFenceIsNoticed) {
 }
 
 TEST(SabotageTest, AcceptingTheReportOfAnyAttemptIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_accept_any_attempt = true}, 100),
+    EXPECT_THAT(Noticed({.sabotage_accept_any_attempt = true}, 400),
                 AnyOf(HasSubstr("not of its attempt"), HasSubstr("reports of"),
                       HasSubstr("before it was committed"), HasSubstr("more than it can")));
 }
