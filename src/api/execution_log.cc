@@ -74,8 +74,8 @@ void GetLog(Call call) {
 
 void WriteChunk(JsonWriter& json, const LogChunk& chunk) {
     json.BeginObject().Field("attempt", chunk.attempt).Field("at", chunk.at);
-    // As a text: JavaScript would round so large a number.
     json.Field("lines", chunk.lines.view());
+    // As a text: JavaScript would round so large a number.
     json.Field("id", std::string_view(std::to_string(chunk.index))).EndObject();
 }
 
