@@ -11,7 +11,7 @@
 
 namespace takt::internal {
 
-struct AsyncRemote::State {
+struct AsyncRemote::State : std::enable_shared_from_this<State> {
     RemoteOptions options;
     boost::asio::io_context io{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
@@ -23,7 +23,9 @@ struct AsyncRemote::State {
     std::thread thread;
 
     void Begin() {
-        std::call_once(begun, [this] { thread = std::thread([this] { io.run(); }); });
+        std::call_once(begun, [this] {
+            thread = std::thread([self = shared_from_this()] { self->io.run(); });
+        });
     }
 
     // On any thread, then on the io thread.
@@ -39,11 +41,11 @@ struct AsyncRemote::State {
     }
 };
 
-AsyncRemote::AsyncRemote(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AsyncRemote::AsyncRemote(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<AsyncRemote>> AsyncRemote::Open(RemoteOptions options) {
     if (auto checked = CheckServers(options); !checked) return std::unexpected(checked.error());
-    auto state = std::make_unique<State>();
+    auto state = std::make_shared<State>();
     HttpClientOptions http{.tls = {.ca_file = options.ca_file}, .user_agent = options.user_agent};
     auto calls = HttpClient::Create(state->io, http);
     if (!calls) return std::unexpected(calls.error());
@@ -61,7 +63,10 @@ AsyncRemote::~AsyncRemote() {
     state_->waits->Close();
     state_->work.reset();
     // Calls that Close has failed are told before the loop has nothing left to do.
-    if (state_->thread.joinable()) state_->thread.join();
+    if (!state_->thread.joinable()) return;
+    // The last who held this may be an answer on its way: its thread goes on alone, with the state.
+    const bool own = state_->thread.get_id() == std::this_thread::get_id();
+    own ? state_->thread.detach() : state_->thread.join();
 }
 
 void AsyncRemote::Call(RemoteQuestion question, Done done) {

@@ -21,7 +21,8 @@ class AsyncRemote {
 
     // Errors as of Remote::Open.
     static Result<std::unique_ptr<AsyncRemote>> Open(RemoteOptions options);
-    // Ends what is under way with kCancelled; after it `done` is not called any more. Not from `done`.
+    // Ends what is under way with kCancelled; after it `done` is not called any more,
+    // unless it is `done` that destroys this.
     ~AsyncRemote();
 
     // From any thread. Errors as of Remote::Call. `done` is called once, on the remote's own thread,
@@ -37,8 +38,8 @@ class AsyncRemote {
 
   private:
     struct State;
-    explicit AsyncRemote(std::unique_ptr<State> state);
-    const std::unique_ptr<State> state_;
+    explicit AsyncRemote(std::shared_ptr<State> state);
+    const std::shared_ptr<State> state_;  // Shared with its thread.
 };
 
 }  // namespace takt::internal
