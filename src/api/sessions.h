@@ -3,6 +3,7 @@
 // scheduler that has the same key.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>

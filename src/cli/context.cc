@@ -16,9 +16,11 @@
 
 #include "base/id.h"
 #include "base/json.h"
+#include "base/json_view.h"
 #include "base/nearest.h"
 #include "cli/formats.h"
 #include "cli/output.h"
+#include "definitions/yaml_text.h"
 
 namespace takt::internal::cli {
 namespace {
@@ -120,7 +122,9 @@ Result<void> WriteContexts(const Contexts& contexts) {
     boost::json::object root;
     if (!contexts.current.empty()) root["current"] = contexts.current;
     root["contexts"] = std::move(by_name);
-    return WritePrivateFile(path, YamlText(root));
+    std::string json;
+    AppendJson(json, root);
+    return WritePrivateFile(path, YamlText(JsonView(json)));
 }
 
 Error NoContext(const Contexts& contexts, const std::string& name) {

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "api/step_json.h"
 #include "api/task_json.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -51,13 +52,13 @@ void CheckImported(Imported& imported) {
     TextPool pool;
     std::erase_if(imported.definitions, [&](const std::string& definition) {
         const std::string task = WithoutMembers(JsonView(definition), {"kind"});
-        bool wrong = false;
-        for (const Error& mistake : TaskMistakes(JsonView(task), TaskLimits{}, pool)) {
-            wrong = true;
+        TaskReview review;
+        const auto read = ReadTask(JsonView(task), TaskLimits{}, pool, {.review = &review});
+        for (const Error& mistake : review.mistakes) {
             imported.Note(0, ImportNote::Grade::kLeft,
                           "task " + TextOf(JsonView(task), "id") + ": " + mistake.detail);
         }
-        return wrong;
+        return !read.has_value();
     });
 }
 
