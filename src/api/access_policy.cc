@@ -230,7 +230,11 @@ AccessPolicy::Verdict AccessPolicy::DecideSession(std::string_view text,
 void AccessPolicy::NoteSession(const std::string& id, Time until, Time now) {
     if (sessions_until_.size() >= kSessionsMax) {
         std::erase_if(sessions_until_, [&](const auto& entry) { return entry.second <= now; });
-        if (sessions_until_.size() >= kSessionsMax) sessions_until_.clear();
+        // The one that ends first: what it opened ends early, and nobody else's does.
+        if (sessions_until_.size() >= kSessionsMax) {
+            sessions_until_.erase(std::ranges::min_element(
+                sessions_until_, {}, [](const auto& entry) { return entry.second; }));
+        }
     }
     Time& known = sessions_until_[id];
     known = std::max(known, until);

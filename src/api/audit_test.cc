@@ -214,6 +214,7 @@ TEST(AuditRest, EveryChangeOfAnOperatorLeavesAnEntry) {
     ok(scheduler.Post("/api/v1/queues/mail/resume"));
     ok(scheduler.Post("/api/v1/definitions/owned",
                       R"({"owner": "a", "claim": [{"kind": "queue", "name": "mail"}]})"));
+    ok(scheduler.Put("/api/v1/workers/w/capacity", R"({"capacity": 2})"));
     ok(scheduler.Post("/api/v1/workers/w/drain"));
     ok(scheduler.Post("/api/v1/workers/w/resume"));
     ok(scheduler.Delete("/api/v1/workers/w?force=true"));

@@ -62,7 +62,8 @@ TEST(Definitions, AllMistakesAreTold) {
     };
     EXPECT_THAT(fields("task", R"({"name": "", "priority": 17, "quue": "x", "steps": [
                     {"name": "one", "shards": 0}, {"nme": "two"}, {"name": "three"}]})"),
-                ElementsAre("name", "priority", "quue", "steps[0].shards", "steps[1].nme"));
+                ElementsAre("name", "priority", "quue", "steps[0].shards", "steps[1].nme",
+                            "steps[1].name"));
     EXPECT_THAT(fields("task", R"({"name": "a"})"), ElementsAre("cron_expression"));
     EXPECT_THAT(fields("task", R"({"name": "a", "every": "1m", "run_at": "2030-01-01T00:00:00Z"})"),
                 ElementsAre("run_at"));

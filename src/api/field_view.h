@@ -33,7 +33,7 @@ std::vector<FieldView> ViewsOf(const RequestTable<Request>& fields) {
     return views;
 }
 
-// What PUT /api/v1/queues/{name} takes, and what POST /api/v1/tokens does.
+// Fields of PUT /api/v1/queues/{name}, and of POST /api/v1/tokens.
 std::vector<FieldView> QueueRequestFields();
 std::vector<FieldView> TokenRequestFields();
 

@@ -123,7 +123,7 @@ TEST(Flows, AllMistakesAreToldWithoutMakingAnything) {
     EXPECT_EQ(mistakes(R"({"name": "f", "steps": [{"name": "a", "after": ["nobody", "b", "b"]},
         {"name": "b"}, {"name": "b", "payload": {"$from": "c"}}]})"),
               (Paths{"steps[2].name", "steps[0].after[0]", "steps[0].after[2]"}));
-    // What follows from the graph is looked at once the graph is right.
+    // Mistakes that follow from the graph are looked for once the graph is right.
     EXPECT_EQ(mistakes(R"({"name": "f", "cron_expression": "0 61 * * *", "steps": [
         {"name": "a", "when": "any_failed"}, {"name": "b", "payload": {"$from": "a"}},
         {"name": "c", "for_each": {"$from": "a"}, "if": {"value": {"$item": ""}, "equals": 1}}]})"),

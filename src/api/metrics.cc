@@ -84,8 +84,9 @@ Flow<> GetPrometheus(Call call) {
     // Held until they are written: a namespace may go meanwhile.
     std::vector<std::shared_ptr<Services>> realms;
     for (const auto& [name, realm] : call.services().gate->realms) {
-        const std::string& space = call.who().space;
-        if (space == kEverySpace || space == name) realms.push_back(realm);
+        const Principal& who = call.who();
+        const bool seen = who.space == kEverySpace || who.space == name;
+        if (seen || StrongestIn(who.grants, name)) realms.push_back(realm);
     }
     std::vector<MeterReading> readings;
     for (const auto& realm : realms) readings.push_back(co_await AskReading(call, realm));

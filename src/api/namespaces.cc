@@ -59,7 +59,8 @@ void SendNamespace(Call call, int status, const NamespaceRow& row) {
 }
 
 bool MaySee(const Call& call, const std::string& name) {
-    return call.who().space == kEverySpace || call.who().space == name;
+    const Principal& who = call.who();
+    return who.space == kEverySpace || who.space == name || StrongestIn(who.grants, name);
 }
 
 Flow<> ListNamespaces(Call call) {

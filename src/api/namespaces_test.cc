@@ -1,6 +1,7 @@
 // Namespaces over REST: the directory, and that one sees nothing of another.
 #include <gtest/gtest.h>
 
+#include "api/access.h"
 #include "api/test_realm.h"
 
 namespace takt::internal {
@@ -189,6 +190,24 @@ TEST(Namespaces, TokensOfADeletedOneDoNotOpenItsSuccessor) {
     const auto second = token(for_one, all);
     EXPECT_EQ(scheduler.Get(kIn + "executions", second).status, 200);
     EXPECT_EQ(scheduler.Get(kIn + "executions", all).status, 200);
+}
+
+// Tokens that were made before they said the id of their namespace go on to hold for the one that there
+// was then.
+TEST(Namespaces, AnOldTokenIsForTheOneOfItsTime) {
+    const Time made(std::chrono::hours(1000));
+    const AccessToken old{.space = "billing", .created_at = made};
+    EXPECT_FALSE(IsForEarlier(old, {.id = 3, .created_at = made - std::chrono::hours(1)}));
+    EXPECT_FALSE(IsForEarlier(old, {.id = 3, .created_at = made + std::chrono::seconds(59)}))
+        << "clocks differ";
+    EXPECT_TRUE(IsForEarlier(old, {.id = 3, .created_at = made + std::chrono::hours(1)}));
+    EXPECT_FALSE(IsForEarlier(old, {})) << "default was always there";
+
+    AccessToken token{.space = "billing", .space_id = 3, .created_at = made};
+    EXPECT_FALSE(IsForEarlier(token, {.id = 3, .created_at = made + std::chrono::hours(1)}));
+    EXPECT_TRUE(IsForEarlier(token, {.id = 4, .created_at = made - std::chrono::hours(1)}));
+    EXPECT_EQ(DecodeToken("x", EncodeToken(token))->space_id, 3u);
+    EXPECT_EQ(DecodeToken("x", EncodeToken(old))->space_id, 0u);
 }
 
 }  // namespace

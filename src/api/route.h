@@ -65,7 +65,7 @@ struct Route {
     bool cluster = false;
     bool waits = false;  // Answers when its caller says; passed on with more patience than others.
     std::string_view waits_by = {};  // It does so only if the query has this; empty: always.
-    bool open_query = false;     // Others may add to the query what they like.
+    bool open_query = false;         // Others may add to the query what they like.
     bool opens_session = false;  // A GET after which much can be done, and so written down as well.
 
     std::size_t body_bytes_max = 0;  // Filled in from ApiConfig.

@@ -1,6 +1,6 @@
-// Sessions: people who signed in at an OpenID provider, each by a sealed text that they bring with every
-// request, as a cookie or as a token. Nothing of it is stored: it holds until its time is over, on every
-// scheduler that has the same key.
+// Sessions: people who signed in at an OpenID provider, each by a sealed text that they bring with
+// every request, as a cookie or as a token. Nothing of it is stored: it holds until its time is over,
+// on every scheduler that has the same key.
 #pragma once
 
 #include <map>
@@ -20,13 +20,13 @@ namespace takt::internal {
 constexpr std::string_view kSessionCookie = "takt_session";
 constexpr Duration kSessionLifetimeMax{std::chrono::hours(8)};
 
-// What a person may do in a namespace, or in all of them.
+// A role that a person has in a namespace, or in all of them.
 struct Grant {
     AccessRole role{};
     std::string space = std::string(kEverySpace);
 };
 
-// Whoever is in the group may do that.
+// The people in a group are given that role.
 struct GroupRole {
     std::string group;
     Grant grant;

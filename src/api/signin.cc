@@ -3,6 +3,7 @@
 // redeems with a word that only it knows.
 #include "api/signin.h"
 
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
@@ -24,6 +25,9 @@ constexpr std::string_view kLoginPath = "/auth";
 constexpr Duration kLoginLifetime{10 * 60'000};
 constexpr Duration kCodeLifetime{60'000};
 constexpr std::size_t kCodeBytesMax = 8 << 10;
+// Codes that are being redeemed by one thread's server: strangers can send any number of them.
+constexpr std::size_t kRedeemingMax = 50;
+constexpr std::size_t kCookieBytesMax = 3900;  // Browsers drop those of more than 4096.
 
 // A question that is under way, as the browser keeps it meanwhile.
 struct Login {
@@ -74,10 +78,15 @@ Login ReadLogin(std::string_view text) {
             .cli_challenge = at("cli_challenge")};
 }
 
+// Browsers leave tabs and line breaks out of addresses: "/<tab>/evil" is "//evil" to them.
+bool IsBlankOrControl(unsigned char letter) {
+    return letter <= ' ' || letter == 0x7f;
+}
+
 // A page of ours, and nobody else's.
 std::string PageOfOurs(const std::optional<std::string>& wanted) {
     if (!wanted || !wanted->starts_with('/') || wanted->starts_with("//") ||
-        wanted->contains('\\') || !IsHttpHeaderValue(*wanted)) {
+        wanted->contains('\\') || std::ranges::any_of(*wanted, IsBlankOrControl)) {
         return "/";
     }
     return *wanted;
@@ -165,6 +174,12 @@ void Arrive(Call& call, const SignIn& signin, const Login& login, Person person)
          {"subject", person.subject},
          {"address", call.request().remote_address}});
     std::string session = signin.sessions->Make(std::move(person), now);
+    if (session.size() > kCookieBytesMax) {
+        return RefuseSignIn(call, {ErrorCode::kInvalid,
+                                   "too many groups of signin.roles fit: no browser keeps so "
+                                   "long a cookie",
+                                   ""});
+    }
     HttpResponse response;
     if (login.cli_port.empty()) {
         response = GoTo(login.return_to);
@@ -188,10 +203,18 @@ Flow<> EndLogin(Call call) {
     if (!signin) co_return call.Refuse(kNoSignIn);
     const auto login = LoginOf(*signin, call.request());
     if (!login) co_return RefuseSignIn(call, login.error());
+    if (signin->redeeming >= kRedeemingMax) {
+        co_return call.Refuse({.status = 503,
+                               .code = "unavailable",
+                               .detail = "too many people sign in at once; try again",
+                               .retry_after_seconds = 5});
+    }
+    ++signin->redeeming;
     auto person =
         co_await signin->provider.Redeem({.code = call.request().Query("code").value_or(""),
                                           .verifier = login->verifier,
                                           .nonce = login->nonce});
+    --signin->redeeming;
     if (!person) co_return RefuseSignIn(call, person.error());
     Arrive(call, *signin, *login, std::move(*person));
 }
@@ -253,9 +276,10 @@ void RedeemCode(Call call) {
 
 void SignOut(Call call) {
     const SignIn* signin = call.services().gate->signin.get();
-    if (!signin) return call.Refuse(kNoSignIn);
     HttpResponse response{.status = 204};
-    KeepCookie(response, {.name = kSessionCookie, .value = "", .secure = signin->secure});
+    // Where nobody can sign in there is nothing to take away, and nothing wrong.
+    if (signin)
+        KeepCookie(response, {.name = kSessionCookie, .value = "", .secure = signin->secure});
     call.Send(std::move(response));
 }
 

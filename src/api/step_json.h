@@ -33,8 +33,8 @@ struct TaskReview {
         steps;  // As many as the request has; one without a name was unreadable.
 };
 
-// What is wrong is kept if the task is only looked at, and the reading goes on; else, and after too
-// many mistakes, it is the answer.
+// A mistake is kept if the task is only looked at, and the reading goes on; else, and after too many
+// of them, it is the answer.
 Result<void> NoteMistake(const TaskDraft& draft, Result<void> checked);
 
 // Of a draft that is being read: made of the steps that its task has so far.

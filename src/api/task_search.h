@@ -28,7 +28,7 @@ struct TaskQuery : TaskFilter {
 // name, search, metadata, type, queue, state, limit and cursor. kInvalid, naming the parameter.
 Result<TaskQuery> ReadTaskQuery(const HttpRequest& request);
 
-// Those parameters, as the route table tells of them.
+// The parameters of such a query, as the route table tells of them.
 std::vector<RouteQuery> TaskListParameters();
 
 // Tasks that fit, in the order of their ids, at most query.limit.

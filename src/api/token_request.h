@@ -1,4 +1,4 @@
-// What is asked of a new access token, by the REST API or by the command line on a store of its own.
+// A request for a new access token, by the REST API or by the command line on a store of its own.
 #pragma once
 
 #include <string>

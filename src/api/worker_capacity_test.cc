@@ -20,7 +20,7 @@ TEST(WorkerCapacityApi, IsSetSeenAuditedAndTakenBack) {
     EXPECT_EQ(set.json.at("capacity_set").as_int64(), 20);
     scheduler.sink().Await(EventType::kWorkerChanged, "");
     const Answered audit = scheduler.Get("/api/v1/audit");
-    EXPECT_THAT(audit.body, HasSubstr("/capacity"));
+    EXPECT_THAT(audit.body, HasSubstr("put_v1_workers_id_capacity"));
     EXPECT_THAT(audit.body, HasSubstr(R"("20")"));
 
     const Answered own = scheduler.Put(kAddress, R"({"capacity": null})");

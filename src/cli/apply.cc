@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 
 #include "api/definition_kind.h"
 #include "base/id.h"
@@ -100,10 +101,27 @@ struct Planned {
     Plan plan;
 };
 
+// REQUIRES: there are some.
+std::unexpected<Error> Refusal(std::vector<PlacedMistake> mistakes) {
+    std::ranges::sort(mistakes, {}, [](const PlacedMistake& mistake) {
+        return std::pair(mistake.file, mistake.line);
+    });
+    std::string text = "nothing is applied: " + std::to_string(mistakes.size()) +
+                       (mistakes.size() == 1 ? " mistake" : " mistakes");
+    for (const PlacedMistake& mistake : mistakes) text += "\n" + mistake.Text();
+    return Fail(ErrorCode::kInvalid, std::move(text));
+}
+
 // kInvalid tells all mistakes, one to a line.
 Result<Planned> MakeThePlan(DefinitionServer& server, const ApplyOptions& options) {
     auto written = ReadPaths(options.paths, server.home());
     if (!written) return std::unexpected(written.error());
+    // A wrong directory or an empty pipe must not delete everything.
+    if (options.rules.prune && written->definitions.empty() && written->mistakes.empty()) {
+        return Fail(ErrorCode::kInvalid,
+                    "no definition was read, and --prune would delete all that '" +
+                        options.rules.owner + "' has; does -f name the right files?");
+    }
     Planned planned;
     if (auto read = server.ReadStanding(planned.input, server.spaces()); !read) {
         return std::unexpected(read.error());
@@ -111,16 +129,10 @@ Result<Planned> MakeThePlan(DefinitionServer& server, const ApplyOptions& option
     auto found = server.Check(written->definitions, planned.input);
     if (!found) return std::unexpected(found.error());
     std::ranges::move(*found, std::back_inserter(written->mistakes));
-    if (!written->mistakes.empty()) {
-        std::ranges::sort(written->mistakes, {}, [](const PlacedMistake& mistake) {
-            return std::pair(mistake.file, mistake.line);
-        });
-        std::string text = "nothing is applied: " + std::to_string(written->mistakes.size()) +
-                           (written->mistakes.size() == 1 ? " mistake" : " mistakes");
-        for (const PlacedMistake& mistake : written->mistakes) text += "\n" + mistake.Text();
-        return Fail(ErrorCode::kInvalid, std::move(text));
-    }
-    planned.plan = MakePlan(planned.input, options.rules);
+    if (!written->mistakes.empty()) return Refusal(std::move(written->mistakes));
+    PlanRules rules = options.rules;
+    if (!server.named().empty()) rules.spaces.insert(server.named());
+    planned.plan = MakePlan(planned.input, rules);
     return planned;
 }
 
@@ -137,7 +149,26 @@ std::string PaintPlanLine(const std::string& line, PlanMark mark) {
     }
 }
 
+// A line for each namespace that nobody named and that has things of this owner.
+std::string ElsewhereText(const Plan& plan) {
+    std::map<std::string, std::map<std::string, std::size_t>> counts;  // By namespace, by kind.
+    for (const ThingKey& key : plan.elsewhere) ++counts[key.space][key.kind];
+    std::string text;
+    for (const auto& [space, kinds] : counts) {
+        std::string things;
+        for (const auto& [kind, count] : kinds) {
+            things += (things.empty() ? "" : ", ") + std::to_string(count) + " " + kind +
+                      (count == 1 ? "" : "s");
+        }
+        text +=
+            "left in " + space + ": " + things + "; apply with -n " + space + " to prune them\n";
+    }
+    return text;
+}
+
 void PrintPlan(const Plan& plan, const ApplyOptions& options) {
+    // JSON stays JSON.
+    std::fputs(ElsewhereText(plan).c_str(), options.json() ? stderr : stdout);
     const std::string text =
         options.json() ? PlanJson(plan, options.rules) + "\n" : PlanText(plan, PaintPlanLine);
     std::fputs(text.c_str(), stdout);
@@ -263,7 +294,8 @@ void AddSharedFlags(CLI::App& command, ApplyOptions& options) {
                     "Whose definitions they are [the name of the file or directory]")
         ->envname("TAKT_OWNER");
     command.add_flag("--prune", options.rules.prune,
-                     "Delete what this owner applied before and no longer defines");
+                     "Delete what this owner applied before and no longer defines, in namespaces "
+                     "that the files or -n name");
     command.add_flag("--prune-namespaces", options.rules.prune_namespaces,
                      "With --prune: namespaces as well, with everything in them");
     command.add_option("-o,--output", options.output, "text or json")

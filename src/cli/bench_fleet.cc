@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "cli/context.h"
+
 namespace takt::internal::cli {
 namespace {
 
@@ -34,24 +36,26 @@ Result<void> AddAnswer(Child& worker, BenchTally& sum) {
 
 }  // namespace
 
-Result<BenchFleet> BenchFleet::Start(const BenchFleetOptions& options,
-                                     const ClientOptions& client) {
+Result<BenchFleet> BenchFleet::Start(const BenchFleetOptions& options, const ClientOptions& given) {
+    // Workers have no context of their own: they are told what the one of this command says.
+    const auto client = InContext(given);
+    if (!client) return std::unexpected(client.error());
     // The scheduler may know workers of an earlier measurement.
     const std::string prefix = "bench-" + std::to_string(getpid()) + "-";
     BenchFleet fleet;
     for (std::size_t i = 1; i <= options.processes; ++i) {
         std::vector<std::string> arguments = {"bench-worker",
                                               "--server",
-                                              client.server,
+                                              client->server,
                                               "--id",
                                               prefix + std::to_string(i),
                                               "--sessions",
                                               std::to_string(options.sessions),
                                               "--capacity",
                                               std::to_string(options.capacity)};
-        if (!client.token.empty()) arguments.insert(arguments.end(), {"--token", client.token});
-        if (!client.space.empty()) {
-            arguments.insert(arguments.end(), {"--namespace", client.space});
+        if (!client->token.empty()) arguments.insert(arguments.end(), {"--token", client->token});
+        if (!client->space.empty()) {
+            arguments.insert(arguments.end(), {"--namespace", client->space});
         }
         auto worker = Child::Start(arguments);
         if (!worker) return std::unexpected(worker.error());

@@ -66,7 +66,7 @@ bool StaysFull(const BenchLane& lane, const Error& refusal) {
             refusal.field == "quotas.payload_bytes");
 }
 
-// What comes of a refusal: nothing, and the task is sent again; or the end of the measurement.
+// A refused task is sent again; or the refusal ends the measurement, and is returned.
 Result<void> TakeRefusal(const BenchLane& lane, const Error& refusal, Steady end) {
     if (StaysFull(lane, refusal)) {
         return Fail(ErrorCode::kExhausted,

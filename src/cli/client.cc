@@ -41,10 +41,16 @@ bool ClientOptions::server_given() const {
     return server != kDefaultServer || (server_option_ && server_option_->count() > 0);
 }
 
-Result<Client> Client::Open(const ClientOptions& given) {
-    const auto in_context = given.resolved ? Result<ClientOptions>(given) : InContext(given);
+Result<void> Resolve(ClientOptions& options) {
+    auto in_context = InContext(options);
     if (!in_context) return std::unexpected(in_context.error());
-    const ClientOptions& options = *in_context;
+    options = std::move(*in_context);
+    return {};
+}
+
+Result<Client> Client::Open(const ClientOptions& given) {
+    ClientOptions options = given;
+    if (auto resolved = Resolve(options); !resolved) return std::unexpected(resolved.error());
     RemoteOptions remote{.space = options.space,
                          .token = options.token,
                          .ca_file = options.ca_file,

@@ -49,10 +49,14 @@ struct ClientAnswer {
     boost::json::value value;  // null for an empty body.
 };
 
+// Takes what the options do not say from their context (InContext, context.h), in place, so that
+// whoever reads them later finds what the calls were made with. A second time changes nothing.
+Result<void> Resolve(ClientOptions& options);
+
 // Not for use from several threads.
 class Client {
   public:
-    // kInvalid when a URL or the TLS file cannot be used.
+    // Resolves a copy of the options first. kInvalid when a URL or the TLS file cannot be used.
     static Result<Client> Open(const ClientOptions& options);
 
     // As Remote::Call.
@@ -83,11 +87,12 @@ class Client {
 // Prints the answer as the server wrote it, if --json asks for that; else somebody has to show it.
 bool PrintedAsJson(const ClientOptions& options, const ClientAnswer& answer);
 
-// Runs a command's body with an open client; prints its error and gives the exit code. With -w again
-// and again.
+// Resolves the options and runs a command's body with an open client; prints its error and gives the
+// exit code. With -w again and again.
 template <typename Body>
-int WithClient(const ClientOptions& options, Body body) {
-    auto client = Client::Open(options);
+int WithClient(ClientOptions& options, Body body) {
+    const auto resolved = Resolve(options);
+    auto client = resolved ? Client::Open(options) : std::unexpected(resolved.error());
     if (!client) {
         PrintError(client.error());
         return ExitOf(client.error());

@@ -224,6 +224,23 @@ Result<int> UseContext(const ContextOptions& options) {
     return kOk;
 }
 
+// Changes what is given. True if a token was forgotten: it is a secret between its owner and the
+// server that it was kept for, and another server must not be told it.
+bool ChangeServer(NamedServer& one, const NamedServer& given) {
+    const bool moved = !given.server.empty() && given.server != one.server;
+    const bool given_token = !given.token.empty() || !given.token_file.empty();
+    const bool had_token = !one.token.empty() || !one.token_file.empty();
+    // One of the two ways to keep a token takes the place of the other.
+    if (moved || given_token) {
+        one.token.clear();
+        one.token_file.clear();
+    }
+    for (const ContextField& field : kContextFields) {
+        if (!(given.*(field.member)).empty()) one.*(field.member) = given.*(field.member);
+    }
+    return moved && had_token && !given_token;
+}
+
 Result<int> SetContext(const ContextOptions& options) {
     if (!IsValidId(options.name)) {
         return Fail(ErrorCode::kInvalid,
@@ -241,12 +258,7 @@ Result<int> SetContext(const ContextOptions& options) {
         return Fail(ErrorCode::kInvalid, "give a token or a file with one, not both");
     }
     NamedServer& one = contexts->by_name[options.name];
-    // One of the two ways to keep a token takes the place of the other.
-    if (!given.token.empty()) one.token_file.clear();
-    if (!given.token_file.empty()) one.token.clear();
-    for (const ContextField& field : kContextFields) {
-        if (!(given.*(field.member)).empty()) one.*(field.member) = given.*(field.member);
-    }
+    const bool forgotten = ChangeServer(one, given);
     if (one.server.empty()) {
         return Fail(ErrorCode::kInvalid, "say where it is: --server https://takt.example:8080");
     }
@@ -263,6 +275,12 @@ Result<int> SetContext(const ContextOptions& options) {
     if (auto written = WriteContexts(*contexts); !written) return std::unexpected(written.error());
     std::printf("%s is kept in %s%s\n", options.name.c_str(), ContextsPath().c_str(),
                 first ? ", and in use" : "");
+    if (forgotten) {
+        std::fputs(
+            "its token is forgotten: it was for another server; --token-file or --token-stdin "
+            "gives one for this\n",
+            stderr);
+    }
     return kOk;
 }
 
@@ -305,6 +323,7 @@ Result<Contexts> ReadContexts() {
 }
 
 Result<ClientOptions> InContext(ClientOptions options) {
+    if (options.resolved) return options;
     options.resolved = true;
     const bool elsewhere = options.server_given();
     // Who names a server means that one, whatever is in use.

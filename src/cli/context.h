@@ -34,7 +34,8 @@ Result<Contexts> ReadContexts();
 
 // The options with what they do not say taken from the context that they name, or from the current
 // one. Flags and environment are stronger; a token goes to no other server than its context's.
-// kInvalid if a context was named that there is not.
+// Options that are resolved already stay as they are. kInvalid if a context was named that there is
+// not.
 Result<ClientOptions> InContext(ClientOptions options);
 
 }  // namespace takt::internal::cli

@@ -7,6 +7,7 @@
 
 #include "api/definition_kind.h"
 #include "base/json.h"
+#include "cli/context.h"
 #include "model/namespace.h"
 
 namespace takt::internal::cli {
@@ -101,10 +102,12 @@ DefinedThing DefinedOf(const WrittenDefinition& written, const JsonView& shown) 
 
 }  // namespace
 
-Result<DefinitionServer> DefinitionServer::Open(const ClientOptions& options) {
-    DefinitionServer server(options);
-    server.home_ = options.space;
-    auto client = server.In(options.space);
+Result<DefinitionServer> DefinitionServer::Open(const ClientOptions& given) {
+    const auto options = InContext(given);
+    if (!options) return std::unexpected(options.error());
+    DefinitionServer server(*options);
+    server.home_ = options->space;
+    auto client = server.In(options->space);
     if (!client) return std::unexpected(client.error());
     // Nobody waits for a server that is not there.
     const auto me = (*client)->Get("/api/v1/me");

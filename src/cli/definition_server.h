@@ -15,11 +15,13 @@ namespace takt::internal::cli {
 
 class DefinitionServer {
   public:
-    // Asks who we are and which namespaces there are.
+    // Asks who we are and which namespaces there are, as the options are in their context.
     static Result<DefinitionServer> Open(const ClientOptions& options);
 
     // The namespace of what names none.
     const std::string& home() const { return home_; }
+    // The namespace that the command or its context names; empty: neither does.
+    const std::string& named() const { return options_.space; }
     // The namespaces that we may see, by name.
     std::vector<std::string> spaces() const;
 

@@ -39,7 +39,7 @@ class EventPrinter final : public EventReader {
         : options_(options), left_(options.count == 0 ? SIZE_MAX : options.count) {}
 
     bool done() const { return left_ == 0; }
-    // Whoever reads it is gone.
+    // The reader of the output is gone.
     bool broken() const { return broken_; }
 
   private:

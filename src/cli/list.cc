@@ -27,6 +27,32 @@ std::string WhyNothing(const ListOptions& options) {
                    "--children";
 }
 
+// The place where a list ended.
+struct ListEnd {
+    const std::string& cursor;       // Empty: there is no more.
+    const std::string& searched_to;  // Empty: all of it was searched.
+    bool nothing;
+};
+
+void PrintEnd(const ListOptions& options, const ListEnd& end) {
+    if (options.client.json) {
+        std::string next = "null";
+        if (!end.cursor.empty()) {
+            next.clear();
+            AppendJsonString(next, end.cursor);
+        }
+        std::printf("],\"next_cursor\":%s}\n", next.c_str());
+    } else if (!end.searched_to.empty()) {
+        std::fprintf(stderr, "searched back to %s; go on: --cursor %s, or --all to the end\n",
+                     end.searched_to.c_str(), end.cursor.c_str());
+    } else if (end.nothing) {
+        std::fprintf(stderr, "%s\n", WhyNothing(options).c_str());
+    } else if (!end.cursor.empty()) {
+        std::fprintf(stderr, "there are more: --cursor %s, or --all for all of them\n",
+                     end.cursor.c_str());
+    }
+}
+
 // A page at a time, so that a list of millions needs the memory of one page.
 Result<int> List(Client& client, const ListOptions& options) {
     std::string from = options.from;
@@ -82,22 +108,7 @@ Result<int> List(Client& client, const ListOptions& options) {
         if (!options.all && !searched_to.empty()) break;
         if (items.empty() && searched_to.empty()) break;
     }
-    if (options.client.json) {
-        std::string next = "null";
-        if (!cursor.empty()) {
-            next.clear();
-            AppendJsonString(next, cursor);
-        }
-        std::printf("],\"next_cursor\":%s}\n", next.c_str());
-    } else if (!searched_to.empty()) {
-        std::fprintf(stderr, "searched back to %s; go on: --cursor %s, or --all to the end\n",
-                     searched_to.c_str(), cursor.c_str());
-    } else if (first) {
-        std::fprintf(stderr, "%s\n", WhyNothing(options).c_str());
-    } else if (!cursor.empty()) {
-        std::fprintf(stderr, "there are more: --cursor %s, or --all for all of them\n",
-                     cursor.c_str());
-    }
+    PrintEnd(options, {.cursor = cursor, .searched_to = searched_to, .nothing = first});
     return kOk;
 }
 

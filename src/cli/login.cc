@@ -1,6 +1,8 @@
 // takt login: signs somebody in by the browser, and prints the session as a token.
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
+#include <deque>
+#include <optional>
 
 #include "base/base64.h"
 #include "base/json.h"
@@ -18,21 +20,35 @@ struct LoginOptions {
     std::string wait = "5m";
 };
 
-// Takes the code that the scheduler sends the browser here with.
+// Takes the codes that browsers come here with. Whatever runs on this machine may send some: which of
+// them is the scheduler's own, only the scheduler can tell.
 class CodeTaker final : public HttpHandler {
   public:
     void Handle(HttpRequest request, HttpReply reply) override {
-        code_ = request.Query("code").value_or("");
-        reply(HttpResponse::Text(code_.empty() ? 400 : 200,
-                                 code_.empty() ? "there is no code in this address\n"
-                                               : "You are signed in. This page can be closed.\n"));
+        std::string code = request.Query("code").value_or("");
+        if (code.empty()) {
+            return reply(HttpResponse::Text(400, "there is no code in this address\n"));
+        }
+        if (codes_.size() >= kCodesMax) {
+            return reply(HttpResponse::Text(503, "too many codes at once; try again\n"));
+        }
+        codes_.push_back(std::move(code));
+        reply(HttpResponse::Text(
+            200, "The command line says whether you are signed in. This page can be closed.\n"));
     }
 
-    bool over() const { return !code_.empty(); }
-    const std::string& code() const { return code_; }
+    // The oldest that was not taken yet.
+    std::optional<std::string> Take() {
+        if (codes_.empty()) return std::nullopt;
+        std::string code = std::move(codes_.front());
+        codes_.pop_front();
+        return code;
+    }
 
   private:
-    std::string code_;
+    // Far more than a person's browser sends, and little memory.
+    static constexpr std::size_t kCodesMax = 16;
+    std::deque<std::string> codes_;
 };
 
 std::string NewVerifier() {
@@ -50,6 +66,38 @@ std::string HashOf(std::string_view verifier) {
 // The first of the schedulers: the browser can be sent to one only.
 std::string FirstServer(const std::string& servers) {
     return servers.substr(0, servers.find(','));
+}
+
+Result<ClientAnswer> Redeem(Client& client, const std::string& code, const std::string& verifier) {
+    std::string body;
+    JsonWriter json(body);
+    json.BeginObject()
+        .Field("code", std::string_view(code))
+        .Field("verifier", std::string_view(verifier))
+        .EndObject();
+    return client.Post("/auth/session", std::move(body));
+}
+
+// The session of the first good code. One that the scheduler refuses is somebody else's doing, and
+// the right one may still come. kUnavailable if none did.
+Result<ClientAnswer> AwaitSession(boost::asio::io_context& io, CodeTaker& taker, Client& client,
+                                  const std::string& verifier, Duration wait) {
+    const Steady until = SteadyClock::now() + wait;
+    while (true) {
+        if (SteadyClock::now() >= until) {
+            return Fail(ErrorCode::kUnavailable, "nobody signed in before --wait was over");
+        }
+        const auto code = taker.Take();
+        if (!code) {
+            io.run_one_until(until);
+            continue;
+        }
+        io.run_for(std::chrono::milliseconds(100));  // The browser is still being answered.
+        auto session = Redeem(client, *code, verifier);
+        // As Remote has 401, and 400 for what cannot be a code at all.
+        if (session || session.error().code != ErrorCode::kInvalid) return session;
+        std::fputs("a code that came was refused; waiting for another\n", stderr);
+    }
 }
 
 Result<int> Login(Client& client, const LoginOptions& options) {
@@ -72,17 +120,7 @@ Result<int> Login(Client& client, const LoginOptions& options) {
                  FirstServer(options.client.server).c_str(),
                  "/auth/login?cli_port=", unsigned{(*server)->port()},
                  "&cli_challenge=", HashOf(verifier).c_str());
-    const Steady until = SteadyClock::now() + *wait;
-    while (!taker->over() && SteadyClock::now() < until) io.run_one_until(until);
-    if (!taker->over()) return Fail(ErrorCode::kUnavailable, "nobody signed in in " + options.wait);
-    io.run_for(std::chrono::milliseconds(100));  // The browser is still being answered.
-    std::string body;
-    JsonWriter json(body);
-    json.BeginObject()
-        .Field("code", std::string_view(taker->code()))
-        .Field("verifier", std::string_view(verifier))
-        .EndObject();
-    const auto session = client.Post("/auth/session", std::move(body));
+    const auto session = AwaitSession(io, *taker, client, verifier, *wait);
     if (!session) return std::unexpected(session.error());
     if (PrintedAsJson(options.client, *session)) return kOk;
     std::printf("%s\n", Member(session->value, "token").c_str());

@@ -36,7 +36,7 @@ class PartedCommand {
         CLI::App* part = command_->add_subcommand(title.name, title.help);
         part->fallthrough();
         const std::string_view name = title.name;
-        // Whatever changes something is done once.
+        // A command that changes something is done once.
         const bool shows = name == "list" || name == "get" || name == "rules";
         part->callback([run = RunOf(body), options = options_, &context = context_, shows] {
             if (shows || !options->client.watch) return run();

@@ -15,7 +15,7 @@ namespace takt::internal::cli {
 
 class RequestFlags {
   public:
-    // What a command asks for in its own way, or names otherwise too.
+    // Fields that a command asks for in its own way, or by other names too.
     struct Exceptions {
         std::vector<std::string_view> without;
         std::vector<std::pair<std::string_view, std::string>> also;  // Field: "--rate"

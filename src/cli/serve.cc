@@ -95,6 +95,7 @@ std::string AdviceFor(const Server::Tried& tried) {
                    ? "is it up, and does store.url name it? takt serve would wait for it"
                    : "docs/stores has a page for each";
     }
+    if (tried.part == "sign-in") return "docs/security.md tells what signin.* mean";
     return tried.result.error().code == ErrorCode::kUnavailable
                ? "fine if the scheduler that runs now has it; else choose another server.listen"
                : "docs/configuration.md, server.*";

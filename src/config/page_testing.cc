@@ -50,8 +50,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kSection
      {"log", "Log"},
      {"worker", "Workers (`takt worker`)"}}};
 
+// Signing in is a thing of the server.
 std::string_view SectionOf(std::string_view key) {
-    return key.substr(0, key.find('.'));
+    const std::string_view section = key.substr(0, key.find('.'));
+    return section == "signin" ? "server" : section;
 }
 
 void AddSection(std::string& page, std::string_view section, std::string_view title) {

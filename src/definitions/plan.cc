@@ -13,6 +13,10 @@ std::size_t RankOf(const ThingKey& key) {
     return static_cast<std::size_t>(std::ranges::find(kOrder, key.kind) - kOrder.begin());
 }
 
+bool IsNamespace(const ThingKey& key) {
+    return key.kind == "namespace";
+}
+
 // By rank, from 0 to kOrder.size(); those of one rank as they were.
 template <typename Thing, typename Rank>
 std::vector<Thing> InOrder(std::vector<Thing> things, Rank rank) {
@@ -72,16 +76,21 @@ class TaskOrder {
 
 class Planner {
   public:
-    Planner(const PlanInput& input, const PlanRules& rules) : input_(input), rules_(rules) {}
+    Planner(const PlanInput& input, const PlanRules& rules)
+        : input_(input), rules_(rules), named_(rules.spaces) {}
 
     Plan Make() {
         for (const DefinedThing* thing : TaskOrder(input_.defined).Sorted(input_.defined)) {
             defined_.insert(thing->key);
+            named_.insert(IsNamespace(thing->key) ? thing->key.name : thing->key.space);
             Define(*thing);
         }
         std::vector<ThingKey> gone;
         for (const auto& [key, owner] : input_.owners) {
-            if (owner == rules_.owner && !defined_.contains(key)) gone.push_back(key);
+            if (owner != rules_.owner || defined_.contains(key)) continue;
+            gone.push_back(key);
+            // What is in it goes before it.
+            if (IsNamespace(key) && MayDelete(key)) named_.insert(key.name);
         }
         gone = InOrder(std::move(gone),
                        [](const ThingKey& key) { return kOrder.size() - RankOf(key); });
@@ -89,7 +98,7 @@ class Planner {
         // Owners of what was in a namespace go with it.
         std::erase_if(plan_.releases, [&](const ThingKey& key) {
             return std::ranges::any_of(plan_.steps, [&](const PlanStep& step) {
-                return step.action == PlanAction::kDelete && step.key.kind == "namespace" &&
+                return step.action == PlanAction::kDelete && IsNamespace(step.key) &&
                        step.key.name == key.space;
             });
         });
@@ -136,12 +145,18 @@ class Planner {
     }
 
     bool MayDelete(const ThingKey& key) const {
-        return rules_.prune && (key.kind != "namespace" || rules_.prune_namespaces);
+        return rules_.prune && (!IsNamespace(key) || rules_.prune_namespaces);
     }
 
     void Undefine(const ThingKey& key) {
         const auto found = input_.standing.find(key);
         const bool stands = found != input_.standing.end();
+        // The same files may be applied to one namespace after the other: that these say nothing of
+        // a namespace does not mean that nothing is defined in it.
+        if (!IsNamespace(key) && !named_.contains(key.space)) {
+            if (stands && !found->second.own_making) plan_.elsewhere.push_back(key);
+            return;
+        }
         if (stands && !MayDelete(key)) return plan_.left_over.push_back(key);
         // One that is gone already, or that is as if nobody had made it, is only forgotten.
         if (stands && !found->second.own_making) {
@@ -156,6 +171,7 @@ class Planner {
     const PlanInput& input_;
     const PlanRules& rules_;
     std::set<ThingKey> defined_;
+    std::set<std::string> named_;  // Namespaces.
     Plan plan_;
 };
 

@@ -50,9 +50,10 @@ struct PlanInput {
 
 struct PlanRules {
     std::string owner;
-    bool adopt = false;             // Take over what is somebody else's.
-    bool prune = false;             // Delete what is the owner's and no longer defined.
-    bool prune_namespaces = false;  // Namespaces as well, with everything in them.
+    bool adopt = false;                 // Take over what is somebody else's.
+    bool prune = false;                 // Delete what is the owner's and no longer defined.
+    bool prune_namespaces = false;      // Namespaces as well, with everything in them.
+    std::set<std::string> spaces = {};  // Namespaces that are named beside those of the files.
 };
 
 enum class PlanAction : std::uint8_t { kCreate, kChange, kAdopt, kDelete };
@@ -78,6 +79,7 @@ struct Plan {
     std::vector<ThingKey> claims;     // Ours before the first step.
     std::vector<ThingKey> releases;   // No longer ours after the last.
     std::vector<ThingKey> left_over;  // Ours and no longer defined, and kept.
+    std::vector<ThingKey> elsewhere;  // Ours, in namespaces that nobody named, and kept.
 
     bool empty() const { return steps.empty(); }
 };

@@ -44,7 +44,7 @@ class PlanTest : public testing::Test {
     }
 
     PlanInput input_;
-    PlanRules rules_{.owner = "us"};
+    PlanRules rules_{.owner = "us", .spaces = {"default"}};
 };
 
 TEST_F(PlanTest, WhatIsAsDefinedIsLeftAlone) {
@@ -141,6 +141,35 @@ TEST_F(PlanTest, ANamespaceIsDeletedOnlyIfThatIsSaid) {
     EXPECT_THAT(Heads(), IsEmpty());
     rules_.prune_namespaces = true;
     EXPECT_THAT(Heads(), ElementsAre("delete namespace n"));
+}
+
+// One directory is applied to staging and to production, one after the other: what is only in the
+// other one is not gone from the files.
+TEST_F(PlanTest, OnlyNamespacesThatSomebodyNamedArePruned) {
+    rules_.prune = true;
+    rules_.spaces.clear();
+    const ThingKey gone{"task", "staging", "gone"};
+    const ThingKey elsewhere{"task", "production", "kept"};
+    Define({"task", "staging", "a"}, R"({"id":"a"})");
+    Stand(gone, "{}", "us");
+    Stand(elsewhere, "{}", "us");
+    Stand(Key("task", "kept"), "{}", "us");
+    const Plan plan = Make();
+    EXPECT_THAT(Heads(), ElementsAre("create task a in staging", "delete task gone in staging"));
+    EXPECT_THAT(plan.elsewhere, ElementsAre(Key("task", "kept"), elsewhere));
+    EXPECT_THAT(plan.releases, ElementsAre(gone));
+    rules_.spaces = {"production"};
+    EXPECT_THAT(Make().elsewhere, ElementsAre(Key("task", "kept")));
+    EXPECT_THAT(Heads(), ElementsAre("create task a in staging", "delete task kept in production",
+                                     "delete task gone in staging"));
+}
+
+// The files still have the namespace, and the last task in it is taken out of them.
+TEST_F(PlanTest, ANamespaceThatIsDefinedIsNamed) {
+    rules_.prune = true;
+    Define(Key("namespace", "n"), R"({"quotas":{}})");
+    Stand({"task", "n", "last"}, "{}", "us");
+    EXPECT_THAT(Heads(), ElementsAre("create namespace n", "delete task last in n"));
 }
 
 // Somebody deleted by hand what the files no longer define either.

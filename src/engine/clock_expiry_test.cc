@@ -136,7 +136,8 @@ TEST_F(ClockTest, WhatExpiredWhileNobodyLedIsNeverStarted) {
 // The clock comes back on the leader that made it, or on the next.
 class ExpiryAheadTest : public ClockTest, public ::testing::WithParamInterface<bool> {};
 
-// What was made by a clock ahead expires as long after that clock came back as it says, at the latest.
+// An execution that was made by a clock ahead expires as long after that clock came back as it says,
+// at the latest.
 TEST_P(ExpiryAheadTest, WhatWaitsExpiresInItsTime) {
     Until(0s);
     JumpWall(24h * 30);

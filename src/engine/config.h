@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/id.h"
 #include "base/time.h"
 #include "engine/balancer.h"
 #include "model/event.h"
@@ -15,6 +16,12 @@
 #include "model/task.h"
 
 namespace takt::internal {
+
+// The term that an engine is made for.
+struct TermView {
+    Partition partition = 0;
+    std::uint64_t epoch = 0;
+};
 
 // For tests of the tests: each breaks one promise, and the simulator must notice.
 struct Sabotage {

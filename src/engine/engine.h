@@ -51,11 +51,6 @@
 
 namespace takt::internal {
 
-struct TermView {
-    Partition partition = 0;
-    std::uint64_t epoch = 0;
-};
-
 // The configuration with what a namespace decides otherwise.
 void Apply(const Configure& values, EngineConfig& config);
 
@@ -311,7 +306,6 @@ class Engine {
     // flow_children.cc: children are made
     const TaskPtr& TaskOfStep(Run& run, std::uint32_t number);
     void MakeChildren(Run& run, std::uint32_t number);
-    static Result<void> MayDeclareLocks(const Run& run, const WorkflowStep& step, const Task& task);
     void MakeChild(Run& run, std::uint32_t number, std::uint32_t index);
     Execution NewChild(Run& run, std::uint32_t number, std::uint32_t index);
     Live& AddChild(Run& run, std::uint32_t number, Execution row);

@@ -1,5 +1,6 @@
 // Recurring tasks: made, changed, paused, triggered, deleted. When they fire is engine_fires.cc.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,24 +25,28 @@ bool IsTold(const PutTask& put, const TaskRow& before) {
            put.paused.value_or(before.state.paused) != before.state.paused;
 }
 
-// Whether a run of the task `from` comes to run `goal`, by steps that name tasks.
+// The number of a step by which a run of the task comes to run itself again, by steps that name tasks;
+// nothing if there is none. One walk for all steps: each task is looked at once.
 template <typename Tasks>
-bool LeadsTo(const Tasks& tasks, const Text& from, const Text& goal) {
-    std::vector<Text> open{from};
-    std::set<Text> seen{from};
+std::optional<std::size_t> FindCircle(const Tasks& tasks, const Task& task) {
+    std::vector<std::pair<Text, std::size_t>> open;
+    std::set<Text> seen;
+    const auto add = [&](const Text& named, std::size_t by) {
+        if (!named.empty() && seen.insert(named).second) open.emplace_back(named, by);
+    };
+    std::size_t number = 0;
+    for (const WorkflowStep& step : task.workflow()->steps()) add(step.named, number++);
     while (!open.empty()) {
-        const Text name = std::move(open.back());
+        const auto [name, by] = std::move(open.back());
         open.pop_back();
-        if (name == goal) return true;
+        if (name == task.id.text()) return by;
         const auto found = tasks.find(name);
         const Workflow* inner =
             found == tasks.end() ? nullptr : found->second->row.task->workflow();
         if (!inner) continue;
-        for (const WorkflowStep& step : inner->steps()) {
-            if (!step.named.empty() && seen.insert(step.named).second) open.push_back(step.named);
-        }
+        for (const WorkflowStep& step : inner->steps()) add(step.named, by);
     }
-    return false;
+    return std::nullopt;
 }
 
 // A run whose steps run its own task again would never end. The change that closes such a circle is
@@ -49,18 +54,15 @@ bool LeadsTo(const Tasks& tasks, const Text& from, const Text& goal) {
 template <typename Tasks>
 Result<void> CheckCircle(const Tasks& tasks, const Task& task) {
     if (!task.workflow() || task.id.empty()) return {};
-    std::size_t number = 0;
-    for (const WorkflowStep& step : task.workflow()->steps()) {
-        const std::string field = "steps[" + std::to_string(number++) + "].task";
-        if (step.named.empty() || !LeadsTo(tasks, step.named, task.id.text())) continue;
-        const std::string why = step.named == task.id.text()
-                                    ? "runs the task that it is a step of"
-                                    : "runs '" + step.named.str() + "', whose steps run this task";
-        return Fail(ErrorCode::kInvalid,
-                    "step '" + step.task->name.str() + "' " + why + ": a run of it would never end",
-                    field);
-    }
-    return {};
+    const auto number = FindCircle(tasks, task);
+    if (!number) return {};
+    const WorkflowStep& step = task.workflow()->steps()[*number];
+    const std::string why = step.named == task.id.text()
+                                ? "runs the task that it is a step of"
+                                : "runs '" + step.named.str() + "', whose steps run this task";
+    return Fail(ErrorCode::kInvalid,
+                "step '" + step.task->name.str() + "' " + why + ": a run of it would never end",
+                "steps[" + std::to_string(*number) + "].task");
 }
 
 }  // namespace

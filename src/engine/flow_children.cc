@@ -13,6 +13,21 @@ namespace {
 // Children that one run makes before it is another one's turn.
 constexpr std::uint32_t kChildrenPerTurn = 16;
 
+// Whether a child of the step can have the locks that its task declares. A workflow was checked when it
+// was made; a task that a step names, and what that consists of, is only known now. kConflict: the
+// run holds locks, and not these.
+Result<void> MayDeclareLocks(const Run& run, const WorkflowStep& step, const Task& task) {
+    const std::vector<LockWant>& locks = task.opt().locks;
+    if (locks.empty()) return {};
+    if (const Live* holder = LockingRun(&run)) {
+        const std::string why = WhyNotHeld(holder->row.task->opt().locks, locks);
+        if (why.empty()) return {};
+        return Fail(ErrorCode::kConflict, "it " + why);
+    }
+    if (!step.each_worker) return {};
+    return Fail(ErrorCode::kInvalid, "its task declares locks, and cannot run on each worker");
+}
+
 }  // namespace
 
 // The task that the children of a step share: the step alone, with what it leaves open filled in by
@@ -84,21 +99,6 @@ void Engine::MakeChildren(Run& run, std::uint32_t number) {
     // Nothing had to be made, and so nothing will end.
     const bool idle = progress.cursor >= progress.total && state.unfinished == 0;
     if (idle && progress.status == StepStatus::kRunning) OnStepMoved(run, number);
-}
-
-// Whether a child of the step can have the locks that its task declares. A workflow was checked when it
-// was made; a task that a step names, and what that consists of, is only known now. kConflict: the
-// run holds locks, and not these.
-Result<void> Engine::MayDeclareLocks(const Run& run, const WorkflowStep& step, const Task& task) {
-    const std::vector<LockWant>& locks = task.opt().locks;
-    if (locks.empty()) return {};
-    if (const Live* holder = LockingRun(&run)) {
-        const std::string why = WhyNotHeld(holder->row.task->opt().locks, locks);
-        if (why.empty()) return {};
-        return Fail(ErrorCode::kConflict, "it " + why);
-    }
-    if (!step.each_worker) return {};
-    return Fail(ErrorCode::kInvalid, "its task declares locks, and cannot run on each worker");
 }
 
 void Engine::MakeChild(Run& run, std::uint32_t number, std::uint32_t index) {

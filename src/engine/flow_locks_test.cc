@@ -141,7 +141,7 @@ TEST_F(FlowLockTest, ARunThatWaitsForItsLimitHoldsNoLock) {
     EXPECT_FALSE(IsFree(6s, "x"));
 }
 
-// What a named task declares is known when the step begins.
+// The locks of a named task are known when the step begins.
 TEST_F(FlowLockTest, AStepWhoseTaskDeclaresALockThatTheRunDoesNotHoldFails) {
     At(0s, Join({.id = "w", .capacity = 9}));
     At(0s, Named("other", {{.name = "y"}}));

@@ -55,7 +55,7 @@ TEST_F(OutputsTest, WhatIsBeyondTheQuotaIsDroppedInWholeLinesAndSaid) {
     EXPECT_FALSE(effects.urgent) << "worth keeping, not worth waiting for";
 }
 
-// Whoever reads that a log is full wants to raise the right one of two bounds.
+// An operator who reads that a log is full wants to raise the right one of two bounds.
 TEST_F(OutputsTest, TheBoundThatWasMetIsNamed) {
     EngineConfig config;
     config.log_bytes_max = 5;

@@ -85,11 +85,12 @@ std::string CallbackText(const ServiceReport& report) {
 
 // --- The leader that leaves ---------------------------------------------------------------------
 
-std::vector<SettingPut> PushLink::LeaveWord() {
+std::vector<SettingPut> PushLink::LeaveWord(Parting why) {
     const NodeId self = context_->node->status().node;
-    // Where there is no other scheduler, as when the only one stops, nobody could be told an answer.
+    // When the only scheduler stops, nobody could be told an answer. An heir is there, known or not.
     const auto& known = context_->schedulers;
-    if (!known || known->size() - known->count(self) == 0) return {};
+    const bool others = known && known->size() > known->count(self);
+    if (why == Parting::kStop && !others) return {};
     context_->parting = true;
     LeftAttempts left;
     for (const auto& [id, instance] : instances_) instance->AddTo(left, self);

@@ -106,7 +106,7 @@ class PushLink final : public Sink {
 
     void Release(const Effects& effects) override;
     void OnRole(Role role) override;
-    std::vector<SettingPut> LeaveWord() override;
+    std::vector<SettingPut> LeaveWord(Parting why) override;
     void OnHandOverFailed() override;
 
     // Whether answers are awaited that the next leader is to be told, or it is being told one. On the

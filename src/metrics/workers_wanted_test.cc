@@ -14,7 +14,7 @@ TEST(WorkersWanted, AreAsManyAsClearWhatWaitsInTime) {
     EXPECT_EQ(WorkersWanted(images, kMinute * 2), 3u) << "25 places, rounded up";
 }
 
-// What runs keeps its place, or the autoscaler would take workers away that are busy.
+// Executions that run keep their places, or the autoscaler would take workers away that are busy.
 TEST(WorkersWanted, CountWhatRuns) {
     EXPECT_EQ(WorkersWanted({.working = 31, .seconds_each = 3, .worker_capacity = 10}, kMinute),
               4u);

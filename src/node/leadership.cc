@@ -199,7 +199,7 @@ void Leadership::Fenced(const std::string& why) {
 void Leadership::GiveUp(const std::string& why) {
     if (!term_) return;
     not_before_ = runtime_.Now().steady + kReadsAside * presence_.config().acquire_interval;
-    // Who asks why nobody leads is told until the next term is won.
+    // The answer to why nobody leads, until the next term is won.
     acquire_trouble_ = why;
     EndTerm({}, why);
 }

@@ -388,17 +388,4 @@ void Node::Stop(Action done) {
     });
 }
 
-// Goes on with the stop once nothing is under way.
-void Node::FinishStop() {
-    if (!stopped_ || (committer_ && !committer_->idle())) return;
-    if (engine_ && !LeaveWord()) return;
-    runtime_.Cancel(std::exchange(stop_timer_, 0));
-    Action done = std::exchange(stopped_, {});
-    EndTerm("this scheduler was stopped");
-    SetRole(Role::kStopped);
-    runtime_.Cancel(std::exchange(publish_timer_, 0));
-    if (own_presence_) own_presence_->Leave([] {});
-    leadership_.Resign(std::move(done));
-}
-
 }  // namespace takt::internal

@@ -137,7 +137,7 @@ class Node {
     void FinishHandOver();
     void CancelHandOver();
     // Stores what the sinks leave for the next leader; whether it is. If not, Release comes again.
-    bool LeaveWord();
+    bool LeaveWord(Parting why);
     std::unique_ptr<Presence> MakePresence();
     void TellConfig();
 

@@ -1,4 +1,5 @@
-// Node: its presence, if it has one of its own; what it tells of itself; how it hands over the lead.
+// Node: its presence, if it has one of its own; what it tells of itself; how it hands over the lead and
+// stops.
 #include <utility>
 
 #include "base/log.h"
@@ -81,21 +82,34 @@ void Node::CancelHandOver() {
     DrainInbox();
 }
 
-bool Node::LeaveWord() {
+bool Node::LeaveWord(Parting why) {
     if (!std::exchange(parted_, true) && sink_) {
-        for (SettingPut& word : sink_->LeaveWord()) {
+        for (SettingPut& word : sink_->LeaveWord(why)) {
             StepEngine(SetSetting{.key = std::move(word.key), .value = std::move(word.value)});
         }
         committer_->SendAll();
     }
-    // What was released meanwhile may have brought the term to its end.
+    // Effects that were released meanwhile may have brought the term to its end.
     return committer_ && committer_->idle();
 }
 
 void Node::FinishHandOver() {
-    if (!committer_ || !committer_->idle() || !LeaveWord()) return;
+    if (!committer_ || !committer_->idle() || !LeaveWord(Parting::kHandOver)) return;
     runtime_.Cancel(std::exchange(hand_over_timer_, 0));
     leadership_.HandOver(std::exchange(heir_, {}));
+}
+
+// Goes on with the stop once nothing is under way.
+void Node::FinishStop() {
+    if (!stopped_ || (committer_ && !committer_->idle())) return;
+    if (engine_ && !LeaveWord(Parting::kStop)) return;
+    runtime_.Cancel(std::exchange(stop_timer_, 0));
+    Action done = std::exchange(stopped_, {});
+    EndTerm("this scheduler was stopped");
+    SetRole(Role::kStopped);
+    runtime_.Cancel(std::exchange(publish_timer_, 0));
+    if (own_presence_) own_presence_->Leave([] {});
+    leadership_.Resign(std::move(done));
 }
 
 }  // namespace takt::internal

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "base/id.h"
@@ -25,6 +26,9 @@ struct Committed {
     std::chrono::microseconds took;      // From the first try to the answer.
 };
 
+// Why a node gives up the lead in order: there is an heir, or it stops, whoever comes after it.
+enum class Parting : std::uint8_t { kHandOver, kStop };
+
 class Sink {
   public:
     virtual ~Sink() = default;
@@ -40,7 +44,7 @@ class Sink {
 
     // The lead is about to be handed over in order, or given up by a node that stops, and nothing is
     // released any more: what the next leader has to know. It is stored before the lead is given up.
-    virtual std::vector<SettingPut> LeaveWord() { return {}; }
+    virtual std::vector<SettingPut> LeaveWord(Parting why) { return {}; }
     // The store did not take it in time: this node goes on leading.
     virtual void OnHandOverFailed() {}
 };

@@ -20,6 +20,7 @@ struct AsyncRemote::State : std::enable_shared_from_this<State> {
     std::unique_ptr<HttpClient> waits;
     std::atomic<std::size_t> first = 0;  // The server that answered last.
     std::once_flag begun;
+    std::atomic<bool> stopped = false;
     std::thread thread;
 
     void Begin() {
@@ -59,6 +60,11 @@ Result<std::unique_ptr<AsyncRemote>> AsyncRemote::Open(RemoteOptions options) {
 }
 
 AsyncRemote::~AsyncRemote() {
+    Stop();
+}
+
+void AsyncRemote::Stop() {
+    if (state_->stopped.exchange(true)) return;
     state_->calls->Close();
     state_->waits->Close();
     state_->work.reset();

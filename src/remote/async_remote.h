@@ -21,9 +21,12 @@ class AsyncRemote {
 
     // Errors as of Remote::Open.
     static Result<std::unique_ptr<AsyncRemote>> Open(RemoteOptions options);
-    // Ends what is under way with kCancelled; after it `done` is not called any more,
-    // unless it is `done` that destroys this.
+    // As Stop.
     ~AsyncRemote();
+
+    // Ends what is under way with kCancelled; after it `done` is not called any more, whoever else
+    // holds this, unless it is a `done` that calls this.
+    void Stop();
 
     // From any thread. Errors as of Remote::Call. `done` is called once, on the remote's own thread,
     // which it must not block.

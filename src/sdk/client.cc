@@ -71,7 +71,8 @@ class RemoteCalls final : public Calls, public std::enable_shared_from_this<Remo
             changed_.notify_all();
             if (remote_) remote = std::exchange(*remote_, nullptr);
         }
-        remote.reset();
+        // A call that is being handed over may hold it too.
+        if (remote) remote->Stop();
         StopThreads();
     }
     bool stopped() const override { return stopped_; }

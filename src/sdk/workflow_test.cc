@@ -123,7 +123,7 @@ TEST_F(WorkflowTest, AMistakeNamesItsField) {
         return made ? "" : made.error().field;
     };
     EXPECT_EQ(field(Workflow("w").Step("a").Payload("{")), "steps[0].payload");
-    EXPECT_EQ(field(Workflow("w").Step("a").Step("b").After("c")), "steps[1].after");
+    EXPECT_EQ(field(Workflow("w").Step("a").Step("b").After("c")), "steps[1].after[0]");
     EXPECT_EQ(field(Workflow("w").Lock("x").Step("a").EachWorker().Shards(3)), "steps[0].shards");
 }
 

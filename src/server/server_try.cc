@@ -1,5 +1,6 @@
 // Tries what a start needs, for `takt serve --check`: everything, although something fails.
 #include "server/server_parts.h"
+#include "server/sign_in.h"
 
 namespace takt::internal {
 
@@ -14,6 +15,17 @@ std::vector<Server::Tried> Server::Try(Config config) {
     if (!p.config.server.node_id.empty()) {
         const auto id = NodeId::Parse(p.config.server.node_id, "server.node_id");
         if (!id) tried.push_back({"node id", std::unexpected(id.error()), {}});
+    }
+    if (!p.config.signin.issuer.empty()) {
+        auto made = p.MakeSignIn();
+        if (made) {
+            // Only its file is of interest: no address is known yet, and none is needed for that.
+            const auto provider = ProviderOf(p.config.signin, {});
+            if (!provider) made = std::unexpected(provider.error());
+        }
+        // Where signing in is wanted, tokens are not: that there are none is no second mistake.
+        if (!made) p.config.server.insecure = true;
+        tried.push_back({"sign-in", std::move(made), "at " + p.config.signin.issuer});
     }
     auto opened = p.OpenTheStore();
     tried.push_back({"store", std::move(opened), p.store_name + " answers"});

@@ -23,9 +23,11 @@ class SinkFan final : public Sink {
     void OnRole(Role role) override {
         for (Sink* sink : sinks_) sink->OnRole(role);
     }
-    std::vector<SettingPut> LeaveWord() override {
+    std::vector<SettingPut> LeaveWord(Parting why) override {
         std::vector<SettingPut> words;
-        for (Sink* sink : sinks_) std::ranges::move(sink->LeaveWord(), std::back_inserter(words));
+        for (Sink* sink : sinks_) {
+            std::ranges::move(sink->LeaveWord(why), std::back_inserter(words));
+        }
         return words;
     }
     void OnHandOverFailed() override {

@@ -37,7 +37,7 @@ class KeySet {
 // The id of the key that a token says it was signed with; kInvalid if it is no such token.
 Result<std::string> KeyOfJwt(std::string_view token);
 
-// What the token claims, if one of the keys has signed it. kInvalid says what is wrong.
+// The claims of a token, if one of the keys has signed it. kInvalid says what is wrong.
 Result<boost::json::object> ReadJwt(std::string_view token, const KeySet& keys);
 
 }  // namespace takt::internal

@@ -154,7 +154,7 @@ void HandlerPool::Push(HeldPtr held) {
 void HandlerPool::SetBounds(Bounds bounds) {
     const std::scoped_lock lock(state_->mutex);
     state_->bounds = bounds;
-    // What waits for a thread has one sooner now.
+    // Calls that wait for a thread have one sooner now.
     for (std::size_t waiting = state_->queue.size(); waiting > state_->idle; --waiting) {
         if (state_->threads.size() >= bounds.threads_max) break;
         state_->Grow(state_);

@@ -208,7 +208,7 @@ void WorkerCore::OnWelcome(const worker::v1::Welcome& welcome) {
     term_seen_ = welcome.term_id();
     welcomed_ = true;
     counters_.attached = true;
-    // What an operator has set is said again; this one may not know of it any more.
+    // A capacity that an operator has set is said again; this scheduler may not know of it.
     if (capacity_set_ != 0) OnCapacity(0);
     heartbeat_ = Duration(std::max(1u, welcome.heartbeat_ms()));
     if (options_.heartbeat > Duration(0)) heartbeat_ = std::min(heartbeat_, options_.heartbeat);

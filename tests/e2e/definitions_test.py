@@ -195,8 +195,14 @@ class DefinitionsTest(TaktTest):
         self.assertEqual(self.task("a")["cron_expression"], "@daily")
         self.write("a.yaml", TASK.format(name="a", cron="@hourly"))
         self.assertIn("task a is owned by one", self.refused(4, "apply", "-f", str(self.files)))
-        # The owner of nothing prunes nothing.
+        # A wrong directory is no wish to delete everything.
         self.write("a.yaml", "# nothing\n")
+        told = self.refused(2, "apply", "-f", str(self.files), "--prune", "--owner", "one")
+        self.assertIn("no definition was read", told)
+        self.assertEqual(self.run_takt("diff", "-f", str(self.files), "--prune").returncode, 2)
+        self.task("a")
+        # The owner of nothing prunes nothing.
+        self.write("a.yaml", TASK.format(name="b", cron="@daily"))
         self.apply("--prune", "--owner", "two")
         self.task("a")
         self.apply("--prune", "--owner", "one")
@@ -233,12 +239,40 @@ class DefinitionsTest(TaktTest):
         self.assertIn("+ create task m in team",
                       self.takt("-n", "team", "apply", "-f", str(self.files / "m.yaml")))
         (self.files / "m.yaml").unlink()
-        self.write("n.yaml", "# nothing\n")
-        self.assertIn("! keep namespace team", self.apply("--prune"))
+        # Files that say nothing of a namespace delete nothing in it, unless the command names it.
+        self.write("n.yaml", TASK.format(name="other", cron="@daily"))
+        told = self.apply("--prune")
+        self.assertIn("! keep namespace team", told)
+        self.assertIn("left in team: 1 queue, 1 task; apply with -n team to prune them\n", told)
+        self.takt("-n", "team", "tasks", "get", "a")
+        told = self.takt("-n", "team", "apply", "-f", str(self.files), "--prune")
+        self.assertIn("- delete task a in team", told)
+        self.assertIn("left in default: 1 task; apply with -n default to prune them\n", told)
         self.refused(3, "-n", "team", "tasks", "get", "a")
         self.takt("-n", "team", "tasks", "get", "m")
+        self.task("other")
         self.assertIn("- delete namespace team",
                       self.apply("--prune", "--prune-namespaces"))
+
+    def test_a_context_says_into_which_namespace(self):
+        self.serve()
+        self.write("n.yaml", "kind: namespace\nname: team\n---\n"
+                   "kind: task\nname: old\nnamespace: team\ninterval: 1h\n")
+        self.apply("--owner", "us")
+        (self.files / "n.yaml").unlink()
+        here = {"TAKT_SERVER": self.url}
+        self.write("m.yaml", TASK.format(name="m", cron="@daily"))
+        self.url = None
+        context = {"XDG_CONFIG_HOME": self.folder}
+        self.takt("context", "set", "here", "--server", here["TAKT_SERVER"], "--namespace", "team",
+                  env=context)
+        told = self.apply("--owner", "us", "--prune", env=context)
+        self.assertIn("+ create task m in team", told)
+        self.assertIn("- delete task old in team", told)
+        self.refused(3, "tasks", "get", "m", env=here)
+        same = self.run_takt("diff", "-f", str(self.files), "--owner", "us", env=context)
+        self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
+        self.assertIn("name: m\n", self.takt("export", env=context))
 
     def test_an_export_is_applied_elsewhere_as_it_was(self):
         self.serve()

@@ -1,4 +1,5 @@
 """What operators type all day: describe, events, watching, formats, contexts, a check-up."""
+import http.server
 import json
 import os
 import pathlib
@@ -6,7 +7,11 @@ import select
 import signal
 import stat
 import subprocess
+import threading
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import yaml
 
@@ -125,6 +130,31 @@ class Everyday(TaktTest):
             self.assertIn(f"  {command} ", ended.stdout)
 
 
+class SignInScheduler(http.server.BaseHTTPRequestHandler):
+    """As a scheduler answers a command line that signs in: one code is good."""
+
+    def answer(self, status, value):
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(200, {"token": True, "signin": {"issuer": "https://id.example.org"}})
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if asked["code"] == "good":
+            self.answer(200, {"token": "session", "who": "ada", "expires_at": "2030-01-01T00:00:00Z"})
+        else:
+            self.answer(401, {"code": "unauthorized", "detail": "the code is not good"})
+
+    def log_message(self, *_):
+        pass
+
+
 class Contexts(TaktTest):
     def context(self, *arguments, code=0, env=None, stdin=""):
         ended = self.run_takt(*arguments, env={"XDG_CONFIG_HOME": self.folder, **(env or {})}, stdin=stdin)
@@ -188,6 +218,66 @@ server.serve_forever()
         self.assertEqual(sent(), "auth: None\n")
         self.assertEqual(sent("--context", "prod"), "auth: None\n")
         self.assertEqual(sent("--token", "mine"), "auth: Bearer mine\n")
+        # The context is moved to another server, and the token was for the first.
+        self.assertIn("token is forgotten", self.context("context", "set", "prod", "--server", server))
+        self.run_takt("explain", "x", env={"XDG_CONFIG_HOME": self.folder})
+        self.assertTrue(select.select([heard.stdout], [], [], 10)[0], "it was called")
+        self.assertEqual(heard.stdout.readline(), "auth: None\n")
+        self.context("context", "set", "prod", "--server", "http://127.0.0.1:1", "--token-stdin",
+                     stdin="another\n")
+        self.assertNotIn("forgotten", self.context("context", "set", "prod", "--namespace", "team"))
+        path = pathlib.Path(self.folder) / "takt" / "contexts.yaml"
+        self.assertEqual(yaml.safe_load(path.read_text())["contexts"]["prod"]["token"], "another")
+
+    def serve_team(self):
+        """Where a scheduler with the namespace team is; nobody is told of it by the environment."""
+        self.serve(*QUICK)
+        here, self.url = self.url, None
+        self.context("namespaces", "create", "team", "--server", here)
+        until(lambda: self.run_takt("list", "--server", here, "--namespace", "team").returncode == 0,
+              "team is led")
+        return here
+
+    def test_a_token_is_for_the_namespace_of_the_context(self):
+        here = self.serve_team()
+        admin = self.run_takt("token", "create", "--role", "admin", "--server", here).stdout.strip()
+        self.context("context", "set", "here", "--server", here, "--namespace", "team",
+                     "--token-stdin", stdin=admin + "\n")
+        made = json.loads(self.context("token", "create", "--role", "worker", "--json"))
+        self.assertEqual(made["namespace"], "team")
+
+    def test_workers_of_a_measurement_are_in_the_namespace_of_the_context(self):
+        here = self.serve_team()
+        self.context("context", "set", "team", "--server", "http://127.0.0.1:1", "--namespace", "team")
+        self.context("bench", "--server", here, "--context", "team", "--tasks", "10", "--drain", "0",
+                     "--single", "0", "--latency-for", "0s", "--workers", "1", "--timeout", "20s")
+
+    def test_a_login_goes_to_the_context_and_waits_for_a_good_code(self):
+        scheduler = http.server.ThreadingHTTPServer(("127.0.0.1", 0), SignInScheduler)
+        threading.Thread(target=scheduler.serve_forever, daemon=True).start()
+        self.addCleanup(scheduler.server_close)
+        self.addCleanup(scheduler.shutdown)
+        server = f"http://127.0.0.1:{scheduler.server_port}"
+        self.context("context", "set", "there", "--server", server)
+        login = self.start("login", "login", "--wait", "30s",
+                           env={**environment(), "XDG_CONFIG_HOME": self.folder})
+        until(lambda: "cli_challenge=" in login.text(), "the address is told")
+        address = next(line.strip() for line in login.text().splitlines() if "cli_port=" in line)
+        self.assertTrue(address.startswith(server + "/auth/login?"), address)
+        port = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(address).query))["cli_port"]
+
+        def come(query):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{query}", timeout=10) as answer:
+                return answer.status
+
+        # A page of another site, or somebody else on this machine, sends what is no code of ours.
+        self.assertEqual(come("?code=x"), 200)
+        until(lambda: "was refused" in login.text(), "the code is refused")
+        with self.assertRaises(urllib.error.HTTPError):
+            come("favicon.ico")
+        self.assertEqual(come("?code=good"), 200)
+        self.assertEqual(login.wait(), 0, login.text())
+        self.assertIn("signed in as ada", login.text())
 
 
 class Checkups(TaktTest):
@@ -219,6 +309,31 @@ class Checkups(TaktTest):
         self.use_redis()
         self.look_over()
 
+    def check_sign_in(self):
+        key = pathlib.Path(self.folder) / "key"
+        key.write_text("0123456789abcdef" * 4 + "\n")
+
+        def check(*more):
+            ended = self.run_takt(
+                "serve", "--check", "--store", self.store_url, "--listen", "0.0.0.0:0",
+                "--set", "signin.issuer=https://id.example.org", "--set", "signin.client_id=takt",
+                "--set", f"signin.session_key_file={key}",
+                "--set", "signin.roles=[{group: ops, role: admin}]", *more)
+            return ended.returncode, ended.stdout
+
+        # People sign in: no token is needed to listen for everybody.
+        code, said = check()
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"ok +sign-in")
+        code, said = check("--set", "signin.client_secret_file=/nowhere")
+        self.assertEqual(code, 1, said)
+        self.assertRegex(said, r"bad +sign-in .*client_secret_file")
+        key.write_text("short\n")
+        code, said = check()
+        self.assertEqual(code, 1, said)
+        self.assertRegex(said, r"bad +sign-in .*32 bytes")
+        self.assertRegex(said, r"ok +store")
+
     def test_serve_says_all_mistakes_at_once(self):
         file = pathlib.Path(self.folder) / "takt.yaml"
         file.write_text("server:\n  lisen: 1\nscheduler:\n  timeout: soon\n")
@@ -235,6 +350,7 @@ class Checkups(TaktTest):
         self.assertFalse(pathlib.Path(self.store).exists())
         self.assertEqual(self.run_takt("serve", "--check", "--store", self.store_url, "--listen",
                                        "127.0.0.1:0").returncode, 0)
+        self.check_sign_in()
         # Before a restart: the scheduler that runs has port and directory.
         self.serve(*QUICK)
         ended = self.run_takt("serve", "--check", "--store", self.store_url, "--listen",

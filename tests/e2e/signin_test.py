@@ -290,7 +290,7 @@ class SignInTest(TaktTest):
         self.assertEqual(status, 200)
 
     def test_nobody_is_sent_to_another_site(self):
-        for to in ("https://evil.example.org", "//evil.example.org", "/\\evil.example.org"):
+        for to in ("https://evil.example.org", "//evil.example.org", "/\\evil.example.org", "/\t/evil.example.org"):
             browser = Browser()
             _, _, url = browser.open(self.url + "/auth/login?return_to=" + urllib.parse.quote(to, safe=""))
             self.assertTrue(url.startswith(self.url + "/"), url)

@@ -65,7 +65,7 @@ void Checker::OnRefused(const Batch& batch, const Error& error) {
          " contradicts the database: " + error.detail);
 }
 
-// What is written for one namespace was made in it: its serials say so.
+// Everything that is written for one namespace was made in it: its serials say so.
 void Checker::CheckPartition(const Batch& batch) {
     const auto check = [&](Serial serial, std::string_view what) {
         const auto made_in = static_cast<Partition>(serial >> kSerialCounterBits);
@@ -83,7 +83,7 @@ void Checker::CheckPartition(const Batch& batch) {
     }
 }
 
-void Checker::OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config) {
+void Checker::OnCommit(const Batch& batch, Instant latest, const EngineConfig& config) {
     ++commits_;
     CheckPartition(batch);
     if (batch.term.epoch < epoch_) {
@@ -94,14 +94,14 @@ void Checker::OnCommit(const Batch& batch, Time wall_latest, const EngineConfig&
     moves_.clear();
     for (const Change& change : batch.changes) {
         if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
-            OnChange(*execution, batch, wall_latest, config);
+            OnChange(*execution, batch, latest, config);
         } else if (const auto* purge = std::get_if<Purge>(&change)) {
             purged_before_ = std::max(purged_before_, purge->finished_before);
         }
     }
     CheckCapacity();
     fires.OnCommit(batch);
-    limits.OnCommit(batch, moves_, wall_latest, config);
+    limits.OnCommit(batch, moves_, latest.wall, config);
     locks.OnCommit(batch, [this](const ExecutionId& id) { return Find(id); });
     flows.OnCommit(batch, moves_);
 }
@@ -127,7 +127,7 @@ void Checker::ForgetPurged(const ExecutionId& id) {
     submitted_.erase(id);
 }
 
-void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time wall_latest,
+void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Instant latest,
                        const EngineConfig& config) {
     const Execution& after = change.row;
     if (change.before == Place::kNone) ForgetPurged(after.id);
@@ -141,12 +141,12 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time w
             Fail(Describe(after) + " left its terminal state although nobody asked for it");
         }
         CheckCounts(before, after, config);
-    } else if (after.origin == Origin::kFire && after.scheduled_at > wall_latest) {
+    } else if (after.origin == Origin::kFire && after.scheduled_at > latest.wall) {
         Fail(Describe(after) + " was fired too early");
     }
-    // How long ago that was by the clock of who made it, unless that was set since.
-    if (fresh)
-        made_[after.id] = world_.now() - std::max(wall_latest - after.created_at, Duration(0));
+    // How long before it was last read that was by the clock of who made it, unless that was set in
+    // between; each is rounded down to a millisecond. A batch may arrive long after that.
+    if (fresh) made_[after.id] = latest.steady - (latest.wall - after.created_at) - Duration(2);
     if (after.attempt > before.attempt) {
         const Key key{after.id.text().str(), after.attempt};
         attempts_[key] = after.token;
@@ -159,7 +159,7 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time w
         const bool has_time =
             after.origin == Origin::kOnce &&
             (after.task->run_at != Time{} || after.task->opt().delay > Duration(0));
-        if (before.attempt == 0 && has_time && after.scheduled_at > wall_latest &&
+        if (before.attempt == 0 && has_time && after.scheduled_at > latest.wall &&
             !HasWaited(after) && !redrives_.contains(after.id)) {
             Fail(Describe(after) + " was assigned too early");
         }
@@ -181,7 +181,7 @@ void Checker::OnChange(const ExecutionChange& change, const Batch& batch, Time w
     }
     if (IsWorking(before.status) && !run) --in_hand_[before.worker.text().str()];
     if (IsWorking(after.status) && !run) ++in_hand_[after.worker.text().str()];
-    moves_.push_back({before, after, redrives_.contains(after.id)});
+    moves_.push_back({before, after, redrives_.contains(after.id), made_[after.id]});
     found->second = after;
 }
 

@@ -42,7 +42,7 @@ class Checker {
     bool workers_are_well = false;
 
     // --- What is observed -----------------------------------------------------------------------
-    void OnCommit(const Batch& batch, Time wall_latest, const EngineConfig& config);
+    void OnCommit(const Batch& batch, Instant latest, const EngineConfig& config);
     void OnRefused(const Batch& batch, const Error& error);
     // A scheduler sends it, having decided so at `at` by its own clock.
     void OnAssign(const Execution& execution, const Decided& decided);
@@ -75,7 +75,7 @@ class Checker {
     using Key = std::pair<std::string, std::uint32_t>;
     static Key KeyOf(const AttemptRef& ref) { return {ref.execution.text().str(), ref.attempt}; }
 
-    void OnChange(const ExecutionChange& change, const Batch& batch, Time wall_latest,
+    void OnChange(const ExecutionChange& change, const Batch& batch, Instant latest,
                   const EngineConfig& config);
     void ForgetPurged(const ExecutionId& id);
     bool HasWaited(const Execution& row) const;

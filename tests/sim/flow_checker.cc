@@ -115,6 +115,10 @@ std::optional<Execution> FlowChecker::SuccessOf(const KnownRun& run, std::uint32
 // Judged by the rows of those it waits for, not by what the engine says of them.
 void FlowChecker::CheckBegins(const KnownRun& run, const Execution& part, std::uint32_t step) {
     std::size_t all = 0, success = 0, over = 0;
+    // One batch may show the end of the run too, which leaves its progress with its row.
+    const auto progress = run.progress
+                              ? Result<RunProgress>(*run.progress)
+                              : DecodeProgress(run.row.progress, run.workflow().steps().size());
     for (const std::uint32_t before : run.workflow().before(step)) {
         ++all;
         const WorkflowStep& other = run.workflow().steps()[before];
@@ -129,7 +133,7 @@ void FlowChecker::CheckBegins(const KnownRun& run, const Execution& part, std::u
         const std::uint32_t enough = other.min_success ? other.min_success : TotalOf(other);
         const bool done = succeeded >= enough;
         success += done;
-        over += !live && (done || (run.progress && IsOver(run.progress->steps[before].status)));
+        over += !live && (done || (progress && IsOver(progress->steps[before].status)));
     }
     const When when = run.workflow().steps()[step].when;
     const bool begins = when == When::kAllSuccess   ? success == all

@@ -117,15 +117,17 @@ void LimitChecker::CheckUnique(const RowMove& move) {
     if (key.empty() || row.origin != Origin::kOnce) return;
     if (!move.before.task) {
         for (const Window& window : windows_[key]) {
-            // A leader whose clock was ahead may have ended it sooner.
-            if (row.created_at < window.until && clock_latest_ < window.until) {
+            // A leader whose clock was ahead may have ended it sooner. After a clock was set back it
+            // lasts as long as it says, not until the time that the clock before gave.
+            if (row.created_at < window.until && clock_latest_ < window.until &&
+                world_.now() < window.lasted) {
                 fail_(row.id.text().str() + " was accepted within the window of " +
                       window.execution.text().str() + " with the same unique key");
             }
         }
         const Duration window = row.task->opt().unique_for;
         const Time until = window > Duration(0) ? row.created_at + window : Time{};
-        windows_[key].push_back({until, row.id});
+        windows_[key].push_back({until, move.made + window, row.id});
     }
     for (const auto& [id, other] : live_) {
         if (id == row.id || !live_.contains(row.id)) continue;

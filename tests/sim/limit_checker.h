@@ -28,6 +28,7 @@ struct RowMove {
     Execution before;  // As it was; without a task if there was none.
     Execution after;
     bool redriven = false;  // Somebody asked, at some time, to run it again.
+    Steady made{};
 };
 
 // When an attempt was decided: by the clock of its leader, and not before its batch began.
@@ -63,7 +64,8 @@ class LimitChecker {
         bool redriven = false;
     };
     struct Window {
-        Time until{};  // None if the key was only held while the execution lived.
+        Time until{};     // None if the key was only held while the execution lived.
+        Steady lasted{};  // When it has lasted as long as it says, whatever the clocks say.
         ExecutionId execution;
     };
 

@@ -1,5 +1,5 @@
-// What the nodes of a simulation are configured to: short times, so that everything comes often; and
-// what they are told to do wrong, for tests of the tests.
+// The configuration of the nodes of a simulation: short times, so that everything comes often; and the
+// things that they are told to do wrong, for tests of the tests.
 #pragma once
 
 #include "node/node.h"

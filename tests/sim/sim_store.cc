@@ -10,7 +10,7 @@ Micros SimDatabase::LatencyMax(Partition partition) const {
     return found == slow.end() ? latency_max : found->second;
 }
 
-Result<void> SimDatabase::Commit(const Batch& batch, Time wall_latest) {
+Result<void> SimDatabase::Commit(const Batch& batch, Instant latest) {
     const Watched& by = watched.at(batch.term.partition);
     const bool repeated = batch.sequence <= applied_[batch.term.nonce];
     const Result<void> result =
@@ -21,7 +21,7 @@ Result<void> SimDatabase::Commit(const Batch& batch, Time wall_latest) {
         applied_[batch.term.nonce] = batch.sequence;
         world.Note("store", "applies", "epoch " + std::to_string(batch.term.epoch) + " sequence",
                    batch.sequence);
-        by.checker->OnCommit(batch, wall_latest, *by.config);
+        by.checker->OnCommit(batch, latest, *by.config);
     }
     return result;
 }
@@ -128,8 +128,8 @@ void SimStore::Commit(BatchPtr batch, Done<void> done) {
         checker.Fail("a batch of " + std::to_string(bytes) +
                      " bytes is larger than the store takes");
     }
-    const auto work = [&database = database_, batch, wall = runtime_.wall_latest()] {
-        return database.Commit(*batch, wall);
+    const auto work = [&database = database_, batch, latest = runtime_.latest()] {
+        return database.Commit(*batch, latest);
     };
     if (database_.world.Chance(database_.request_again)) {
         database_.world.After(database_.world.Between(1ms, 20s), nullptr,

@@ -21,12 +21,12 @@ struct SimDatabase {
     explicit SimDatabase(World& world)
         : world(world), rows({.clock = [&world] { return world.now(); }, .load_page_rows = 7}) {}
 
-    Result<void> Commit(const Batch& batch, Time wall_latest);
+    Result<void> Commit(const Batch& batch, Instant latest);
     Checker& CheckerOf(Partition partition) { return *watched.at(partition).checker; }
     // Of one way, for what concerns a partition.
     Micros LatencyMax(Partition partition) const;
 
-    // Who watches over a partition, and what its engines are configured to.
+    // The checker of a partition, and the configuration of its engines.
     struct Watched {
         Checker* checker = nullptr;
         const EngineConfig* config = nullptr;

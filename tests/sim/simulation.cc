@@ -236,7 +236,9 @@ class Simulation {
             default: {
                 const Duration hour = 1h;
                 const Duration jump = hours_ && world_.Chance(0.5) ? hour : Duration(5'000);
-                node.SetClock(node.wall_offset() + (world_.Chance(0.5) ? jump : -jump));
+                // Times that a clock ahead gave are waited for, and CheckLiveness waits for so long.
+                const Duration offset = node.wall_offset() + (world_.Chance(0.5) ? jump : -jump);
+                node.SetClock(std::clamp(offset, -2 * hour, 2 * hour));
             }
         }
     }

@@ -9,7 +9,7 @@
 
 namespace takt::internal::sim {
 
-// What goes wrong, and with it what must hold, where several namespaces are simulated.
+// The faults of a simulation of several namespaces, and with them what must hold.
 enum class Drill : std::uint8_t {
     kNone,    // Everything, at random.
     kDeaths,  // A scheduler dies, freezes or is cut off. Another leads within the ttl and a second.

@@ -50,7 +50,7 @@ void World::Note(std::string_view who, std::string_view what, std::string_view a
 
 Instant SimRuntime::Now() {
     const Time wall = world_.wall() + wall_offset_;
-    wall_latest_ = std::max(wall_latest_, wall);
+    if (wall >= latest_.wall) latest_ = {wall, world_.now()};
     return {wall, world_.now()};
 }
 

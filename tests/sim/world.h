@@ -84,14 +84,14 @@ class SimRuntime final : public Runtime {
     std::uint64_t After(Duration delay, Action action) override;
     void Cancel(std::uint64_t timer) override { timers_->erase(timer); }
 
-    // The latest that this process ever read on its wall clock.
-    Time wall_latest() const { return wall_latest_; }
+    // The latest that this process ever read on its wall clock, and when it last read that.
+    Instant latest() const { return latest_; }
 
   private:
     World& world_;
     const ProcessPtr process_;
     const Duration& wall_offset_;
-    Time wall_latest_{};
+    Instant latest_{};
     std::uint64_t last_timer_ = 0;
     std::shared_ptr<std::set<std::uint64_t>> timers_ = std::make_shared<std::set<std::uint64_t>>();
 };

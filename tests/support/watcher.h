@@ -69,7 +69,7 @@ class Watcher final : public Sink {
         changed_.notify_all();
     }
 
-    std::vector<SettingPut> LeaveWord() override { return next_.LeaveWord(); }
+    std::vector<SettingPut> LeaveWord(Parting why) override { return next_.LeaveWord(why); }
     void OnHandOverFailed() override { next_.OnHandOverFailed(); }
 
     // From now on somebody else is told too.

@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "store/embedded/database_file.h"
@@ -73,25 +76,22 @@ Result<std::unique_ptr<StoreSnapshot>> SnapshotEmbedded(const EmbeddedOptions& o
     if (!std::filesystem::exists(from)) {
         return Fail(ErrorCode::kNotFound, "there is no store in " + options.directory);
     }
-    // One that an earlier backup left when it was killed.
-    std::error_code failed;
-    std::filesystem::remove_all(scratch, failed);
-    if (!failed) std::filesystem::create_directories(scratch, failed);
-    if (!failed) {
-        std::filesystem::permissions(scratch, std::filesystem::perms::owner_all, failed);
-    }
-    if (failed) {
-        return Fail(ErrorCode::kInvalid, "cannot make " + scratch + ": " + failed.message());
+    // A folder of its own, and its owner's alone: another backup's, or anybody's, is left as it is.
+    std::string folder = scratch + "-XXXXXX";
+    if (!mkdtemp(folder.data())) {
+        return Fail(ErrorCode::kInvalid,
+                    "cannot make a folder " + folder + ": " + std::strerror(errno));
     }
     EmbeddedOptions copy = options;
-    copy.directory = scratch;
+    copy.directory = folder;
     auto copied = embedded::CopyFile(from, embedded::DatabasePath(copy));
     auto store = copied ? OpenEmbedded(copy) : std::unexpected(copied.error());
     if (!store) {
-        std::filesystem::remove_all(scratch, failed);
+        std::error_code ignored;  // What stays is told by nobody but its name.
+        std::filesystem::remove_all(folder, ignored);
         return std::unexpected(store.error());
     }
-    return std::make_unique<embedded::DirectorySnapshot>(scratch, std::move(*store));
+    return std::make_unique<embedded::DirectorySnapshot>(folder, std::move(*store));
 }
 
 }  // namespace takt::internal

@@ -88,6 +88,33 @@ TEST_F(EmbeddedTurnsTest, ASmallCommitDoesNotWaitForALargeOneToBeWritten) {
                                         "other1 flood1 other2 flood2 flood3 flood4 "));
 }
 
+// Two namespaces go on with batches that are too large to share a group; the largest of a third one
+// has its turn among theirs.
+TEST_F(EmbeddedTurnsTest, TheLargestBatchIsNotPassedOverForEver) {
+    const auto third =
+        TakeLead(*store_, {.node = {.node = NodeId("node")}, .partition = kOther + 1});
+    ASSERT_TRUE(third) << third.error().detail;
+    Connection operators(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+    operators.Run("BEGIN IMMEDIATE");
+    const auto large = [](std::size_t bytes) {
+        return std::vector<Change>{SettingPut{"a", Text(std::string(bytes, 'x'))}};
+    };
+    for (std::uint64_t i = 1; i <= 6; ++i) {
+        Begin("a" + std::to_string(i), term_, i, large(20'000));
+        Begin("b" + std::to_string(i), other_, i, large(20'000));
+        if (i == 1) Begin("largest", *third, 1, large(60'000));
+    }
+
+    operators.Run("ROLLBACK");
+    Settle(term_, 7);
+    Settle(other_, 7);
+    Settle(*third, 2);
+
+    const std::lock_guard lock(mutex_);
+    EXPECT_LT(said_.find("largest"), said_.find("a4")) << said_;
+    EXPECT_EQ(said_.find(':'), std::string::npos) << said_;
+}
+
 // A namespace of many rows is deleted; the others go on meanwhile.
 TEST_F(EmbeddedTurnsTest, APartitionIsDroppedStepByStep) {
     RowMaker make(kOther);

@@ -130,8 +130,8 @@ std::vector<Writer::Write> Writer::TakeGroup() {
 }
 
 // The oldest batch of each partition, the smallest first and as many as are soon written: who has
-// little to say does not wait until one who has much is done. What was passed over goes ahead of all
-// others the next time.
+// little to say does not wait until one who has much is done. Batches that were passed over go ahead
+// of all others the next time, in the order in which they came.
 std::vector<Writer::Write> Writer::TakeTurns() {
     struct Waiting {
         std::size_t at = 0;  // In the queue.
@@ -147,7 +147,8 @@ std::vector<Writer::Write> Writer::TakeTurns() {
         for (const Change& change : batch.changes) waiting.bytes += SizeOf(change);
     }
     std::ranges::stable_sort(oldest, [](const Waiting& a, const Waiting& b) {
-        return a.passed != b.passed ? a.passed : a.bytes < b.bytes;
+        if (a.passed != b.passed) return a.passed;
+        return a.passed ? a.at < b.at : a.bytes < b.bytes;
     });
     std::vector<Write> group;
     std::vector<std::size_t> taken;

@@ -24,14 +24,15 @@ constexpr Duration kRetryDelay{10};
 // on a busy server. A server that hangs is still noticed in the options' timeout, the first time.
 constexpr std::chrono::seconds kAnswerMax{60};
 
-// Of one lock: a third of the time that an operation has, so that the answer still comes in time.
+// Of one lock, of a row or of a table that a backup reads: a third of the time that an operation has,
+// so that the answer still comes in time.
 std::string Setup(const MysqlOptions& options, bool read_committed) {
     const auto seconds = std::max<std::int64_t>(1, options.timeout.count() / 3);
     // A client that is stopped between two packets of a large batch must not keep the fence locked
     // for the server's default of eight hours.
     return fmt::format(
-        "SET SESSION innodb_lock_wait_timeout = {}, wait_timeout = {};"
-        "SET SESSION TRANSACTION ISOLATION LEVEL {}",
+        "SET SESSION innodb_lock_wait_timeout = {0}, lock_wait_timeout = {0}, wait_timeout = {1};"
+        "SET SESSION TRANSACTION ISOLATION LEVEL {2}",
         seconds, std::max<std::int64_t>(2, options.timeout.count() * 2),
         read_committed ? "READ COMMITTED" : "REPEATABLE READ");
 }

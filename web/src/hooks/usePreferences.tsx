@@ -31,8 +31,9 @@ function firstAppearance(): Appearance {
 
 export function PreferencesProvider({ children }: { children: ReactNode }) {
     const [language, setLoaded] = useState(firstLanguage);
-    // Without a connection the texts cannot be fetched; then it stays as it is.
+    // Without a connection the texts cannot be fetched; then it stays as it is until the page comes again.
     const setLanguage = useCallback((next: Language) => {
+        localStorage.setItem(languageKey, next);
         loadLanguage(next).then(
             () => {
                 setUnits(next);
