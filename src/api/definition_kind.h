@@ -46,6 +46,9 @@ DefinitionKind QueueDefinition();
 DefinitionKind TaskDefinition();
 DefinitionKind AlertRuleDefinition();
 
+// The setting that says who owns a thing that files define.
+std::string OwnerKey(std::string_view kind, std::string_view name);
+
 // The JSON Schema of one document of a file, for editors.
 std::string DefinitionSchema();
 

@@ -1,8 +1,8 @@
 // Owners of what was made from files, so that each deletes only its own.
 //
 // Owners are settings of the namespace, one for each thing and one that is counted up with every
-// change. A namespace itself is owned in `default`, where the directory is. A thing that somebody
-// deletes by hand stays owned: whoever defines it makes it again, and owns it still.
+// change. A namespace itself is owned in `default`, where the directory is. A task that is
+// deleted is nobody's any more: whoever defines it makes it again, and claims it again.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -32,7 +32,7 @@ struct Thing {
     std::string kind;
     std::string name;
 
-    std::string Key() const { return std::string(kOwnerPrefix) + kind + "/" + name; }
+    std::string Key() const { return OwnerKey(kind, name); }
 };
 
 struct OwnBody {
@@ -206,6 +206,10 @@ Flow<> OwnDefinitions(Call call) {
 }
 
 }  // namespace
+
+std::string OwnerKey(std::string_view kind, std::string_view name) {
+    return std::string(kOwnerPrefix) + std::string(kind) + "/" + std::string(name);
+}
 
 void AddOwnerSchemas(SchemaList& to) {
     to.emplace_back("Owned", AnswerSchema(OwnedFields()));

@@ -88,6 +88,18 @@ TEST(Definitions, OneThatWouldNeverFireIsRefusedOnlyWhenItIsNew) {
     EXPECT_EQ(FieldsAtFault(scheduler.Post(kCheck, body)).size(), 1u);
 }
 
+TEST(Definitions, ATaskThatIsDeletedIsNobodysAnyMore) {
+    TestScheduler scheduler;
+    const std::string task = R"({"name": "p1", "cron_expression": "0 5 * * *"})";
+    ASSERT_EQ(scheduler.Put("/api/v1/tasks/p1", task).status, 201);
+    scheduler.Post(kOwned, R"({"owner": "a", "claim": [{"kind": "task", "name": "p1"}]})");
+    EXPECT_EQ(scheduler.Get(kOwned).json.at("items").as_array().size(), 1u);
+    ASSERT_EQ(scheduler.Delete("/api/v1/tasks/p1").status, 200);
+    // The next change comes after it.
+    ASSERT_EQ(scheduler.Put("/api/v1/tasks/p1", task).status, 201);
+    EXPECT_EQ(scheduler.Get(kOwned).json.at("items").as_array().size(), 0u);
+}
+
 TEST(Definitions, WhoOwnsWhatIsWrittenDown) {
     TestScheduler scheduler;
     const auto own = [&](const std::string& body) { return scheduler.Post(kOwned, body); };

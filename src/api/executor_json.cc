@@ -53,6 +53,13 @@ class TaskEntry {
                             "makes a workflow, whose parts could run elsewhere than on this "
                             "executor; make that with POST /api/v1/tasks");
         }
+        // Both are shared with tasks that others made: whoever registers could lift their limits.
+        for (const std::string_view shared : {"concurrency_key", "locks"}) {
+            if (!HasMember(value, shared)) continue;
+            return BadField(shared,
+                            "is shared with other tasks; an operator sets it, with PATCH "
+                            "/api/v1/tasks/{id}");
+        }
         registration_.worker.types.push_back(task.type);
         if (!task.recurring()) {
             if (other.empty()) return {};
@@ -90,12 +97,17 @@ class TaskEntry {
     // The field that makes it a workflow.
     static std::string_view FlowFieldOf(const JsonView& value) {
         for (const std::string_view name : {"steps", "shards"}) {
-            JsonView::Members members(value);
-            while (members.Next()) {
-                if (members.key() == name) return name;
-            }
+            if (HasMember(value, name)) return name;
         }
         return "each_worker";
+    }
+
+    static bool HasMember(const JsonView& object, std::string_view name) {
+        JsonView::Members members(object);
+        while (members.Next()) {
+            if (members.key() == name) return true;
+        }
+        return false;
     }
 
     // The name is blamed as the registration calls it.

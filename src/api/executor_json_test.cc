@@ -34,6 +34,10 @@ TEST(Registration, AWorkflowIsRefused) {
     EXPECT_EQ(field_of(R"(, "steps": [{"name": "s", "type": "shell", "labels": {"zone": "a"}}])"),
               "tasks[0].steps");
     EXPECT_EQ(field_of(R"(, "steps": [{"name": "s", "task": "victim"}])"), "tasks[0].steps");
+    // Limits and locks that others' tasks share are not for whoever registers to lift or to hold.
+    EXPECT_EQ(field_of(R"(, "concurrency_key": "pay", "concurrency_max": 1000)"),
+              "tasks[0].concurrency_key");
+    EXPECT_EQ(field_of(R"(, "locks": ["ledger"])"), "tasks[0].locks");
     EXPECT_EQ(field_of(R"(, "shards": 3)"), "tasks[0].shards");
     EXPECT_EQ(field_of(R"(, "each_worker": true)"), "tasks[0].each_worker");
 }

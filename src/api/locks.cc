@@ -59,7 +59,7 @@ bool IsBehind(Call& call, std::int64_t last_token) {
     const NodeStatus status = node.status();
     if (epoch <= status.epoch) return false;
     const std::uint64_t known = std::max(status.epoch, status.leader ? status.leader->epoch : 0);
-    if (epoch > known + kEpochJumpMax) {
+    if (!IsLikelyEpoch(epoch, known)) {
         call.RefuseRequest(
             BadField("last_token",
                      "was never given here: it is another cluster's, or the store was "

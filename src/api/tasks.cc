@@ -1,6 +1,7 @@
 // Tasks: create, read, change, delete.
 #include "api/audit.h"
 #include "api/call_flow.h"
+#include "api/definition_kind.h"
 #include "api/execution_json.h"
 #include "api/json_read.h"
 #include "api/query.h"
@@ -129,7 +130,11 @@ Flow<> DeleteOne(Call call) {
                          .if_version = condition->version,
                          .runs = runs == "keep" ? RunsOfDeleted::kKeep : RunsOfDeleted::kCancel,
                          .by = ActOf(call)});
-    if (removed) co_return SendTask(call, removed->task, 200);
+    if (removed) {
+        // One of the same id that somebody makes later is not whose files defined this one.
+        call.services().node.Tell(SetSetting{.key = Text(OwnerKey("task", id->text().view()))});
+        co_return SendTask(call, removed->task, 200);
+    }
     if (removed.error().code != ErrorCode::kNotFound) {
         co_return RefuseChange(call, removed.error());
     }

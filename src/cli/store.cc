@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
 #include "archive/store_check.h"
@@ -85,6 +86,24 @@ Result<std::unique_ptr<Store>> OpenGiven(const std::string& given) {
     return OpenStore(*url);
 }
 
+// Opening an embedded store makes it where there is none: a name that is misspelt must not look like
+// an empty store.
+Result<std::string> ExistingUrl(const std::string& given) {
+    auto url = GivenUrl(given);
+    constexpr std::string_view kFile = "file:";
+    if (!url || !url->starts_with(kFile)) return url;
+    const std::string folder = url->substr(kFile.size(), url->find('?') - kFile.size());
+    std::error_code unreadable;
+    if (std::filesystem::exists(folder + "/takt.db", unreadable) || unreadable) return url;
+    return Fail(ErrorCode::kNotFound, "there is no store in " + folder);
+}
+
+Result<std::unique_ptr<Store>> OpenExisting(const std::string& given) {
+    const auto url = ExistingUrl(given);
+    if (!url) return std::unexpected(url.error());
+    return OpenStore(*url);
+}
+
 std::string Megabytes(std::uint64_t bytes) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
@@ -146,7 +165,7 @@ Result<int> ShowTransferred(const Result<Transferred>& done, const StoreCommand&
 }
 
 Result<int> RunCopy(const StoreCommand& given) {
-    const auto from = OpenGiven(given.first);
+    const auto from = OpenExisting(given.first);
     if (!from) return std::unexpected(from.error());
     const auto to = OpenGiven(given.second);
     if (!to) return std::unexpected(to.error());
@@ -160,8 +179,8 @@ Result<Transferred> BackUpOnline(const StoreCommand& given, const std::string& u
     SnapshotOptions options{.scratch = given.first + ".snapshot"};
     if (!given.pause_max.empty()) {
         const auto pause = ParseDuration(given.pause_max);
-        if (!pause || *pause < Duration(100) || *pause > kPauseMax) {
-            return Fail(ErrorCode::kInvalid, "--pause-max must be between 100ms and 1m");
+        if (!pause || *pause < Duration(10) || *pause > kPauseMax) {
+            return Fail(ErrorCode::kInvalid, "--pause-max must be between 10ms and 1m");
         }
         if (!url.starts_with("redis")) {
             return Fail(ErrorCode::kInvalid, "--pause-max is for Redis: no other store is paused");
@@ -174,7 +193,7 @@ Result<Transferred> BackUpOnline(const StoreCommand& given, const std::string& u
 }
 
 Result<int> RunBackup(const StoreCommand& given) {
-    const auto url = GivenUrl(given.store);
+    const auto url = ExistingUrl(given.store);
     if (!url) return std::unexpected(url.error());
     ProgressLine progress("writing");
     const auto from = OpenStore(*url);
@@ -219,7 +238,7 @@ std::string JsonOf(const StoreStats& stats) {
 }
 
 Result<int> RunStats(const StoreCommand& given) {
-    const auto store = OpenGiven(given.store);
+    const auto store = OpenExisting(given.store);
     if (!store) return std::unexpected(store.error());
     ProgressLine progress("reading");
     const auto stats = ReadStats(**store, ReadClocks().wall, progress.Show());
@@ -278,7 +297,7 @@ void PrintFaults(const StoreFaults& found) {
 }
 
 Result<int> RunCheck(const StoreCommand& given) {
-    const auto store = OpenGiven(given.store);
+    const auto store = OpenExisting(given.store);
     if (!store) return std::unexpected(store.error());
     ProgressLine progress("checking");
     const auto found = CheckStore(**store, progress.Show());
@@ -295,7 +314,7 @@ Result<int> RunCheck(const StoreCommand& given) {
 }
 
 Result<int> RunRepair(const StoreCommand& given) {
-    const auto store = OpenGiven(given.store);
+    const auto store = OpenExisting(given.store);
     if (!store) return std::unexpected(store.error());
     ProgressLine progress("checking");
     const auto found = CheckStore(**store, progress.Show());
@@ -322,7 +341,7 @@ Result<int> RunRepair(const StoreCommand& given) {
 Result<int> RunPurge(const StoreCommand& given) {
     const auto before = ParseMoment(given.before, "--before");
     if (!before) return std::unexpected(before.error());
-    const auto store = OpenGiven(given.store);
+    const auto store = OpenExisting(given.store);
     if (!store) return std::unexpected(store.error());
     if (!given.yes) {
         return Fail(ErrorCode::kInvalid, "what finished before " + FormatTime(*before) +

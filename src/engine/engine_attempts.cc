@@ -98,10 +98,6 @@ void Engine::AwaitNoLonger(Live& live) const {
         if (options.recurrence) longest = options.recurrence->jitter;
     } else if (row.task->run_at == Time{}) {
         longest = options.delay;
-        // The clock was set ahead, so it may have been wrong when it was last set back.
-        if (row.attempt == 0 && !clock_.set_back()) {
-            row.ready_at = std::max(row.ready_at, row.scheduled_at);
-        }
     }
     if (!longest || clock_.behind()) return;
     const Time latest = now_.wall + *longest;

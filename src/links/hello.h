@@ -30,6 +30,14 @@ constexpr std::size_t kHelloTextBytesMax = 64 << 10;
 constexpr std::uint64_t kEpochSeenMax = 1ull << 52;
 // Above the latest term that this node knows of: more elections than any node can have missed.
 constexpr std::uint64_t kEpochJumpMax = 1'000'000;
+// Whatever anybody says, and however often: tokens of locks are epochs × 2^32 and must stay below
+// 2^53, up to which JSON's numbers are exact. Half of that room is left to terms that really begin.
+constexpr std::uint64_t kEpochToldMax = 1 << 20;
+
+// Whether a node whose latest term is `known` believes that there was this one.
+constexpr bool IsLikelyEpoch(std::uint64_t told, std::uint64_t known) {
+    return told <= known || (told <= known + kEpochJumpMax && told <= kEpochToldMax);
+}
 
 // Why a frame is refused: the code that the worker gets, and a sentence for its author.
 struct FrameFault {

@@ -113,7 +113,7 @@ void StreamSession::OnFirst(const worker::v1::WorkerFrame& frame) {
     const NodeStatus status = node.status();
     const std::uint64_t known = std::max(status.epoch, status.leader ? status.leader->epoch : 0);
     // Not final for the worker: a node that has just started may know of no term at all.
-    if (epoch_seen > known + kEpochJumpMax) {
+    if (!IsLikelyEpoch(epoch_seen, known)) {
         return Refuse({"unknown_epoch",
                        "epoch_seen is " + std::to_string(epoch_seen) +
                            ", but the latest term known here is " + std::to_string(known) +

@@ -119,7 +119,7 @@ class Backup(TaktTest):
         self.addCleanup(load.stop)
         until(lambda: load.sent > 300, "there is enough to read", deadline=120)
         archive = f"{self.folder}/archive"
-        ended = self.run_takt("store", "backup", archive, "--store", self.store_url, "--pause-max", "1ms")
+        ended = self.run_takt("store", "backup", archive, "--store", self.store_url, "--pause-max", "10ms")
         self.assertEqual(ended.returncode, 5, ended.stdout + ended.stderr)
         self.assertIn("--pause-max", ended.stderr)
         self.assertFalse(pathlib.Path(archive).exists())
