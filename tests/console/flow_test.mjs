@@ -204,6 +204,8 @@ test('past due times are made up for: what would run is shown, then how far it i
 });
 
 test('the first page does not load what draws graphs', async () => {
+    // The page before this one may be at it still.
+    await page.goto('about:blank');
     const asked = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.goto(`${scheduler.address}/tasks`);
