@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 
 #include "archive/store_check.h"
@@ -14,6 +13,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/formats.h"
+#include "cli/given_store.h"
 #include "cli/output.h"
 #include "store/open.h"
 #include "store/wait.h"
@@ -64,44 +64,6 @@ Result<bool> IsLed(Store& store) {
         AskStore<std::vector<LeaderRow>>([&](auto done) { store.Leaders(std::move(done)); });
     if (!leaders) return std::unexpected(leaders.error());
     return std::ranges::any_of(*leaders, &LeaderRow::leads);
-}
-
-// A URL may hold a password, which others could read on a command line: "-" takes it from standard
-// input.
-Result<std::string> GivenUrl(std::string url) {
-    if (url == "-") std::getline(std::cin, url);
-    if (url.empty()) {
-        return Fail(ErrorCode::kInvalid,
-                    "which store? give its URL, as in takt store stats file:./takt-data");
-    }
-    if (url.starts_with("memory:")) {
-        return Fail(ErrorCode::kInvalid, "memory: holds nothing beyond its process");
-    }
-    return url;
-}
-
-Result<std::unique_ptr<Store>> OpenGiven(const std::string& given) {
-    const auto url = GivenUrl(given);
-    if (!url) return std::unexpected(url.error());
-    return OpenStore(*url);
-}
-
-// Opening an embedded store makes it where there is none: a name that is misspelt must not look like
-// an empty store.
-Result<std::string> ExistingUrl(const std::string& given) {
-    auto url = GivenUrl(given);
-    constexpr std::string_view kFile = "file:";
-    if (!url || !url->starts_with(kFile)) return url;
-    const std::string folder = url->substr(kFile.size(), url->find('?') - kFile.size());
-    std::error_code unreadable;
-    if (std::filesystem::exists(folder + "/takt.db", unreadable) || unreadable) return url;
-    return Fail(ErrorCode::kNotFound, "there is no store in " + folder);
-}
-
-Result<std::unique_ptr<Store>> OpenExisting(const std::string& given) {
-    const auto url = ExistingUrl(given);
-    if (!url) return std::unexpected(url.error());
-    return OpenStore(*url);
 }
 
 std::string Megabytes(std::uint64_t bytes) {
