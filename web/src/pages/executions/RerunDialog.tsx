@@ -30,7 +30,7 @@ async function runAnew(execution: Execution, parameters: JsonText | undefined): 
 }
 
 // The fields of a task that a request may have; its answer has more.
-const given = new Set([
+const given = new Set<string>([
     'name',
     'type',
     'queue',
@@ -53,7 +53,7 @@ const given = new Set([
     'each_worker',
     'parallel_max',
     'min_success',
-]);
+] satisfies (keyof TaskFields)[]);
 
 export function RerunDialog({ execution, onClose }: { execution: Execution; onClose: () => void }) {
     const { t } = useI18n();

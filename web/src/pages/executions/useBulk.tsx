@@ -1,40 +1,16 @@
 // Retry and cancel many executions: those that were chosen, or all that a filter matches.
 import { App } from 'antd';
-import {
-    api,
-    asProblem,
-    type ExecutionFilter,
-    type Problem,
-    problemFrom,
-    type SweepQuery,
-} from '../../api/client';
+import { api, type ExecutionFilter, type Problem, problemFrom, type SweepQuery } from '../../api/client';
 import type { Execution, Sweep } from '../../api/types';
 import { ProblemWords } from '../../components/Problems';
 import { formatNumber } from '../../format';
 import { useAct } from '../../hooks/useAct';
+import { useEach } from '../../hooks/useEach';
 import { useI18n } from '../../i18n';
 
-// Calls under way at once: the server takes more, a browser does not.
-const atOnce = 4;
 // What the server takes in one call, and how many calls may be made before a person decides again.
 const sweepLimit = 1_000;
 const sweepsMax = 100;
-
-async function forEach(items: Execution[], action: (id: string) => Promise<unknown>): Promise<Problem[]> {
-    const problems: Problem[] = [];
-    const waiting = [...items];
-    const worker = async () => {
-        for (let item = waiting.shift(); item; item = waiting.shift()) {
-            try {
-                await action(item.id);
-            } catch (error) {
-                problems.push(asProblem(error));
-            }
-        }
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
-    return problems;
-}
 
 interface Swept {
     matched: number;
@@ -83,19 +59,7 @@ export function useBulk(done: () => void) {
     const { t, locale } = useI18n();
     const { message, notification } = App.useApp();
     const { complain, confirm } = useAct();
-
-    const each = async (items: Execution[], action: (id: string) => Promise<unknown>) => {
-        const problems = await forEach(items, action);
-        const good = items.length - problems.length;
-        if (good > 0) void message.success(t('bulk.done', { count: good }));
-        if (problems[0]) {
-            notification.error({
-                message: t('bulk.notDone', { count: problems.length }),
-                description: <ProblemWords problem={problems[0]} />,
-            });
-        }
-        done();
-    };
+    const each = useEach(done);
     const sweep = async (filter: ExecutionFilter, call: (query: SweepQuery) => Promise<Sweep>) => {
         const { matched, changed, more, why, error } = await sweepAll(filter, call);
         if (error) complain(error);
@@ -146,7 +110,7 @@ export function useBulk(done: () => void) {
                     ok: t('action.retry'),
                     danger: false,
                 },
-                () => each(items, (id) => api.retryExecution(id)),
+                () => each(items, ({ id }) => api.retryExecution(id)),
             ),
         cancel: (items: Execution[]) =>
             confirm(
@@ -155,7 +119,7 @@ export function useBulk(done: () => void) {
                     what: t('bulk.cancelWhat'),
                     ok: t('action.cancel'),
                 },
-                () => each(items, api.cancelExecution),
+                () => each(items, ({ id }) => api.cancelExecution(id)),
             ),
         retryMatching: async (filter: ExecutionFilter) => {
             const possible = within(filter, ['failed', 'cancelled']);
