@@ -82,6 +82,16 @@ class Flows(unittest.TestCase):
         self.rows["a"]["status"] = "cancelled"
         self.caught("run cancel")
 
+    def test_what_was_on_its_way_to_a_worker_is_accepted_no_more(self):
+        self.runs[0].cancelled_at = 18.9
+        self.rows["a"]["status"] = "cancelled"
+        last = [self.of(child_id("a", 9, shard)) for shard in range(SHARDS)]
+        for run in last:
+            run.accepted = False
+        self.assertEqual(self.found(), [])
+        last[0].accepted = True
+        self.caught("run cancel")
+
     def test_a_step_waits_for_the_one_before_it(self):
         self.of(child_id("a", 3, 3)).started = 12.5
         self.caught("order")
@@ -111,6 +121,15 @@ class Flows(unittest.TestCase):
         for shard in range(2):
             self.of(child_id("a", 5, shard)).locks[STEP_LOCK] = 20 + shard
         self.caught("step lock")
+
+    def test_who_was_cancelled_may_end_after_its_lock_went_on(self):
+        for shard in range(2):
+            self.of(child_id("a", 5, shard)).locks[STEP_LOCK] = 20 + shard
+        self.of(child_id("a", 5, 0)).accepted = False
+        self.assertEqual(self.found(), [])
+        late = self.of(child_id("a", 9, 0))
+        late.ended, late.accepted = 30.5, False
+        self.assertEqual(self.found(), [])
 
     def test_tokens_of_executions_rise(self):
         self.of(child_id("a", 5, 0)).locks[STEP_LOCK] = 20
