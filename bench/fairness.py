@@ -117,7 +117,6 @@ def main():
     for name in options.store or list(stores.STORES):
         with tempfile.TemporaryDirectory(prefix="takt-fairness-", ignore_cleanup_errors=True) as folder:
             measure_store(name, options, folder)
-    stores.forget_installed()
 
 
 if __name__ == "__main__":

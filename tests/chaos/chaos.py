@@ -148,7 +148,6 @@ def main():
         say("\nchaos: interrupted")
         return 130
     finally:
-        stores.forget_installed()
         if outcomes:
             show(outcomes)
     return 1 if any(one.violations for one in outcomes) else 0

@@ -2,6 +2,7 @@
 
 All of them are Debian's, with the durable settings that docs/guarantees.md speaks of.
 """
+import atexit
 import os
 import shutil
 import signal
@@ -205,6 +206,7 @@ class Mysql(Store):
     def start(self):
         if Mysql.installed is None:
             Mysql.installed = tempfile.mkdtemp(prefix="takt-chaos-mysql-")
+            atexit.register(shutil.rmtree, Mysql.installed, ignore_errors=True)
             user = ["--user=root"] if os.geteuid() == 0 else []
             run("mariadb-install-db", "--no-defaults", f"--datadir={Mysql.installed}",
                 "--auth-root-authentication-method=normal", "--skip-test-db",
@@ -222,13 +224,6 @@ class Mysql(Store):
 
     def url(self, ports):
         return f"mysql://takt:chaos@127.0.0.1:{ports[0]}/takt?timeout=1&pool=2"
-
-
-def forget_installed():
-    """Removes what was made once for all runs."""
-    if Mysql.installed:
-        shutil.rmtree(Mysql.installed, ignore_errors=True)
-        Mysql.installed = None
 
 
 STORES = {kind.name: kind for kind in (Redis, Etcd, Mysql, Embedded)}
