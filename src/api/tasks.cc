@@ -13,8 +13,9 @@
 namespace takt::internal {
 namespace {
 
-// A change that races with others is tried again this often before it is given up.
-constexpr int kPatchTries = 3;
+// A change that races with others is tried again this often before it is given up. Whoever loses a
+// race has let another win it, so that only a crowd at one task comes near to it.
+constexpr int kPatchTries = 100;
 
 // --- Reading ------------------------------------------------------------------------------------
 

@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "api/test_scheduler.h"
 
 namespace takt::internal {
@@ -159,6 +161,36 @@ TEST(Tasks, ChangeOfAnOldVersionIsRefused) {
     EXPECT_EQ(scheduler.Put("/api/v1/tasks/nightly", read.body).status, 200) << "sent back as read";
     EXPECT_EQ(scheduler.Delete("/api/v1/tasks/nightly").status, 200);
     EXPECT_EQ(scheduler.Get("/api/v1/tasks/nightly").status, 404);
+}
+
+// Whoever names no version has its change made, however many others change the task meanwhile.
+TEST(Tasks, ChangesAtTheSameTimeAreAllMade) {
+    TestScheduler scheduler;
+    ASSERT_EQ(scheduler.Put("/api/v1/tasks/t", R"({"name": "t", "cron_expression": "0 2 * * *"})")
+                  .status,
+              201);
+    constexpr int kClients = 8;
+    constexpr int kChanges = 10;
+    std::atomic<int> made = 0;
+    {
+        std::vector<std::jthread> clients;
+        for (int client = 0; client < kClients; ++client) {
+            clients.emplace_back([&] {
+                auto http = BlockingHttpClient::Create({}).value();
+                for (int change = 0; change < kChanges; ++change) {
+                    const auto answer =
+                        http->Send({.method = HttpMethod::kPatch,
+                                    .url = scheduler.address() + "/api/v1/tasks/t",
+                                    .headers = {{"Content-Type", "application/json"}},
+                                    .body = R"({"priority": 7})"});
+                    if (answer && answer->status == 200) ++made;
+                }
+            });
+        }
+    }
+    EXPECT_EQ(made, kClients * kChanges);
+    EXPECT_EQ(scheduler.Get("/api/v1/tasks/t").json.at("version").as_int64(),
+              1 + kClients * kChanges);
 }
 
 // Null takes a field back to its default; what is not named stays.
