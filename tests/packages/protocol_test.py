@@ -1,4 +1,5 @@
 """takt protocol-test: our workers keep all rules, and one that breaks a rule is told which."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -44,9 +45,13 @@ class ProtocolTest(unittest.TestCase):
         self.keeps_all("node", ("zstd",))
 
     def test_defects_break_their_rules(self):
-        for defect in DEFECTS:
+        # Most of it is waiting for what does not come, so that several wait at once.
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            runs = {defect: pool.submit(protocol_test, "--connect", f"{PYTHON} {defect}", "--json", "--only", defect)
+                    for defect in DEFECTS}
+        for defect, run in runs.items():
             with self.subTest(defect):
-                ended = protocol_test("--connect", f"{PYTHON} {defect}", "--json", "--only", defect)
+                ended = run.result()
                 self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
                 [rule] = json.loads(ended.stdout)["rules"]
                 self.assertEqual((rule["rule"], rule["verdict"]), (defect, "broken"))
