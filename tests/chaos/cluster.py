@@ -294,10 +294,16 @@ class Cluster:
         end = time.monotonic() + FINISH_SECONDS
         while time.monotonic() < end:
             self.settled_wall = time.time()
-            # Also what is about to become due: nothing is to begin while the records are read.
+            # Also what is about to become due: nothing is to begin while the records are read. What
+            # was to be cancelled long before its time, and was not, is cancelled now.
             soon = self.settled_wall + SOON_SECONDS
-            if not any(checker.is_open(row, soon) for space in self.spaces
-                       for row in self.rows(space).values()):
+            rows = [(space, row) for space in self.spaces for row in self.rows(space).values()
+                    if row["status"] not in checker.FINAL]
+            left = [(space, row) for space, row in rows if not checker.is_open(row, soon)
+                    and row["id"].startswith("cancelled-")]
+            for space, row in left:
+                self.call("POST", load.path_in(space, f"executions/{row['id']}/cancel"))
+            if not left and not any(checker.is_open(row, soon) for _, row in rows):
                 break
             time.sleep(0.5)
         # Acks follow the commits; the ledger is complete when all ended runs have theirs.
