@@ -22,15 +22,16 @@ class Locks(TaktTest):
     def held(self, name):
         return self.takt_json("locks", "get", name)["holders"]
 
-    def lock(self, *arguments):
-        """takt lock, in the background."""
-        process = self.start("lock", "lock", "--server", self.url, *arguments)
-        until(lambda: self.held(arguments[0]) or process.process.poll() is not None, "the lock is held")
+    def lock(self, *arguments, command="sleep 60"):
+        """takt lock, in the background, whose command runs: until then it may acquire again what it lost."""
+        process = self.start("lock", "lock", "--server", self.url, *arguments, "--", "sh", "-c",
+                             f"echo runs; exec {command}")
+        until(lambda: "runs" in process.text() or process.process.poll() is not None, "the lock is held")
         return process
 
     def test_a_command_runs_while_its_lock_is_held_and_its_exit_code_is_ours(self):
         # A cron job on two machines: the second one gives up, or waits.
-        first = self.lock("ledger", "--ttl", "2s", "--", "sleep", "60")
+        first = self.lock("ledger", "--ttl", "2s")
         holder = self.held("ledger")[0]
         self.assertIn("held by others", self.refused(4, "lock", "ledger", "--", "true"))
         first.signal(signal.SIGTERM)
@@ -48,18 +49,18 @@ class Locks(TaktTest):
 
     def test_a_command_is_stopped_when_its_lock_is_lost(self):
         # An operator takes the lock away from a script that has gone mad.
-        lost = self.lock("ledger", "--ttl", "1s", "--", "sleep", "60")
+        lost = self.lock("ledger", "--ttl", "3s")
         self.assertIn("ledger", self.takt("locks", "release", "ledger"))
         self.assertEqual(lost.wait(), 128 + signal.SIGTERM)
         self.assertIn("was lost", lost.text())
-        kept = self.lock("ledger", "--ttl", "1s", "--keep-running", "--", "sh", "-c", "sleep 3; exit 3")
+        kept = self.lock("ledger", "--ttl", "3s", "--keep-running", command="sh -c 'sleep 3; exit 3'")
         self.takt("locks", "release", self.held("ledger")[0]["lock_id"])
         self.assertEqual(kept.wait(), 3)
         self.assertIn("nobody holds", self.refused(3, "locks", "release", "ledger"))
 
     def test_a_lock_survives_a_killed_scheduler_and_its_holder_does_not_notice(self):
         # The scheduler is upgraded, or crashes, while a job runs under a lock.
-        job = self.lock("ledger", "--ttl", "20s", "--", "sleep", "60")
+        job = self.lock("ledger", "--ttl", "20s")
         before = self.held("ledger")[0]
         port = self.port()
         self.scheduler.kill()
@@ -77,7 +78,7 @@ class Locks(TaktTest):
     def test_a_semaphore_and_a_task_that_declares_it(self):
         # Two places on the graphics card; a task needs both.
         self.takt("locks", "size", "gpu", "2")
-        job = self.lock("gpu", "--", "sleep", "60")
+        job = self.lock("gpu")
         self.takt("submit", "echo", "--id", "train", "--field", 'locks=[{"name": "gpu", "permits": 2}]')
         until(lambda: "waits for lock 'gpu'" in self.takt("explain", "train"), "it stands in line")
         self.assertIn("gpu", self.takt("locks"))
