@@ -24,7 +24,7 @@ GROUPS = {
         ("Begin", ["README.md", "docs/console.md", "docs/cli.md", "docs/api.md", "docs/coming_from.md",
                    "docs/coming_from_queues.md"]),
         ("Tasks", ["docs/scheduling.md", "docs/cron.md", "docs/states.md", "docs/workflows.md", "docs/locks.md",
-                   "docs/namespaces.md"]),
+                   "docs/namespaces.md", "docs/definitions.md"]),
         ("Workers", ["docs/cpp.md", "docs/python.md", "docs/node.md", "docs/executors.md",
                      "docs/worker_protocol.md"]),
         ("Operate", ["docs/operating.md", "docs/configuration.md", "docs/security.md", "docs/moving.md",
@@ -220,7 +220,8 @@ def build(folder):
         raise SystemExit("docs: links that lead nowhere:\n  " + "\n  ".join(broken))
     frame = (SITE / "page.html").read_text()
     index = []
-    for name, page in pages.items():
+    for name in (name for parts in groups.values() for _, members in parts for name in members):
+        page = pages[name]
         tongue, here = language(name), posixpath.dirname(address(name)) or "."
         other = translation(name, names) or ("README.zh-CN.md" if tongue == "en" else "README.md")
         values = {"language": "zh-CN" if tongue == "zh" else "en", "title": html.escape(page.title),

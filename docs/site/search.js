@@ -7,28 +7,55 @@
     const shown = 12;
     let chosen = -1;
 
-    // Every word must be somewhere in a section; in its title it weighs more. Chinese has no spaces: a
-    // run of characters is looked for as it is.
+    // How often a word stands in a text: {begins} at the beginning of one of its words, {inside} elsewhere
+    // ("lease" in "released"). Chinese has no spaces: each of its characters begins something.
+    function count(text, word) {
+        let begins = 0;
+        let inside = 0;
+        let first = -1;
+        for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+            const begin = !/[a-z0-9]/.test(word[0]) || at === 0 || !/[a-z0-9]/.test(text[at - 1]);
+            if (begin) {
+                if (!begins) first = at;
+                begins += 1;
+            } else {
+                if (first < 0) first = at;
+                inside += 1;
+            }
+        }
+        return { begins, inside, first };
+    }
+
+    // Every word must be somewhere in a section; in its title it weighs more. Equal ones stay in the order
+    // of the navigation.
     function find(text) {
         const words = text.toLowerCase().split(/\s+/).filter(Boolean);
         if (!words.length) return [];
         const found = [];
         for (const [address, tongue, page, title, body] of window.TAKT_PAGES) {
-            const head = `${page} ${title}`.toLowerCase();
-            const rest = body.toLowerCase();
-            let weight = tongue === language ? 1 : 0;
+            let weight = tongue === language ? 20 : 0;
             let at = -1;
             for (const word of words) {
-                const inHead = head.includes(word);
-                const inBody = rest.indexOf(word);
-                if (!inHead && inBody < 0) {
+                const inPage = count(page.toLowerCase(), word);
+                const inTitle = count(title.toLowerCase(), word);
+                const inBody = count(body.toLowerCase(), word);
+                const own =
+                    (inPage.begins ? 8 : 0) +
+                    (inTitle.begins ? 12 : 0) +
+                    (title.toLowerCase() === word ? 20 : 0) +
+                    Math.min(inBody.begins, 5) +
+                    (inPage.inside + inTitle.inside + inBody.inside ? 0.1 : 0);
+                if (!own) {
                     weight = -1;
                     break;
                 }
-                weight += (inHead ? 10 : 0) + (title.toLowerCase() === word ? 20 : 0) + (inBody >= 0 ? 1 : 0);
-                if (at < 0) at = inBody;
+                weight += own;
+                if (at < 0) at = inBody.first;
             }
-            if (weight >= 0) found.push({ address, page, title, weight, piece: body.slice(Math.max(0, at - 40), at + 100) });
+            if (weight >= 0) {
+                const from = Math.max(0, at - 40);
+                found.push({ address, page, title, weight, piece: body.slice(from, from + 140) });
+            }
         }
         return found.sort((a, b) => b.weight - a.weight).slice(0, shown);
     }

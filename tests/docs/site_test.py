@@ -1,4 +1,5 @@
 """The site that ./dev docs makes: every page, links that hold, a search that works from a disk."""
+import json
 import os
 import pathlib
 import re
@@ -69,6 +70,15 @@ class Site(unittest.TestCase):
         self.assertTrue(any("zh/locks.html" in link for link in
                             self.search("docs/zh/locks.html", "%E9%94%81")))
         self.assertEqual(self.search("index.html", "zzzzqqqq"), [])
+
+    def test_a_word_is_not_found_first_in_the_middle_of_others(self):
+        """A lease is looked for; every page speaks of releases."""
+        sections = {entry[0]: " ".join(entry[2:]) for entry in json.loads(
+            (self.site / "index.js").read_text().removeprefix("window.TAKT_PAGES = ").rstrip(";\n"))}
+        found = [link.removeprefix("./") for link in self.search("index.html", "lease")]
+        self.assertTrue(found)
+        for link in found:
+            self.assertRegex(sections[link].lower(), r"(?<![a-z0-9])lease", f"{link}: only of what is released")
 
 
 if __name__ == "__main__":
