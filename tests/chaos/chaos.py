@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the faults of faults.py against real processes and judges each run with checker.py.
 
-usage: chaos.py [--store S]… [--fault F]… [--seconds N] [--list]
+usage: chaos.py [--store S]… [--fault F]… [--seconds N] [--list] [--result FILE]
 """
 import argparse
 import dataclasses
 import json
+import pathlib
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ import traceback
 import cluster as clusters
 import checker
 import faults
+import linear_load
 import parts_faults
 import space_faults  # pylint: disable=unused-import  # Adds its own to the list.
 import stores
@@ -33,6 +35,8 @@ class Outcome:
     accepted: int = 0
     runs: int = 0
     losses: int = 0
+    operations: int = 0  # Of clients, for which an order was found.
+    lost: int = 0  # Acknowledged, and lost with a store that may.
     kept: str = ""
 
 
@@ -55,13 +59,16 @@ def judge(cluster, fault, seconds):
     violations += parts_faults.violations(cluster, fault.rules)
     histories = [cluster.history(space, healed_wall, canaries[space]) for space in cluster.spaces]
     histories[0].ended_badly = cluster.ended_badly()
+    operations = sum(len(part.executions) + len(part.locks) for part in cluster.parts
+                     if isinstance(part, linear_load.LinearLoad))
+    lost = 0
     for space, history in zip(cluster.spaces, histories):
         if fault.rules.lossy:
-            lost = sum(one.outcome == "ok" and one.id not in history.rows
-                       for one in history.submitted)
+            lost += sum(one.outcome == "ok" and one.id not in history.rows
+                        for one in history.submitted)
             say(f"  {lost} acknowledged tasks were lost with the store's memory, as may be")
         violations += [f"{space}: {one}" for one in checker.check(history, fault.rules)]
-    return histories, violations
+    return histories, violations, (operations, lost)
 
 
 def run(store, fault, seconds):
@@ -70,7 +77,8 @@ def run(store, fault, seconds):
     outcome = Outcome(store, fault.name, 0.0, [])
     cluster = clusters.Cluster(fault.store_kind or stores.STORES[store])
     try:
-        histories, outcome.violations = judge(cluster, fault, seconds)
+        histories, outcome.violations, (outcome.operations, outcome.lost) = judge(
+            cluster, fault, seconds)
         outcome.canary = max((one.canary_seconds or 0 for one in histories))
         outcome.failover = cluster.failover_seconds()
         submitted = [one for history in histories for one in history.submitted]
@@ -104,12 +112,13 @@ def show(outcomes):
     def shown(value):
         return "" if value is None else f"{value:.2f}"
 
-    table = [["store", "fault", "result", "took s", "accepted", "runs", "losses", "canary s",
-              "failover s"]]
+    table = [["store", "fault", "result", "took s", "accepted", "runs", "losses", "operations",
+              "canary s", "failover s"]]
     for one in outcomes:
         result = f"{len(one.violations)} violations" if one.violations else "ok"
         table.append([one.store, one.fault, result, f"{one.seconds:.0f}", str(one.accepted),
-                      str(one.runs), str(one.losses), shown(one.canary), shown(one.failover)])
+                      str(one.runs), str(one.losses), str(one.operations),
+                      shown(one.canary), shown(one.failover)])
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:
         say("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
@@ -120,6 +129,14 @@ def show(outcomes):
         say(f"  {one.store} {one.fault}: {one.kept}")
 
 
+def keep(outcomes, path):
+    """Adds the outcomes to those of earlier runs of the same build."""
+    file = pathlib.Path(path)
+    before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    now = [dataclasses.asdict(one) for one in outcomes]
+    file.write_text(json.dumps(before + now, indent=1) + "\n", encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Does harm to real processes and checks.")
     parser.add_argument("--store", action="append", choices=list(stores.STORES), default=[])
@@ -127,6 +144,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=LOAD_SECONDS,
                         help=f"load after each canary [{LOAD_SECONDS:.0f}]")
     parser.add_argument("--list", action="store_true", help="show all faults and end")
+    parser.add_argument("--result", help="add the outcomes to this file, as JSON")
     options = parser.parse_args()
     if options.list:
         for fault in faults.FAULTS:
@@ -150,6 +168,8 @@ def main():
     finally:
         if outcomes:
             show(outcomes)
+            if options.result:
+                keep(outcomes, options.result)
     return 1 if any(one.violations for one in outcomes) else 0
 
 

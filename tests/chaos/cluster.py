@@ -1,6 +1,7 @@
 """A whole installation of real processes, and their records."""
 import itertools
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -16,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 # pylint: disable=wrong-import-position
 from harness import TAKT, Process, environment, until  # noqa: E402
 import checker  # noqa: E402
+import linear_load  # noqa: E402
 import load  # noqa: E402
 import proxy  # noqa: E402
 import stores  # noqa: E402
@@ -38,6 +40,12 @@ SOON_SECONDS = 5
 FINISH_SECONDS = 60  # For what was accepted to end, after the heal.
 
 
+def mutant():
+    """Variables that arm a mutant in our own processes, if tests/mutants asks for one."""
+    armed = os.environ.get("TAKT_MUTANT")
+    return {"TAKT_FAILPOINTS": armed} if armed else {}
+
+
 class Scheduler:
     def __init__(self, cluster, number, variables):
         self.number = number
@@ -48,9 +56,9 @@ class Scheduler:
         store_url = cluster.store.url([one.port for one in self.proxies])
         self.arguments = ["serve", "--store", store_url, "--listen", f"127.0.0.1:{self.port}",
                           "--node-id", self.node]
-        for key, value in SETTINGS.items():
+        for key, value in {**SETTINGS, **cluster.settings}.items():
             self.arguments += ["--set", f"{key}={value}"]
-        self.folder, self.variables = cluster.folder, variables
+        self.folder, self.variables = cluster.folder, {**mutant(), **variables}
         self.stopped = False  # Whether the test stopped or killed it.
         self.start()
 
@@ -92,7 +100,8 @@ class Scheduler:
 
 
 class Cluster:
-    def __init__(self, store_kind):
+    def __init__(self, store_kind, settings=None):
+        self.settings = settings or {}
         self.folder = tempfile.mkdtemp(prefix=f"takt-chaos-{store_kind.name}-")
         self.ledger = f"{self.folder}/ledger"
         pathlib.Path(self.ledger).touch()
@@ -134,6 +143,8 @@ class Cluster:
                   f"all workers of {space} are attached")
         self.client = load.Load([one.url for one in self.schedulers], 30, self.ledger, self.spaces)
         self.client.start()
+        if not spaces:
+            self.add_part(linear_load.LinearLoad)
         until(lambda: self.finished() >= 30, "the load is under way", 60)
 
     def add_part(self, kind):
@@ -177,7 +188,8 @@ class Cluster:
         else:
             for scheduler in self.schedulers:
                 arguments += ["--server", scheduler.url]
-        self.workers.append(Process(self.folder, name, arguments, start_new_session=True))
+        self.workers.append(Process(self.folder, name, arguments, {**environment(), **mutant()},
+                                    start_new_session=True))
 
     def make_recurring(self, space):
         # Each missed second is to be made up for, so that the records show every one.
@@ -343,8 +355,11 @@ class Cluster:
     def history(self, space, healed_wall, canary_seconds):
         # A run is run by nobody; its parts are judged as any execution is.
         runs = {run.id for part in self.parts for run in getattr(part, "runs", [])}
-        rows = {id: row for id, row in self.rows(space).items() if id not in runs}
-        lines = self.ledger_lines(space)
+        # What clients cancel and run again has a checker of its own, too.
+        rows = {id: row for id, row in self.rows(space).items()
+                if id not in runs and not id.startswith(linear_load.PREFIX)}
+        lines = [line for line in self.ledger_lines(space)
+                 if not line.get("execution", "").startswith(linear_load.PREFIX)]
         elections = [one for one in self.elections() if one.space == space]
         lost_wall, lost_epoch = self.lost_leads.get(space, (0.0, 0))
         welcomes = [checker.Welcome(line["monotonic"], line["worker"], line["node"], line["epoch"])

@@ -2,6 +2,7 @@
 import signal
 
 import checker
+import linear_load
 import parts_checker
 import parts_load
 from faults import CLUSTERED, EVERY, TERM_SECONDS, fault, wait
@@ -23,7 +24,9 @@ def violations(cluster, rules):
     """What workflows and locks have to say, which are in the default namespace."""
     found = []
     for part in cluster.parts:
-        if isinstance(part, parts_load.LockLoad):
+        if isinstance(part, linear_load.LinearLoad):
+            found += [] if rules.lossy else part.violations()
+        elif isinstance(part, parts_load.LockLoad):
             found += parts_checker.check_locks(part.holds, parts_load.LOCKS)
         else:
             found += parts_checker.check_flows(part.runs, cluster.rows("default"),
@@ -32,6 +35,8 @@ def violations(cluster, rules):
 
 
 def part_is_under_way(part):
+    if isinstance(part, linear_load.LinearLoad):
+        return True
     if isinstance(part, parts_load.LockLoad):
         return sum(hold.told == "held" for hold in part.holds) >= 5
     return any(one.outcome == "ok" for one in part.runs)
