@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -25,6 +27,10 @@ struct SeriesPoint {
     // In milliseconds, of executions that ended in the step; nothing if none did.
     std::optional<double> wait_p50, wait_p99, run_p50, run_p99;
 };
+
+// Points as they are kept for the next leader: one line each. Lines that cannot be read are left out.
+std::string EncodePoints(const std::vector<SeriesPoint>& points);
+std::vector<SeriesPoint> DecodePoints(std::string_view text);
 
 class Series {
   public:
@@ -48,6 +54,8 @@ class Series {
 
     // Oldest first.
     std::vector<SeriesPoint> Since(Time from) const;
+    // Points of an earlier leader, before all of its own; those that are not older are left out.
+    void Prepend(const std::vector<SeriesPoint>& points);
     void Clear();
 
   private:

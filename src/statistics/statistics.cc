@@ -1,6 +1,8 @@
 #include "statistics/statistics.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "base/log.h"
@@ -20,6 +22,25 @@ std::string PrefixOf(Day first, Day last) {
     const std::string b = DayText(last);
     const auto [end, other] = std::ranges::mismatch(a, b);
     return std::string(kStatisticsPrefix) + std::string(a.begin(), end);
+}
+
+// The series is kept in rows of ten minutes each, so that what is written again and again is small.
+constexpr std::string_view kSeriesPrefix = "series/";
+constexpr Duration kSeriesRow = std::chrono::minutes(10);
+constexpr Duration kSeriesKept = std::chrono::hours(6);
+
+Time RowBegin(Time at) {
+    return at - at.time_since_epoch() % kSeriesRow;
+}
+
+Text SeriesKey(Time begin) {
+    return Text(std::string(kSeriesPrefix) + FormatTime(begin));
+}
+
+bool IsIdle(const SeriesPoint& point) {
+    return point.submitted + point.completed + point.failed + point.retries + point.running +
+               point.pending ==
+           0;
 }
 
 }  // namespace
@@ -75,8 +96,11 @@ void Statistics::OnRole(Role role) {
     // Another leader goes on from the rows; what is here would be older than theirs.
     rollup_.Clear();
     series_.Clear();
+    series_taken_ = false;
+    series_kept_ = {};
     cleaned_ = {};
     if (!leads) return;
+    Launch(TakeSeries(home_.term()));
     FlushLater();
     StepLater();
 }
@@ -90,9 +114,54 @@ void Statistics::StepLater() {
             series_.EndStep(runtime_.Now().wall,
                             {.running = count(Status::kScheduled) + count(Status::kRunning),
                              .pending = count(Status::kPending) + count(Status::kRetrying)});
+            if (runtime_.Now().wall - series_kept_ >= config_.keep_series) KeepSeries();
         }));
         StepLater();
     });
+}
+
+Flow<> Statistics::TakeSeries(Stay term) {
+    const auto rows = co_await term.Wait<Result<std::vector<SettingPut>>>(
+        [&](auto done) { rows_.ListSettings(Text(kSeriesPrefix), std::move(done)); });
+    series_taken_ = true;
+    // Charts begin anew without it; that the store is away others say.
+    if (!rows) co_return;
+    const Time since = runtime_.Now().wall - kSeriesKept;
+    std::vector<SeriesPoint> points;
+    std::vector<Input> old;
+    for (const SettingPut& row : *rows) {
+        const auto begin = ParseTime(row.key.view().substr(kSeriesPrefix.size()));
+        if (!begin || *begin + kSeriesRow < since) {
+            old.push_back(SetSetting{.key = row.key});
+            continue;
+        }
+        std::ranges::move(DecodePoints(row.value), std::back_inserter(points));
+    }
+    std::ranges::sort(points, {}, &SeriesPoint::at);
+    std::erase_if(points, [&](const SeriesPoint& point) { return point.at < since; });
+    series_.Prepend(points);
+    if (!old.empty()) node_->Tell(std::move(old));
+}
+
+// The row of now and, if it was not written since, the one before; the oldest is deleted instead of kept.
+void Statistics::KeepSeries() {
+    if (!series_taken_) return;
+    const Time now = runtime_.Now().wall;
+    const Time from = RowBegin(std::max(series_kept_, now - kSeriesRow));
+    std::map<Time, std::vector<SeriesPoint>> rows;
+    bool busy = false;
+    for (const SeriesPoint& point : series_.Since(from)) {
+        busy |= point.at > series_kept_ && !IsIdle(point);
+        rows[RowBegin(point.at)].push_back(point);
+    }
+    series_kept_ = now;
+    if (!busy) return;
+    std::vector<Input> puts;
+    for (const auto& [begin, points] : rows) {
+        puts.push_back(SetSetting{.key = SeriesKey(begin), .value = Text(EncodePoints(points))});
+        puts.push_back(SetSetting{.key = SeriesKey(begin - kSeriesKept - kSeriesRow)});
+    }
+    node_->Tell(std::move(puts));
 }
 
 void Statistics::FlushLater() {
@@ -160,6 +229,7 @@ void Statistics::Write(Action done) {
 void Statistics::Flush(Action done) {
     runtime_.Post([this, done = std::move(done), stay = home_.stay()]() mutable {
         if (!stay.holds() || !leading_) return done();
+        KeepSeries();
         // A day must be loaded before it is written; what could not be loaded is not.
         const std::vector<Day> days = rollup_.TakeNew();
         if (days.empty()) return Write(std::move(done));

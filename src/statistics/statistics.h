@@ -2,7 +2,7 @@
 // themselves are gone.
 //
 // The leader adds up what the node commits and writes it down as a few rows of settings every ten
-// seconds and when it stops in order. What ended in the last ten seconds before a crash is not in
+// seconds and when it stops in order; the series, for charts of the last hours, once a minute. What ended in the last ten seconds before a crash is not in
 // them; nothing is ever counted twice. A new leader goes on from the rows it finds.
 //
 // Runs on the node's thread; Bind it to its node before the node starts.
@@ -27,6 +27,7 @@ namespace takt::internal {
 struct StatisticsConfig {
     Duration flush_interval{10'000};
     Duration step{10'000};                        // Of the series.
+    Duration keep_series{60'000};                 // Between two writings of it.
     Duration keep{std::chrono::hours(24 * 400)};  // Older days are deleted.
 };
 
@@ -59,6 +60,9 @@ class Statistics final : public Sink {
     void LoadDay(Day day, Action then);
     void TakeDay(Day day, const Result<std::vector<SettingPut>>& rows);
     void DeleteOld();
+    // The series of an earlier leader goes on in this one.
+    Flow<> TakeSeries(Stay term);
+    void KeepSeries();
     void StepLater();
     void FlushLater();
 
@@ -71,6 +75,8 @@ class Statistics final : public Sink {
     bool leading_ = false;
     std::uint64_t flush_timer_ = 0;
     std::uint64_t step_timer_ = 0;
+    bool series_taken_ = false;
+    Time series_kept_{};   // The time of the last point that was written.
     Day cleaned_{};        // The day on which old ones were last deleted.
     Home home_{runtime_};  // Its terms are those that this node leads in.
 };

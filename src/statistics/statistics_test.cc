@@ -50,10 +50,10 @@ class InstantWorker final : public Sink {
 // One scheduler after the other over the same database.
 class Leader {
   public:
-    explicit Leader(std::shared_ptr<MemoryDatabase> database, const char* name)
+    explicit Leader(std::shared_ptr<MemoryDatabase> database, const char* name, Duration step = 1h)
         : store_(std::move(database)),
           statistics(runtime_, PartitionReader(store_, kDefaultPartition),
-                     {.flush_interval = 1h, .step = 1h, .keep = 48h}),
+                     {.flush_interval = 1h, .step = step, .keep = 48h}),
           worker_(statistics),
           node_(runtime_, store_, {.leadership = {.node = NodeId(Text(name))}}, NewRandomSeed(),
                 &worker_) {
@@ -104,6 +104,19 @@ class Leader {
         return answer.get_future().get();
     }
 
+    // How many succeeded by the series, once that is `least`.
+    std::uint64_t AwaitSeries(std::uint64_t least) {
+        std::uint64_t count = 0;
+        for (const Steady end = SteadyClock::now() + 10s; SteadyClock::now() < end;) {
+            std::promise<std::vector<SeriesPoint>> answer;
+            statistics.AskSeries(1h, [&](auto points) { answer.set_value(std::move(points)); });
+            count = 0;
+            for (const SeriesPoint& point : answer.get_future().get()) count += point.completed;
+            if (count >= least) break;
+        }
+        return count;
+    }
+
   private:
     boost::asio::io_context loop_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{
@@ -139,6 +152,52 @@ TEST(StatisticsTest, OutliveTheirLeader) {
     EXPECT_EQ(second.CountJobs(), 35u) << "before its own day is loaded";
     second.Flush();
     EXPECT_EQ(second.CountJobs(), 35u) << "and after";
+}
+
+// Somebody restarts the scheduler and looks at the overview: the last hour is still there.
+TEST(StatisticsTest, TheSeriesGoesOnUnderTheNextLeader) {
+    auto database = std::make_shared<MemoryDatabase>();
+    {
+        Leader first(database, "a", 10ms);
+        first.RunTasks(20);
+        EXPECT_EQ(first.AwaitSeries(20), 20u);
+        first.Flush();
+    }
+    {
+        Leader second(database, "b", 10ms);
+        EXPECT_EQ(second.AwaitSeries(20), 20u) << "from the store";
+        second.RunTasks(5);
+        EXPECT_EQ(second.AwaitSeries(25), 25u);
+        second.Flush();
+    }
+    Leader third(database, "c");
+    EXPECT_EQ(third.AwaitSeries(25), 25u) << "of both";
+}
+
+TEST(SeriesTest, PointsAreReadBackAsTheyWereKept) {
+    const Time now = *ParseTime("2026-11-15T12:00:00Z");
+    const std::vector<SeriesPoint> points = {{.at = now,
+                                              .submitted = 3,
+                                              .completed = 2,
+                                              .failed = 1,
+                                              .retries = 4,
+                                              .running = 5,
+                                              .pending = 6,
+                                              .wait_p50 = 0.25,
+                                              .run_p99 = 1234.5},
+                                             {.at = now + 10s}};
+    const auto read = DecodePoints(EncodePoints(points) + "nonsense\n1 2\n");
+    ASSERT_EQ(read.size(), 2u);
+    EXPECT_EQ(read[0].at, now);
+    EXPECT_EQ(read[0].failed, 1u);
+    EXPECT_EQ(read[0].pending, 6u);
+    EXPECT_EQ(read[0].wait_p50, 0.25);
+    EXPECT_FALSE(read[0].wait_p99);
+    EXPECT_EQ(read[0].run_p99, 1234.5);
+    Series series;
+    series.EndStep(now + 5s, {});
+    series.Prepend(read);
+    EXPECT_EQ(series.Since(now).size(), 2u) << "what is not older is left out";
 }
 
 // A leader crashes between two flushes: what it had not written is lost, nothing else.
