@@ -42,6 +42,7 @@ struct Sabotage {
     bool forget_waiting = false;
     bool forget_results = false;
     bool forget_ending_on_load = false;
+    bool old_progress_on_load = false;
     bool forget_run_locks_on_load = false;
 };
 

@@ -14,7 +14,7 @@ void Draft::Open(Effects& effects, Instant now, StepBounds bounds) {
     if (before == 0) effects.begun_at = now.steady;
     changes_max_ = bounds.changes_max > SIZE_MAX - before ? SIZE_MAX : before + bounds.changes_max;
     bytes_max_ = bounds.bytes_max;
-    bytes_ = 0;
+    bytes_ = reserved_ = 0;
 }
 
 void Draft::Put(ChangeMark& mark, Place before, Place after, const Execution& row) {

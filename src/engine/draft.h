@@ -44,10 +44,15 @@ class Draft {
     void Close() { effects_ = nullptr; }
 
     // Whether the step has made as much as it may: what is left is done by the next one.
-    bool Tired() const { return effects_->changes.size() >= changes_max_ || bytes_ >= bytes_max_; }
+    bool Tired() const {
+        return effects_->changes.size() + reserved_ >= changes_max_ || bytes_ >= bytes_max_;
+    }
 
     // Counts work that writes nothing as if it wrote this much: it takes time all the same.
     void Spend(std::size_t bytes) { bytes_ += bytes; }
+
+    // Counts a change that the step may have to make when all else is decided.
+    void Reserve() { ++reserved_; }
 
     // --- Rows: at most one change of each in a batch ---------------------------------------------
 
@@ -137,6 +142,7 @@ class Draft {
     std::size_t changes_max_ = 0;
     std::size_t bytes_max_ = 0;
     std::size_t bytes_ = 0;  // Of the changes the step made.
+    std::size_t reserved_ = 0;
 
     ChangeMark purge_;
     // Unique keys with a window write one with every submit, so a search through the batch would be

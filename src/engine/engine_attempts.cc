@@ -311,7 +311,11 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable,
 void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
                              std::optional<Time> ended) {
     outputs_.EndExecution(live.row, draft_);
-    if (IsRun(live)) CloseRun(live);
+    if (IsRun(live)) {
+        CloseRun(live);
+    } else {
+        live.row.progress = {};  // That of its run, which a child carries while it lives.
+    }
     TAKT_CHECK(!live.has_locks);
     MoveTo(live, status);
     live.row.finished_at = ended.value_or(now_.wall);

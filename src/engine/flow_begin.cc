@@ -61,34 +61,42 @@ void Engine::SetRunTimeout(Live& live) {
     overdue_.Set(live, now_.steady + (timeout - passed), live.row.serial);
 }
 
-// The run's row says what its state is in short; its record, which comes with it, says it all.
+// The run's row says what its state is in short; its progress, which comes with it, says it all.
 void Engine::WriteRow(Run& run) {
     run.live->row.progress = Text(EncodeProgressHead(run.progress));
     Write(*run.live, Place::kLive, true);
     WriteRun(run);
 }
 
-// One step of the engine may change a run in many places: its record is spelled when all is decided.
-// Its place in the batch is taken now, so that the step knows how much it has made.
+// One step of the engine may change a run in many places: its progress is spelled when all is decided.
+// Its place in the batch is counted now, so that the step knows how much it has made.
 void Engine::WriteRun(Run& run) {
     draft_.MakeUrgent();
     if (std::exchange(run.unwritten, true)) return;
     unwritten_.push_back(&run);
     draft_.Spend(run.record_bytes);
-    if (draft_.InBatch(run.mark)) return;
-    draft_.Put(run.mark, RecordPut{RecordKind::kRun, run.live->row.id.text(), Text()});
+    if (!draft_.InBatch(run.mark)) draft_.Reserve();
 }
 
+// Progress goes along with a child that this batch makes, if there is one: so that a run whose steps
+// follow each other has no record at all.
 void Engine::SpellRuns() {
     for (Run* run : unwritten_) {
         run->unwritten = false;
-        // The record of one that has ended is deleted.
+        Live* child = std::exchange(run->fresh, nullptr);
+        // One that has ended has its progress in its row.
         if (run->live->finished) continue;
-        Text record(config_.sabotage.forget_cursor ? EncodeProgress(WithoutCursors(*run))
-                                                   : EncodeProgress(run->progress));
-        run->record_bytes = record.size();
-        draft_.Put(run->mark,
-                   RecordPut{RecordKind::kRun, run->live->row.id.text(), std::move(record)});
+        Text progress(config_.sabotage.forget_cursor ? EncodeProgress(WithoutCursors(*run))
+                                                     : EncodeProgress(run->progress));
+        run->record_bytes = progress.size();
+        if (!child && run->carrier && draft_.InBatch(run->carrier->mark)) child = run->carrier;
+        if (progress.size() > kCarriedBytesMax) child = nullptr;
+        CarryBy(*run, child, progress);
+        if (child) Write(*child, Place::kLive, true);
+        if (child && !run->recorded) continue;
+        run->recorded = !child;
+        draft_.Put(run->mark, RecordPut{RecordKind::kRun, run->live->row.id.text(),
+                                        child ? Text() : std::move(progress)});
     }
     unwritten_.clear();
 }

@@ -13,6 +13,12 @@ namespace {
 // Children that one run makes before it is another one's turn.
 constexpr std::uint32_t kChildrenPerTurn = 16;
 
+// Whether the options of a run's task have something that its steps take over.
+bool Bequeaths(const TaskOptions& owner) {
+    return owner.retry || !owner.labels.empty() || !owner.metadata.empty() ||
+           !owner.trace.empty() || !owner.trace_state.empty();
+}
+
 // Whether a child of the step can have the locks that its task declares. A workflow was checked when it
 // was made; a task that a step names, and what that consists of, is only known now. kConflict: the
 // run holds locks, and not these.
@@ -51,13 +57,15 @@ const TaskPtr& Engine::TaskOfStep(Run& run, std::uint32_t number) {
     task->updated_at = owner.updated_at;
     if (task->queue.empty()) task->queue = owner.queue;
     task->priority = step.priority.value_or(owner.priority);
-    auto options = std::make_unique<TaskOptions>(task->opt());
-    if (!options->retry) options->retry = owner.opt().retry;
-    if (options->labels.empty()) options->labels = owner.opt().labels;
-    if (options->metadata.empty()) options->metadata = owner.opt().metadata;
-    options->trace = owner.opt().trace;
-    options->trace_state = owner.opt().trace_state;
-    task->options = *options == TaskOptions{} ? nullptr : std::move(options);
+    if (task->options || Bequeaths(owner.opt())) {
+        auto options = std::make_unique<TaskOptions>(task->opt());
+        if (!options->retry) options->retry = owner.opt().retry;
+        if (options->labels.empty()) options->labels = owner.opt().labels;
+        if (options->metadata.empty()) options->metadata = owner.opt().metadata;
+        options->trace = owner.opt().trace;
+        options->trace_state = owner.opt().trace_state;
+        task->options = *options == TaskOptions{} ? nullptr : std::move(options);
+    }
     shared = std::move(task);
     return shared;
 }
@@ -155,6 +163,7 @@ Execution Engine::NewChild(Run& run, std::uint32_t number, std::uint32_t index) 
 Live& Engine::AddChild(Run& run, std::uint32_t number, Execution row) {
     Live& live = InsertExecution(std::move(row), Place::kNone);
     LinkChild(run, number, live);
+    if (!IsRun(live)) run.fresh = &live;
     if (IsOwned(live.row)) Link(live, OwnerOf(live.row.task));
     Emit(EventType::kTaskSubmitted, live);
     return live;

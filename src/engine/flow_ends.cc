@@ -30,6 +30,8 @@ void Engine::OnChildEnded(Run& run, Live& live) {
     run.children.back()->child = live.child;
     run.children[live.child] = run.children.back();
     run.children.pop_back();
+    if (run.fresh == &live) run.fresh = nullptr;
+    if (run.carrier == &live) run.carrier = nullptr;
     const std::uint32_t number = run.workflow->Find(live.row.step).value();
     StepProgress& step = run.progress.steps[number];
     --run.steps[number].unfinished;
@@ -175,10 +177,9 @@ void Engine::FinishRun(Run& run) {
     FinishExecution(*run.live, decision.status, std::move(outcome));
 }
 
-// The run's execution ends: its progress goes into its row, and its record goes.
+// The run's execution ends: its progress goes into its row, and its record, if it has one, goes.
 void Engine::CloseRun(Live& live) {
     Run& run = *live.flow;
-    const bool begun = live.row.status == Status::kRunning;
     for (std::uint32_t number = 0; number < run.steps.size(); ++number) {
         StepProgress& step = run.progress.steps[number];
         if (IsOver(step.status)) continue;
@@ -189,7 +190,7 @@ void Engine::CloseRun(Live& live) {
     live.row.progress = Text(EncodeProgress(run.progress));
     holds_.ReturnPermit(live);
     locks_.EndAttempt(live);
-    if (begun) {
+    if (run.recorded) {
         draft_.Put(run.mark, RecordPut{RecordKind::kRun, live.row.id.text(), Text()});
     }
 }

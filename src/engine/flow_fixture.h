@@ -57,12 +57,24 @@ class FlowHistory : public History {
     }
     Report Broken(const std::string& id) { return Failure(id, false); }
 
-    // How far the run is, from its record or, if it has ended, from its row.
+    // How far the run is, from its record, its youngest child or, if it has ended, from its row.
     RunProgress ProgressOf(const std::string& run = "run") {
         const Execution& row = Row(run);
         const auto record = store.records.find({RecordKind::kRun, Text(run)});
-        const Text bytes = record != store.records.end() ? record->second : row.progress;
+        Text bytes = record != store.records.end() ? record->second : row.progress;
+        if (record == store.records.end() && !IsTerminal(row.status)) bytes = CarriedOf(run);
         return DecodeProgress(bytes, row.task->workflow()->steps().size()).value();
+    }
+    // The progress of the run that its youngest child has which has some.
+    Text CarriedOf(const std::string& run) const {
+        const Execution* youngest = nullptr;
+        for (const auto& [id, row] : store.executions) {
+            const Execution& child = row.execution;
+            const bool carries = row.place == Place::kLive && child.parent.text() == run &&
+                                 !child.task->workflow() && !child.progress.empty();
+            if (carries && (!youngest || youngest->serial < child.serial)) youngest = &child;
+        }
+        return youngest ? youngest->progress : Text();
     }
     std::string StepsOf(const std::string& run = "run") {
         std::string text;

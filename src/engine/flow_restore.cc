@@ -13,11 +13,13 @@ namespace takt::internal {
 const char* Engine::ReadFlow(const Execution& row, std::optional<RunProgress>& progress) {
     if (const Workflow* workflow = row.task->workflow()) {
         const auto record = stored_runs_.find(row.id.text());
-        const bool going = row.status == Status::kRunning;
-        if (going && record == stored_runs_.end()) return "nothing is stored of its steps";
-        // One that is to be run again brings its progress along.
-        const Text stored = going ? record->second : row.progress;
-        if (record != stored_runs_.end()) stored_runs_.erase(record);
+        // One that is to be run again brings its progress along. That of one that goes on may be
+        // with a child, which comes later.
+        Text stored = row.status == Status::kRunning ? Text() : row.progress;
+        if (record != stored_runs_.end()) {
+            if (row.status == Status::kRunning) stored = record->second;
+            stored_runs_.erase(record);
+        }
         if (!stored.empty()) {
             auto read = DecodeProgress(stored, workflow->steps().size());
             if (!read) return "what is stored of its steps cannot be read";
@@ -33,12 +35,18 @@ const char* Engine::ReadFlow(const Execution& row, std::optional<RunProgress>& p
 
 // REQUIRES: ReadFlow found nothing wrong.
 void Engine::JoinFlow(Live& live, std::optional<RunProgress> progress) {
-    if (progress) live.flow->progress = std::move(*progress);
+    if (progress) {
+        live.flow->progress = std::move(*progress);
+        live.flow->recorded = live.row.status == Status::kRunning;
+    }
     if (live.row.parent.empty()) return;
     Run& run = *FindLive(live.row.parent)->flow;
     const std::uint32_t number = run.workflow->Find(live.row.step).value();
     LinkChild(run, number, live);
     ShareTask(run, number, live);
+    if (config_.sabotage.old_progress_on_load && !live.row.progress.empty()) run.recorded = false;
+    if (!IsRun(live)) TakeCarried(run, live);
+    if (config_.sabotage.forget_ending_on_load) run.progress.ending.reset();
 }
 
 // A run that was going on goes on.
@@ -47,7 +55,11 @@ void Engine::PlaceRun(Live& live) {
     if (!config_.sabotage.forget_limits_on_load) holds_.TakePermitAgain(live);
     if (!config_.sabotage.forget_run_locks_on_load) locks_.Adopt(live);
     SetRunTimeout(live);
-    MoveRun(*live.flow);
+    if (live.flow->recorded || live.flow->carrier) return MoveRun(*live.flow);
+    EndRun(*live.flow, {.status = Status::kFailed,
+                        .reason = Reason::kUndecodable,
+                        .message = "nothing is stored of its steps, or it cannot be read",
+                        .data = {}});
 }
 
 // An operator runs a run again: what has no success is made anew, in a new round.

@@ -1,6 +1,7 @@
 #include "engine/run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json_view.h"
 
@@ -18,6 +19,22 @@ void AttachRun(Live& live) {
     live.flow->workflow = workflow;
     live.flow->progress = NewProgress(*workflow);
     live.flow->steps.resize(workflow->steps().size());
+}
+
+void CarryBy(Run& run, Live* child, Text progress) {
+    if (run.carrier) run.carrier->row.progress = {};
+    run.carrier = child;
+    if (child) child->row.progress = std::move(progress);
+}
+
+// The child that was made last has the newest progress, but for a record, which is newer.
+void TakeCarried(Run& run, Live& child) {
+    const Text carried = std::exchange(child.row.progress, {});
+    if (carried.empty() || run.recorded) return;
+    auto progress = DecodeProgress(carried, run.workflow->steps().size());
+    if (!progress) return;
+    run.progress = std::move(*progress);
+    CarryBy(run, &child, carried);
 }
 
 std::uint32_t UnfinishedMax(const WorkflowStep& step) {

@@ -1,7 +1,9 @@
 // Run: the execution of a task that has steps, as the engine holds it beside its Live.
 //
-// Only `progress` must survive, stored as a record; the rest is found again by whoever takes over,
-// from the children that live and from their stored results.
+// Only `progress` must survive. It is stored with the row of the child that was made last, which is
+// written anyhow, or else as a record: where there is a record it is the newest, where there is none the
+// youngest child that has some. The rest is found again by whoever takes over, from the children that
+// live and from their stored results.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +24,8 @@ namespace takt::internal {
 
 // Results that a later step may ask for are kept up to this much a run; others are asked of the store.
 constexpr std::size_t kRunCacheBytes = 64u << 10;
+// Progress that is larger is stored as a record: a child's row is written again with each attempt.
+constexpr std::size_t kCarriedBytesMax = 2u << 10;
 // A list of results that is larger is handed on by reference.
 constexpr std::size_t kResultsBytesMax = 256u << 10;
 
@@ -57,8 +61,11 @@ struct Run {
     std::vector<Live*> children;  // Those that live, in no order; Live::child is the place.
     std::size_t cached_bytes = 0;
     std::uint32_t awaited = 0;     // Answers of the store that are still to come.
+    Live* fresh = nullptr;         // The last child that the step which goes on has made.
+    Live* carrier = nullptr;       // The child whose row has its progress; null: its record has.
     ChangeMark mark;               // Of its record.
-    std::size_t record_bytes = 0;  // Of its record as it was last written.
+    std::size_t record_bytes = 0;  // Of its progress as it was last written.
+    bool recorded = false;         // It has a record.
     bool unwritten = false;        // The step that goes on has changed its progress.
     bool moving = false;           // In the line of those with something to do.
 
@@ -85,6 +92,12 @@ bool IsPinned(const Live& live);
 
 // Gives the execution its run, if its task has steps.
 void AttachRun(Live& live);
+// The child that its progress is written with from now on; null: none, it has a record. Rows of
+// earlier ones keep what they have, and say it no more when they are written again.
+void CarryBy(Run& run, Live* child, Text progress);
+// A stored child brings the progress of its run along, or none, or an old one. REQUIRES: children come
+// by rising serial, after the record.
+void TakeCarried(Run& run, Live& child);
 // Children of the step that may be unfinished at a time.
 std::uint32_t UnfinishedMax(const WorkflowStep& step);
 // Whether a step that has room for more children makes use of it now.

@@ -65,7 +65,7 @@ struct LogAppend {
 // partition and kind.
 enum class RecordKind : std::uint8_t {
     kLock = 1,  // A lock that somebody holds.
-    kRun = 2,   // What a run of a workflow keeps beside its execution.
+    kRun = 2,   // How far a run of a workflow is, unless the row of a child says so.
 };
 struct RecordPut {
     RecordKind kind{};

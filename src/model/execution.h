@@ -110,7 +110,7 @@ struct Execution {
     std::uint32_t shard_index = 0;  // Which part of the step, from 0 …
     std::uint32_t shard_total = 0;  // … of so many; 0: the step is not divided.
     std::uint32_t round = 0;        // How often the run had been run again when this was made.
-    Text progress;                  // Of a run: how far its steps are. Opaque to stores.
+    Text progress;  // How far the steps of a run are; a child may carry its run's. Opaque.
     Time created_at{};
     Time scheduled_at{};  // When it should run: its run_at or the time of its fire.
     Time ready_at{};      // When it may start next; later than scheduled_at after a failure.

@@ -38,18 +38,12 @@ void FlowChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves
         const ExecutionId id(record->key);
         KnownRun& run = runs_[id];
         touched.insert(id);
-        const bool ended = run.progress && run.progress->ending;
-        if (record->value.empty()) {
-            run.progress.reset();
-            continue;
-        }
-        auto progress = DecodeProgress(record->value, run.workflow().steps().size());
-        if (!progress) return fail_(id.text().str() + " has a record that cannot be read");
-        if (ended && !progress->ending && !redriven.contains(id)) {
-            fail_(id.text().str() + " forgot that it was to end");
-        }
-        run.progress = std::move(*progress);
+        run.recorded = !record->value.empty();
+        run.progress.reset();
+        if (run.recorded) TakeProgress(run, record->value, redriven.contains(id));
     }
+    for (const RowMove& move : moves) DropEnded(move.after);
+    for (const RowMove& move : moves) NoteCarried(move.after, touched, redriven);
     arrived_.clear();
     for (const RowMove& move : moves) {
         if (move.after.parent.empty() || move.after.status != Status::kSuccess) continue;
@@ -70,6 +64,38 @@ void FlowChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& moves
         CheckProgress(run);
         CheckEnd(run);
     }
+}
+
+void FlowChecker::TakeProgress(KnownRun& run, const Text& stored, bool redriven) {
+    const std::string name = run.row.id.text().str();
+    auto progress = DecodeProgress(stored, run.workflow().steps().size());
+    if (!progress) return fail_(name + " has progress that cannot be read");
+    if (run.ends && !progress->ending && !redriven) fail_(name + " forgot that it was to end");
+    run.ends = progress->ending.has_value();
+    run.progress = std::move(*progress);
+}
+
+// A part that has ended carries nothing any more, and a run that has ended has its progress in its row.
+void FlowChecker::DropEnded(const Execution& row) {
+    if (!IsTerminal(row.status)) return;
+    const bool is_run = row.task->workflow() != nullptr;
+    if (is_run) runs_[row.id].ends = false;
+    const auto run = runs_.find(is_run ? row.id : row.parent);
+    if (run == runs_.end() || run->second.recorded) return;
+    if (is_run || run->second.carried_by == row.serial) run->second.progress.reset();
+}
+
+// The youngest part of a run that lives has its progress, unless a record has.
+void FlowChecker::NoteCarried(const Execution& part, std::set<ExecutionId>& touched,
+                              const std::set<ExecutionId>& redriven) {
+    if (part.parent.empty() || part.task->workflow() || part.progress.empty()) return;
+    if (IsTerminal(part.status)) return fail_(Named(part) + " has ended and carries progress");
+    const auto found = runs_.find(part.parent);
+    if (found == runs_.end() || part.serial < found->second.carried_by) return;
+    KnownRun& run = found->second;
+    run.carried_by = part.serial;
+    touched.insert(part.parent);
+    if (!run.recorded) TakeProgress(run, part.progress, redriven.contains(part.parent));
 }
 
 // After a failure steps that clean up begin, once all else has ended; one batch may show both.

@@ -32,13 +32,20 @@ class FlowChecker {
     };
     struct KnownRun {
         Execution row;
-        std::optional<RunProgress> progress;  // Of its record; nothing while it has none.
+        std::optional<RunProgress> progress;  // As stored; nothing while it has none.
+        bool recorded = false;                // It has a record.
+        bool ends = false;                    // Its progress said that it is to end.
+        Serial carried_by = 0;                // The youngest part that carried its progress.
         std::map<Part, Execution> parts;
 
         const Workflow& workflow() const { return *row.task->workflow(); }
         bool ending() const { return progress && progress->ending && !progress->ending->cleaning; }
     };
 
+    void TakeProgress(KnownRun& run, const Text& stored, bool redriven);
+    void DropEnded(const Execution& row);
+    void NoteCarried(const Execution& part, std::set<ExecutionId>& touched,
+                     const std::set<ExecutionId>& redriven);
     static bool CleansUp(const KnownRun& run);
     void OnPart(KnownRun& run, const RowMove& move, bool ended_before);
     void CheckBegins(const KnownRun& run, const Execution& part, std::uint32_t step);

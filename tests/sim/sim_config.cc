@@ -33,6 +33,7 @@ NodeConfig MakeConfig(const SimulationOptions& options) {
     config.engine.sabotage.forget_waiting = options.sabotage_forget_waiting;
     config.engine.sabotage.forget_results = options.sabotage_forget_results;
     config.engine.sabotage.forget_ending_on_load = options.sabotage_forget_ending;
+    config.engine.sabotage.old_progress_on_load = options.sabotage_old_progress;
     config.engine.sabotage.forget_run_locks_on_load = options.sabotage_forget_run_locks;
     config.committer.lazy_delay = Duration(200);
     config.committer.sabotage_release_early = options.sabotage_release_early;

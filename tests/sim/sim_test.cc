@@ -143,6 +143,12 @@ TEST(SabotageTest, ForgettingThatARunWasToEndIsNoticed) {
         AnyOf(HasSubstr("forgot that it was to end"), HasSubstr("though its run was to end")));
 }
 
+TEST(SabotageTest, GoingOnFromOldProgressIsNoticed) {
+    EXPECT_THAT(Noticed({.sabotage_old_progress = true}, 300),
+                AnyOf(HasSubstr("was made twice"), HasSubstr("contradicts the database"),
+                      HasSubstr("successes, not"), HasSubstr("forgot")));
+}
+
 TEST(SabotageTest, ForgettingTheLocksOfRunsAtATakeoverIsNoticed) {
     EXPECT_THAT(Noticed({.sabotage_forget_run_locks = true}, 300),
                 HasSubstr("goes on without lock"));

@@ -47,6 +47,7 @@ struct SimulationOptions {
     bool sabotage_forget_waiting = false;    // Steps begin before those they wait for have ended.
     bool sabotage_forget_results = false;    // Steps are given nothing of earlier results.
     bool sabotage_forget_ending = false;     // A new leader does not know that a run was to end.
+    bool sabotage_old_progress = false;      // A new leader believes a child, not the newer record.
     bool sabotage_forget_run_locks = false;  // A new leader does not know what runs hold.
     // Of several namespaces.
     bool sabotage_answer_for_another = false;  // A scheduler asks the wrong one of its nodes.
