@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "store/company.h"
 #include "store/embedded/sqlite.h"
 #include "store/embedded/store_fixture.h"
 
@@ -113,6 +114,40 @@ TEST_F(EmbeddedTurnsTest, TheLargestBatchIsNotPassedOverForEver) {
     const std::lock_guard lock(mutex_);
     EXPECT_LT(said_.find("largest"), said_.find("a4")) << said_;
     EXPECT_EQ(said_.find(':'), std::string::npos) << said_;
+}
+
+// A namespace floods the store while another has a commit now and then, and none waits just now: of the
+// flood so much is written at once as one commit may be, not all that has come.
+TEST_F(EmbeddedTurnsTest, WhoCommitsNowAndThenWaitsForFewBatchesOfAFlood) {
+    Settle(term_, 1);
+    Settle(other_, 1);
+    const auto many = [](std::uint64_t number) {
+        std::vector<Change> changes;
+        while (changes.size() < Company::kChangesMax * 2 / 3) {
+            changes.push_back(
+                SettingPut{Text(std::to_string(changes.size())), Text(std::to_string(number))});
+        }
+        return changes;
+    };
+    Connection operators(directory_.path() + "/takt.db", SQLITE_OPEN_READWRITE, "");
+    operators.Run("BEGIN IMMEDIATE");
+    Begin("flood0", term_, 2, many(0));  // The writer has it in hand, and all others wait.
+    // The other one's comes as soon as the first of those is written.
+    store_->Commit(std::make_shared<const Batch>(Batch{term_, 3, 0, many(1)}),
+                   [this](const Result<void>&) {
+                       Begin("other", other_, 2, {SettingPut{"a", "1"}});
+                       Noted("flood1")({});
+                   });
+    for (std::uint64_t i = 2; i <= 4; ++i) {
+        Begin("flood" + std::to_string(i), term_, i + 2, many(i));
+    }
+
+    operators.Run("ROLLBACK");
+    Settle(term_, 7);
+    Settle(other_, 3);
+
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(said_, "flood0 flood1 other flood2 flood3 flood4 ");
 }
 
 // A namespace of many rows is deleted; the others go on meanwhile.

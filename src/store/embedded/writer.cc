@@ -78,6 +78,7 @@ Writer::~Writer() {
 }
 
 void Writer::Commit(BatchPtr batch, Done<void> done) {
+    company_.Note(batch->term.partition, SteadyClock::now());
     {
         const std::lock_guard lock(mutex_);
         queue_.push_back({std::move(batch), std::move(done), {}, false});
@@ -121,8 +122,12 @@ std::vector<Writer::Write> Writer::TakeGroup() {
     std::vector<Write> group;
     if (!queue_.front().batch) return group;
     if (!OnePartitionWaits()) return TakeTurns();
+    const bool shared = company_.shared(SteadyClock::now());
+    std::size_t changes = 0;
     // Not beyond an operation of another kind: a term begins and ends in order with the commits.
     while (group.size() < kGroupMax && !queue_.empty() && queue_.front().batch) {
+        changes += queue_.front().batch->changes.size();
+        if (shared && !group.empty() && changes > Company::kChangesMax) break;
         group.push_back(std::move(queue_.front()));
         queue_.pop_front();
     }

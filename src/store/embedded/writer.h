@@ -1,7 +1,7 @@
 // Writer: the one thread that writes. Commits that wait are applied in one transaction, so one sync
 // of the disk serves them all. Where several partitions wait they come by turns: each transaction
 // takes one batch of each, and little beyond the first, so that a flood in one delays the others by
-// one batch.
+// one batch. Where another has written lately, and is likely to come again, few batches go together.
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/company.h"
 #include "store/embedded/applier.h"
 #include "store/embedded/sqlite.h"
 #include "store/operation_queue.h"
@@ -72,6 +73,7 @@ class Writer {
     std::optional<Error> broken_;
     int frames_ = 0;               // In the log, as of the last commit.
     int frames_checkpointed_ = 0;  // How long the log was at the last checkpoint.
+    Company company_;
 
     std::mutex mutex_;
     std::condition_variable ready_;
