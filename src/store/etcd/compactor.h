@@ -26,6 +26,11 @@ class Compactor {
     // Ten thousand revisions of small rows are less; of payloads of a megabyte they would be 10 GB.
     static constexpr std::uint64_t kBytesKept = 64u << 20;
     static constexpr std::uint64_t kBytesStep = 16u << 20;
+    // And of a small quota no more than this part: most of it is for what is there.
+    static constexpr std::uint64_t kPartKept = 16;
+
+    // etcd's quota in bytes; 0 if it is not known.
+    void set_quota(std::uint64_t quota);
 
     // etcd is at `revision`, after a write of `bytes`. Returns the revision to compact at, if that
     // is due now.
@@ -43,6 +48,8 @@ class Compactor {
     };
     std::deque<Mark> marks_;
     std::uint64_t written_ = 0;
+    std::uint64_t bytes_kept_ = kBytesKept;
+    std::uint64_t bytes_step_ = kBytesStep;
 };
 
 }  // namespace takt::internal::etcd

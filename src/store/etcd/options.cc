@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint16_t kPortDefault = 2379;
 constexpr std::string_view kPrefixDefault = "/takt";
+constexpr std::uint64_t kQuotaMin = 1u << 20;
+constexpr std::uint64_t kQuotaMax = 1ull << 50;
 constexpr std::size_t kEndpointsMax = 16;  // etcd clusters have three to seven members.
 
 Result<std::string> ParseEndpoint(std::string_view text) {
@@ -34,6 +36,7 @@ Result<void> ParseParameters(std::string_view query, EtcdOptions& options) {
         {"prefix", TextTo{&prefix}},
         {"timeout", DurationTo{&options.timeout, Duration(100), Duration(60'000)}},
         {"compact", SwitchTo{&options.compact}},
+        {"quota", NumberTo{&options.quota, kQuotaMin, kQuotaMax}},
     };
     AddTlsParameters(options.tls, table);
     if (Result<void> read = ReadUrlParameters(query, table); !read) return read;

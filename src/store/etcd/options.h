@@ -1,6 +1,7 @@
 // EtcdOptions: how to reach an etcd cluster and where in it Takt keeps its keys.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,9 @@ struct EtcdOptions {
     std::string user;                    // Empty: no authentication.
     std::string password;
     StoreTls tls;
-    Duration timeout{5000};  // Of one operation, all its attempts together.
-    bool compact = true;     // Whether the leader discards old revisions; see docs/stores/etcd.md.
+    Duration timeout{5000};   // Of one operation, all its attempts together.
+    bool compact = true;      // Whether the leader discards old revisions; see docs/stores/etcd.md.
+    std::uint64_t quota = 0;  // etcd's, in bytes, where it does not tell itself; 0: its default.
     std::size_t load_page_rows = 1000;  // Executions in one page of Load.
     bool pinned = false;                // All reads are of the revision that the first one saw.
 };

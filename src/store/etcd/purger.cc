@@ -1,6 +1,7 @@
 #include "store/etcd/purger.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/log.h"
 #include "model/record.h"
@@ -11,26 +12,27 @@
 namespace takt::internal::etcd {
 namespace {
 
-// Packs of one read. Most take some ten kilobytes. None was more than a request of 1.5 MiB when it
-// was written, so that a read is 24 MiB at the very most.
-constexpr std::int64_t kPacksPage = 16;
-// How far apart the keys of one read are: sequences, and an hour of serials.
-constexpr std::uint64_t kPackSpan = 256;
-constexpr Serial kEventSpan = Serial{3'600'000} << 22;
-// A purge is repeated soon; one that finds many dead packs leaves the rest to the next.
-constexpr int kPagesMax = 32;
+// Packs of events of one read.
+constexpr std::int64_t kEventsPage = 16;
+// How far apart the keys of one read are: etcd walks over a whole range whatever its limit is. A second
+// of serials, twice as much where nothing was found, an hour at most for the one that ends it.
+constexpr Serial kEventSpan = Serial{1'000} << 22;
+constexpr Serial kEventSpanMax = Serial{4'096'000} << 22;
 // A victim takes five writes at most, and its pack one more; their keys are a prefix, two numbers
 // and an id each.
 constexpr std::size_t kVictimOps = 6;
-// Executions of one read that asks two things of each; below etcd's 128 operations.
-constexpr std::size_t kFamiliesAtOnce = 60;
 constexpr std::size_t kKeyBytes = 256;
 constexpr std::size_t kVictimBytes = kVictimOps * kKeyBytes;
 
 }  // namespace
 
-Purger::Purger(Client& client, const Keys& keys, const Batch& batch, Room room)
-    : client_(client), keys_(keys), batch_(batch), partition_(batch.term.partition), room_(room) {
+Purger::Purger(Client& client, const Keys& keys, const Batch& batch, Room room, PurgeWindow& window)
+    : client_(client),
+      keys_(keys),
+      batch_(batch),
+      partition_(batch.term.partition),
+      room_(room),
+      window_(window) {
     for (const Change& change : batch.changes) {
         if (const auto* execution = std::get_if<ExecutionChange>(&change)) {
             touched_.insert(execution->row.id.text().str());
@@ -67,119 +69,41 @@ Async<Result<Ops>> Purger::Plan() {
         }
         break;  // A batch holds at most one.
     }
+    // In their order, the oldest first.
+    for (PurgeWindow::Pack& pack : held_ | std::views::reverse) window_.PutBack(std::move(pack));
     co_return std::move(ops_);
 }
 
 Async<Result<bool>> Purger::IsNext() {
+    if (const auto known = window_.RevisionBefore(batch_)) {
+        revision_ = *known;
+        co_return true;
+    }
     pb::RangeRequest get;
     get.set_key(keys_.Sequence(partition_));
     const Result<pb::RangeResponse> found = co_await client_.Range(std::move(get));
     if (!found) co_return std::unexpected(found.error());
     revision_ = found->header().revision();
-    co_return found->kvs_size() == 1 &&
+    const bool next =
+        found->kvs_size() == 1 &&
         found->kvs(0).value() == SequenceValue(batch_.term.epoch, batch_.sequence - 1);
-}
-
-Async<Result<Rows>> Purger::ReadOldest(KeyRange range,
-                                       std::function<std::string(std::string_view)> end) {
-    const auto read = [this](KeyRange of, std::int64_t limit, bool keys_only) {
-        pb::RangeRequest request;
-        request.set_key(std::move(of.begin));
-        request.set_range_end(std::move(of.end));
-        request.set_limit(limit);
-        request.set_revision(revision_);
-        request.set_keys_only(keys_only);
-        return client_.Range(std::move(request));
-    };
-    Result<pb::RangeResponse> first = co_await read(range, 1, true);
-    if (!first) co_return std::unexpected(first.error());
-    Rows rows;
-    if (first->kvs_size() == 0) co_return rows;
-    // The second read is bounded by more than its limit: see snapshot.h.
-    std::string last = end(first->kvs(0).key());
-    Result<pb::RangeResponse> found =
-        co_await read({first->kvs(0).key(), std::move(last)}, kPacksPage, false);
-    if (!found) co_return std::unexpected(found.error());
-    for (pb::KeyValue& kv : *found->mutable_kvs()) rows.kvs.push_back(std::move(kv));
-    co_return rows;
+    if (next) window_.NoteRead(batch_.sequence - 1, revision_);
+    co_return next;
 }
 
 Async<Result<void>> Purger::PlanExecutions(Purge purge) {
     std::size_t room = std::min<std::size_t>(purge.count_max, kPurgeMax);
-    KeyRange rest = keys_.Packs(partition_);
-    for (int page = 0; page < kPagesMax && room > 0 && !full(); ++page) {
-        Result<Rows> packs = co_await ReadOldest(rest, [&](std::string_view key) {
-            const PackName name = ParsePackKey(key).value_or(PackName{});
-            return keys_.Pack(partition_, {name.epoch, name.sequence + kPackSpan});
-        });
-        if (!packs) co_return std::unexpected(packs.error());
-        for (pb::KeyValue& pack : packs->kvs) {
-            const std::optional<PackName> name = ParsePackKey(pack.key());
-            if (!name) continue;
-            auto residents = co_await Residents(*name, std::move(*pack.mutable_value()));
-            if (!residents) co_return std::unexpected(residents.error());
-            const Result<bool> more =
-                co_await DeleteOld(pack.key(), std::move(*residents), purge.finished_before, room);
-            if (!more) co_return std::unexpected(more.error());
-            if (!*more || room == 0 || full()) co_return {};
-        }
-        if (packs->kvs.empty()) break;
-        rest.begin = packs->kvs.back().key() + '\0';
+    // Ends: each turn takes one pack, and each takes of the room.
+    while (room > 0 && !full()) {
+        auto pack = co_await window_.TakeOldest(purge.finished_before);
+        if (!pack) co_return std::unexpected(pack.error());
+        if (!*pack) co_return {};
+        const Result<bool> more =
+            co_await DeleteOld(std::move(**pack), purge.finished_before, room);
+        if (!more) co_return std::unexpected(more.error());
+        if (!*more) co_return {};
     }
     co_return {};
-}
-
-Async<Result<std::vector<Purger::Resident>>> Purger::Residents(PackName pack, std::string value) {
-    std::vector<Resident> residents;
-    Result<std::vector<std::string>> rows = DecodePack(value);
-    if (!rows) {
-        Log(LogLevel::kWarning, "store", "a pack of finished executions cannot be read; it stays",
-            {{"pack", keys_.Pack(partition_, pack)}, {"error", rows.error().detail}});
-        co_return residents;
-    }
-    for (const std::string& bytes : *rows) {
-        Result<Execution> row = DecodeExecution(bytes);
-        const bool readable = row.has_value();
-        residents.push_back(
-            {readable ? std::move(*row) : Execution{}, readable, LacksPayload(bytes), false});
-    }
-    std::vector<ExecutionKey> keys;
-    for (const Resident& resident : residents) keys.push_back(KeyOf(resident.row));
-    const auto families = co_await ReadFamilies(Kin::kOwn, std::move(keys));
-    if (!families) co_return std::unexpected(families.error());
-    for (std::size_t i = 0; i < residents.size(); ++i) {
-        const Family& family = (*families)[i];
-        if (!family.pointer) continue;
-        const Result<Pointer> pointer = DecodePointer(*family.pointer);
-        residents[i].lives = pointer && pointer->pack == pack && pointer->index == i;
-        residents[i].has_children = family.has_children;
-    }
-    co_return residents;
-}
-
-Async<Result<std::vector<Purger::Family>>> Purger::ReadFamilies(Kin kin,
-                                                                std::vector<ExecutionKey> keys) {
-    std::vector<Family> families;
-    for (std::size_t begin = 0; begin < keys.size(); begin += kFamiliesAtOnce) {
-        const std::size_t end = std::min(keys.size(), begin + kFamiliesAtOnce);
-        pb::TxnRequest gets;
-        for (std::size_t i = begin; i < end; ++i) {
-            *gets.add_success() = GetOp(keys_.History(partition_, kin, keys[i]), revision_);
-            pb::RequestOp& children = *gets.add_success();
-            children = RangeOp(keys_.Run(partition_, keys[i].id), 1, revision_);
-            children.mutable_request_range()->set_keys_only(true);
-        }
-        const Result<pb::TxnResponse> found = co_await client_.Txn(std::move(gets), Effect::kRead);
-        if (!found) co_return std::unexpected(found.error());
-        for (std::size_t i = 0; i < end - begin; ++i) {
-            const int at = static_cast<int>(2 * i);
-            const auto& pointer = found->responses(at).response_range().kvs();
-            const auto& children = found->responses(at + 1).response_range().kvs();
-            families.push_back({pointer.empty() ? std::nullopt : std::optional(pointer[0].value()),
-                                !children.empty()});
-        }
-    }
-    co_return families;
 }
 
 void Purger::Delete(const Victim& victim) {
@@ -193,73 +117,124 @@ void Purger::Delete(const Victim& victim) {
     ops_.DeleteRange(keys_.Logs(partition_, id));
 }
 
-Async<Result<bool>> Purger::DeleteOld(std::string pack_key, std::vector<Resident> residents,
-                                      Time before, std::size_t& room) {
-    if (residents.empty()) co_return true;
-    // Nobody knows how old a row is that cannot be read; it keeps its pack.
-    auto kept = static_cast<std::size_t>(std::ranges::count(residents, false, &Resident::readable));
-    std::erase_if(residents, [](const Resident& resident) { return !resident.lives; });
-    std::ranges::sort(residents, {}, [](const Resident& resident) {
-        return std::pair(resident.row.finished_at, resident.row.serial);
-    });
+Async<Result<bool>> Purger::DeleteOld(PurgeWindow::Pack pack, Time before, std::size_t& room) {
     bool more = true;
-    for (const Resident& resident : residents) {
-        const Execution& row = resident.row;
+    std::vector<PurgeWindow::Resident> kept;
+    for (PurgeWindow::Resident& resident : pack.residents) {
         // Packs are in the order in which they finished: behind one that is too new all are.
-        if (row.finished_at >= before) more = false;
-        bool goes = row.finished_at < before && !touched_.contains(row.id.view());
+        if (resident.finished_at >= before) more = false;
+        bool goes = resident.finished_at < before && !touched_.contains(resident.id);
         if (goes && resident.has_children) {
-            const Result<bool> gone = co_await DeleteChildren(row.id.text().str(), room);
+            const Result<bool> gone = co_await DeleteChildren(resident.id, room);
             if (!gone) co_return std::unexpected(gone.error());
             goes = *gone;
         }
         if (!goes || room == 0 || full()) {
-            ++kept;
+            kept.push_back(std::move(resident));
             continue;
         }
         --room;
-        Delete({Kin::kOwn, KeyOf(row), resident.payload_apart});
+        Delete({Kin::kOwn, {resident.serial, resident.id}, resident.payload_apart});
     }
-    if (kept == 0) ops_.Delete(pack_key);
+    pack.residents = std::move(kept);
+    if (pack.residents.empty()) {
+        if (!pack.stays) ops_.Delete(keys_.Pack(partition_, pack.name));
+        co_return more;
+    }
+    held_.push_back(std::move(pack));
     co_return more;
+}
+
+Async<Result<std::vector<pb::KeyValue>>> Purger::ReadRows(KeyRange range, std::int64_t limit) {
+    pb::RequestOp op = RangeOp(std::move(range), limit, revision_);
+    auto found = co_await client_.Range(std::move(*op.mutable_request_range()));
+    if (!found) co_return std::unexpected(found.error());
+    std::vector<pb::KeyValue> rows;
+    for (pb::KeyValue& kv : *found->mutable_kvs()) rows.push_back(std::move(kv));
+    co_return rows;
 }
 
 Async<Result<void>> Purger::PlanEvents(Purge purge) {
     const Serial bound = SerialAt(purge.events_before);
-    std::size_t room = std::min<std::size_t>(purge.count_max, kPurgeMax);
-    KeyRange rest = keys_.EventsAfter(partition_, 0);
-    for (int page = 0; page < kPagesMax && room > 0; ++page) {
-        const Result<Rows> packs = co_await ReadOldest(rest, [&](std::string_view key) {
-            return keys_.Events(partition_, ParseHex(LastPart(key)).value_or(0) + kEventSpan);
-        });
-        if (!packs) co_return std::unexpected(packs.error());
-        for (const pb::KeyValue& pack : packs->kvs) {
-            if (full()) co_return {};
-            Result<std::vector<std::string>> rows = DecodePack(pack.value());
-            // One that cannot be read goes once its last event is old enough.
-            if (!rows) rows = std::vector<std::string>();
-            std::vector<std::string> kept;
-            for (std::string& row : *rows) {
-                const Result<Event> event = DecodeEvent(row);
-                const bool old = !event || event->serial < bound;
-                if (old && room > 0)
-                    --room;
-                else
-                    kept.push_back(std::move(row));
-            }
-            const auto last = ParseHex(LastPart(pack.key()));
-            if (kept.size() < rows->size() && !kept.empty()) {
-                std::string rest_of_it = EncodePack(kept);
-                // A pack that does not fit beside the other writes stays whole until the next time.
-                if (!full(rest_of_it.size())) ops_.Put(pack.key(), std::move(rest_of_it));
-            }
-            if (kept.empty() && last && *last < bound) ops_.Delete(pack.key());
-            if (!kept.empty()) co_return {};
-        }
-        if (packs->kvs.empty()) break;
-        rest.begin = packs->kvs.back().key() + '\0';
+    Serial from = window_.first_event();
+    if (from >= bound) co_return {};
+    if (from == 0) {
+        pb::RequestOp op =
+            RangeOp({keys_.Events(partition_, 0), keys_.Events(partition_, bound)}, 1, revision_);
+        op.mutable_request_range()->set_keys_only(true);
+        const auto first = co_await client_.Range(std::move(*op.mutable_request_range()));
+        if (!first) co_return std::unexpected(first.error());
+        from = first->kvs_size() == 0 ? bound : ParseHex(LastPart(first->kvs(0).key())).value_or(1);
     }
+    std::size_t room = std::min<std::size_t>(purge.count_max, kPurgeMax);
+    Result<Serial> end = co_await PlanOldEvents(from, bound, room);
+    if (end && *end >= bound) end = co_await PlanSplitEvents(bound, room);
+    if (!end) co_return std::unexpected(end.error());
+    window_.set_first_event(*end);
     co_return {};
+}
+
+Async<Result<Serial>> Purger::PlanOldEvents(Serial from, Serial bound, std::size_t& room) {
+    Serial span = kEventSpan;
+    while (from < bound) {
+        const Serial end = bound - from <= span ? bound : from + span;
+        const auto packs = co_await ReadRows(
+            {keys_.Events(partition_, from), keys_.Events(partition_, end)}, kEventsPage);
+        if (!packs) co_return std::unexpected(packs.error());
+        for (const pb::KeyValue& pack : *packs) {
+            const Serial last = ParseHex(LastPart(pack.key())).value_or(from);
+            if (room == 0 || full()) co_return from;
+            Result<std::vector<std::string>> rows = DecodePack(pack.value());
+            // One that cannot be read goes like the others.
+            const std::size_t count = rows ? rows->size() : 1;
+            if (count > room) {
+                rows->erase(rows->begin(), rows->begin() + static_cast<std::ptrdiff_t>(room));
+                room = 0;
+                std::string rest = EncodePack(*rows);
+                // One that does not fit beside the other writes stays whole until the next time.
+                if (!full(rest.size())) ops_.Put(pack.key(), std::move(rest));
+                co_return from;
+            }
+            room -= count;
+            ops_.Delete(pack.key());
+            from = last + 1;
+        }
+        if (packs->size() == static_cast<std::size_t>(kEventsPage)) continue;
+        from = end;
+        span *= 2;
+    }
+    co_return from;
+}
+
+Async<Result<Serial>> Purger::PlanSplitEvents(Serial bound, std::size_t& room) {
+    for (Serial span = kEventSpan; span <= kEventSpanMax; span *= 4) {
+        const auto packs = co_await ReadRows(
+            {keys_.Events(partition_, bound), keys_.Events(partition_, bound + span)}, 1);
+        if (!packs) co_return std::unexpected(packs.error());
+        if (packs->empty()) continue;
+        const Result<std::vector<std::string>> rows = DecodePack(packs->front().value());
+        if (!rows) co_return bound;
+        std::vector<std::string> kept;
+        std::optional<Serial> first;
+        for (const std::string& row : *rows) {
+            const Result<Event> event = DecodeEvent(row);
+            const bool old = !event || event->serial < bound;
+            if (old && room > 0) {
+                --room;
+                continue;
+            }
+            if (event) first = std::min(first.value_or(event->serial), event->serial);
+            kept.push_back(row);
+        }
+        if (kept.size() == rows->size()) co_return std::max(first.value_or(bound), Serial{1});
+        std::string rest = EncodePack(kept);
+        // One that does not fit beside the other writes stays whole until the next time.
+        const bool fits = !full(rest.size());
+        if (fits) ops_.Put(packs->front().key(), std::move(rest));
+        co_return fits ? first.value_or(bound) : bound;
+    }
+    // There are none for a while. Those that are written from now on are told to the window.
+    co_return bound + kEventSpanMax;
 }
 
 }  // namespace takt::internal::etcd

@@ -28,7 +28,8 @@ Async<Result<std::vector<Purger::Child>>> Purger::ReadChildren(std::string run, 
     }
     std::vector<ExecutionKey> keys;
     for (const Child& child : children) keys.push_back({child.serial, child.id});
-    const auto families = co_await ReadFamilies(Kin::kChild, std::move(keys));
+    const auto families =
+        co_await ReadFamilies(client_, keys_, partition_, Kin::kChild, std::move(keys), revision_);
     if (!families) co_return std::unexpected(families.error());
     for (std::size_t i = 0; i < children.size(); ++i) {
         children[i].finished = (*families)[i].pointer.has_value();

@@ -190,12 +190,15 @@ TEST_F(EtcdSizeTest, APurgeStopsWhereItsTransactionIsFull) {
     const Batch batch{term_, 2, make_.last_serial(), {Purge{last + Duration(1), {}, 1000}}};
     const Keys keys("/takt");
     Client client(*ParseEtcdUrl(server_->url("")), {});
+    Tracker tracker;
     const auto planned = [&](Purger::Room room) {
+        PurgeWindow window(client, keys, tracker, kDefaultPartition);
+        window.Begin(term_);
         const auto answer = std::make_shared<std::promise<Result<Ops>>>();
         auto plan = answer->get_future();
         [](Purger purger, std::shared_ptr<std::promise<Result<Ops>>> to) -> Detached {
             to->set_value(co_await purger.Plan());
-        }(Purger(client, keys, batch, room), answer);
+        }(Purger(client, keys, batch, room, window), answer);
         return plan.get();
     };
 

@@ -14,6 +14,7 @@
 #include "store/etcd/dropper.h"
 #include "store/etcd/leases.h"
 #include "store/etcd/limits.h"
+#include "store/etcd/quota_watch.h"
 #include "store/etcd/reader.h"
 #include "store/etcd/schema.h"
 #include "store/etcd/writer.h"
@@ -24,6 +25,18 @@
 namespace takt::internal {
 namespace etcd {
 namespace {
+
+// A scheduler that does not compact looks at etcd's size so often.
+constexpr Duration kStatusEvery{2'000};
+
+std::string NameOf(const EtcdOptions& options) {
+    std::string text = "etcd ";
+    for (const std::string& endpoint : options.endpoints) {
+        if (&endpoint != &options.endpoints.front()) text += ',';
+        text += endpoint;
+    }
+    return text + " " + options.prefix;
+}
 
 class EtcdStore final : public CallStore<EtcdStore> {
   public:
@@ -36,7 +49,8 @@ class EtcdStore final : public CallStore<EtcdStore> {
                 .pipeline_max = kPipelineMax,
                 .purge_max = kPurgeMax};
     }
-    std::string Describe() const override;
+    std::string Describe() const override { return NameOf(options_); }
+    std::string WhyFull() const override { return quota_.WhyFull(); }
 
     void Announce(const NodeRow& node, Duration ttl, Done<void> done) override;
     void Leaders(Done<std::vector<LeaderRow>> done) override;
@@ -84,7 +98,8 @@ class EtcdStore final : public CallStore<EtcdStore> {
     // Compaction is etcd's as a whole, so one scheduler does it: the leader of the default partition,
     // also for what others write while it has nothing to commit itself.
     void NoteLeaders(const std::vector<LeaderRow>& rows);
-    Detached WatchRevision();
+    // Looks at etcd's revision, for that one, and at its size, for all.
+    Detached WatchStatus();
     void Observe(std::int64_t revision, std::uint64_t bytes);
     Detached Compact(std::int64_t revision);
     Detached CheckCluster();
@@ -98,10 +113,12 @@ class EtcdStore final : public CallStore<EtcdStore> {
     Client reads_;
     Leases leases_;
     Reader reader_;
+    QuotaWatch quota_;
     Compactor compactor_;
     std::atomic<bool> leads_default_ = false;
     std::atomic<std::uint64_t> own_bytes_ = 0;  // Written here since etcd's size was looked at.
     std::atomic<std::uint64_t> size_seen_ = 0;
+    std::atomic<Steady> status_seen_{};
     std::mutex mutex_;
     NodeId node_;  // That was announced last.
     Company company_;
@@ -117,7 +134,8 @@ EtcdStore::EtcdStore(EtcdOptions options, const Security& security, Schema schem
       commits_(options_, security),
       reads_(options_, security),
       leases_(terms_, keys_, std::move(schema)),
-      reader_(reads_, keys_, options_.load_page_rows) {
+      reader_(reads_, keys_, options_.load_page_rows),
+      quota_(options_.quota, NameOf(options_)) {
     thread_ = std::jthread([this] {
         while (auto operation = queue_.Pop()) (*operation)(this, nullptr);
     });
@@ -133,15 +151,6 @@ EtcdStore::~EtcdStore() {
         if (writer) writer->Close();
     }
     tracker_.WaitUntilIdle();
-}
-
-std::string EtcdStore::Describe() const {
-    std::string text = "etcd ";
-    for (const std::string& endpoint : options_.endpoints) {
-        if (&endpoint != &options_.endpoints.front()) text += ',';
-        text += endpoint;
-    }
-    return text + " " + options_.prefix;
 }
 
 void EtcdStore::Commit(BatchPtr batch, Done<void> done) {
@@ -167,7 +176,7 @@ Writer& EtcdStore::writer(Partition partition) {
     std::unique_ptr<Writer>& writer = writers_[partition];
     if (!writer) {
         writer =
-            std::make_unique<Writer>(commits_, keys_, tracker_, company_,
+            std::make_unique<Writer>(commits_, keys_, tracker_, company_, partition,
                                      [this, partition](std::int64_t revision, std::size_t bytes) {
                                          Applied(partition, revision, bytes);
                                      });
@@ -196,13 +205,20 @@ void EtcdStore::NoteLeaders(const std::vector<LeaderRow>& rows) {
         const std::lock_guard lock(mutex_);
         leads_default_ = leader && leader->node == node_;
     }
-    if (leads_default_ && options_.compact) WatchRevision();
+    const Steady now = SteadyClock::now();
+    const bool compacts = leads_default_ && options_.compact;
+    if (!compacts && now - status_seen_.load() < kStatusEvery) return;
+    status_seen_ = now;
+    WatchStatus();
 }
 
-Detached EtcdStore::WatchRevision() {
+Detached EtcdStore::WatchStatus() {
     const Tracker::Hold hold(tracker_);
     const Result<pb::StatusResponse> status = co_await reads_.Status();
     if (!status) co_return;  // The next time will do.
+    quota_.Observe(*status);
+    compactor_.set_quota(quota_.quota());
+    if (!leads_default_ || !options_.compact) co_return;
     // What others have written is known by what etcd has grown beside our own commits.
     const auto size = static_cast<std::uint64_t>(status->db_size_in_use());
     const std::uint64_t before = size_seen_.exchange(size);
@@ -241,6 +257,7 @@ Detached EtcdStore::CheckCluster() {
             {{"error", status.error().detail}});
         co_return;
     }
+    quota_.Observe(*status);
     Log(LogLevel::kInfo, "store", "etcd answers",
         {{"version", status->version()},
          {"bytes", status->db_size()},

@@ -15,9 +15,11 @@ namespace {
 // turn needs another such surprise.
 constexpr int kTurnsMax = 3;
 
-bool HasPurge(const Batch& batch) {
-    return std::ranges::any_of(
-        batch.changes, [](const Change& change) { return std::holds_alternative<Purge>(change); });
+const Purge* PurgeOf(const Batch& batch) {
+    for (const Change& change : batch.changes) {
+        if (const auto* purge = std::get_if<Purge>(&change)) return purge;
+    }
+    return nullptr;
 }
 
 std::size_t BytesOf(const Batch& batch) {
@@ -49,10 +51,17 @@ void Writer::Close() {
     }
 }
 
+bool Writer::MustPlan(const Batch& batch, Time first_finished) const {
+    const Purge* purge = PurgeOf(batch);
+    return purge &&
+           (first_finished < purge->finished_before || !window_.NothingDue(batch.term, *purge));
+}
+
 Writer::Group Writer::TakeGroup() {
     const std::lock_guard lock(mutex_);
     Group group;
     std::size_t changes = 0, bytes = 0;
+    Time first_finished = Time::max();
     const std::size_t changes_max =
         company_.shared(SteadyClock::now()) ? kSharedChangesMax : kMergedChangesMax;
     while (!waiting_.empty()) {
@@ -62,13 +71,16 @@ Writer::Group Writer::TakeGroup() {
         if (!group.empty()) {
             const Batch& last = *group.back().batch;
             const bool follows = next.term == last.term && next.sequence == last.sequence + 1;
-            if (!follows || changes > changes_max || bytes > kMergedBytesMax || HasPurge(next)) {
+            if (!follows || changes > changes_max || bytes > kMergedBytesMax ||
+                MustPlan(next, first_finished)) {
                 break;
             }
         }
+        const bool alone = group.empty() && MustPlan(next, Time::max());
+        first_finished = std::min(first_finished, FirstFinished(next).value_or(Time::max()));
         group.push_back(std::move(waiting_.front()));
         waiting_.pop_front();
-        if (HasPurge(*group.back().batch)) break;
+        if (alone) break;
     }
     draining_ = !group.empty();
     return group;
@@ -85,9 +97,19 @@ Detached Writer::Drain() {
 Async<Result<void>> Writer::ApplyGroup(Group& group) {
     for (int turn = 0; turn < kTurnsMax; ++turn) {
         payloads_.Begin(group.front().batch->term);
+        window_.Begin(group.front().batch->term);
         std::size_t bytes = 0;
         const Result<pb::TxnResponse> answer = co_await SendGroup(group, bytes);
-        answer && answer->succeeded() ? payloads_.Keep() : payloads_.Drop();
+        if (answer && answer->succeeded()) {
+            payloads_.Keep();
+            for (const Waiting& waiting : group) {
+                window_.NoteApplied(*waiting.batch, answer->header().revision());
+            }
+            window_.ReadAhead();
+        } else {
+            payloads_.Drop();
+            window_.Forget();
+        }
         if (!answer) co_return std::unexpected(answer.error());
         if (answer->succeeded()) {
             applied_(answer->header().revision(), bytes);
@@ -128,7 +150,8 @@ Async<Result<Ops>> Writer::PlanPurge(const Batch& batch) {
     own.TakeAhead();
     Purger purger(client_, keys_, batch,
                   {.ops = kOpsMax - own.size(),
-                   .bytes = kRequestBytesMax - std::min(own.bytes(), kRequestBytesMax)});
+                   .bytes = kRequestBytesMax - std::min(own.bytes(), kRequestBytesMax)},
+                  window_);
     Result<Ops> planned = co_await purger.Plan();
     // The snapshot that it read was compacted away under it.
     if (!planned && planned.error().code == ErrorCode::kConflict) {
@@ -144,7 +167,7 @@ Async<Result<pb::TxnResponse>> Writer::SendGroup(const Group& group, std::size_t
         co_return std::unexpected(std::move(learnt.error()));
     }
     Ops ops;
-    if (HasPurge(*group.front().batch)) {
+    if (group.size() == 1 && MustPlan(*group.front().batch, Time::max())) {
         Result<Ops> planned = co_await PlanPurge(*group.front().batch);
         if (!planned) co_return std::unexpected(std::move(planned.error()));
         ops = std::move(*planned);

@@ -15,6 +15,7 @@
 #include "store/etcd/client.h"
 #include "store/etcd/keys.h"
 #include "store/etcd/ops.h"
+#include "store/etcd/purge_window.h"
 #include "store/etcd/task_payload.h"
 #include "store/etcd/tracker.h"
 #include "store/store.h"
@@ -26,13 +27,15 @@ class Writer {
     // `applied` is told etcd's revision after each transaction, and how much was written for it.
     using Applied = std::function<void(std::int64_t revision, std::size_t bytes)>;
 
-    // `company` is that of all writers of the store.
-    Writer(Client& client, const Keys& keys, Tracker& tracker, Company& company, Applied applied)
+    // `company` is that of all writers of the store. All batches are of `partition`.
+    Writer(Client& client, const Keys& keys, Tracker& tracker, Company& company,
+           Partition partition, Applied applied)
         : client_(client),
           keys_(keys),
           tracker_(tracker),
           company_(company),
-          applied_(std::move(applied)) {}
+          applied_(std::move(applied)),
+          window_(client, keys, tracker, partition) {}
 
     void Commit(BatchPtr batch, Done<void> done);
 
@@ -48,6 +51,9 @@ class Writer {
 
     // Applies what waits, one group after the other, until nothing is left.
     Detached Drain();
+    // Whether the batch has a purge that reads what to delete: it goes alone, so that it has room.
+    // `first_finished` is when the first execution of those before it in its group finished.
+    bool MustPlan(const Batch& batch, Time first_finished) const;
     // The next batches that go together. Empty when nothing waits; then Drain is over.
     Group TakeGroup();
     Async<Result<void>> ApplyGroup(Group& group);
@@ -70,6 +76,7 @@ class Writer {
     std::deque<Waiting> waiting_;
     bool draining_ = false;
     TaskPayloads payloads_;  // Of Drain alone.
+    PurgeWindow window_;
 };
 
 }  // namespace takt::internal::etcd

@@ -1,0 +1,211 @@
+// Purges from a remembered place: what is due goes, what came back stays.
+#include "store/etcd/purge_window.h"
+
+#include <algorithm>
+#include <future>
+
+#include "store/etcd/store_fixture.h"
+
+namespace takt::internal::etcd {
+namespace {
+
+class EtcdPurgeTest : public EtcdTest {
+  protected:
+    void SetUp() override {
+        StartServer();
+        OpenStore();
+        Lead();
+    }
+    void Lead() {
+        const Result<Term> term = Acquire();
+        ASSERT_TRUE(term) << term.error().detail;
+        term_ = *term;
+        sequence_ = 0;
+    }
+    void Put(std::vector<Change> changes) {
+        const Result<void> done = Commit(term_, ++sequence_, std::move(changes));
+        ASSERT_TRUE(done) << done.error().detail;
+    }
+    Execution Finish(const std::string& id) {
+        make_.Pass(Duration(1'000));
+        const Execution row = conformance::Finished(make_.OneOff(id));
+        Put({ExecutionChange{Place::kNone, Place::kHistory, row},
+             LogAppend{LogChunk{row.id, 1, 1, make_.now(), "line\n"}}});
+        return row;
+    }
+    std::vector<std::string> Ids() {
+        std::vector<std::string> ids;
+        for (const Execution& row : *List({.limit = 1000})) ids.push_back(row.id.text().str());
+        std::ranges::sort(ids);
+        return ids;
+    }
+    std::size_t KeysUnder(const std::string& prefix) {
+        const Result<std::string> keys =
+            server_->Ctl({"get", "--prefix", "--keys-only", "/takt/" + prefix});
+        EXPECT_TRUE(keys) << keys.error().detail;
+        return static_cast<std::size_t>(std::count(keys->begin(), keys->end(), '\n') / 2);
+    }
+
+    Term term_;
+    Partition next_partition_ = 100;
+    std::uint64_t sequence_ = 0;
+};
+
+using Names = std::vector<std::string>;
+
+// Each purge goes on where the one before ended, and those between that have nothing to do leave all as
+// it is.
+TEST_F(EtcdPurgeTest, APurgeGoesOnWhereTheLastOneEnded) {
+    std::vector<Execution> rows;
+    for (int i = 0; i < 40; ++i) rows.push_back(Finish("e-" + std::to_string(10 + i)));
+    for (std::size_t i = 0; i < rows.size(); i += 8) {
+        Put({Purge{rows[i].finished_at, {}, 100}});
+        Put({Purge{rows[i].finished_at, {}, 100}});
+        EXPECT_EQ(Ids().size(), rows.size() - i);
+        EXPECT_EQ(KeysUnder("0/packs/"), rows.size() - i);
+    }
+    Finish("later");
+    Put({Purge{make_.now() + Duration(60'000), {}, 100}});
+    EXPECT_EQ(Ids(), Names());
+    for (const char* prefix : {"0/packs/", "0/history/", "logs/", "ids/"}) {
+        EXPECT_EQ(KeysUnder(prefix), 0u) << prefix;
+    }
+}
+
+// An old execution is run again just before it would have been purged. The leader has read its pack
+// long before; what belongs to the execution must stay.
+TEST_F(EtcdPurgeTest, AnExecutionThatCameBackIsNotPurged) {
+    const Execution first = Finish("e-1"), second = Finish("e-2"), third = Finish("e-3");
+    Put({Purge{first.finished_at, {}, 100}});
+    Execution again = second;
+    again.status = Status::kPending;
+    Put({ExecutionChange{Place::kHistory, Place::kLive, again}});
+
+    Put({Purge{third.finished_at + Duration(1), {}, 100}});
+
+    EXPECT_EQ(Ids(), (Names{"e-2"}));
+    EXPECT_EQ(KeysUnder("ids/"), 1u);
+    EXPECT_EQ(KeysUnder("logs/e-2"), 1u);
+    EXPECT_EQ(KeysUnder("0/packs/"), 0u) << "it is in none any more";
+
+    // And when it has ended once more, in the order of that end.
+    make_.Pass(Duration(1'000));
+    Execution done = conformance::Finished(again);
+    done.finished_at = make_.now();
+    Put({ExecutionChange{Place::kLive, Place::kHistory, done}});
+    Put({Purge{done.finished_at, {}, 100}});
+    EXPECT_EQ(Ids().size(), 1u);
+    Put({Purge{done.finished_at + Duration(1), {}, 100}});
+    EXPECT_TRUE(Ids().empty());
+}
+
+// A new leader knows nothing of what others have finished, and purges it in its order.
+TEST_F(EtcdPurgeTest, ANewLeaderPurgesWhatOthersFinished) {
+    std::vector<Execution> rows;
+    for (int term = 0; term < 4; ++term) {
+        if (term > 0) Lead();
+        for (int i = 0; i < 3; ++i) {
+            rows.push_back(Finish("e-" + std::to_string(term) + std::to_string(i)));
+        }
+    }
+    Lead();
+    for (std::size_t i = 2; i < rows.size(); i += 3) {
+        Put({Purge{rows[i].finished_at, {}, 100}});
+        EXPECT_EQ(Ids().size(), rows.size() - i);
+    }
+    Put({Purge{make_.now() + Duration(1'000), {}, 100}});
+    EXPECT_TRUE(Ids().empty());
+    EXPECT_EQ(KeysUnder("0/packs/"), 0u);
+}
+
+// For a long time nothing finishes; then something does. The place from which the next purge reads is
+// found all the same, before and after the silence, by this leader and the next.
+TEST_F(EtcdPurgeTest, ALongSilenceIsSkipped) {
+    const auto silence = [&](std::uint64_t commits) {
+        std::vector<std::future<Result<void>>> answers;
+        for (std::uint64_t i = 0; i < commits; ++i) {
+            const auto answer = std::make_shared<std::promise<Result<void>>>();
+            answers.push_back(answer->get_future());
+            store_->Commit(
+                std::make_shared<const Batch>(Batch{term_, ++sequence_, make_.last_serial(), {}}),
+                [answer](Result<void> done) { answer->set_value(std::move(done)); });
+        }
+        for (auto& answer : answers) ASSERT_TRUE(answer.get());
+    };
+    Finish("e-1");
+    silence(300);
+    Finish("e-2");
+    silence(9'000);
+    const Execution third = Finish("e-3");
+    Put({Purge{third.finished_at, {}, 100}});
+    EXPECT_EQ(Ids(), (Names{"e-3"}));
+
+    Lead();
+    silence(9'000);
+    const Execution fourth = Finish("e-4");
+    Put({Purge{fourth.finished_at, {}, 100}});
+    EXPECT_EQ(Ids(), (Names{"e-4"}));
+}
+
+// Events go up to the bound, however many there were in a commit, and a purge that stops at its count
+// is gone on with.
+TEST_F(EtcdPurgeTest, EventsGoInTheirOrder) {
+    std::vector<Time> times;
+    for (int i = 0; i < 6; ++i) {
+        make_.Pass(Duration(600'000));
+        times.push_back(make_.now());
+        Put({EventAppend{make_.MakeEvent(EventType::kTaskCompleted)},
+             EventAppend{make_.MakeEvent(EventType::kTaskCompleted)}});
+    }
+    const auto events = [&] {
+        using Rows = std::vector<Event>;
+        const auto rows = Await<Rows>(
+            [&](Done<Rows> d) { store_->ReadEvents(kDefaultPartition, 0, 100, std::move(d)); });
+        return rows ? rows->size() : 0;
+    };
+    Put({Purge{{}, times[2], 100}});
+    EXPECT_EQ(events(), 8u);
+    Put({Purge{{}, times[4], 3}});
+    EXPECT_EQ(events(), 5u) << "half of a commit's";
+    Put({Purge{{}, times[4], 3}});
+    EXPECT_EQ(events(), 4u);
+    Put({Purge{{}, make_.now() + Duration(1'000), 100}});
+    EXPECT_EQ(events(), 0u);
+    EXPECT_EQ(KeysUnder("0/events/"), 0u);
+    make_.Pass(Duration(1'000));
+    Put({EventAppend{make_.MakeEvent(EventType::kTaskCompleted)}});
+    Put({Purge{{}, make_.now() + Duration(1'000), 100}});
+    EXPECT_EQ(events(), 0u) << "those that came since";
+}
+
+// Under load every second batch or so has a purge, and as a rule there is nothing to delete: then it
+// costs no transaction of its own.
+TEST_F(EtcdPurgeTest, APurgeWithNothingToDoGoesWithOtherBatches) {
+    const Execution row = Finish("e-1");
+    const Purge purge{row.finished_at, row.created_at, 100};
+    Put({purge});
+    const auto revision = [&] {
+        const Result<Term> other =
+            TakeLead(*store_, {.node = {.node = NodeId("node-a"), .address = "http://a"},
+                               .ttl = Duration(600'000),
+                               .partition = next_partition_++});
+        return other->nonce;
+    };
+    const std::uint64_t before = revision();
+    std::vector<std::future<Result<void>>> answers;
+    for (int i = 0; i < 8; ++i) {
+        const auto answer = std::make_shared<std::promise<Result<void>>>();
+        answers.push_back(answer->get_future());
+        std::vector<Change> changes = {SettingPut{Text("k" + std::to_string(i)), "v"}, purge};
+        store_->Commit(std::make_shared<const Batch>(
+                           Batch{term_, ++sequence_, make_.last_serial(), std::move(changes)}),
+                       [answer](Result<void> done) { answer->set_value(std::move(done)); });
+    }
+    for (auto& answer : answers) ASSERT_TRUE(answer.get());
+    EXPECT_LT(revision() - before, 8u);
+    EXPECT_EQ(Settings()->size(), 8u);
+    EXPECT_EQ(Ids().size(), 1u);
+}
+
+}  // namespace
+}  // namespace takt::internal::etcd

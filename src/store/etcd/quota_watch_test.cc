@@ -1,0 +1,96 @@
+// How near etcd is to its quota, and what happens there.
+#include "store/etcd/quota_watch.h"
+
+#include <thread>
+
+#include "store/etcd/store_fixture.h"
+
+namespace takt::internal::etcd {
+namespace {
+
+etcdserverpb::StatusResponse Sizes(std::int64_t file, std::int64_t used, std::int64_t quota = 0) {
+    etcdserverpb::StatusResponse status;
+    status.set_db_size(file);
+    status.set_db_size_in_use(used);
+    status.set_db_size_quota(quota);
+    return status;
+}
+
+TEST(QuotaWatch, NewWorkWaitsNearTheQuotaAndUntilThereIsRoomAgain) {
+    QuotaWatch watch(1000, "etcd");
+    watch.Observe(Sizes(900, 899));
+    EXPECT_EQ(watch.WhyFull(), "");
+    watch.Observe(Sizes(900, 900));
+    EXPECT_NE(watch.WhyFull().find("quota="), std::string::npos) << watch.WhyFull();
+    watch.Observe(Sizes(900, 880));
+    EXPECT_NE(watch.WhyFull(), "") << "not at each turn of the retention";
+    watch.Observe(Sizes(900, 860));
+    EXPECT_EQ(watch.WhyFull(), "");
+}
+
+// etcd 3.6 knows better than the URL. And one whose file is larger than the quota that we know of has
+// another: nobody is refused for a guess.
+TEST(QuotaWatch, EtcdsOwnWordCounts) {
+    QuotaWatch watch(1000, "etcd");
+    watch.Observe(Sizes(950, 950, 10'000));
+    EXPECT_EQ(watch.WhyFull(), "");
+    EXPECT_EQ(watch.quota(), 10'000u);
+    QuotaWatch unsaid(0, "etcd");
+    unsaid.Observe(Sizes(1'950'000'000, 1'950'000'000));
+    EXPECT_NE(unsaid.WhyFull(), "") << "etcd's default is 2 GiB";
+    unsaid.Observe(Sizes(2'200'000'000, 2'100'000'000));
+    EXPECT_EQ(unsaid.WhyFull(), "");
+}
+
+// Work comes in faster than it ends. Before etcd turns read-only the scheduler is told to take no more;
+// all that is there ends, is purged, and then there is room.
+TEST_F(EtcdTest, WhatIsThereEndsAndIsPurgedBeforeEtcdIsFull) {
+    constexpr int kQuota = 64 << 20;
+    StartServer({.arguments = {"--quota-backend-bytes=" + std::to_string(kQuota)}});
+    OpenStore("?quota=" + std::to_string(kQuota));
+    const Result<Term> term = Acquire();
+    ASSERT_TRUE(term) << term.error().detail;
+    std::uint64_t sequence = 0;
+    std::vector<Execution> rows;
+    const auto look = [&] {
+        Leaders();  // As a node does every half second; etcd's size is asked for beside it.
+        for (int i = 0; i < 50 && store_->WhyFull().empty(); ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+    };
+    while (store_->WhyFull().empty() && rows.size() < 200) {
+        rows.push_back(make_.Fire("t-1", "e-" + std::to_string(rows.size())));
+        rows.back().payload = Text(std::string(1 << 20, static_cast<char>('a' + rows.size() % 26)));
+        const Result<void> came =
+            Commit(*term, ++sequence, {ExecutionChange{Place::kNone, Place::kLive, rows.back()}});
+        ASSERT_TRUE(came) << rows.size() << ": " << came.error().detail;
+        look();
+    }
+    ASSERT_LT(rows.size(), 64u) << "it was not told in time";
+    ASSERT_GT(rows.size(), 30u) << "nor too early";
+    for (const Execution& row : rows) {
+        const Result<void> ended =
+            Commit(*term, ++sequence,
+                   {ExecutionChange{Place::kLive, Place::kHistory, conformance::Finished(row)}});
+        ASSERT_TRUE(ended) << ended.error().detail;
+    }
+    for (std::size_t i = 0; i < rows.size(); i += 10) {
+        const Result<void> purged =
+            Commit(*term, ++sequence, {Purge{make_.now() + Duration(3'600'000), {}, 10}});
+        ASSERT_TRUE(purged) << purged.error().detail;
+    }
+    EXPECT_TRUE(List({})->empty());
+    const auto deadline = SteadyClock::now() + std::chrono::seconds(60);
+    // Room is there when what was written is discarded, which goes by what is written.
+    while (!store_->WhyFull().empty() && SteadyClock::now() < deadline) {
+        const Result<void> more =
+            Commit(*term, ++sequence, {SettingPut{"k", Text(std::string(100'000, 'x'))}});
+        ASSERT_TRUE(more) << more.error().detail;
+        Leaders();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    EXPECT_EQ(store_->WhyFull(), "");
+}
+
+}  // namespace
+}  // namespace takt::internal::etcd
