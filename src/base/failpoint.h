@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 
 namespace takt::internal {
 
@@ -90,3 +91,7 @@ inline Point point{kName.text, kCanFail};
 #define TAKT_FAIL_POINT(name) static_cast<void>(0)
 #define TAKT_FAIL_POINT_ERROR(name) false
 #endif
+
+// A mutant: while it is armed ("mutant.engine.forget_pace:error"), the place does what is wrong. The
+// checkers have to notice each of them, for the right reason: tests/mutants has the list.
+#define TAKT_MUTANT(name) TAKT_FAIL_POINT_ERROR("mutant." name)

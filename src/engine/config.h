@@ -23,29 +23,6 @@ struct TermView {
     std::uint64_t epoch = 0;
 };
 
-// For tests of the tests: each breaks one promise, and the simulator must notice.
-struct Sabotage {
-    bool accept_any_attempt = false;
-    bool forget_failures_on_load = false;
-    bool forget_fires = false;
-    bool forget_missed = false;
-    bool forget_turns_on_load = false;
-    bool forget_limits_on_load = false;
-    bool forget_keys_on_load = false;
-    bool forget_expiry = false;
-    bool forget_pace = false;
-    bool reuse_lock_tokens = false;
-    bool keep_released_locks = false;
-    bool skip_lock_waiters = false;
-    bool start_in_ended_runs = false;
-    bool forget_cursor = false;
-    bool forget_waiting = false;
-    bool forget_results = false;
-    bool forget_ending_on_load = false;
-    bool old_progress_on_load = false;
-    bool forget_run_locks_on_load = false;
-};
-
 struct EngineConfig {
     RetryPolicy retry;                     // For tasks that name none.
     Duration timeout{300'000};             // Of an attempt, for tasks that name none.
@@ -87,12 +64,6 @@ struct EngineConfig {
     std::size_t bytes_per_step = 1u << 20;
     // Executions that one Purge may delete: what the store can do in one commit.
     std::uint32_t purge_max = 1'000;
-
-#ifdef TAKT_FAIL_POINTS
-    Sabotage sabotage;
-#else
-    static constexpr Sabotage sabotage{};  // Not in a release: nothing can switch it on.
-#endif
 };
 
 }  // namespace takt::internal

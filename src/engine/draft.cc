@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 
 namespace takt::internal {
 
@@ -106,6 +107,7 @@ void Draft::Emit(Event event) {
 }
 
 void Draft::Reply(RequestId request, Result<Answer> answer) {
+    if (!answer && TAKT_MUTANT("engine.swallow_refusals")) return;
     if (request != 0) effects_->replies.push_back({request, std::move(answer)});
 }
 

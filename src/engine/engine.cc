@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 
 namespace takt::internal {
@@ -65,12 +66,12 @@ void Engine::RestoreExecution(Execution execution) {
         execution.outcome = MakeOutcome(Reason::kUndecodable, Text(why));
     }
     if (IsTerminal(execution.status)) return unreadable_.push_back(std::move(execution));
-    if (config_.sabotage.forget_failures_on_load) execution.failures = 0;
+    if (TAKT_MUTANT("engine.forget_failures_on_load")) execution.failures = 0;
     Live& live = InsertExecution(std::move(execution), Place::kLive);
-    live.forced = config_.sabotage.forget_turns_on_load;
+    live.forced = TAKT_MUTANT("engine.forget_turns_on_load");
     JoinFlow(live, std::move(progress));
     if (IsOwned(live.row)) Link(live, OwnerOf(live.row.task));
-    if (!config_.sabotage.forget_keys_on_load) claims_.Restore(live.row);
+    if (!TAKT_MUTANT("engine.forget_keys_on_load")) claims_.Restore(live.row);
     restored_.push_back(&live);
 }
 
@@ -115,7 +116,9 @@ void Engine::Begin(Serial last_serial, Instant now, Effects& effects) {
     PlanAgain();
     // A worker whose leader's machine lost its power notices by the silence, after its lease. To
     // expect it earlier would run everything twice that was running then.
-    const Duration grace = std::max(config_.takeover_grace, config_.worker_lease);
+    const Duration grace = TAKT_MUTANT("engine.no_grace")
+                               ? Duration(100)
+                               : std::max(config_.takeover_grace, config_.worker_lease);
     for (auto& [id, slot] : workers_) {
         const bool expected = slot->row.status != WorkerStatus::kOffline;
         leases_.Set(*slot, now.steady + (expected ? grace : ForgottenAfter()), slot->order);

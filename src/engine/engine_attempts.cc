@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -20,7 +21,7 @@ Live* Engine::FindLive(const ExecutionId& id) const {
 Live* Engine::FindCurrent(const AttemptRef& attempt) {
     Live* live = FindLive(attempt.execution);
     if (!live || !live->slot) return nullptr;
-    if (config_.sabotage.accept_any_attempt) return live;
+    if (TAKT_MUTANT("engine.accept_any_attempt")) return live;
     return live->row.attempt == attempt.attempt && live->row.token == attempt.token ? live
                                                                                     : nullptr;
 }
@@ -68,7 +69,7 @@ void Engine::PlaceRestored(Live& live) {
     slot.hand.PushBack(live);
     // It has its turn and its room, as far as it needs them.
     if (live.recurring && !live.forced) holds_.TakeTurnAgain(live, *live.recurring->turns);
-    if (!config_.sabotage.forget_limits_on_load) holds_.TakePermitAgain(live);
+    if (!TAKT_MUTANT("engine.forget_limits_on_load")) holds_.TakePermitAgain(live);
     locks_.Adopt(live);
     if (slot.row.status == WorkerStatus::kOffline) {
         // Its worker was lost, and the leader of that time died before it could say what follows.
@@ -207,7 +208,7 @@ void Engine::Unqueue(Live& live) {
     LeaveList(live);
     locks_.Leave(live);
     due_.Remove(live);
-    --live.lane->queue->waiting;
+    if (!TAKT_MUTANT("engine.leak_waiting")) --live.lane->queue->waiting;
 }
 
 void Engine::GiveTo(Live& live, Slot& slot) {
@@ -261,7 +262,7 @@ void Engine::RequeueExecution(Live& live, bool loss) {
     live.row.outcome = RememberAttempt(
         live.row, {.end = loss ? AttemptEnd::kLost : AttemptEnd::kReturned, .at = now_.wall});
     if (loss) {
-        ++live.row.losses;
+        if (!TAKT_MUTANT("engine.forget_losses")) ++live.row.losses;
         ++counters_.lost;
         if (live.row.losses >= config_.losses_max) {
             FinishExecution(live, Status::kFailed,
@@ -283,13 +284,15 @@ void Engine::FailAttempt(Live& live, OutcomePtr outcome, bool retryable,
                          std::optional<Time> ended) {
     ++live.row.failures;
     const RetryPolicy& retry = RetryOf(*live.row.task);
-    if (!retryable || live.row.failures > retry.retries_max) {
+    if (!retryable ||
+        live.row.failures > retry.retries_max + (TAKT_MUTANT("engine.retry_once_more") ? 1 : 0)) {
         FinishExecution(live, Status::kFailed, std::move(outcome), ended);
         return;
     }
     ++live.lane->queue->waiting;
     MoveTo(live, Status::kRetrying);
-    const Duration delay = RetryDelay(retry, live.row.failures);
+    const Duration delay =
+        TAKT_MUTANT("engine.no_retry_delay") ? Duration(0) : RetryDelay(retry, live.row.failures);
     const double cut = std::clamp(retry.jitter, 0.0, 1.0) * random_.Fraction();
     live.row.ready_at =
         now_.wall + delay - Duration(static_cast<std::int64_t>(double(delay.count()) * cut));
@@ -342,7 +345,7 @@ void Engine::FinishExecution(Live& live, Status status, OutcomePtr outcome,
     }
     retention_.CountFinished();
     if (status != Status::kSkipped) ++live.lane->queue->finished;
-    claims_.Release(live.row);
+    if (!TAKT_MUTANT("engine.keep_keys")) claims_.Release(live.row);
     Run* parent = ParentOf(live);
     if (live.recurring) OnRunEnded(live);
     --counts_[static_cast<std::size_t>(status)];
@@ -357,7 +360,8 @@ void Engine::StopAtWorker(Live& live, Reason reason) {
     if (draft_.Withdraw(live.row, live.mark)) return;
     Slot& slot = *live.slot;
     const AttemptRef attempt{live.row.id, live.row.attempt, live.row.token};
-    if (slot.session != 0) draft_.Send(StopAttempt{slot.session, attempt, reason});
+    if (slot.session != 0 && !TAKT_MUTANT("engine.silent_stops"))
+        draft_.Send(StopAttempt{slot.session, attempt, reason});
     // An attempt that was sent over HTTP cannot be called back, and nobody will tell when it is
     // over.
     if (slot.row.link == LinkKind::kStream) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "engine/misfire.h"
@@ -39,6 +40,7 @@ void Engine::PlanFrom(Recurring& recurring, Time after) {
         }
     } else {
         next = NextDue(*plan, state, after);
+        if (next && TAKT_MUTANT("engine.skip_due_times")) next = NextDue(*plan, state, *next);
     }
     if (recurrence.fires_max != 0 && state.fires >= recurrence.fires_max) next.reset();
     state.next_at = next.value_or(Time{});
@@ -149,7 +151,7 @@ void Engine::OnFire(Recurring& recurring) {
         RecordMissed(recurring, *decision.missed, Reason::kMissed);
     }
     PlanFrom(recurring, decision.next_after);
-    if (decision.missed || !config_.sabotage.forget_fires) Write(recurring);
+    if (decision.missed || !TAKT_MUTANT("engine.forget_fires")) Write(recurring);
 }
 
 // The task gets other times, or is paused or resumed: what is overdue, or became due while it was
@@ -184,7 +186,7 @@ void Engine::RecordMissed(Recurring& recurring, const DueTimes& due, Reason reas
     PassOver(state, due.first, due.last, now_.wall);
     // A person who watches this number wants to know what went wrong; a pause was somebody's wish.
     if (!paused) counters_.missed += due.count;
-    if (config_.sabotage.forget_missed) return;
+    if (TAKT_MUTANT("engine.forget_missed")) return;
     auto [serial, id] = FreshId();
     Execution row;
     row.serial = serial;

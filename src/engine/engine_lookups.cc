@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -74,7 +75,7 @@ void Engine::AnswerTo(const Submit& submit, const std::optional<Execution>& foun
                                      "too to change it",
                                  "id"));
     }
-    if (SameRequest(*found->task, *submit.task))
+    if (SameRequest(*found->task, *submit.task) && !TAKT_MUTANT("engine.refuse_repeats"))
         return draft_.Reply(submit.request, Answer{.execution = *found});
     draft_.Reply(submit.request,
                  Fail(ErrorCode::kConflict,

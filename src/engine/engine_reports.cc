@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -73,7 +74,9 @@ void Engine::On(Started& started) {
     MoveTo(*live, Status::kRunning);
     NoteBegan(live->row, started.ran, now_.wall);
     const Duration timeout = TimeoutOf(*live->row.task);
-    const Duration left = timeout - std::clamp(started.ran, Duration(0), timeout);
+    Duration left = timeout - std::clamp(started.ran, Duration(0), timeout);
+    if (TAKT_MUTANT("engine.slow_timeouts")) left *= 10;
+    if (TAKT_MUTANT("engine.early_timeouts")) left /= 8;
     overdue_.Set(*live, now_.steady + left + config_.timeout_grace, live->row.serial);
     // Not worth a commit: whoever takes over learns from the worker that it runs.
     Write(*live, Place::kLive, false);
@@ -99,7 +102,7 @@ void Engine::On(Report& report) {
     } else {
         FailAttempt(*live, std::move(report.outcome), report.retryable, ended);
     }
-    FeedWorker(slot);
+    if (!TAKT_MUTANT("engine.hungry_workers")) FeedWorker(slot);
 }
 
 void Engine::On(Progress& progress) {

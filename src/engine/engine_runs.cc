@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -25,21 +26,27 @@ Execution Engine::Fire(Recurring& recurring, const FireRequest& request) {
     row.created_at = now_.wall;
     row.scheduled_at = row.ready_at = request.due;
     const Duration jitter = options.recurrence->jitter;
-    if (request.origin == Origin::kFire && jitter > Duration(0)) {
-        row.ready_at += Duration(std::int64_t(random_.Below(std::uint64_t(jitter.count()) + 1)));
+    if (request.origin == Origin::kFire && jitter > Duration(0) &&
+        !TAKT_MUTANT("engine.no_jitter")) {
+        row.ready_at += Duration(std::int64_t(random_.Below(
+            std::uint64_t(jitter.count()) * (TAKT_MUTANT("engine.wide_jitter") ? 3 : 1) + 1)));
     }
-    if (options.mode == Mode::kReplace && !request.force && !recurring.runs.empty()) {
+    if (options.mode == Mode::kReplace && !TAKT_MUTANT("engine.replace_nothing") &&
+        !request.force && !recurring.runs.empty()) {
         Replace(recurring, row.serial);
     }
     const bool busy = !request.force && !recurring.runs.empty();
     // All but those that have a turn or need none; also those whose jitter is not over yet.
     const std::size_t ahead =
         recurring.turns ? std::size_t{recurring.turns->taken} + recurring.forced : 0;
-    const bool backlog_full =
-        options.mode == Mode::kSequential && recurring.runs.size() >= ahead + options.backlog_max;
+    const bool backlog_full = options.mode == Mode::kSequential &&
+                              recurring.runs.size() >= ahead + options.backlog_max &&
+                              !TAKT_MUTANT("engine.endless_backlog");
     // Nobody waits for an answer who could try again later.
     const bool queue_full = lanes_.QueueOf(task->queue).waiting >= config_.pending_max;
-    const bool skip = queue_full || (busy && (options.mode == Mode::kSkip || backlog_full));
+    const bool skip = queue_full || TAKT_MUTANT("engine.skip_every_fire") ||
+                      (busy && !TAKT_MUTANT("engine.ignore_skip_mode") &&
+                       (options.mode == Mode::kSkip || backlog_full));
     Live& live = InsertExecution(std::move(row), Place::kNone);
     live.forced = request.force;
     Link(live, recurring);
@@ -177,7 +184,8 @@ void Engine::OnRunEnded(Live& live) {
         return;
     }
     const auto& recurrence = recurring.row.task->opt().recurrence;
-    if (recurrence->every_after_end > Duration(0) && recurring.row.state.next_at == Time{}) {
+    if (recurrence->every_after_end > Duration(0) && recurring.row.state.next_at == Time{} &&
+        !TAKT_MUTANT("engine.delay_never_ends")) {
         PlanFrom(recurring, now_.wall);
         Write(recurring);
     }

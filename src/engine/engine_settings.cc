@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -14,7 +15,7 @@ void Engine::RestoreSetting(const Text& key, const Text& value) {
         locks_.RestoreSize(name.substr(Locks::kPrefix.size()), value);
     } else if (name == Chooser::kKey) {
         chooser_.Restore(value);
-    } else if (name.starts_with(Claims::kPrefix) && !config_.sabotage.forget_keys_on_load) {
+    } else if (name.starts_with(Claims::kPrefix) && !TAKT_MUTANT("engine.forget_keys_on_load")) {
         claims_.Restore(name.substr(Claims::kPrefix.size()), value);
     } else if (name.ends_with(kGuardSuffix)) {
         guards_[key] = value;

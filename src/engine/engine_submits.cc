@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -34,7 +35,7 @@ void Engine::On(Cancel& cancel) {
     auto outcome = boost::intrusive_ptr<Outcome>(new Outcome);
     outcome->reason = Reason::kCancelled;
     outcome->message = cancel.reason;
-    EndNow(*live, Status::kCancelled, outcome, cancel.by);
+    if (!TAKT_MUTANT("engine.empty_cancels")) EndNow(*live, Status::kCancelled, outcome, cancel.by);
     draft_.Reply(cancel.request, Answer{.execution = live->row});
 }
 
@@ -116,7 +117,7 @@ void Engine::CreateOnce(const Submit& submit) {
         return draft_.Reply(submit.request, Fail(ErrorCode::kInvalid, std::move(why), "locks"));
     }
     const Queue& queue = lanes_.QueueOf(task.queue);
-    if (queue.waiting >= config_.pending_max) {
+    if (queue.waiting >= config_.pending_max && !TAKT_MUTANT("engine.overfull_queues")) {
         return draft_.Reply(submit.request, Fail(ErrorCode::kExhausted,
                                                  "queue '" + task.queue.str() +
                                                      "' is full: " + std::to_string(queue.waiting) +

@@ -1,6 +1,7 @@
 // Times of an execution: whether it may wait for one, and when it is too late to start.
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -21,7 +22,7 @@ bool Engine::NeedsClock(const Execution& row) {
 // when it may start, and, once an attempt has failed, by when the first of them began.
 std::optional<Time> Engine::ExpiryOf(const Execution& row) const {
     const Duration expires_after = row.task->opt().expires_after;
-    if (expires_after <= Duration(0) || config_.sabotage.forget_expiry) return std::nullopt;
+    if (expires_after <= Duration(0) || TAKT_MUTANT("engine.forget_expiry")) return std::nullopt;
     if (row.origin == Origin::kBackfill) return row.ready_at + expires_after;
     if (row.origin != Origin::kFire) return row.scheduled_at + expires_after;
     if (row.failures == 0) return row.ready_at + expires_after;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "engine/engine.h"
 
 namespace takt::internal {
@@ -118,7 +119,7 @@ void Engine::DoubtHand(Slot& slot, bool loss) {
 void Engine::ReconcileHand(Slot& slot, const std::vector<AttemptRef>& holding) {
     for (const AttemptRef& attempt : holding) {
         Live* live = FindCurrent(attempt);
-        if (live && live->slot == &slot) {
+        if (live && live->slot == &slot && !TAKT_MUTANT("engine.refuse_hands")) {
             live->doubtful = false;
         } else {
             slot.lingering.push_back({attempt.execution, attempt.attempt});
@@ -211,10 +212,12 @@ void Engine::LeaveLanes(Slot& slot) {
 // Keeps the lanes' count of workers with room in step.
 void Engine::RefreshCapacity(Slot& slot) {
     const bool works =
-        slot.session != 0 && slot.row.status == WorkerStatus::kOnline && !slot.load.draining;
+        slot.session != 0 && !slot.load.draining &&
+        (slot.row.status == WorkerStatus::kOnline || TAKT_MUTANT("engine.feed_drained"));
     // Locks may be kept in vain for executions of its lanes.
     kept_doubtful_ = kept_doubtful_ || !works;
-    const bool can_take = works && slot.busy() < slot.row.capacity;
+    const bool can_take =
+        works && slot.busy() < slot.row.capacity + (TAKT_MUTANT("engine.over_capacity") ? 1 : 0);
     if (can_take == slot.can_take) return;
     slot.can_take = can_take;
     for (Lane* lane : slot.lanes) lane->free += can_take ? 1 : -1;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "engine/engine.h"
 #include "engine/run_values.h"
 #include "model/step_decision.h"
@@ -86,8 +87,8 @@ void Engine::SpellRuns() {
         Live* child = std::exchange(run->fresh, nullptr);
         // One that has ended has its progress in its row.
         if (run->live->finished) continue;
-        Text progress(config_.sabotage.forget_cursor ? EncodeProgress(WithoutCursors(*run))
-                                                     : EncodeProgress(run->progress));
+        Text progress(TAKT_MUTANT("engine.forget_cursor") ? EncodeProgress(WithoutCursors(*run))
+                                                          : EncodeProgress(run->progress));
         run->record_bytes = progress.size();
         if (!child && run->carrier && draft_.InBatch(run->carrier->mark)) child = run->carrier;
         if (progress.size() > kCarriedBytesMax) child = nullptr;
@@ -144,7 +145,8 @@ void Engine::DecideSteps(Run& run) {
         StepProgress& step = run.progress.steps[number];
         if (step.status == StepStatus::kWaiting) {
             StepDecision decision = DecideBegin(*run.workflow, run.progress, number);
-            if (config_.sabotage.forget_waiting && decision.what == StepDecision::What::kWait) {
+            if (TAKT_MUTANT("engine.forget_waiting") &&
+                decision.what == StepDecision::What::kWait) {
                 decision.what = StepDecision::What::kBegin;
             }
             if (decision.what == StepDecision::What::kBegin) {

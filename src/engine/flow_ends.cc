@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "engine/engine.h"
 #include "engine/run_values.h"
 #include "model/step_decision.h"
@@ -12,7 +13,7 @@ namespace takt::internal {
 // Whether an execution may not start any more, since its run ends or its step has what it needs.
 bool Engine::MayNotStart(const Live& live) const {
     const Run* run = ParentOf(live);
-    if (!run || config_.sabotage.start_in_ended_runs) return false;
+    if (!run || TAKT_MUTANT("engine.start_in_ended_runs")) return false;
     for (const Run* at = run; at; at = at->parent) {
         if (at->ending()) return true;
     }
@@ -22,7 +23,7 @@ bool Engine::MayNotStart(const Live& live) const {
 
 // The result of a child, for those that come after it.
 Text Engine::DataOf(const Execution& child) const {
-    return child.outcome && !config_.sabotage.forget_results ? child.outcome->data : Text();
+    return child.outcome && !TAKT_MUTANT("engine.forget_results") ? child.outcome->data : Text();
 }
 
 // A child of the run has ended; its row says how.

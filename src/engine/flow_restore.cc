@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "engine/engine.h"
 #include "model/step_decision.h"
 
@@ -24,7 +25,7 @@ const char* Engine::ReadFlow(const Execution& row, std::optional<RunProgress>& p
             auto read = DecodeProgress(stored, workflow->steps().size());
             if (!read) return "what is stored of its steps cannot be read";
             progress = std::move(*read);
-            if (config_.sabotage.forget_ending_on_load) progress->ending.reset();
+            if (TAKT_MUTANT("engine.forget_ending_on_load")) progress->ending.reset();
         }
     }
     if (row.parent.empty()) return nullptr;
@@ -44,16 +45,17 @@ void Engine::JoinFlow(Live& live, std::optional<RunProgress> progress) {
     const std::uint32_t number = run.workflow->Find(live.row.step).value();
     LinkChild(run, number, live);
     ShareTask(run, number, live);
-    if (config_.sabotage.old_progress_on_load && !live.row.progress.empty()) run.recorded = false;
+    if (TAKT_MUTANT("engine.old_progress_on_load") && !live.row.progress.empty())
+        run.recorded = false;
     if (!IsRun(live)) TakeCarried(run, live);
-    if (config_.sabotage.forget_ending_on_load) run.progress.ending.reset();
+    if (TAKT_MUTANT("engine.forget_ending_on_load")) run.progress.ending.reset();
 }
 
 // A run that was going on goes on.
 void Engine::PlaceRun(Live& live) {
     if (live.recurring && !live.forced) holds_.TakeTurnAgain(live, *live.recurring->turns);
-    if (!config_.sabotage.forget_limits_on_load) holds_.TakePermitAgain(live);
-    if (!config_.sabotage.forget_run_locks_on_load) locks_.Adopt(live);
+    if (!TAKT_MUTANT("engine.forget_limits_on_load")) holds_.TakePermitAgain(live);
+    if (!TAKT_MUTANT("engine.forget_run_locks_on_load")) locks_.Adopt(live);
     SetRunTimeout(live);
     if (live.flow->recorded || live.flow->carrier) return MoveRun(*live.flow);
     EndRun(*live.flow, {.status = Status::kFailed,

@@ -242,8 +242,9 @@ TEST_F(EndingFlowTest, NothingOfARunThatEndsIsStarted) {
 }
 
 TEST_F(EndingFlowTest, AnEngineThatStartsItIsNoticed) {
-    config.sabotage.start_in_ended_runs = true;
+    ASSERT_TRUE(SetFailPoints("mutant.engine.start_in_ended_runs:error"));
     CancelHalfDone();
+    ASSERT_TRUE(SetFailPoints(""));
     EXPECT_GT(AssignedIds().size(), 1u);
 }
 

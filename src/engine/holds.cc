@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 
 namespace takt::internal {
 namespace {
@@ -85,7 +86,7 @@ void Holds::RestoreLimits(const Task& task) {
 // --- Turns --------------------------------------------------------------------------------------
 
 bool Holds::TakeTurn(Live& live, Hold& turns) {
-    if (live.has_turn || live.forced) return true;
+    if (live.has_turn || live.forced || TAKT_MUTANT("engine.ignore_turns")) return true;
     if (turns.line.empty() && turns.has_permit()) {
         TakeTurnAgain(live, turns);
         return true;
@@ -213,7 +214,7 @@ void Holds::TakePermit(Live& live) {
     if (!limit) return;
     ++limit->taken;
     live.has_permit = true;
-    if (limit->pace.limited() && !config_.sabotage.forget_pace) {
+    if (limit->pace.limited() && !TAKT_MUTANT("engine.forget_pace")) {
         limit->pace.Ready(now_.steady);
         limit->pace.Spend();
         StorePace(*limit);

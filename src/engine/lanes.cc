@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 
 namespace takt::internal {
 namespace {
@@ -53,7 +54,10 @@ Live* Lane::FirstOf(std::size_t priority) const {
 }
 
 Lane::Front Lane::front(Time now, Duration ageing) const {
-    const auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities | lines_priorities));
+    auto top = 31u - static_cast<unsigned>(__builtin_clz(priorities | lines_priorities));
+    if (TAKT_MUTANT("engine.least_urgent_first")) {
+        top = static_cast<unsigned>(__builtin_ctz(priorities | lines_priorities));
+    }
     Front best{FirstOf(top), top};
     if (ageing <= Duration(0)) return best;
     best.urgency = INT64_MIN;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/failpoint.h"
 #include "base/text.h"
 #include "engine/input.h"
 #include "engine/live.h"
@@ -50,7 +51,9 @@ struct Queue : Timer {
     std::vector<Lane*> lanes;
 
     bool Open(Steady now) {
-        return !limits.paused && (limits.working_max == 0 || working < limits.working_max) &&
+        return (!limits.paused || TAKT_MUTANT("engine.ignore_pauses")) &&
+               (limits.working_max == 0 || TAKT_MUTANT("engine.ignore_queue_max") ||
+                working < limits.working_max) &&
                pace.Ready(now);
     }
     // Whether forgetting it would make no difference but to `finished`.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 
 namespace takt::internal {
 namespace {
@@ -242,7 +243,7 @@ Live* Locks::Serve(Lock& lock) {
     lock.dirty = false;
     if (lock.line.empty()) return nullptr;
     auto first = lock.line.begin();
-    if (config_.sabotage.skip_lock_waiters && lock.line.size() > 1) ++first;
+    if (TAKT_MUTANT("engine.skip_lock_waiters") && lock.line.size() > 1) ++first;
     LockRequest& request = **first;
     const auto large = std::ranges::find_if(
         request.parts, [](const LockPart& part) { return part.permits > part.lock->permits; });

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "engine/locks.h"
 #include "engine/numbers.h"
@@ -97,7 +98,7 @@ void Locks::EndUnadopted() {
 std::uint64_t Locks::NextToken() {
     ++tokens_;
     TAKT_CHECK(tokens_ != 0);
-    return LockToken(config_.sabotage.reuse_lock_tokens ? 1 : epoch_, tokens_);
+    return LockToken(TAKT_MUTANT("engine.reuse_lock_tokens") ? 1 : epoch_, tokens_);
 }
 
 // Gives a request, first in its lines or kept, what it asks for. The caller writes the row.
@@ -190,7 +191,7 @@ void Locks::EndHolding(LockHeld& held, EventType how) {
     // Given to a handler and ended within one batch, it was never stored: nobody hears of it.
     if (held.ask != 0) draft_.RecallLock(held.mark, held.row.locks[0].token);
     held.row.locks.clear();
-    if (!config_.sabotage.keep_released_locks || how == EventType::kLockLost) PutRow(held);
+    if (!TAKT_MUTANT("engine.keep_released_locks") || how == EventType::kLockLost) PutRow(held);
     held_.erase(Text(held.row.id));
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
+
 namespace takt::internal {
 namespace {
 
@@ -9,12 +11,14 @@ namespace {
 Time MissedUntil(const FirePlan& plan, const TaskOptions& options, const FireSituation& at,
                  bool more_due) {
     Time until{};
-    if (options.start_deadline > Duration(0)) until = at.now - options.start_deadline;
+    if (options.start_deadline > Duration(0) && !TAKT_MUTANT("engine.forget_deadlines"))
+        until = at.now - options.start_deadline;
     switch (options.misfire) {
         case Misfire::kSkip:
+            if (TAKT_MUTANT("engine.skip_nothing")) return until;
             return std::max(until, at.now - at.tolerance - Duration(1));
         case Misfire::kFireOnce: {
-            if (!more_due) return until;
+            if (!more_due || TAKT_MUTANT("engine.once_is_all")) return until;
             // Only the last of several is fired.
             const auto all = DueBetween(plan, at.due - Duration(1), at.until, kMissedCountMax);
             return std::max(until, all->last - Duration(1));
@@ -23,7 +27,10 @@ Time MissedUntil(const FirePlan& plan, const TaskOptions& options, const FireSit
             // Late is a due time with others behind it, or one that others were made up for before.
             // One that is due at this very moment is on time, whatever went before.
             const bool late = more_due || at.caught_up > 0;
-            if (!late || at.caught_up < options.misfires_max) return until;
+            if (TAKT_MUTANT("engine.catch_up_none") && late)
+                return std::max(until, at.now - Duration(1));
+            if (!late || at.caught_up < options.misfires_max || TAKT_MUTANT("engine.catch_up_all"))
+                return until;
             return std::max(until, at.now - Duration(1));
         }
     }

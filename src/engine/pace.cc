@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/failpoint.h"
 #include "engine/numbers.h"
 
 namespace takt::internal {
@@ -30,6 +31,7 @@ void Pace::Restore(const StoredPace& stored, Instant now) {
     limit_ = stored.limit;
     filled_at_ = now.steady;
     if (!limited()) return;
+    if (TAKT_MUTANT("engine.fill_bucket_on_load")) return void(tokens_ = limit_.count);
     const std::chrono::duration<double> since =
         std::clamp(now.wall - stored.at, Duration(0), limit_.per);
     const std::chrono::duration<double> per = limit_.per;
@@ -40,7 +42,8 @@ bool Pace::Ready(Steady now) {
     if (!limited()) return true;
     const std::chrono::duration<double> since = now - filled_at_;
     const std::chrono::duration<double> per = limit_.per;
-    tokens_ = std::min<double>(limit_.count, tokens_ + limit_.count * (since / per));
+    tokens_ = std::min<double>(limit_.count * (TAKT_MUTANT("engine.deep_bucket") ? 1000.0 : 1.0),
+                               tokens_ + limit_.count * (since / per));
     filled_at_ = now;
     return tokens_ >= 1 - kRounding;
 }

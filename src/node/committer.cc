@@ -70,7 +70,7 @@ void Committer::MeasureGathered() {
 void Committer::NoteStep(Serial last_serial) {
     last_serial_ = last_serial;
     MeasureGathered();
-    if (config_.sabotage_release_early && !gathering_.assigns.empty()) {
+    if (TAKT_MUTANT("node.release_early") && !gathering_.assigns.empty()) {
         Effects early;
         early.assigns = std::exchange(gathering_.assigns, {});
         events_.release(early);
@@ -157,6 +157,7 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
         return batched.batch && batched.batch->sequence == sequence;
     });
     TAKT_CHECK(found != under_way_.end());
+    if (!result && TAKT_MUTANT("node.ignore_refusals")) result = {};
     if (!result && result.error().code == ErrorCode::kFenced) {
         return events_.on_fenced("the store refused a commit: " + result.error().detail);
     }
@@ -178,7 +179,7 @@ void Committer::OnCommitted(std::uint64_t sequence, Result<void> result) {
         retry_delay_ = config_.retry_delay;
     } else {
         // Applied or not, the very same batch must be next; the store knows which it has seen.
-        found->sent = false;
+        found->sent = found->done = TAKT_MUTANT("node.drop_unknown");
         if (!std::exchange(stalled_, true)) trouble_ = result.error().detail;
         const Steady now = runtime_.Now().steady;
         if (!troubled_since_) troubled_since_ = now;

@@ -32,12 +32,6 @@ struct CommitterConfig {
     // When every commit has failed for so long, the term is given up. Who goes on deciding without
     // being able to write it down only gathers what will be forgotten.
     Duration give_up_after{10'000};
-    // For tests of the tests: dispatches before the commit. Not in a release.
-#ifdef TAKT_FAIL_POINTS
-    bool sabotage_release_early = false;
-#else
-    static constexpr bool sabotage_release_early = false;
-#endif
 };
 
 class Committer {

@@ -295,6 +295,7 @@ void Node::EndTerm(const std::string& why) {
     live_share_.Set(0);
     asked_share_.Set(0);
     auto asked = std::exchange(asked_, {});
+    if (TAKT_MUTANT("node.forget_askers")) asked.clear();
     for (auto& [request, done] : asked) {
         done(Fail(ErrorCode::kUnknown,
                   "the answer is not known, ask again with the same id: " + why));
@@ -327,6 +328,7 @@ Flow<> Node::LookUp(std::vector<ExecutionId> ids) {
         auto found = co_await term.Wait<Result<std::vector<std::optional<Execution>>>>(
             [&](auto done) { store_.FindExecutions(partition(), ids, std::move(done)); });
         if (!found) {
+            if (TAKT_MUTANT("node.give_up_lookups")) co_return;
             co_await term.Sleep(delay);
             continue;
         }

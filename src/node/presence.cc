@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 
 namespace takt::internal {
@@ -85,6 +86,7 @@ void Presence::OnAnnounced(Steady asked, const Result<void>& result) {
     const bool fresh = result && announced_until() <= now;
     if (result) {
         const std::lock_guard lock(mutex_);
+        if (TAKT_MUTANT("node.trust_longer")) asked += 2 * config_.ttl;
         announced_until_ = std::max(announced_until_, asked + config_.ttl - config_.margin);
     }
     NoteTrouble(announce_trouble_, result ? std::string() : result.error().detail);

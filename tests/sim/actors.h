@@ -44,9 +44,6 @@ struct Cluster {
     double handler_hangs = 0;
     Micros handler_max = 3s;
     SessionId last_session = 0;
-    // For tests of the tests.
-    bool sabotage_answer_for_another = false;  // A node answers for the namespace that this is not.
-    bool sabotage_forget_hands = false;        // A worker's word on what it holds is not heard.
 
     Partition partition() const { return config.leadership.partition; }
     // A name of this namespace's, for people who read a trace: others have the same names.

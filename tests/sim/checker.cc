@@ -100,6 +100,7 @@ void Checker::OnCommit(const Batch& batch, Instant latest, const EngineConfig& c
         }
     }
     CheckCapacity();
+    policies.OnCommit(batch, moves_, latest.wall, config);
     fires.OnCommit(batch);
     limits.OnCommit(batch, moves_, latest.wall, config);
     locks.OnCommit(batch, [this](const ExecutionId& id) { return Find(id); });
@@ -219,6 +220,7 @@ void Checker::CheckCapacity() {
 void Checker::OnWorker(const std::string& worker, std::uint32_t capacity) {
     std::uint32_t& known = capacities_[worker];
     known = std::max(known, capacity);
+    policies.OnWorker(worker, capacity);
 }
 
 void Checker::OnAssign(const Execution& execution, const Decided& decided) {
@@ -272,6 +274,11 @@ void Checker::OnStart(const AttemptRef& attempt, const std::string& worker, std:
 
 void Checker::OnEnd(const AttemptRef& attempt, bool success) {
     ended_[KeyOf(attempt)] = success;
+    policies.OnEnd(attempt);
+}
+
+void Checker::OnUnanswered(const std::string& asked) {
+    Fail("a client that asked to " + asked + " was never answered");
 }
 
 void Checker::OnSubmitted(const Execution& execution) {

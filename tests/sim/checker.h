@@ -13,6 +13,7 @@
 #include "sim/flow_checker.h"
 #include "sim/limit_checker.h"
 #include "sim/lock_checker.h"
+#include "sim/policy_checker.h"
 #include "sim/world.h"
 #include "store/memory/database.h"
 
@@ -23,6 +24,7 @@ class Checker {
     explicit Checker(World& world, Partition partition = kDefaultPartition)
         : fires(world, [this](const std::string& what) { Fail(what); }),
           limits(world, fires, [this](const std::string& what) { Fail(what); }),
+          policies(world, fires, [this](const std::string& what) { Fail(what); }),
           locks(world, [this](const std::string& what) { Fail(what); }),
           flows([this](const std::string& what) { Fail(what); }),
           world_(world),
@@ -35,6 +37,7 @@ class Checker {
     // The parts that look at one kind of promise each.
     FireChecker fires;
     LimitChecker limits;
+    PolicyChecker policies;
     LockChecker locks;
     FlowChecker flows;
 
@@ -50,6 +53,8 @@ class Checker {
     void OnStart(const AttemptRef& attempt, const std::string& worker, std::size_t running,
                  std::size_t capacity);
     void OnEnd(const AttemptRef& attempt, bool success);
+    // A scheduler that lives has left a client without an answer.
+    void OnUnanswered(const std::string& asked);
     void OnWorker(const std::string& worker, std::uint32_t capacity);
 
     // A client was told so.

@@ -10,6 +10,9 @@ namespace takt::internal::sim {
 // How long a client waits for an answer.
 constexpr Micros kAnswerWait = 2s;
 
+// A scheduler that lives has answered by then, also if it lost its lead or its store meanwhile.
+constexpr Micros kAnsweredWithin = 20s;
+
 // Beyond that etcd keeps payloads apart from their rows.
 constexpr std::uint64_t kPayloadMax = 64u << 10;
 
@@ -26,11 +29,20 @@ void SimClient::Ask(Input input, std::function<void(const Result<Answer>&)> done
     const auto answer = [once](const Result<Answer>& result) {
         if (*once) std::exchange(*once, {})(result);
     };
-    world.After(kAnswerWait, nullptr,
-                [answer] { answer(internal::Fail(ErrorCode::kUnknown, "no answer in time")); });
+    world.After(kAnswerWait, nullptr, [this, once, answer] {
+        if (*once && cluster_.checker.policies.nothing_fails) {
+            cluster_.checker.OnUnanswered("have something done while nothing failed");
+        }
+        answer(internal::Fail(ErrorCode::kUnknown, "no answer in time"));
+    });
     world.After(world.Between(50us, cluster_.network_max), nullptr,
                 [this, node, answer, input = std::move(input)]() mutable {
-                    node->Ask(std::move(input), [this, answer](Result<Answer> result) {
+                    const auto answered = std::make_shared<bool>(false);
+                    cluster_.world.After(kAnsweredWithin, node->process(), [this, answered] {
+                        if (!*answered) cluster_.checker.OnUnanswered("have something done");
+                    });
+                    node->Ask(std::move(input), [this, answer, answered](Result<Answer> result) {
+                        *answered = true;
                         cluster_.world.After(
                             cluster_.world.Between(50us, cluster_.network_max), nullptr,
                             [answer, result = std::move(result)] { answer(result); });
@@ -157,19 +169,23 @@ void SimClient::Submit(const Job& job) {
     task->timeout = job.timeout;
     task->options = std::make_unique<TaskOptions>(job.options);
     ++pending_;
-    Ask(internal::Submit{0, std::move(task)}, [this, job](const Result<Answer>& result) {
+    const Steady asked = cluster_.world.now();
+    Ask(internal::Submit{0, std::move(task)}, [this, job, asked](const Result<Answer>& result) {
         --pending_;
-        if (!result) return OnRefused(job, result.error());
+        if (!result) return OnRefused(job, result.error(), asked);
         cluster_.world.Note("client", "is told of", result->execution.id.view());
         cluster_.checker.OnSubmitted(result->execution);
     });
 }
 
-void SimClient::OnRefused(Job job, const Error& error) {
+void SimClient::OnRefused(Job job, const Error& error, Steady asked) {
     Checker& checker = cluster_.checker;
     if (error.code == ErrorCode::kConflict && error.field == "unique_key") {
         cluster_.world.Note("client", "is refused", job.options.unique_key.view());
-        return checker.limits.OnKeyRefused(job.options.unique_key);
+        return checker.limits.OnKeyRefused(job.options.unique_key, asked);
+    }
+    if (error.code == ErrorCode::kExhausted && error.field == "queue") {
+        checker.limits.OnQueueRefused(Text(job.queue), asked, cluster_.config.engine);
     }
     if (error.code == ErrorCode::kConflict) {
         return checker.Fail(job.id + " conflicts with itself: " + error.detail);

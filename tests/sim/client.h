@@ -44,7 +44,7 @@ class SimClient {
     void AddLimits(Job& job);
     void AddSteps(Job& job, bool quiet);
     void Submit(const Job& job);
-    void OnRefused(Job job, const Error& error);
+    void OnRefused(Job job, const Error& error, Steady asked);
     ExecutionId AnyExecution();
 
     Cluster& cluster_;

@@ -31,6 +31,8 @@ class FireChecker {
 
     const std::map<TaskId, TaskRow>& tasks() const { return tasks_; }  // As committed.
     const TaskRow* Find(const TaskId& id) const;
+    // Whether it is, or may have been since.
+    bool WasPaused(const TaskRow& before) const;
     std::size_t due_times() const { return due_times_; }
 
   private:
@@ -50,7 +52,6 @@ class FireChecker {
     void CheckPut(const TaskRow& before, const TaskRow& after, std::vector<Record> records);
     void CheckBeyond(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
                      std::vector<Record> records);
-    bool WasPaused(const TaskRow& before) const;
 
     World& world_;
     const Complain fail_;

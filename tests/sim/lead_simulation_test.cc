@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 
 namespace takt::internal::sim {
@@ -12,6 +13,8 @@ constexpr Micros kFailover = LeadSimulation::kTtl + 1s;
 
 class LeadSimulationTest : public ::testing::Test {
   protected:
+    void SetUp() override { ASSERT_TRUE(StartFailPoints()); }
+
     const LogCapture quiet_;
 };
 

@@ -50,6 +50,7 @@ void LimitChecker::OnCommit(const Batch& batch, const std::vector<RowMove>& move
 void LimitChecker::Follow(const RowMove& move, std::uint64_t epoch) {
     const Execution& row = move.after;
     if (Began(move)) begun_[{row.id, row.attempt}] = {commits_, epoch};
+    if (!row.task->opt().unique_key.empty()) key_held_[row.task->opt().unique_key] = world_.now();
     if (IsTerminal(row.status)) {
         live_.erase(row.id);
     } else {
@@ -138,9 +139,21 @@ void LimitChecker::CheckUnique(const RowMove& move) {
     }
 }
 
-void LimitChecker::OnKeyRefused(const Text& key) {
-    if (windows_[key].empty())
-        fail_("unique key " + key.str() + " was refused although it is free");
+void LimitChecker::OnKeyRefused(const Text& key, Steady asked) {
+    const bool lives = std::ranges::any_of(live_, [&](const auto& item) {
+        return item.second.execution.task->opt().unique_key == key;
+    });
+    // How long a window lasts is known by clocks that may be wrong.
+    const bool windowed = std::ranges::any_of(
+        windows_[key], [](const Window& window) { return window.until != Time{}; });
+    if (lives || windowed || key_held_[key] >= asked) return;
+    fail_("unique key " + key.str() + " was refused although it is free");
+}
+
+void LimitChecker::OnQueueRefused(const Text& queue, Steady asked, const EngineConfig& config) {
+    if (waiting_[queue] >= config.pending_max || full_[queue] >= asked) return;
+    fail_("queue " + queue.str() + " refused something as full when " +
+          std::to_string(waiting_[queue]) + " waited in it");
 }
 
 void LimitChecker::CheckConcurrency() {
@@ -163,7 +176,7 @@ void LimitChecker::CheckPace(const Execution& execution, Steady batch_began) {
     const RateLimit& rate = execution.task->opt().rate;
     if (rate.count == 0) return;
     const Text key = SharedKeyOf(*execution.task);
-    std::deque<Steady>& starts = starts_[{execution.epoch, key}];
+    std::deque<Steady>& starts = starts_[{clocks_are_right ? 0 : execution.epoch, key}];
     starts.push_back(batch_began);
     if (starts.size() > kLookedBackAt) starts.pop_front();
     const std::chrono::duration<double> per = rate.per;
@@ -197,9 +210,11 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
     }
     std::map<Text, std::size_t> begun;
     std::map<Text, std::size_t> back;  // Rows that came to wait again: nobody could refuse them.
+    std::map<Text, std::size_t> made;
     for (const RowMove& move : moves) {
         const Text& queue = move.after.task->queue;
         if (Began(move)) ++begun[queue];
+        if (!move.before.task) ++made[queue];
         const bool waited = move.before.task && IsWaiting(move.before.status);
         const bool waits = IsWaiting(move.after.status);
         if (move.before.task && waits && !waited) ++back[queue];
@@ -218,6 +233,10 @@ void LimitChecker::CheckQueues(const Batch& batch, const std::vector<RowMove>& m
     for (const RowMove& move : moves) {
         const Text& queue = move.after.task->queue;
         const std::size_t waits = CountIn(queue, false);
+        // Some of the batch may have waited and gone before it was written.
+        if (waiting_[queue] + made[queue] + back[queue] >= config.pending_max) {
+            full_[queue] = world_.now();
+        }
         if (waits > std::max(config.pending_max, waiting_[queue]) + back[queue]) {
             fail_("queue " + queue.str() + " took more than it holds: " + std::to_string(waits));
         }

@@ -50,8 +50,13 @@ class LimitChecker {
                   const EngineConfig& config);
     // An attempt is sent.
     void OnAssign(const Execution& execution, const Decided& decided);
-    // A submit was refused because somebody else holds the key.
-    void OnKeyRefused(const Text& key);
+    // A submit that was sent at `asked` was refused because somebody else holds the key, or because the
+    // queue is full.
+    void OnKeyRefused(const Text& key, Steady asked);
+    void OnQueueRefused(const Text& queue, Steady asked, const EngineConfig& config);
+
+    // Rates hold across terms, too, where all clocks are right.
+    bool clocks_are_right = false;
 
   private:
     struct Written {
@@ -88,6 +93,8 @@ class LimitChecker {
     // Starts by what limits their rate, and since when each may have been decided. By epoch too: by
     // the clock of the next leader any time may have passed.
     std::map<std::pair<std::uint64_t, Text>, std::deque<Steady>> starts_;
+    std::map<Text, Steady> key_held_;      // Until when somebody had it, as far as rows show.
+    std::map<Text, Steady> full_;          // When a queue was last seen to be full.
     std::map<Text, std::size_t> waiting_;  // By queue, before the batch under way.
     std::map<std::pair<ExecutionId, std::uint32_t>, Written> begun_;  // By attempt.
     Time clock_latest_{};                                             // That any leader ever saw.

@@ -2,12 +2,20 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "base/failpoint.h"
+#include "sim/shrink.h"
 #include "sim/simulation.h"
 
 namespace {
+
+using takt::internal::sim::Shrink;
+using takt::internal::sim::Shrunk;
 
 using takt::internal::sim::Drill;
 using takt::internal::sim::Simulate;
@@ -20,6 +28,17 @@ const std::map<std::string, Drill> kDrills = {{"none", Drill::kNone},
                                               {"slow", Drill::kSlow},
                                               {"stuck", Drill::kStuck}};
 
+// More simulations are not worth the wait; a tenth of them is usually enough.
+constexpr std::size_t kShrinkMax = 2'000;
+
+std::string Numbers(const char* flag, const std::set<std::size_t>& numbers) {
+    std::string list;
+    for (const std::size_t number : numbers) {
+        list += (list.empty() ? std::string(" ") + flag + " " : ",") + std::to_string(number);
+    }
+    return list;
+}
+
 void PrintFailure(const char* program, const SimulationOptions& options,
                   const SimulationResult& result) {
     const std::string changes = options.changes_per_step > 0
@@ -31,43 +50,68 @@ void PrintFailure(const char* program, const SimulationOptions& options,
     for (const auto& [name, value] : kDrills) {
         if (value == options.drill && value != Drill::kNone) drill = " --drill " + name;
     }
-    std::printf("\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s%s%s --trace\n",
+    std::printf("\nseed %llu FAILED: %s\nreplay: %s --seed %llu --steps %zu%s%s%s%s%s%s --trace\n",
                 static_cast<unsigned long long>(options.seed), result.failure.c_str(), program,
                 static_cast<unsigned long long>(options.seed), options.steps, changes.c_str(),
-                spaces.c_str(), drill.c_str(), options.quiet ? " --quiet" : "");
+                spaces.c_str(), drill.c_str(), options.quiet ? " --quiet" : "",
+                Numbers("--without-steps", options.steps_left_out).c_str(),
+                Numbers("--without-faults", options.faults_left_out).c_str());
 }
 
-}  // namespace
+void PrintShrunk(const char* program, const SimulationOptions& options,
+                 const SimulationResult& result) {
+    const Shrunk shrunk = Shrink(options, result.failure, kShrinkMax);
+    std::printf("\nafter %zu simulations it fails with %zu of %zu steps and %zu of %zu faults:\n",
+                shrunk.simulations, options.steps - shrunk.options.steps_left_out.size(),
+                options.steps, shrunk.result.faults - shrunk.options.faults_left_out.size(),
+                result.faults);
+    PrintFailure(program, shrunk.options, shrunk.result);
+}
 
-int main(int argc, char** argv) {
-    CLI::App app("Simulates a whole cluster from a seed: schedulers, store, workers, clients.");
-    SimulationOptions options;
-    std::uint64_t seeds = 100;
-    std::uint64_t first = 1;
-    app.add_option("--seeds", seeds, "How many seeds to simulate")->capture_default_str();
-    app.add_option("--first", first, "The first of them")->capture_default_str();
-    CLI::Option* one = app.add_option("--seed", options.seed, "Simulate this seed only");
-    app.add_option("--steps", options.steps, "What clients do before the heal")
-        ->capture_default_str();
-    app.add_option("--changes", options.changes_per_step, "Changes that one step may make");
-    app.add_option("--namespaces", options.spaces, "Namespaces, of the same schedulers")
-        ->check(CLI::Range(1, 255));
-    app.add_option("--drill", options.drill,
-                   "One thing goes wrong at a time: deaths, moves, slow, stuck")
-        ->transform(CLI::CheckedTransformer(kDrills));
-    app.add_flag("--trace", options.trace, "Print what happens");
-    app.add_flag("--quiet", options.quiet, "Nothing fails: everything must run exactly once");
-    CLI11_PARSE(app, argc, argv);
-    if (one->count() > 0) {
-        first = options.seed;
-        seeds = 1;
+// One line for ./dev report.
+void AppendResult(const std::string& path, const SimulationOptions& options, std::uint64_t seeds,
+                  const SimulationResult& sum, const std::vector<std::uint64_t>& failed) {
+    std::ofstream file(path, std::ios::app);
+    std::string drill = "none";
+    for (const auto& [name, value] : kDrills) {
+        if (value == options.drill) drill = name;
     }
+    std::string list;
+    for (const std::uint64_t seed : failed)
+        list += (list.empty() ? "" : ", ") + std::to_string(seed);
+    file << "{\"seeds\": " << seeds << ", \"steps\": " << options.steps
+         << ", \"namespaces\": " << options.spaces << ", \"drill\": \"" << drill
+         << "\", \"quiet\": " << (options.quiet ? "true" : "false")
+         << ", \"changes\": " << options.changes_per_step << ", \"executions\": " << sum.executions
+         << ", \"runs\": " << sum.runs << ", \"commits\": " << sum.commits
+         << ", \"losses\": " << sum.losses << ", \"due_times\": " << sum.due_times
+         << ", \"faults\": " << sum.faults << ", \"failed\": [" << list << "]}\n";
+}
+
+// What is done with the seeds.
+struct Campaign {
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 100;
+    bool shrink = false;
+    bool keep_going = false;
+    std::string result_file;
+};
+
+int RunSeeds(const char* program, SimulationOptions options, const Campaign& run) {
     SimulationResult sum;
-    for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    std::vector<std::uint64_t> failed;
+    const auto write = [&](std::uint64_t done) {
+        if (!run.result_file.empty()) AppendResult(run.result_file, options, done, sum, failed);
+    };
+    for (std::uint64_t seed = run.first; seed < run.first + run.seeds; ++seed) {
         options.seed = seed;
         const SimulationResult result = Simulate(options);
         if (!result.failure.empty()) {
-            PrintFailure(argv[0], options, result);
+            PrintFailure(program, options, result);
+            if (run.shrink) PrintShrunk(program, options, result);
+            failed.push_back(seed);
+            if (run.keep_going) continue;
+            write(seed - run.first + 1);
             return EXIT_FAILURE;
         }
         sum.events += result.events;
@@ -76,8 +120,9 @@ int main(int argc, char** argv) {
         sum.commits += result.commits;
         sum.losses += result.losses;
         sum.due_times += result.due_times;
-        const std::uint64_t done = seed - first + 1;
-        if (done % 100 == 0 || done == seeds) {
+        sum.faults += result.faults;
+        const std::uint64_t done = seed - run.first + 1;
+        if (done % 100 == 0 || done == run.seeds) {
             std::printf(
                 "%llu seeds, %zu executions, %zu runs, %zu commits, %zu losses, %zu due times, "
                 "%llu events, hash %016llx\n",
@@ -87,5 +132,50 @@ int main(int argc, char** argv) {
             std::fflush(stdout);
         }
     }
-    return EXIT_SUCCESS;
+    write(run.seeds);
+    return failed.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (auto started = takt::internal::StartFailPoints(); !started) {
+        std::fprintf(stderr, "takt_sim: %s\n", started.error().detail.c_str());
+        return EXIT_FAILURE;
+    }
+    CLI::App app("Simulates a whole cluster from a seed: schedulers, store, workers, clients.");
+    SimulationOptions options;
+    Campaign run;
+    app.add_option("--seeds", run.seeds, "How many seeds to simulate")->capture_default_str();
+    app.add_option("--first", run.first, "The first of them")->capture_default_str();
+    CLI::Option* one = app.add_option("--seed", options.seed, "Simulate this seed only");
+    app.add_option("--steps", options.steps, "What clients do before the heal")
+        ->capture_default_str();
+    app.add_option("--changes", options.changes_per_step, "Changes that one step may make");
+    app.add_option("--namespaces", options.spaces, "Namespaces, of the same schedulers")
+        ->check(CLI::Range(1, 255));
+    app.add_option("--drill", options.drill,
+                   "One thing goes wrong at a time: deaths, moves, slow, stuck")
+        ->transform(CLI::CheckedTransformer(kDrills));
+    std::vector<std::size_t> steps;
+    std::vector<std::size_t> faults;
+    app.add_option("--without-steps", steps, "Steps of clients that do not happen, by number")
+        ->delimiter(',');
+    app.add_option("--without-faults", faults, "Faults that do not happen, by number")
+        ->delimiter(',');
+    app.add_flag("--keep-going", run.keep_going, "Go on after a seed that fails");
+    app.add_option("--result", run.result_file,
+                   "Add a line of JSON to this file: what was simulated");
+    app.add_flag("--shrink", run.shrink,
+                 "Look for the fewest steps and faults of a seed that fails");
+    app.add_flag("--trace", options.trace, "Print what happens");
+    app.add_flag("--quiet", options.quiet, "Nothing fails: everything must run exactly once");
+    CLI11_PARSE(app, argc, argv);
+    options.steps_left_out = {steps.begin(), steps.end()};
+    options.faults_left_out = {faults.begin(), faults.end()};
+    if (one->count() > 0) {
+        run.first = options.seed;
+        run.seeds = 1;
+    }
+    return RunSeeds(argv[0], options, run);
 }

@@ -1,3 +1,4 @@
+#include "base/failpoint.h"
 #include "sim/actors.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ void SimNode::End() {
 
 void SimNode::Ask(Input input, Done<Answer> done) {
     if (!running()) return done(internal::Fail(ErrorCode::kUnavailable, "connection refused"));
-    if (cluster_.sabotage_answer_for_another && host_.nodes().front()->leads()) {
+    if (TAKT_MUTANT("links.answer_for_another") && host_.nodes().front()->leads()) {
         return host_.nodes().front()->node_->Ask(std::move(input), std::move(done));
     }
     node_->Ask(std::move(input), std::move(done));
@@ -88,7 +89,7 @@ void SimNode::Accept(const ConnectionPtr& connection, const Worker& worker,
         return cluster_.ToWorker(
             connection, [connection, leader](SimWorker& w) { w.OnRefused(connection, leader); });
     }
-    if (cluster_.sabotage_forget_hands) holding.clear();
+    if (TAKT_MUTANT("links.forget_hands")) holding.clear();
     connections[connection->session] = connection;
     node_->Tell(Attach{connection->session, worker, std::move(holding)});
 }
@@ -127,7 +128,12 @@ void SimNode::Release(const Effects& effects) {
             decided[{event.execution, event.attempt}] = event.at;
         }
     }
+    cluster_.checker.policies.OnRelease(effects, [this](SessionId session) {
+        const ConnectionPtr connection = Find(session);
+        return connection && !connection->cut;
+    });
     for (const Assign& assign : effects.assigns) {
+        cluster_.checker.policies.OnAssign(assign);
         cluster_.world.Note(name_, "assigns", assign.execution.id.view(), assign.execution.attempt);
         cluster_.checker.OnAssign(assign.execution,
                                   {.at = decided[{assign.execution.id, assign.execution.attempt}],

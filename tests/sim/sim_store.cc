@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failpoint.h"
+
 namespace takt::internal::sim {
 
 Micros SimDatabase::LatencyMax(Partition partition) const {
@@ -14,7 +16,7 @@ Result<void> SimDatabase::Commit(const Batch& batch, Instant latest) {
     const Watched& by = watched.at(batch.term.partition);
     const bool repeated = batch.sequence <= applied_[batch.term.nonce];
     const Result<void> result =
-        sabotage_no_fence && !repeated ? CommitUnfenced(batch) : rows.Commit(batch);
+        TAKT_MUTANT("store.no_fence") && !repeated ? CommitUnfenced(batch) : rows.Commit(batch);
     if (!result) {
         by.checker->OnRefused(batch, result.error());
     } else if (!repeated) {
@@ -64,7 +66,8 @@ void SimStore::Send(std::function<Result<T>()> work, Done<T> done, Kind kind) {
     Steady arrival = world.now() + world.Between(50us, database_.LatencyMax(kind.partition));
     if (late) arrival += database_.deadline + world.Between(0us, 3s);
     // One connection keeps order; what is late went over another.
-    Steady& last = last_arrivals_[database_.sabotage_one_line ? kDefaultPartition : kind.partition];
+    Steady& last =
+        last_arrivals_[TAKT_MUTANT("store.one_line") ? kDefaultPartition : kind.partition];
     if (!late) arrival = last = std::max(arrival, last);
     world.After(arrival - world.now(), nullptr,
                 [&world, &database = database_, &link = link_, process = process_, answer, kind,
@@ -101,14 +104,14 @@ void SimStore::DropPartition(Partition partition, Done<void> done) {
 }
 
 void SimStore::Load(Partition partition, const std::string& cursor, Done<LoadPage> done) {
-    const Partition from = database_.sabotage_shared_lists ? kDefaultPartition : partition;
+    const Partition from = TAKT_MUTANT("store.shared_lists") ? kDefaultPartition : partition;
     Send<LoadPage>([&rows = database_.rows, from, cursor] { return rows.Load(from, cursor); },
                    std::move(done), {.partition = partition});
 }
 
 void SimStore::FindExecutions(Partition partition, std::vector<ExecutionId> ids,
                               Done<std::vector<std::optional<Execution>>> done) {
-    const Partition from = database_.sabotage_shared_rows ? kDefaultPartition : partition;
+    const Partition from = TAKT_MUTANT("store.shared_rows") ? kDefaultPartition : partition;
     Send<std::vector<std::optional<Execution>>>(
         [&rows = database_.rows, from, ids = std::move(ids)] {
             return rows.FindExecutions(from, ids);

@@ -46,11 +46,6 @@ struct SimDatabase {
     double request_late = 0;           // The sender gives up; it arrives all the same.
     double request_again = 0;          // A copy of a commit arrives some seconds later.
     Duration deadline{1'000};          // After which a sender gives up.
-    // For tests of the tests.
-    bool sabotage_no_fence = false;      // Applies commits of any term.
-    bool sabotage_shared_rows = false;   // Finds executions of the first partition in any.
-    bool sabotage_shared_lists = false;  // Loads the first partition whichever is asked for.
-    bool sabotage_one_line = false;      // What concerns one partition waits behind another's.
 
   private:
     Result<void> CommitUnfenced(const Batch& batch);

@@ -1,26 +1,16 @@
 // The simulator holds the system to its promises, and these tests hold the simulator to its own:
-// that it repeats itself, and that it notices when a promise is broken.
-#include <gmock/gmock.h>
+// that it repeats itself and shrinks what fails. That it notices when a promise is broken is what
+// tests/mutants shows.
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "base/failpoint.h"
+#include "sim/shrink.h"
 #include "sim/simulation.h"
 
 namespace takt::internal::sim {
 namespace {
-
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
-
-// The first sign of a broken promise in so many seeds; empty if there is none.
-std::string Noticed(SimulationOptions options, std::uint64_t seeds_max) {
-    for (options.seed = 1; options.seed <= seeds_max; ++options.seed) {
-        const std::string failure = Simulate(options).failure;
-        if (!failure.empty()) return failure;
-    }
-    return {};
-}
 
 // Everything that can go wrong goes wrong, in a thousand different ways.
 TEST(SimulationTest, EveryPromiseHoldsWhateverFails) {
@@ -60,103 +50,27 @@ TEST(SimulationTest, ASeedRepeatsItself) {
 
 // --- Broken on purpose --------------------------------------------------------------------------
 
-// A deposed leader writes on: its commits come after newer ones, or contradict them.
-TEST(SabotageTest, AStoreWithoutAFenceIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_no_fence = true}, 100),
-                AnyOf(HasSubstr("after one of epoch"), HasSubstr("contradicts the database")));
+// A seed that fails is told with what it needs to fail, and nothing else.
+TEST(ShrinkTest, AFailingSeedIsToldWithTheFewestFaultsAndSteps) {
+    ASSERT_TRUE(SetFailPoints("mutant.engine.forget_failures_on_load:error"));
+    SimulationOptions options;
+    SimulationResult whole;
+    for (; whole.failure.empty() && options.seed < 100; ++options.seed) whole = Simulate(options);
+    --options.seed;
+    const Shrunk shrunk = Shrink(options, whole.failure, 300);
+    const SimulationResult again = Simulate(shrunk.options);
+    ASSERT_TRUE(SetFailPoints(""));
+
+    EXPECT_TRUE(SameViolation(again.failure, whole.failure)) << again.failure;
+    EXPECT_GT(shrunk.options.steps_left_out.size(), options.steps / 2);
+    EXPECT_GT(shrunk.options.faults_left_out.size(), whole.faults / 2);
+    EXPECT_EQ(Simulate(shrunk.options).failure, "") << "nothing is broken any more";
 }
 
-TEST(SabotageTest, AcceptingTheReportOfAnyAttemptIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_accept_any_attempt = true}, 100),
-                AnyOf(HasSubstr("not of its attempt"), HasSubstr("reports of"),
-                      HasSubstr("before it was committed"), HasSubstr("more than it can"),
-                      HasSubstr("was refused although it is stored")));
-}
-
-TEST(SabotageTest, ForgettingFailuresAtATakeoverIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_failures = true}, 100), HasSubstr("forgot failures"));
-}
-
-// The leader dies after a fire, and the next one does not know of it.
-TEST(SabotageTest, AFireThatDoesNotWriteItsTasksPlaceIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_fires = true}, 100),
-                AnyOf(HasSubstr("was accounted for twice"), HasSubstr("was not written with it"),
-                      HasSubstr("is no next one")));
-}
-
-TEST(SabotageTest, DueTimesThatLeaveNoRecordAreNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_missed = true}, 100), HasSubstr("was lost"));
-}
-
-TEST(SabotageTest, ForgettingATurnAtATakeoverIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_turns = true}, 300), HasSubstr("overlap"));
-}
-
-TEST(SabotageTest, ForgettingWhoIsAtWorkAtATakeoverIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_limits = true}, 300), HasSubstr("are at work"));
-}
-
-TEST(SabotageTest, ForgettingUniqueKeysAtATakeoverIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_keys = true}, 300), HasSubstr("same unique key"));
-}
-
-TEST(SabotageTest, StartingWhatHasExpiredIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_expiry = true}, 100), HasSubstr("it had expired"));
-}
-
-TEST(SabotageTest, StartsThatSpendNothingOfTheirRateAreNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_pace = true}, 100), HasSubstr("than its rate allows"));
-}
-
-TEST(SabotageTest, TokensOfLocksThatAreUsedAgainAreNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_reuse_tokens = true}, 100), HasSubstr("did not rise"));
-}
-
-TEST(SabotageTest, ALockThatSurvivesItsReleaseIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_keep_released = true}, 100),
-                AnyOf(HasSubstr("after its release"), HasSubstr("two holders"),
-                      HasSubstr("that is over holds")));
-}
-
-TEST(SabotageTest, AWaiterThatIsSkippedIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_skip_waiters = true}, 300),
-                AnyOf(HasSubstr("which nobody held"), HasSubstr("never ended")));
-}
-
-TEST(SabotageTest, ChildrenThatDoNotMoveTheCursorAreNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_cursor = true}, 100),
-                AnyOf(HasSubstr("more than its cursor says"), HasSubstr("was made twice"),
-                      HasSubstr("contradicts the database")));
-}
-
-TEST(SabotageTest, StepsThatDoNotWaitAreNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_waiting = true}, 100), HasSubstr("have not ended as"));
-}
-
-TEST(SabotageTest, ValuesThatAreNotThoseOfTheResultsAreNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_results = true}, 100), HasSubstr("was given"));
-}
-
-TEST(SabotageTest, ForgettingThatARunWasToEndIsNoticed) {
-    EXPECT_THAT(
-        Noticed({.sabotage_forget_ending = true}, 300),
-        AnyOf(HasSubstr("forgot that it was to end"), HasSubstr("though its run was to end")));
-}
-
-TEST(SabotageTest, GoingOnFromOldProgressIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_old_progress = true}, 300),
-                AnyOf(HasSubstr("was made twice"), HasSubstr("contradicts the database"),
-                      HasSubstr("successes, not"), HasSubstr("forgot")));
-}
-
-TEST(SabotageTest, ForgettingTheLocksOfRunsAtATakeoverIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_forget_run_locks = true}, 300),
-                HasSubstr("goes on without lock"));
-}
-
-TEST(SabotageTest, DispatchingBeforeTheCommitIsNoticed) {
-    EXPECT_THAT(Noticed({.sabotage_release_early = true}, 100),
-                HasSubstr("was sent to a worker before it was committed"));
+TEST(ShrinkTest, ViolationsThatDifferInNumbersAreTheSame) {
+    EXPECT_TRUE(SameViolation("job-1 (attempt 2) was lost", "job-17 (attempt 3) was lost"));
+    EXPECT_FALSE(SameViolation("job-1 was lost", "job-1 never ended"));
+    EXPECT_FALSE(SameViolation("", "17"));
 }
 
 }  // namespace

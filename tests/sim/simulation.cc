@@ -32,10 +32,6 @@ class Simulation {
           drills_(world_, database_, hosts_, spaces_, [this](const std::string& what) {
               if (failure_.empty()) failure_ = what;
           }) {
-        database_.sabotage_no_fence = options.sabotage_no_fence;
-        database_.sabotage_shared_rows = options.sabotage_shared_rows;
-        database_.sabotage_shared_lists = options.sabotage_shared_lists;
-        database_.sabotage_one_line = options.sabotage_one_line;
         NodeConfig config = MakeConfig(options);
         hours_ = !quiet_ && world_.Chance(0.1) && options.hours;
         if (!quiet_) {
@@ -99,9 +95,9 @@ class Simulation {
             cluster.handler_fails = 0.2;
             cluster.handler_hangs = 0.03;
         }
-        cluster.sabotage_answer_for_another = options_.sabotage_answer_for_another;
-        cluster.sabotage_forget_hands = options_.sabotage_forget_hands;
         space.checker.workers_are_well = options_.drill != Drill::kNone;
+        space.checker.limits.clocks_are_right = quiet_;
+        space.checker.policies.nothing_fails = options_.quiet && options_.drill == Drill::kNone;
         const std::uint64_t workers = 1 + world_.Below(4);
         for (const auto& host : hosts_) {
             cluster.nodes.push_back(std::make_unique<SimNode>(cluster, *host));
@@ -149,6 +145,7 @@ class Simulation {
         result.hash = world_.hash();
         result.events = world_.events();
         result.moves = drills_.moves();
+        result.faults = faults_;
         return result;
     }
 
@@ -170,6 +167,7 @@ class Simulation {
         steps_done_ = number;
         if (number >= options_.steps) return;
         world_.After(world_.Between(0us, 1s), nullptr, [this, number] {
+            if (options_.steps_left_out.contains(number)) return NextStep(number + 1);
             Space& space = AnySpace();
             const std::uint64_t dice = quiet_ ? 0 : world_.Below(18);
             if (dice < 8) {
@@ -192,6 +190,7 @@ class Simulation {
     void FaultLater() {
         world_.After(world_.Between(100ms, 3s), nullptr, [this] {
             if (!faulty_) return;
+            if (options_.faults_left_out.contains(faults_++)) return FaultLater();
             switch (world_.Below(4)) {
                 case 0:
                     NodeFault(AnyHost());
@@ -332,6 +331,7 @@ class Simulation {
         RunFor(kUndisturbed);
         for (const auto& space : spaces_) {
             if (!failed()) space->checker.fires.CheckPunctual(world_.wall());
+            if (!failed()) space->checker.policies.CheckDelays(world_.wall());
             space->planner.PauseAll();
         }
         // A clock that was an hour ahead may have set times an hour from now.
@@ -342,7 +342,14 @@ class Simulation {
         while (!failed() && !std::ranges::all_of(spaces_, over)) {
             RunFor(100ms);
             RestartStopped();
-            if (world_.now() - healed > bound) return;  // CheckEnd names what is left.
+            if (world_.now() - healed <= bound) continue;
+            // CheckEnd names the executions that are left.
+            for (const auto& space : spaces_) {
+                if (space->checker.AllFinished() && space->pending() > 0) {
+                    space->checker.OnUnanswered("have something done before the heal");
+                }
+            }
+            return;
         }
     }
 
@@ -365,6 +372,7 @@ class Simulation {
     bool faulty_ = false;
     bool hours_ = false;  // Clocks may be wrong by hours.
     std::size_t steps_done_ = 0;
+    std::size_t faults_ = 0;  // So far.
 };
 
 }  // namespace

@@ -1,6 +1,4 @@
-// Several namespaces of the same schedulers. Each has its own promises, and its own leader; the tests
-// of the tests below break what keeps them apart.
-#include <gmock/gmock.h>
+// Several namespaces of the same schedulers. Each has its own promises, and its own leader.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,9 +7,6 @@
 
 namespace takt::internal::sim {
 namespace {
-
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
 
 constexpr std::size_t kSpaces = 3;
 constexpr std::size_t kDrillSteps = 120;  // A minute.
@@ -58,47 +53,6 @@ TEST(SpacesTest, WhatRunsIsNotDisturbedWhenLeadsAreHandedOver) {
 TEST(SpacesTest, AStoreThatIsSlowForOneNamespaceDisturbsNoOther) {
     EXPECT_EQ(NoticedAmong({.drill = Drill::kSlow}, 5), "");
     EXPECT_EQ(NoticedAmong({.drill = Drill::kStuck}, 5), "");
-}
-
-// --- Broken on purpose --------------------------------------------------------------------------
-
-TEST(SpacesSabotageTest, ASchedulerThatAnswersForAnotherNamespaceIsNoticed) {
-    EXPECT_THAT(NoticedAmong({.quiet = true, .sabotage_answer_for_another = true}, 20),
-                HasSubstr("was confirmed before it was committed"));
-}
-
-TEST(SpacesSabotageTest, IdsOfAnotherNamespaceAreNoticed) {
-    EXPECT_THAT(NoticedAmong({.sabotage_shared_rows = true}, 100),
-                AnyOf(HasSubstr("was confirmed before it was committed"),
-                      HasSubstr("is written for namespace"), HasSubstr("conflicts with itself")));
-}
-
-TEST(SpacesSabotageTest, ATermThatBeginsWithRowsOfAnotherNamespaceIsNoticed) {
-    EXPECT_THAT(NoticedAmong({.sabotage_shared_lists = true}, 20),
-                AnyOf(HasSubstr("is written for namespace"), HasSubstr("contradicts the database"),
-                      HasSubstr("never ended")));
-}
-
-TEST(SpacesSabotageTest, AHandOverThatDisturbsWhatRunsIsNoticed) {
-    EXPECT_THAT(NoticedAmong({.drill = Drill::kMoves, .sabotage_forget_hands = true}, 20),
-                HasSubstr("had the last attempt in hand"));
-    EXPECT_THAT(NoticedAmong({.drill = Drill::kDeaths, .sabotage_forget_hands = true}, 20),
-                HasSubstr("had the last attempt in hand"));
-}
-
-TEST(SpacesSabotageTest, ALeaderThatComesLateIsNoticed) {
-    EXPECT_THAT(NoticedAmong({.drill = Drill::kDeaths, .sabotage_late_leads = true}, 20),
-                HasSubstr("is without a leader for too long"));
-}
-
-TEST(SpacesSabotageTest, LeadsThatGoToWhoHasJustComeAreNoticed) {
-    EXPECT_THAT(NoticedAmong({.drill = Drill::kMoves, .sabotage_eager_shares = true}, 20),
-                HasSubstr("has just come"));
-}
-
-TEST(SpacesSabotageTest, AStoreInWhichAllWaitForTheSlowestIsNoticed) {
-    EXPECT_THAT(NoticedAmong({.drill = Drill::kSlow, .sabotage_one_line = true}, 5),
-                HasSubstr("was answered after"));
 }
 
 }  // namespace

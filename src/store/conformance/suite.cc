@@ -4,9 +4,12 @@
 #include <iterator>
 #include <utility>
 
+#include "base/failpoint.h"
+
 namespace takt::internal::conformance {
 
 void StoreConformance::SetUp() {
+    ASSERT_TRUE(StartFailPoints());
     auto database = GetParam().create();
     ASSERT_TRUE(database) << GetParam().name << " cannot run: " << database.error().detail;
     database_ = std::move(*database);

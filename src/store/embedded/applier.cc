@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/failpoint.h"
 #include "model/record.h"
 #include "store/embedded/schema.h"
 
@@ -67,7 +68,8 @@ Result<bool> Applier::PassFence(const Batch& batch) {
         statement.Int(static_cast<std::int64_t>(batch.term.nonce));
     };
     fence_.Int(static_cast<std::int64_t>(batch.sequence));
-    fence_.Int(static_cast<std::int64_t>(batch.last_serial));
+    fence_.Int(
+        TAKT_MUTANT("embedded.forget_serials") ? 0 : static_cast<std::int64_t>(batch.last_serial));
     bind_term(fence_);
     fence_.Int(static_cast<std::int64_t>(batch.sequence) - 1);
     fence_.Run();
@@ -75,8 +77,13 @@ Result<bool> Applier::PassFence(const Batch& batch) {
 
     bind_term(term_);
     const Rows rows(term_);
-    if (!term_.Step()) return Fail(ErrorCode::kFenced, "the term is over");
-    if (static_cast<std::uint64_t>(term_.row().Int(0)) >= batch.sequence) return false;
+    const bool stands = term_.Step();
+    if (!stands && TAKT_MUTANT("embedded.no_fence")) return true;
+    if (!stands) return Fail(ErrorCode::kFenced, "the term is over");
+    if (static_cast<std::uint64_t>(term_.row().Int(0)) >= batch.sequence) {
+        return TAKT_MUTANT("embedded.no_once");
+    }
+    if (TAKT_MUTANT("embedded.allow_gaps")) return true;
     return Fail(ErrorCode::kUnavailable, "an earlier batch was not applied");
 }
 

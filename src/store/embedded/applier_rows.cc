@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/failpoint.h"
 #include "model/record.h"
 #include "store/embedded/applier.h"
 #include "store/embedded/schema.h"
@@ -138,6 +139,7 @@ Result<void> Applier::Tables::Apply(const WorkerDelete& change) {
 }
 
 Result<void> Applier::Tables::Apply(const SettingPut& change) {
+    if (change.value.empty() && TAKT_MUTANT("embedded.keep_settings")) return {};
     Statement& statement = change.value.empty() ? delete_setting : put_setting;
     statement.Int(partition);
     statement.Text(change.key);
@@ -199,11 +201,12 @@ void Applier::Tables::PurgeExecutions(const Purge& change) {
         const Rows rows(any_children);
         families = any_children.Step();
     }
-    std::int64_t left = change.count_max;
+    std::int64_t left =
+        change.count_max * (TAKT_MUTANT("embedded.purge_twice_as_much") ? 2LL : 1LL);
     old_executions.Int(sql::Ms(change.finished_before));
     old_executions.Int(left);
     for (const Old& old : ReadOld(old_executions)) {
-        if (families) PurgeChildren(old, left);
+        if (families && !TAKT_MUTANT("embedded.orphans")) PurgeChildren(old, left);
         if (left == 0) return;
         PurgeOne(old, roots);
         --left;

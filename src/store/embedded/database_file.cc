@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/failpoint.h"
 #include "store/embedded/private_files.h"
 #include "store/embedded/schema.h"
 
@@ -169,7 +170,8 @@ Connection Open(const EmbeddedOptions& options) {
     Connection connection(DatabasePath(options), SQLITE_OPEN_READWRITE, options.vfs);
     // For the time in which an operator's own tool holds a lock.
     sqlite3_busy_timeout(connection.get(), 5000);
-    connection.Run("PRAGMA synchronous = FULL");
+    connection.Run(TAKT_MUTANT("embedded.unsynced") ? "PRAGMA synchronous = OFF"
+                                                    : "PRAGMA synchronous = FULL");
     connection.Run(fmt::format("PRAGMA cache_size = -{}", options.cache_bytes / 1024));
     connection.Run("PRAGMA temp_store = MEMORY");
     return connection;

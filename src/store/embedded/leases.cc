@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/failpoint.h"
+
 namespace takt::internal::embedded {
 namespace {
 
@@ -54,13 +56,14 @@ bool Leases::Stands(const LeaderRow& row) const {
 }
 
 Result<void> Leases::Judge(const Candidate& candidate) const {
-    if (!Announced(candidate.node)) {
+    if (!Announced(candidate.node) && !TAKT_MUTANT("embedded.lead_unannounced")) {
         return Fail(ErrorCode::kConflict, candidate.node.text().str() + " is not announced");
     }
     const auto found = last_.find(candidate.partition);
     const LeaderRow last = found == last_.end() ? LeaderRow{} : found->second;
     const LeaderRow read = candidate.replaced.value_or(LeaderRow{});
-    if (last.nonce != 0 && last.node != candidate.node && Stands(last)) {
+    if (last.nonce != 0 && last.node != candidate.node && Stands(last) &&
+        !TAKT_MUTANT("embedded.depose_leaders")) {
         return Fail(ErrorCode::kConflict, last.node.text().str() + " leads");
     }
     if (last.epoch != read.epoch || last.nonce != read.nonce) {
@@ -77,7 +80,8 @@ Result<Term> Leases::Acquire(const Candidate& candidate) {
         if (!judged) return std::unexpected(judged.error());
         // 0 is the nonce of a term that was resigned.
         while (term.nonce == 0) term.nonce = random_.Next();
-        term.epoch = std::max(last_[candidate.partition].epoch, candidate.epoch_floor) + 1;
+        term.epoch = std::max(last_[candidate.partition].epoch, candidate.epoch_floor) +
+                     (TAKT_MUTANT("embedded.same_epoch") ? 0 : 1);
     }
     const auto written =
         writer_.Transact<std::uint64_t>([&](Connection& connection) -> Result<std::uint64_t> {
@@ -98,8 +102,11 @@ Result<Term> Leases::Acquire(const Candidate& candidate) {
 
 Result<void> Leases::Resign(const Term& term, const NodeId& successor) {
     const Result<void> ended = writer_.Transact<void>([&](Connection& connection) -> Result<void> {
-        Statement end = connection.Prepare(
-            "UPDATE terms SET nonce = 0, node = ? WHERE partition = ? AND epoch = ? AND nonce = ?");
+        Statement end = connection.Prepare(TAKT_MUTANT("embedded.resign_any")
+                                               ? "UPDATE terms SET nonce = 0, node = ? WHERE "
+                                                 "partition = ? OR epoch = ? OR nonce = ?"
+                                               : "UPDATE terms SET nonce = 0, node = ? WHERE "
+                                                 "partition = ? AND epoch = ? AND nonce = ?");
         end.Text(successor.view());
         end.Int(term.partition);
         end.Int(static_cast<std::int64_t>(term.epoch));

@@ -1,6 +1,7 @@
 // Load: what a new leader needs, in pages of some megabytes.
 #include <algorithm>
 
+#include "base/failpoint.h"
 #include "store/embedded/reader.h"
 #include "store/list_page.h"
 #include "store/sql/execution_row.h"
@@ -85,6 +86,7 @@ void Reader::LoadExecutions(Tables& tables, Serial after, LoadPage& page) {
     while (!sources.empty()) {
         if (page.executions.size() == load_page_rows_ || bytes >= kLoadBytes) {
             page.next = "e" + std::to_string(page.executions.back().serial);
+            if (TAKT_MUTANT("embedded.lose_between_pages")) page.executions.pop_back();
             return;
         }
         const auto next = std::ranges::min_element(

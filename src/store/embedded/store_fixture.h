@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/failpoint.h"
 #include "store/conformance/suite.h"
 #include "store/embedded/fault_vfs.h"
 #include "store/embedded/store.h"
@@ -17,7 +18,10 @@ using conformance::RowMaker;
 
 class EmbeddedStoreTest : public testing::Test {
   protected:
-    void SetUp() override { Open(); }
+    void SetUp() override {
+        ASSERT_TRUE(StartFailPoints());
+        Open();
+    }
     void TearDown() override {
         vfs_write_code = 0;
         vfs_sync_code = 0;

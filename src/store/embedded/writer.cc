@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 
 namespace takt::internal::embedded {
@@ -203,6 +204,7 @@ void Writer::CommitGroup(std::vector<Write>& group) {
         if (broken_) throw SqliteError(SQLITE_IOERR, broken_->detail);
         if (!ApplyTogether(group, results) && group.size() > 1) ApplyApart(group, results);
         committing = true;
+        if (TAKT_MUTANT("embedded.write_nothing")) Rollback();
         if (connection_.in_transaction()) commit_.Run();
     } catch (const SqliteError& error) {
         Rollback();
@@ -220,7 +222,7 @@ void Writer::CommitGroup(std::vector<Write>& group) {
 }
 
 bool Writer::ApplyTogether(const std::vector<Write>& group, std::vector<Result<void>>& results) {
-    begin_.Run();
+    if (!TAKT_MUTANT("embedded.half_batches")) begin_.Run();
     for (std::size_t i = 0; i < group.size(); ++i) {
         results[i] = ApplyOne(*group[i].batch);
         if (results[i] || results[i].error().code != ErrorCode::kInvalid) continue;

@@ -1,0 +1,103 @@
+// PolicyChecker: what tasks, workers and operators ask for beyond when and how often something runs:
+// misfire policies, deadlines, jitter, backlogs, delays of retries, timeouts, drains and retention, as
+// the committed rows show them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/effects.h"
+#include "sim/fire_checker.h"
+#include "sim/limit_checker.h"
+#include "sim/world.h"
+#include "store/store.h"
+
+namespace takt::internal::sim {
+
+class PolicyChecker {
+  public:
+    using Complain = std::function<void(const std::string&)>;
+
+    PolicyChecker(World& world, const FireChecker& fires, Complain fail)
+        : world_(world), fires_(fires), fail_(std::move(fail)) {}
+
+    // Nothing fails: nobody who has room may be left without what lies ready for long.
+    bool nothing_fails = false;
+
+    // Before `fires` has seen the batch.
+    void OnCommit(const Batch& batch, const std::vector<RowMove>& moves, Time wall_latest,
+                  const EngineConfig& config);
+    void OnWorker(const std::string& worker, std::uint32_t capacity) {
+        workers_[worker].capacity = capacity;
+    }
+    // An attempt is sent.
+    void OnAssign(const Assign& assign);
+    // What a scheduler lets go of; `reaches` tells whether a session is still there.
+    void OnRelease(const Effects& effects, const std::function<bool(SessionId)>& reaches);
+    // A handler has ended an attempt.
+    void OnEnd(const AttemptRef& attempt);
+    // Recurring tasks have been left alone for a while, and nothing is in their way.
+    void CheckDelays(Time wall) const;
+
+  private:
+    using Key = std::pair<std::string, std::uint32_t>;
+    struct Sent {
+        Steady at{};
+        SessionId session = 0;
+        std::string worker;
+        bool told_to_stop = false;
+    };
+    struct KnownWorker {
+        std::uint32_t capacity = 0;
+        WorkerStatus status = WorkerStatus::kOnline;
+        std::size_t in_hand = 0;  // Sent, and not ended by its handler.
+        bool online = false;      // Since the first row of it.
+        Steady free_since{};
+    };
+    // Fires of one task that came late, one after the other, in one term.
+    struct CaughtUp {
+        std::uint64_t epoch = 0;
+        std::uint32_t count = 0;
+    };
+    struct Failed {
+        Steady at{};
+        std::uint64_t epoch = 0;
+    };
+    struct Jitter {
+        int none = 0;
+        bool some = false;
+    };
+
+    void CheckFire(const Execution& row, const Batch& batch, const EngineConfig& config);
+    void CheckMissed(const Execution& row, const Batch& batch);
+    void CheckMisfire(const Execution& row, const Batch& batch, const EngineConfig& config);
+    void CheckJitter(const Execution& row);
+    void CheckSkipped(const Execution& row, const std::vector<RowMove>& moves);
+    void CheckBacklogs(const std::vector<RowMove>& moves);
+    void CheckRetry(const RowMove& move, const Batch& batch, Time wall_latest,
+                    const EngineConfig& config);
+    void CheckLoss(const RowMove& move);
+    void CheckTimeout(const RowMove& move, const Batch& batch, const EngineConfig& config);
+    void CheckDrains(const Batch& batch, const std::vector<RowMove>& moves);
+    void CheckRoom(const RowMove& move);
+    void Follow(const std::vector<RowMove>& moves);
+    // Whether the batch changes the task's times or its pause, or makes up for what was passed over.
+    bool IsUnsettled(const Execution& row, const Batch& batch) const;
+
+    World& world_;
+    const FireChecker& fires_;
+    const Complain fail_;
+    std::map<ExecutionId, RowMove> live_;
+    std::map<Key, Sent> sent_;  // And not ended by their handlers.
+    std::map<std::string, KnownWorker> workers_;
+    std::map<ExecutionId, Failed> failed_;  // When the last failure was written.
+    std::map<TaskId, CaughtUp> caught_up_;
+    std::map<std::pair<TaskId, std::uint64_t>, Jitter> jitters_;  // By the task's version.
+};
+
+}  // namespace takt::internal::sim
