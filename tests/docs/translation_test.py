@@ -13,7 +13,9 @@ TRANSLATED = {
     "docs/definitions.md": "docs/zh/definitions.md",
     "docs/locks.md": "docs/zh/locks.md",
     "docs/namespaces.md": "docs/zh/namespaces.md",
+    "docs/node.md": "docs/zh/node.md",
     "docs/operating.md": "docs/zh/operating.md",
+    "docs/python.md": "docs/zh/python.md",
     "docs/upgrading.md": "docs/zh/upgrading.md",
     "docs/workflows.md": "docs/zh/workflows.md",
 }

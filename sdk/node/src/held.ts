@@ -23,6 +23,7 @@ export interface Assign {
   queue: string;
   priority: number;
   payload: string;
+  payload_zstd?: string;
   metadata: Record<string, string>;
   timeout_ms: string;
   scheduled_at_ms: string;

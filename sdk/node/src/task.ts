@@ -1,6 +1,7 @@
 // Task: what a handler is given.
 import { Held, StopReason } from "./held.js";
 import { Shard } from "./models.js";
+import { payloadOf } from "./zstd.js";
 
 /** A lock that an attempt holds; `token` is its fencing token. */
 export interface TaskLock {
@@ -48,7 +49,7 @@ export class Task<Payload = any> {
     this.priority = assign.priority;
     this.failures = assign.failures;
     this.metadata = assign.metadata ?? {};
-    this.payloadText = assign.payload ?? "";
+    this.payloadText = payloadOf(assign);
     this.payload = this.payloadText ? JSON.parse(this.payloadText) : undefined;
     this.scheduledAt = new Date(Number(assign.scheduled_at_ms ?? 0));
     this.fencingToken = [Number(assign.epoch ?? 0), this.attempt];

@@ -12,6 +12,7 @@ import { Servers, pauseBefore } from "./servers.js";
 import { Session, SessionEnd } from "./session.js";
 import { Task } from "./task.js";
 import { Handler, WorkerEvent, WorkerOptions, checkedCapacity, checkedId } from "./worker_options.js";
+import { acceptsZstd } from "./zstd.js";
 
 const CLOSE_TIMEOUT = 2000;
 const GOOD_SESSION = 5000; // One that lasted this long: the next try need not wait for long.
@@ -224,6 +225,7 @@ export class Worker {
       namespace_id: this.#namespaceId,
       epoch_seen: String(this.#epoch),
       term_id: this.#termId,
+      accepts_zstd: acceptsZstd,
       holding: [...this.#held.values()].map((one) => one.attempt),
     };
   }

@@ -16,6 +16,7 @@ from ._options import Options
 from ._outbox import Outbox
 from ._servers import Servers, pause_before
 from ._websocket import WebSocket, WebSocketError
+from ._zstd import UNPACK
 from .errors import TaktError, WorkerRefused
 
 log = logging.getLogger("takt.worker")
@@ -178,7 +179,7 @@ class Core:
                 "capacity": options.capacity, "weight": options.weight, "group": options.group,
                 "version": options.version, "namespace": options.namespace or "",
                 "namespace_id": self._namespace_id, "epoch_seen": str(self._epoch),
-                "term_id": self._term_id,
+                "term_id": self._term_id, "accepts_zstd": UNPACK is not None,
                 "holding": [one.attempt for one in self.held.values()]}
 
     def _on_welcome(self, welcome: Mapping[str, Any], outbox: Outbox) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Protocol
 
+from ._zstd import payload_of
 from .errors import Invalid, LockBusy, Stopped, Unavailable
 from .models import Duration, Shard, seconds
 
@@ -43,7 +44,7 @@ class Task:
         self.priority: int = int(assign.get("priority", 0))
         self.failures: int = int(assign.get("failures", 0))
         self.metadata: dict[str, str] = dict(assign.get("metadata") or {})
-        self.payload_text: str = assign.get("payload", "")
+        self.payload_text: str = payload_of(assign)
         self.payload: Any = json.loads(self.payload_text) if self.payload_text else None
         self.timeout: float | None = int(assign.get("timeout_ms") or 0) / 1000 or None
         self.scheduled_at = datetime.datetime.fromtimestamp(int(assign.get("scheduled_at_ms") or 0) / 1000,
