@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <functional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/failpoint.h"
@@ -152,9 +153,8 @@ std::vector<Writer::Write> Writer::TakeTurns() {
         Waiting& waiting = oldest.emplace_back(Waiting{.at = at, .passed = queue_[at].passed});
         for (const Change& change : batch.changes) waiting.bytes += SizeOf(change);
     }
-    std::ranges::stable_sort(oldest, [](const Waiting& a, const Waiting& b) {
-        if (a.passed != b.passed) return a.passed;
-        return a.passed ? a.at < b.at : a.bytes < b.bytes;
+    std::ranges::sort(oldest, {}, [](const Waiting& one) {
+        return std::tuple(!one.passed, one.passed ? 0 : one.bytes, one.at);
     });
     std::vector<Write> group;
     std::vector<std::size_t> taken;
