@@ -52,6 +52,8 @@ def run(command, mutant):
         return ended.returncode, ended.stdout + ended.stderr
     except subprocess.TimeoutExpired:
         return 0, f"not within {SECONDS_MAX} s"
+    except OSError as error:
+        raise SystemExit(f"mutants: {error}; ./dev mutants builds what it needs") from error
 
 
 def command_of(mutant):
@@ -102,6 +104,14 @@ def show(outcomes):
         f"{sum(one.seconds for one in outcomes):.0f} s")
 
 
+def keep(outcomes, file):
+    """Writes the outcomes, in the place of earlier ones of the same mutants."""
+    before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    found = {one["name"]: one for one in before} | {one.name: dataclasses.asdict(one) for one in outcomes}
+    ordered = [found[one.name] for one in catalog.MUTANTS if one.name in found]
+    file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+
+
 def in_sources():
     """The names of all mutants that the sources have."""
     names = set()
@@ -127,7 +137,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sample", action="store_true", help="only those that take no server")
     parser.add_argument("--list", action="store_true", help="show all mutants and end")
-    parser.add_argument("--result", help="write the outcomes to this file, as JSON")
+    parser.add_argument("--result", help="keep the outcomes in this file, as JSON")
     options = parser.parse_args()
     faults = check_catalog()
     if faults:
@@ -150,8 +160,7 @@ def main():
             f"({one.seconds:.1f} s)")
     show(outcomes)
     if options.result:
-        pathlib.Path(options.result).write_text(
-            json.dumps([dataclasses.asdict(one) for one in outcomes], indent=1) + "\n", encoding="utf-8")
+        keep(outcomes, pathlib.Path(options.result))
     return 0 if all(one.caught for one in outcomes) else 1
 
 
