@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -58,12 +59,17 @@ void PrintFailure(const char* program, const SimulationOptions& options,
                 Numbers("--without-faults", options.faults_left_out).c_str());
 }
 
+// Of so many, those that are not left out.
+std::size_t Left(std::size_t count, const std::set<std::size_t>& left_out) {
+    return count - std::size_t(std::distance(left_out.begin(), left_out.lower_bound(count)));
+}
+
 void PrintShrunk(const char* program, const SimulationOptions& options,
                  const SimulationResult& result) {
     const Shrunk shrunk = Shrink(options, result.failure, kShrinkMax);
     std::printf("\nafter %zu simulations it fails with %zu of %zu steps and %zu of %zu faults:\n",
-                shrunk.simulations, options.steps - shrunk.options.steps_left_out.size(),
-                options.steps, shrunk.result.faults - shrunk.options.faults_left_out.size(),
+                shrunk.simulations, Left(options.steps, shrunk.options.steps_left_out),
+                options.steps, Left(shrunk.result.faults, shrunk.options.faults_left_out),
                 result.faults);
     PrintFailure(program, shrunk.options, shrunk.result);
 }
