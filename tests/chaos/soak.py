@@ -32,7 +32,7 @@ import plots  # noqa: E402  pylint: disable=wrong-import-position
 
 SETTINGS = {"scheduler.retention": "30s", "scheduler.cleanup_interval": "5s"}
 FAULT_EVERY = 20.0  # Seconds, about.
-PLOTTED = 12  # Points of a line.
+PARTS = 8  # Of the time, in a plot.
 
 
 @dataclasses.dataclass
@@ -202,18 +202,22 @@ def show(rows):
     say("medians of the middle and of the last third")
 
 
-def plot(all_samples, folder):
+def plot(all_samples, seconds, folder):
+    """The median of each part of the time, with its range; all stores at the same places."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for measure, title in UNITS.items():
         data = {}
         for store, samples in all_samples.items():
-            step = max(1, len(samples) // PLOTTED)
-            # The scale is logarithmic: it begins with a tenth of a minute.
-            data[store] = [(round(max(one.at, 6.0) / 60, 1), *[getattr(one, measure)] * 3)
-                           for one in samples[step - 1::step]]
+            data[store] = []
+            for part in range(PARTS):
+                begin, end = seconds * part / PARTS, seconds * (part + 1) / PARTS
+                values = [getattr(one, measure) for one in samples if begin <= one.at < end]
+                if values:
+                    data[store].append((round(end / 60, 2), statistics.median(values), min(values),
+                                        max(values)))
         (folder / f"soak-{measure.replace('_', '-')}.svg").write_text(
-            plots.lines(title, "under load with faults", "minutes", data), encoding="utf-8")
+            plots.lines(title, "under load with faults; lines: range", "minutes", data), encoding="utf-8")
 
 
 def main():
@@ -241,7 +245,7 @@ def main():
     stores.forget_installed()
     show(rows)
     if options.plots:
-        plot(all_samples, options.plots)
+        plot(all_samples, seconds, options.plots)
     if options.result:
         pathlib.Path(options.result).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 1 if any(row["violations"] for row in rows) else 0
