@@ -41,7 +41,7 @@ Claim& Claims::Note(const Execution& row, Time now) {
     const TaskOptions& options = row.task->opt();
     const bool window = options.unique_for > Duration(0);
     Claim& claim = claims_[options.unique_key];
-    claim = {row.id, window ? now + options.unique_for : Time{}, true, now};
+    claim = {row.id, window ? now + options.unique_for : Time{}, true};
     if (window) ends_.emplace(claim.until, options.unique_key);
     return claim;
 }
@@ -61,7 +61,8 @@ void Claims::Hold(const Execution& row, Time now, Draft& draft) {
     const Text& key = row.task->opt().unique_key;
     const auto before = claims_.find(key);
     const Time stored_until = before == claims_.end() ? Time{} : before->second.until;
-    const Claim& claim = Note(row, now);
+    Claim& claim = Note(row, now);
+    claim.own = true;
     if (claim.until != Time{}) {
         draft.Set(Stored(key, claim));
     } else if (stored_until != Time{}) {
@@ -83,16 +84,13 @@ void Claims::Release(const Execution& row) {
     }
 }
 
-void Claims::MoveBack(Time now, Draft& draft) {
+void Claims::Move(Duration by, bool matters, Draft& draft) {
     for (auto& [key, claim] : claims_) {
-        if (claim.since <= now) continue;
-        const Duration window = claim.until - claim.since;
-        claim.since = now;
-        if (claim.until == Time{}) continue;
-        ends_.erase({claim.until, key});
-        claim.until = now + window;
-        ends_.emplace(claim.until, key);
-        if (!draft.Tired()) draft.Set(Stored(key, claim));
+        if (!claim.own || claim.until == Time{}) continue;
+        const bool ends = ends_.erase({claim.until, key}) > 0;
+        claim.until += by;
+        if (ends) ends_.emplace(claim.until, key);
+        if (matters && !draft.Tired()) draft.Set(Stored(key, claim));
     }
 }
 

@@ -23,7 +23,7 @@ struct Claim {
     ExecutionId execution;
     Time until{};       // Kept after the execution is finished until then; 0: only while it lives.
     bool live = false;  // The execution is not finished.
-    Time since{};       // When it was made; 0: by an earlier leader.
+    bool own = false;   // Made in this term: it is known how long ago, whatever the clocks say.
 };
 
 class Claims {
@@ -42,9 +42,10 @@ class Claims {
     // The execution is finished.
     void Release(const Execution& row);
 
-    // It turned out that the clock was ahead, and it is `now`: windows that began by it begin now.
-    // Those that the step has no room for stay as they are for the next leader.
-    void MoveBack(Time now, Draft& draft);
+    // The trusted clock was set by so much: windows that began in this term last as long as they say
+    // all the same. If that matters, the next leader is told; of those that the step has no room for it
+    // is not.
+    void Move(Duration by, bool matters, Draft& draft);
 
     // Forgets the claims whose window is over, as many as the step has room for.
     void ForgetEnded(Time now, Draft& draft);

@@ -42,6 +42,8 @@ TEST_F(ClockTest, WhatWaitsIsStartedWhileTheClockIsAhead) {
     JumpWall(2h);
     At(2s, Join({.id = "a", .types = {Text("work")}}));
     EXPECT_EQ(StatusOf("waits"), Status::kScheduled);
+    EXPECT_EQ(StatusOf("retried"), Status::kRetrying) << "no clock makes its delay shorter";
+    Until(5s);
     EXPECT_EQ(StatusOf("retried"), Status::kScheduled) << "for the second time";
 }
 

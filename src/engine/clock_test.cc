@@ -133,8 +133,8 @@ TEST_F(ClockTest, AChangedScheduleBeginsFromNow) {
     At(0s, Put({.cron = "0 0 * * * *", .options = Parallel()}));
     Until(24h * 7);
     JumpWall(-24h * 365);
-    const std::size_t before = RunsOf("report").size();
     Until(24h * 8);
+    const std::size_t before = RunsOf("report").size();
     At(24h * 8, Put({.cron = "0 30 * * * *", .options = Parallel()}));
     EXPECT_EQ(TaskOf("report").state.next_at, kBegin + 24h * 8 + 30min);
     Until(24h * 9);

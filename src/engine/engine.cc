@@ -138,10 +138,10 @@ void Engine::Step(Input input, Instant now, Effects& effects) {
     draft_.Open(effects, now,
                 {.changes_max = config_.changes_per_step, .bytes_max = config_.bytes_per_step});
     draft_.FollowForSerials(clock_.trusted());
-    if (clock_.set_back() || clock_.parted()) WaitAgain();
-    if (clock_.set_back()) {
-        PlanAgain();
-        if (!clock_.behind()) claims_.MoveBack(clock_.trusted(), draft_);
+    if (clock_.moved() != Duration(0) || clock_.parted()) WaitAgain();
+    if (clock_.set_back()) PlanAgain();
+    if (const Duration by = clock_.trusted_moved(); by != Duration(0)) {
+        claims_.Move(by, clock_.parted(), draft_);
     }
     std::visit([this](auto& known) { On(Unboxed(known)); }, input);
     RunDue();
@@ -200,7 +200,7 @@ void Engine::RunDue() {
         slot.unfinished = false;
         ContinueWorker(slot);
     }
-    claims_.ForgetEnded(clock_.trusted(), draft_);
+    claims_.ForgetEnded(clock_.undoubted(), draft_);
     // A clock that is ahead for a moment must not purge what is to be kept for days.
     retention_.Clean({clock_.settled(), now_.steady}, draft_);
 }

@@ -221,7 +221,7 @@ class Engine {
     Live* FindCurrent(const AttemptRef& attempt);
     Live& InsertExecution(Execution row, Place place);
     void AwaitTime(Live& live);
-    void AwaitNoLonger(Live& live) const;
+    Time ReadyAt(const Live& live) const;
     void WaitAgain();
     std::optional<Time> ExpiryOf(const Execution& row) const;
     std::optional<Time> StartBy(const Execution& row) const;
@@ -230,6 +230,7 @@ class Engine {
     bool EndIfExpired(Live& live);
     static bool Begun(const Execution& row);
     static bool NeedsClock(const Execution& row);
+    std::optional<Duration> WaitOf(const Execution& row) const;
     void SetTimeout(Live& live);
     void MakeReady(Live& live);
     void LeaveList(Live& live);
@@ -267,7 +268,6 @@ class Engine {
     // engine_fires.cc: when they are due, and what becomes of it
     void PlanFrom(Recurring& recurring, Time after);
     void PlanFromNow(Recurring& recurring);
-    bool PassOverBeforeMade(Recurring& recurring);
     void PlanAgain();
     void Arm(Recurring& recurring);
     void OnFire(Recurring& recurring);

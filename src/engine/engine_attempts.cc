@@ -49,11 +49,13 @@ void Engine::PlaceRestored(Live& live) {
         if (Begun(live.row) && live.recurring) holds_.TakeTurnAgain(live, *live.recurring->turns);
         // By the clock of another leader what was ready already may seem to be yet to come.
         if (!NeedsClock(live.row)) live.row.ready_at = std::min(live.row.ready_at, now_.wall);
-        AwaitNoLonger(live);
+        const Time at = ReadyAt(live);
         const bool writes = Expired(live.row) || IsRun(live) || MayNotStart(live) || IsPinned(live);
-        if (live.row.status == Status::kPending && !writes) return AwaitTime(live);
+        if (live.row.status == Status::kPending && !writes && at <= now_.wall) {
+            return MakeReady(live);
+        }
         // All that its time brings is written: the steps to come do that, a bounded number each.
-        return due_.Set(live, live.row.ready_at, live.row.serial);
+        return due_.Set(live, at, live.row.serial);
     }
     if (IsRun(live)) return PlaceRun(live);
     TAKT_CHECK(!live.row.worker.empty());
@@ -87,39 +89,26 @@ void Engine::SetTimeout(Live& live) {
     overdue_.Set(live, now_.steady + timeout, live.row.serial);
 }
 
-// An execution that waits for a while rather than for a moment never waits longer than that,
-// whatever clock it was when it began. Needs no writing: the next leader finds the same.
-void Engine::AwaitNoLonger(Live& live) const {
-    Execution& row = live.row;
-    const TaskOptions& options = row.task->opt();
-    std::optional<Duration> longest;
-    if (row.status == Status::kRetrying) {
-        longest = RetryDelay(RetryOf(*row.task), row.failures);
-    } else if (row.origin == Origin::kFire) {
-        if (options.recurrence) longest = options.recurrence->jitter;
-    } else if (row.task->run_at == Time{}) {
-        longest = options.delay;
-    }
-    if (!longest || clock_.behind()) return;
-    const Time latest = now_.wall + *longest;
-    if (row.ready_at > latest + TrustedClock::kParted) row.ready_at = latest;
-}
-
-// The clock was set. What began to wait by one that ran ahead and came back waits anew; what is ready
-// has the time to start that is left of it.
+// The clock was set. What waits for a while that began in this term does so by the steady clock, as
+// does what is ready and has so much time to start, unless the clock is believed and says that it is
+// over; all else is judged anew.
 void Engine::WaitAgain() {
     for (Live* live : due_.All()) {
-        if (live->waits == Waits::kNothing) {
-            AwaitNoLonger(*live);
-            due_.Set(*live, live->row.ready_at, live->row.serial);
-        } else if (const auto deadline = StartBy(live->row)) {
-            due_.Set(*live, *deadline, live->row.serial);
+        const Time moved = due_.TimeOf(*live) + clock_.moved();
+        Time at = ReadyAt(*live);
+        if (live->waits != Waits::kNothing) {
+            at = StartBy(live->row).value_or(moved);
+            if (live->timed_here) at = std::min(at, moved);
+        } else if (live->timed_here && WaitOf(live->row)) {
+            at = moved;
         }
+        due_.Set(*live, at, live->row.serial);
     }
 }
 
 // REQUIRES: pending or retrying, and in no list.
 void Engine::AwaitTime(Live& live) {
+    live.timed_here = true;
     if (live.row.ready_at > now_.wall) {
         due_.Set(live, live.row.ready_at, live.row.serial);
     } else {
@@ -385,6 +374,7 @@ void Engine::OnDue(Live& live) {
         // Neither started nor ended before the machine may have had its clock set. Fires come again
         // anyhow, and must not wait for this one.
         if (doubt > Duration(0)) return due_.Set(live, now_.wall + doubt, live.row.serial);
+        live.row.ready_at = std::min(live.row.ready_at, now_.wall);
         return MakeReady(live);
     }
     Unqueue(live);

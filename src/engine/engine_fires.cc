@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "engine/misfire.h"
+#include "engine/passed_over.h"
 
 namespace takt::internal {
 namespace {
@@ -63,24 +64,10 @@ void Engine::Arm(Recurring& recurring) {
 void Engine::PlanFromNow(Recurring& recurring) {
     FireState& state = recurring.row.state;
     if (state.last_at > now_.wall + kFarAhead) {
-        state.passed_from = now_.wall;
-        state.passed_to = state.last_at;
+        state.first_at = std::min(state.first_at, now_.wall);
+        state.passed = {{.from = now_.wall, .to = state.last_at}};
     }
-    PassOverBeforeMade(recurring);
     PlanFrom(recurring, now_.wall);
-}
-
-// Whether the task was made by a clock that was ahead. If so, nobody has fired what is due between
-// now and when it was made.
-bool Engine::PassOverBeforeMade(Recurring& recurring) {
-    const Time made = recurring.row.task->created_at;
-    if (made <= now_.wall + TrustedClock::kParted || clock_.behind()) return false;
-    FireState& state = recurring.row.state;
-    if (state.last_at > now_.wall) {
-        state.passed_from = now_.wall;
-        state.passed_to = std::max(state.passed_to, made);
-    }
-    return true;
 }
 
 // A clock that ran ahead came back, here or with another leader: a task whose next due time lies
@@ -91,9 +78,8 @@ void Engine::PlanAgain() {
         const bool due = state.next_at != Time{} && state.next_at <= now_.wall;
         if (state.paused || due) continue;
         const Duration delay = recurring->row.task->opt().recurrence->every_after_end;
-        const bool too_late = delay > Duration(0)
-                                  ? state.next_at > now_.wall + delay
-                                  : PassOverBeforeMade(*recurring) || state.passed_to > now_.wall;
+        const bool too_late = delay > Duration(0) ? state.next_at > now_.wall + delay
+                                                  : MayComeBefore(recurring->row, now_.wall);
         if (too_late) fires_.Set(*recurring, now_.wall, recurring->order);
     }
 }
@@ -119,35 +105,40 @@ void Engine::OnFire(Recurring& recurring) {
         return fires_.Set(recurring, now_.wall + kPlanRetry, recurring.order);
     }
     const Time due = state.next_at;
-    const bool passed_over = !plan->after_end() && IsPassedOver(state, due);
     const bool set_back = due > now_.wall || due == Time{};
-    // The leader that accounted for that due time could not find the one after it.
-    const bool accounted_for =
-        !plan->after_end() && !set_back && due <= state.last_at && !passed_over;
+    const auto open = plan->after_end() ? OpenStretch{.last = Time::max()} : FindOpen(state, due);
+    // A clock that was behind is right again: nobody was to fire what was due before the task was made.
+    const bool before_made =
+        !plan->after_end() && due <= task.created_at && now_.wall >= task.created_at;
     const bool replan = recurring.replan_after != Time{};
-    if (replan || accounted_for || set_back) {
-        PlanFrom(recurring, replan          ? recurring.replan_after
-                            : accounted_for ? state.last_at
-                                            : now_.wall);
-        return Write(recurring);
+    // Without a stretch: the leader that accounted for that due time could not find the one after it.
+    if (replan || set_back || !open || before_made) {
+        PlanFrom(recurring, replan        ? recurring.replan_after
+                            : set_back    ? now_.wall
+                            : before_made ? task.created_at
+                                          : due);
+        if (state.next_at != due) Write(recurring);
+        return;
     }
     recurring.told = false;
-    const Time until = passed_over ? std::min(now_.wall, state.passed_to) : now_.wall;
     const FireDecision decision = DecideFire(*plan, options,
                                              {.due = due,
                                               .now = now_.wall,
-                                              .until = until,
+                                              .until = std::min(now_.wall, open->last),
                                               .tolerance = config_.misfire_tolerance,
                                               .caught_up = recurring.caught_up});
     recurring.caught_up = decision.caught_up;
-    if (passed_over) TakePassedOver(state, decision.missed ? decision.missed->last : due);
     if (!decision.missed) {
-        if (passed_over && state.missed > 0) --state.missed;
-        state.last_at = std::max(state.last_at, due);
+        if (plan->after_end()) {
+            state.last_at = std::max(state.last_at, due);
+        } else {
+            TakeDue(*plan, state, due);
+        }
+        if (open->missed && state.missed > 0) --state.missed;
         ++state.fires;
         ++counters_.fired;
         Fire(recurring, {.due = due});
-    } else if (!passed_over) {  // Else it is on record already.
+    } else if (!open->missed) {  // Else they are on record already.
         RecordMissed(recurring, *decision.missed, Reason::kMissed);
     }
     PlanFrom(recurring, decision.next_after);
@@ -166,11 +157,12 @@ void Engine::MissOverdue(Recurring& recurring) {
     const auto plan = FirePlan::Make(*task.opt().recurrence, task.created_at);
     // Without a plan the others cannot be counted; the record at least says from when on.
     if (plan && !plan->after_end()) {
-        // The due times that were passed over are on record already.
-        const bool passed_over = IsPassedOver(state, state.next_at);
-        const Time after = passed_over ? state.last_at : state.next_at - Duration(1);
+        // The due times that were passed over are on record already; none was before it was made.
+        const Time made = task.created_at;
+        const Time after = std::max(
+            {state.last_at, state.next_at - Duration(1), now_.wall >= made ? made : Time{}});
         const auto counted = DueBetween(*plan, after, now_.wall, kMissedCountMax);
-        if (passed_over && !counted) return;
+        if (after >= state.next_at && !counted) return;
         if (counted) missed = *counted;
     }
     RecordMissed(recurring, missed, state.paused ? Reason::kPaused : Reason::kMissed);
@@ -181,9 +173,14 @@ void Engine::MissOverdue(Recurring& recurring) {
 void Engine::RecordMissed(Recurring& recurring, const DueTimes& due, Reason reason) {
     const bool paused = reason == Reason::kPaused;
     FireState& state = recurring.row.state;
+    const Recurrence& recurrence = *recurring.row.task->opt().recurrence;
+    const auto plan = FirePlan::Make(recurrence, recurring.row.task->created_at);
+    if (plan && !plan->after_end()) {
+        const PassedOver stretch{.from = due.first, .to = due.last, .missed = true};
+        PassOver(*plan, state, stretch, clock_.settled());
+    }
     state.last_at = std::max(state.last_at, due.last);
     state.missed += due.count;
-    PassOver(state, due.first, due.last, now_.wall);
     // A person who watches this number wants to know what went wrong; a pause was somebody's wish.
     if (!paused) counters_.missed += due.count;
     if (TAKT_MUTANT("engine.forget_missed")) return;

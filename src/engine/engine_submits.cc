@@ -155,7 +155,7 @@ void Engine::CreateOnce(const Submit& submit) {
 
 // Whether the task's unique key, if it has one, is free for this execution. Replies if not.
 bool Engine::MayClaim(const Task& task, const ExecutionId& self, RequestId request) {
-    const Claim* claim = claims_.HolderAgainst(self, task, clock_.trusted());
+    const Claim* claim = claims_.HolderAgainst(self, task, clock_.undoubted());
     if (!claim) return true;
     draft_.Reply(request,
                  Fail(ErrorCode::kConflict,

@@ -17,6 +17,25 @@ bool Engine::NeedsClock(const Execution& row) {
                                             row.task->opt().delay > Duration(0);
 }
 
+// How long it waits at most, if it waits for a while (delay, retry, jitter); nothing if it waits for
+// a moment, or for none.
+std::optional<Duration> Engine::WaitOf(const Execution& row) const {
+    const TaskOptions& options = row.task->opt();
+    if (row.status == Status::kRetrying) return RetryDelay(RetryOf(*row.task), row.failures);
+    if (row.origin == Origin::kFire) {
+        return options.recurrence ? std::optional(options.recurrence->jitter) : std::nullopt;
+    }
+    return row.task->run_at == Time{} ? std::optional(options.delay) : std::nullopt;
+}
+
+// When a restored execution may start, by the wall clock as it stands now: the time that is written,
+// but what waits for a while has done so since this term began at least, whatever clock gave that time.
+Time Engine::ReadyAt(const Live& live) const {
+    const auto wait = WaitOf(live.row);
+    if (!wait) return live.row.ready_at;
+    return std::min(live.row.ready_at, now_.wall + std::max(*wait - clock_.age(), Duration(0)));
+}
+
 // When it is too late to start; nothing if it never is. A retry has what is left of its time. What
 // somebody runs again has it anew: a fire that is run again keeps its due time, so that is told by
 // when it may start, and, once an attempt has failed, by when the first of them began.

@@ -9,8 +9,8 @@
 namespace takt::internal {
 namespace {
 
-// An execution in a hand, or with a time that has not come.
-std::optional<Explanation> ExplainStatus(const Execution& row, Time now) {
+// An execution in a hand, or with a time that has not come, if there is one.
+std::optional<Explanation> ExplainStatus(const Execution& row, std::optional<Time> ready_at) {
     const Text& worker = row.worker.text();
     if (row.status == Status::kScheduled) {
         return Explanation{
@@ -24,15 +24,15 @@ std::optional<Explanation> ExplainStatus(const Execution& row, Time now) {
                            "runs on worker " + Quoted(worker) + " since " + since,
                            {{"worker", worker.str()}, {"since", since}}};
     }
-    const std::string at = FormatTime(row.ready_at);
+    if (!ready_at) return std::nullopt;
+    const std::string at = FormatTime(*ready_at);
     if (row.status == Status::kRetrying) {
         return Explanation{
             "retry",
             "attempt " + std::to_string(row.attempt) + " failed; the next one is at " + at,
             {{"attempt", row.attempt}, {"at", at}}};
     }
-    if (row.ready_at > now) return Explanation{"not_due", "its time is " + at, {{"at", at}}};
-    return std::nullopt;
+    return Explanation{"not_due", "its time is " + at, {{"at", at}}};
 }
 
 // An execution that waits for its turn, or under a limit that is reached.
@@ -110,7 +110,11 @@ std::optional<Explanation> Engine::Explain(const ExecutionId& id, Instant now) c
     if (IsRun(*live) && live->row.status == Status::kRunning) return ExplainRun(*live->flow);
     if (live->waits == Waits::kPinned) return ExplainPinned(live->row);
     if (auto explained = ExplainLocks(*live)) return explained;
-    if (auto explained = ExplainStatus(live->row, now.wall)) return explained;
+    // What is written may be the time of a clock that was wrong.
+    std::optional<Time> ready_at;
+    const bool timed = IsWaiting(live->row.status) && live->waits == Waits::kNothing;
+    if (timed && live->armed() && due_.TimeOf(*live) > now.wall) ready_at = due_.TimeOf(*live);
+    if (auto explained = ExplainStatus(live->row, ready_at)) return explained;
     const Hold* limit = holds_.FindLimit(*live->row.task);
     if (live->waits == Waits::kTurn || (live->waits == Waits::kLimit && limit && !limit->open)) {
         return ExplainHeld(*live, limit, PermitHolder(*live->row.task));

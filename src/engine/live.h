@@ -51,9 +51,10 @@ struct Live : Timer {
     // Needs no turn whatever the mode says. Not stored: after a takeover one that has not
     // begun waits for its turn like the others.
     bool forced : 1 = false;
-    bool finished : 1 = false;   // Its end is decided; freed at the end of the step.
-    bool has_locks : 1 = false;  // Has, waits for, or is kept something by Locks.
-    bool doubtful : 1 = false;   // In the hand of a worker that may not have it any more.
+    bool finished : 1 = false;    // Its end is decided; freed at the end of the step.
+    bool has_locks : 1 = false;   // Has, waits for, or is kept something by Locks.
+    bool doubtful : 1 = false;    // In the hand of a worker that may not have it any more.
+    bool timed_here : 1 = false;  // It was in this term that it was given the time it waits for.
 
     Live() = default;
     Live(const Live&) = delete;

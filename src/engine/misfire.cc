@@ -58,29 +58,4 @@ FireDecision DecideFire(const FirePlan& plan, const TaskOptions& options, const 
     return {.missed = missed, .caught_up = 0, .next_after = after_end ? at.now : missed.last};
 }
 
-std::optional<Time> NextDue(const FirePlan& plan, const FireState& state, Time after) {
-    if (after < state.last_at && after < state.passed_to) {
-        const auto due = plan.Next(std::max(after, state.passed_from - Duration(1)));
-        if (due && *due <= state.passed_to) return due;
-    }
-    return plan.Next(std::max(after, state.last_at));
-}
-
-bool IsPassedOver(const FireState& state, Time due) {
-    return state.passed_to != Time{} && due <= state.last_at && due >= state.passed_from &&
-           due <= state.passed_to;
-}
-
-void PassOver(FireState& state, Time first, Time last, Time now) {
-    const Duration length = state.passed_to - state.passed_from;
-    if (last - first < length && now < state.passed_to + length) return;
-    state.passed_from = first;
-    state.passed_to = last;
-}
-
-void TakePassedOver(FireState& state, Time until) {
-    state.passed_from = std::max(state.passed_from, until + Duration(1));
-    if (state.passed_from > state.passed_to) state.passed_from = state.passed_to = {};
-}
-
 }  // namespace takt::internal

@@ -37,19 +37,4 @@ struct FireDecision {
 // `at.now`.
 FireDecision DecideFire(const FirePlan& plan, const TaskOptions& options, const FireSituation& at);
 
-// The first due time after `after` that was not fired. What is accounted for does not come again
-// when a clock is set back, unless it was only passed over.
-std::optional<Time> NextDue(const FirePlan& plan, const FireState& state, Time after);
-
-// Whether the due time is on record as missed although, by a clock that came back, it is to come.
-bool IsPassedOver(const FireState& state, Time due);
-
-// The due times from `first` to `last` are recorded as missed at `now`. One such range is kept, the
-// longest: an hour that a clock ran ahead must not be forgotten for a second of downtime. A range
-// is of use for as long as it is long.
-void PassOver(FireState& state, Time first, Time last, Time now);
-
-// All that was passed over up to `until` is accounted for.
-void TakePassedOver(FireState& state, Time until);
-
 }  // namespace takt::internal

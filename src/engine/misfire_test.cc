@@ -174,53 +174,5 @@ TEST(DecideFireTest, MoreThanCanBeCountedStillEndsAtTheRightOne) {
     EXPECT_EQ(decision.missed->last, due + 24h * 365 - 1s);
 }
 
-// A clock ran ahead by ten minutes: nine due times were missed, one fired. Then it came back.
-class PassedOverTest : public ::testing::Test {
-  protected:
-    static Time At(int minute) { return kMidnight + std::chrono::minutes(minute); }
-    std::optional<Time> Next(Time after) { return NextDue(plan_, state_, after); }
-
-    const FirePlan plan_ = PlanOf({.cron = "* * * * *"});
-    FireState state_{.last_at = At(20), .passed_from = At(11), .passed_to = At(19)};
-};
-
-TEST_F(PassedOverTest, WhatWasPassedOverComesAndWhatWasFiredDoesNot) {
-    EXPECT_EQ(Next(At(11) + 30s), At(12));
-    EXPECT_EQ(Next(At(18) + 30s), At(19));
-    EXPECT_EQ(Next(At(19)), At(21)) << "20 was fired";
-    EXPECT_EQ(Next(At(5)), At(11)) << "6 to 10 were fired";
-    EXPECT_EQ(Next(At(30)), At(31));
-    EXPECT_FALSE(IsPassedOver(state_, At(10)));
-    EXPECT_TRUE(IsPassedOver(state_, At(11)));
-    EXPECT_TRUE(IsPassedOver(state_, At(19)));
-    EXPECT_FALSE(IsPassedOver(state_, At(20)));
-}
-
-TEST_F(PassedOverTest, WhatWasTakenDoesNotComeAgain) {
-    TakePassedOver(state_, At(12));
-    EXPECT_FALSE(IsPassedOver(state_, At(12)));
-    EXPECT_EQ(Next(At(11)), At(13));
-    TakePassedOver(state_, At(19));
-    EXPECT_EQ(state_.passed_to, Time{});
-    EXPECT_EQ(Next(At(11)), At(21));
-}
-
-TEST_F(PassedOverTest, ADecisionAboutItStopsWhereItEnds) {
-    const FireDecision decision =
-        DecideFire(plan_, {.misfire = Misfire::kFireOnce},
-                   {.due = At(18), .now = At(25), .until = state_.passed_to});
-    ASSERT_TRUE(decision.missed);
-    EXPECT_EQ(decision.missed->last, At(18));
-}
-
-TEST_F(PassedOverTest, TheLongerRangeIsKeptAsLongAsItIsLong) {
-    PassOver(state_, At(21), At(22), At(22));
-    EXPECT_EQ(state_.passed_to, At(19));
-    PassOver(state_, At(40), At(41), At(41));
-    EXPECT_EQ(state_.passed_to, At(41));
-    PassOver(state_, At(50), At(60), At(61));
-    EXPECT_EQ(state_.passed_from, At(50));
-}
-
 }  // namespace
 }  // namespace takt::internal

@@ -6,15 +6,18 @@
 namespace takt::internal {
 namespace {
 
-// Clocks that are only slewed never go back by this much between two readings.
-constexpr Duration kSetBack{500};
+// Clocks that are only slewed never move by this much between two readings.
+constexpr Duration kStep{500};
+
+Duration StepOf(SteadyClock::duration moved) {
+    return std::chrono::abs(moved) < kStep ? Duration(0) : std::chrono::round<Duration>(moved);
+}
 
 }  // namespace
 
 void TrustedClock::Begin(Instant now, Time recorded) {
     *this = {};
     last_ = believed_ = OffsetOf(now);
-    latest_ = recorded;
     begun_ = {recorded, now.steady};
     if (recorded != Time{} && now.wall > recorded + kAbsence) {
         believed_ = OffsetOf({recorded + kAbsence, now.steady});
@@ -24,21 +27,20 @@ void TrustedClock::Begin(Instant now, Time recorded) {
 
 Duration TrustedClock::Observe(Instant now) {
     const Offset before = std::exchange(last_, OffsetOf(now));
-    const auto moved = std::chrono::round<Duration>(last_ - before);
-    set_back_ = moved <= -kSetBack;
-    set_far_back_ = moved <= -kParted;
     const Offset believed = believed_;
     Judge(now);
-    parted_ =
-        std::chrono::abs(moved) >= kParted || std::chrono::abs(believed_ - believed) >= kParted;
-    if (std::chrono::abs(moved) < kParted) return Duration(0);
-    jump_ = moved;
+    moved_ = StepOf(last_ - before);
+    trusted_moved_ = StepOf(believed_ - believed);
+    const bool set = std::chrono::abs(moved_) >= kParted;
+    parted_ = set || std::chrono::abs(trusted_moved_) >= kParted;
+    if (!set) return Duration(0);
+    jump_ = moved_;
     jumped_at_ = now.steady;
-    return moved;
+    return jump_;
 }
 
 bool TrustedClock::IsSetBack(Instant now) const {
-    return OffsetOf(now) - last_ <= -kSetBack;
+    return OffsetOf(now) - last_ <= -kStep;
 }
 
 void TrustedClock::Judge(Instant now) {
@@ -57,12 +59,7 @@ void TrustedClock::Judge(Instant now) {
     }
     trusted_ = std::min(
         now.wall, Time(std::chrono::floor<Duration>(now.steady.time_since_epoch() + believed_)));
-    latest_ = std::max(latest_, trusted_);
     age_ = std::chrono::floor<Duration>(now.steady - begun_.steady);
-    // It came back, and the last record agrees: the clock was ahead when the term began.
-    if (age_ < kConfirmed && set_far_back_ && now.wall + kParted >= begun_.wall + age_) {
-        latest_ = trusted_;
-    }
     const bool young = begun_.wall != Time{} && age_ < kConfirmed;
     settled_ = young ? begun_.wall + age_ : trusted_;
 }

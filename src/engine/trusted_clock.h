@@ -39,14 +39,16 @@ class TrustedClock {
     // The same for what cannot be undone at all: in its first hour a term goes by the last record and
     // the steady clock, since it may have begun in the very moment in which the clock was ahead.
     Time settled() const { return std::min(trusted_, settled_); }
-    // Whether the clock is behind what was trusted before, by this leader or the last: then it is
-    // this one that is wrong, or that one, and nobody knows which. But a clock that comes back in
-    // the first hour of a term, and not to before the last record of the term before, is right: this
-    // term began while it was ahead.
-    bool behind() const { return trusted_ + kParted < latest_; }
+    // The time up to which what is past may be taken for past: the trusted one, unless the term has
+    // just begun, long after the last record.
+    Time undoubted() const { return DoubtOf(trusted_) > Duration(0) ? settled() : trusted_; }
+    // By how much the wall clock, or the trusted time, moved against the steady clock with the last
+    // reading; 0 if by no more than a clock is slewed.
+    Duration moved() const { return moved_; }
+    Duration trusted_moved() const { return trusted_moved_; }
     // Whether the wall clock went back by a noticeable time with the last reading, or would with
     // this one.
-    bool set_back() const { return set_back_; }
+    bool set_back() const { return moved_ < Duration(0); }
     bool IsSetBack(Instant now) const;
     // Whether the trusted time and the wall clock moved against each other, or against the steady
     // clock, with the last reading: what was reckoned by one of them is to be reckoned anew.
@@ -56,6 +58,8 @@ class TrustedClock {
     // How long to wait before a past `at` is taken for past; 0 unless the term has just begun, and
     // long after its last record, by which `at` has not come.
     Duration DoubtOf(Time at) const;
+    // For how long the term has lasted at the last reading.
+    Duration age() const { return age_; }
 
     // The last time the clock was set, and by how much; nothing if that is longer than kConfirmed
     // ago.
@@ -75,11 +79,10 @@ class TrustedClock {
     Steady ahead_since_{};  // … since then.
     Time ahead_from_{};     // The earliest that it claimed since it is not believed.
     bool is_ahead_ = false;
-    bool set_back_ = false;
-    bool set_far_back_ = false;  // By kParted or more.
     bool parted_ = false;
+    Duration moved_{0};
+    Duration trusted_moved_{0};
     Time trusted_{};
-    Time latest_{};  // That was ever trusted.
     Time settled_{};
     Instant begun_{};  // When the term did, by the last record; Time{} if there is none.
     Duration age_{0};  // Of the term.

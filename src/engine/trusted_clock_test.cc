@@ -80,22 +80,33 @@ TEST_F(TrustedClockTest, WhatCannotBeUndoneWaitsForTheFirstHourOfATerm) {
     EXPECT_EQ(clock_.settled(), kBegin + 1h);
 }
 
-// The machine was started two hours ahead, and NTP came late.
-TEST_F(TrustedClockTest, AClockThatComesBackToTheLastRecordWasAheadWhenTheTermBegan) {
-    clock_.Begin(At(0s, 2h), kBegin - 1min);
-    clock_.Observe(At(10s, 2h));
-    EXPECT_EQ(clock_.trusted(), kBegin + 2h + 10s) << "nobody may have led for two hours";
-    clock_.Observe(At(20s));
-    EXPECT_FALSE(clock_.behind());
+// Waits and windows are moved along with the clock that they are counted by.
+TEST_F(TrustedClockTest, ItSaysByHowMuchEachClockWasSet) {
+    clock_.Begin(At(0s), {});
+    clock_.Observe(At(1s, 499ms));
+    EXPECT_EQ(clock_.moved(), 0s) << "slewed";
+    clock_.Observe(At(2s, 30s + 499ms));
+    EXPECT_EQ(clock_.moved(), 30s);
+    EXPECT_EQ(clock_.trusted_moved(), 30s);
+    clock_.Observe(At(3s, 2h));
+    EXPECT_EQ(clock_.moved(), 2h - 30s - 499ms);
+    EXPECT_EQ(clock_.trusted_moved(), 0s) << "not before it is believed";
+    clock_.Observe(At(1h + 3s, 2h));
+    EXPECT_EQ(clock_.moved(), 0s);
+    EXPECT_EQ(clock_.trusted_moved(), 2h - 30s - 499ms);
+    clock_.Observe(At(1h + 4s));
+    EXPECT_EQ(clock_.moved(), -2h);
+    EXPECT_EQ(clock_.trusted_moved(), -2h);
+    EXPECT_TRUE(clock_.set_back());
+}
 
-    clock_.Begin(At(0s, 2h), kBegin + 1h);
-    clock_.Observe(At(20s));
-    EXPECT_TRUE(clock_.behind()) << "not as the last record says";
-
-    clock_.Begin(At(0s, 2h), kBegin - 1min);
-    clock_.Observe(At(1h + 1s, 2h));
-    clock_.Observe(At(1h + 2s));
-    EXPECT_TRUE(clock_.behind()) << "it has been so for an hour";
+TEST_F(TrustedClockTest, InDoubtOnlyTheLastRecordSaysWhatIsPast) {
+    clock_.Begin(At(0s, 2h), kBegin);
+    EXPECT_EQ(clock_.undoubted(), kBegin);
+    clock_.Observe(At(59s, 2h));
+    EXPECT_EQ(clock_.undoubted(), kBegin + 59s);
+    clock_.Observe(At(60s, 2h));
+    EXPECT_EQ(clock_.undoubted(), kBegin + 60s + 2h);
 }
 
 TEST_F(TrustedClockTest, ItPartsWhenItIsSetAndWhenItIsBelieved) {

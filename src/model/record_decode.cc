@@ -173,15 +173,26 @@ TaskPtr Take(Taker& take, const record::Task& from, bool is_step) {
 }
 
 FireState Take(Taker& take, const record::FireState& from) {
-    return {.paused = from.paused(),
-            .next_at = take.At(from.next_at_ms()),
-            .last_at = take.At(from.last_at_ms()),
-            .paused_at = take.At(from.paused_at_ms()),
-            .fires = from.fires(),
-            .missed = from.missed(),
-            .passed_from = take.At(from.passed_from_ms()),
-            .passed_to = take.At(from.passed_to_ms()),
-            .replaced_below = from.replaced_below()};
+    FireState state{.paused = from.paused(),
+                    .next_at = take.At(from.next_at_ms()),
+                    .last_at = take.At(from.last_at_ms()),
+                    .paused_at = take.At(from.paused_at_ms()),
+                    .fires = from.fires(),
+                    .missed = from.missed(),
+                    .first_at = take.At(from.first_at_ms()),
+                    .replaced_below = from.replaced_below()};
+    if (from.passed_to_ms() != 0) {
+        const Time first = take.At(from.passed_from_ms());
+        state.passed = {{.from = first, .to = take.At(from.passed_to_ms()), .missed = true}};
+    }
+    if (!take.Within(std::size_t(from.passed_size()) <= kPassedOverMax)) return state;
+    for (const record::PassedOver& passed : from.passed()) {
+        const Time first = take.At(passed.from_ms());
+        const Time last = take.At(passed.to_ms());
+        if (!take.Within(first <= last)) return state;
+        state.passed.push_back({.from = first, .to = last, .missed = passed.missed()});
+    }
+    return state;
 }
 
 OutcomePtr Take(Taker& take, const record::Outcome& from) {

@@ -131,9 +131,14 @@ void Put(const FireState& state, record::FireState& to) {
     to.set_paused_at_ms(Ms(state.paused_at));
     to.set_fires(state.fires);
     to.set_missed(state.missed);
-    to.set_passed_from_ms(Ms(state.passed_from));
-    to.set_passed_to_ms(Ms(state.passed_to));
     to.set_replaced_below(state.replaced_below);
+    to.set_first_at_ms(Ms(state.first_at));
+    for (const PassedOver& passed : state.passed) {
+        record::PassedOver& stretch = *to.add_passed();
+        stretch.set_from_ms(Ms(passed.from));
+        stretch.set_to_ms(Ms(passed.to));
+        stretch.set_missed(passed.missed);
+    }
 }
 
 void Put(const Outcome& outcome, record::Outcome& to) {

@@ -88,8 +88,8 @@ TEST(RecordTest, ATaskWithEveryFieldReadsBack) {
                                 .paused_at = Time(3s),
                                 .fires = 5,
                                 .missed = 7,
-                                .passed_from = Time(8s),
-                                .passed_to = Time(9s),
+                                .first_at = Time(8s),
+                                .passed = {{Time(9s), Time(11s), true}, {Time(12s), Time(12s)}},
                                 .replaced_below = 10}};
     const auto read = DecodeTaskRow(EncodeTaskRow(row));
     ASSERT_TRUE(read);
@@ -100,8 +100,8 @@ TEST(RecordTest, ATaskWithEveryFieldReadsBack) {
     EXPECT_EQ(read->state.paused_at, Time(3s));
     EXPECT_EQ(read->state.fires, 5u);
     EXPECT_EQ(read->state.missed, 7u);
-    EXPECT_EQ(read->state.passed_from, Time(8s));
-    EXPECT_EQ(read->state.passed_to, Time(9s));
+    EXPECT_EQ(read->state.first_at, Time(8s));
+    EXPECT_EQ(read->state.passed, row.state.passed);
     EXPECT_EQ(read->state.replaced_below, 10u);
 }
 

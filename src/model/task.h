@@ -171,6 +171,19 @@ struct Task : boost::intrusive_ref_counter<Task, boost::thread_safe_counter> {
 using TaskPtr = boost::intrusive_ptr<const Task>;
 using NewTaskPtr = boost::intrusive_ptr<Task>;  // Not accepted yet; still may be changed.
 
+// A stretch of due times that are to come if a clock that ran ahead comes back, although later ones
+// are accounted for. Both ends belong to it.
+struct PassedOver {
+    Time from{};
+    Time to{};
+    bool missed = false;  // They are on record as missed; else nobody has dealt with them.
+
+    bool operator==(const PassedOver&) const = default;
+};
+
+// How many of them a task remembers: one for each time that a clock jumps ahead.
+constexpr std::size_t kPassedOverMax = 16;
+
 // Where a recurring task stands. Written in the same batch as the fires it accounts for, so that a
 // new leader continues exactly where the old one was.
 struct FireState {
@@ -180,10 +193,10 @@ struct FireState {
     Time paused_at{};
     std::uint64_t fires = 0;   // Runs made of due times, skipped ones too; fires_max counts these.
     std::uint64_t missed = 0;  // Due times dropped by the misfire policy or by a pause.
-    // The due times from one to the other are on record as missed. If a clock that ran ahead comes
-    // back, those that are then still to come are fired all the same. 0 if there are none.
-    Time passed_from{};
-    Time passed_to{};
+    // The due times from `first_at` to `last_at` are accounted for, but for those of `passed`, which
+    // is in order and without overlaps. See engine/passed_over.h.
+    Time first_at{};  // 0: not known, and so all up to `last_at` are.
+    std::vector<PassedOver> passed = {};
     // Mode::kReplace: runs with a lower serial are still to be ended; 0 if there are none.
     Serial replaced_below = 0;
 };

@@ -8,6 +8,25 @@
 namespace takt::internal::sim {
 namespace {
 
+// Clocks are wrong by two hours at most.
+constexpr Duration kLookedBack{4 * 3'600'000};
+
+// Whether the task's place says that the due time was fired or missed and is over.
+bool IsAccounted(const FireState& state, Time due) {
+    return due <= state.last_at && due >= state.first_at &&
+           std::ranges::none_of(state.passed, [&](const PassedOver& passed) {
+               return passed.from <= due && due <= passed.to;
+           });
+}
+
+// Whether it says that there is a record of the due time, though it may come again.
+bool SaysRecorded(const FireState& state, Time due) {
+    return IsAccounted(state, due) ||
+           std::ranges::any_of(state.passed, [&](const PassedOver& passed) {
+               return passed.missed && passed.from <= due && due <= passed.to;
+           });
+}
+
 // A pause and a resume may fall into one batch, so that no row ever shows them. An answer takes
 // less than this, or the question is lost.
 constexpr Micros kPauseUnderWay = 20s;
@@ -79,13 +98,11 @@ void FireChecker::Account(const Record& record) {
     }
 }
 
-// A clock that ran ahead passed over it and came back.
+// A clock that ran ahead passed over it and came back. It may still be on record as missed.
 bool FireChecker::MayComeAgain(const TaskRow& before, Time due) const {
-    const FireState& state = before.state;
     const auto fired = fired_.find({before.task->id, before.task->created_at});
-    // Without a range there is none; a task that has fired its last time has no next one either.
-    return state.passed_to != Time{} && due <= state.last_at && due >= state.passed_from &&
-           due <= state.passed_to && (fired == fired_.end() || !fired->second.contains(due));
+    return due <= before.state.last_at && !IsAccounted(before.state, due) &&
+           (fired == fired_.end() || !fired->second.contains(due));
 }
 
 void FireChecker::OnCommit(const Batch& batch) {
@@ -131,7 +148,7 @@ bool FireChecker::WasPaused(const TaskRow& before) const {
 
 // The records of a batch must be exactly the due times that the task's place moved over.
 void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
-                           std::vector<Record> records) {
+                           const std::vector<Record>& records) {
     const Recurrence& recurrence = *after.task->opt().recurrence;
     if (!(*before.task->opt().recurrence == recurrence)) return;
     if (recurrence.every_after_end > Duration(0) || before.state.next_at == Time{}) return;
@@ -145,84 +162,74 @@ void FireChecker::CheckPut(const TaskRow& before, const TaskRow& after,
     if (recurrence.fires_max != 0 && after.state.fires > recurrence.fires_max) {
         fail_(id.text().str() + " fired more often than it may");
     }
-    // A due time that is passed over comes again only if it was not fired, and then needs no second
-    // record; Account sees to those. The times that follow keep their order all the same.
-    const bool coming_again = MayComeAgain(after, after.state.next_at);
-    if (coming_again || before.state.next_at <= before.state.last_at) {
-        return CheckBeyond(before, after, *plan, std::move(records));
-    }
-    // The due times that were passed over, before or in this batch, come out of their order.
-    const std::vector<Record> all = records;
-    std::erase_if(records, [&](const Record& record) {
-        if (record.missed) return false;
-        const FireState& state = before.state;
-        return (record.first >= state.passed_from && record.first <= state.passed_to) ||
-               std::ranges::any_of(all, [&](const Record& other) {
-                   return other.missed && record.first >= other.first && record.first <= other.last;
-               });
-    });
-    std::ranges::sort(records, {}, &Record::first);
-    std::optional<Time> due = before.state.next_at;
-    const auto check_reaches = [&](Time next) {
-        if (due && *due < next) fail_(Describe(id, *due) + " was lost");
-    };
     for (const Record& record : records) {
-        check_reaches(record.first);
-        if (due != record.first) return fail_(Describe(id, record.first) + " is none");
+        if (plan->Next(record.first - Duration(1)) != record.first) {
+            return fail_(Describe(id, record.first) + " is none");
+        }
         const auto counted =
             DueBetween(*plan, record.first - Duration(1), record.last, record.count);
         if (!counted || (record.missed && !counted->more && counted->count != record.count)) {
             fail_(Describe(id, record.first) + ": its record counts wrong");
         }
-        due = plan->Next(record.last);
     }
-    if (after.state.next_at != Time{} && after.state.next_at < before.state.next_at) {
-        // A clock was set back: then the task was paused or resumed, or it turned out that the clock
-        // was ahead when the task was made.
-        const bool made_ahead = after.state.next_at < after.task->created_at;
-        if (after.state.next_at <= before.state.last_at || !(made_ahead || WasPaused(before))) {
-            fail_(Describe(id, after.state.next_at) + " comes again");
-        }
-    } else if (after.state.next_at != Time{}) {
-        check_reaches(after.state.next_at);
-        if (due != after.state.next_at)
-            fail_(Describe(id, after.state.next_at) + " is no next one");
-    } else if (due && (recurrence.fires_max == 0 || after.state.fires < recurrence.fires_max)) {
-        fail_(Describe(id, *due) + " will never come");
+    CheckPlace(after, *plan);
+    CheckNoneLost(before, after, *plan, records);
+}
+
+// What was fired is accounted for, so that it never comes again; what comes next is not.
+void FireChecker::CheckPlace(const TaskRow& row, const FirePlan& plan) {
+    const TaskId& id = row.task->id;
+    const FireState& state = row.state;
+    for (const Time due : fired_[{id, row.task->created_at}]) {
+        // What was fired by times that the task had before is none of its due times now.
+        if (IsAccounted(state, due) || plan.Next(due - Duration(1)) != due) continue;
+        return fail_(Describe(id, due) + " comes again");
+    }
+    if (state.next_at == Time{}) {
+        const std::uint64_t fires_max = row.task->opt().recurrence->fires_max;
+        const bool over = fires_max != 0 && state.fires >= fires_max;
+        const auto due = plan.Next(state.last_at);
+        if (due && !over) fail_(Describe(id, *due) + " will never come");
+    } else if (plan.Next(state.next_at - Duration(1)) != state.next_at) {
+        fail_(Describe(id, state.next_at) + " is no next one");
+    } else if (IsAccounted(state, state.next_at)) {
+        fail_(Describe(id, state.next_at) + " comes again");
     }
 }
 
-// While due times that were passed over come again: all that lie beyond the last one that was
-// accounted for have their record, each once and none left out, up to the new last one.
-void FireChecker::CheckBeyond(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
-                              std::vector<Record> records) {
+// Each due time that the task's place moved over has its record.
+void FireChecker::CheckNoneLost(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
+                                const std::vector<Record>& records) {
     const TaskId& id = after.task->id;
     if (after.state.last_at < before.state.last_at) {
         fail_(Describe(id, before.state.last_at) + " is forgotten again");
     }
-    if (before.state.last_at == Time{}) return;
-    // A clock that ran ahead and came back within one batch: what it recorded as missed may be fired
-    // by the same batch.
-    const std::vector<Record> all = records;
-    std::erase_if(records, [&](const Record& record) {
-        return record.first <= before.state.last_at ||
-               (!record.missed && std::ranges::any_of(all, [&](const Record& other) {
-                   return other.missed && record.first >= other.first && record.first <= other.last;
-               }));
-    });
-    std::ranges::sort(records, {}, &Record::first);
-    std::optional<Time> due = plan.Next(before.state.last_at);
+    const Time last = before.state.last_at;
+    Time from = std::min(before.state.next_at, after.state.next_at);
+    Time until = std::max(before.state.next_at, after.state.next_at);
     for (const Record& record : records) {
-        if (due != record.first) {
-            return fail_(Describe(id, record.first) + " is not the one after " +
-                         FormatTime(before.state.last_at) + ", or others were lost");
-        }
-        due = plan.Next(record.last);
+        from = std::min(from, record.first);
+        until = std::max(until, record.last);
     }
-    if (due && *due <= after.state.last_at) fail_(Describe(id, *due) + " was lost");
-    if (after.state.next_at > after.state.last_at && due != after.state.next_at) {
-        fail_(Describe(id, after.state.next_at) + " is no next one");
+    from = std::max(from, before.task->created_at - kLookedBack);
+    auto due = plan.Next(from - Duration(1));
+    for (; due && *due <= after.state.last_at; due = plan.Next(*due)) {
+        if (*due > until && *due < last) due = plan.Next(last - Duration(1));
+        if (!due) break;
+        if (!SaysRecorded(after.state, *due) || SaysRecorded(before.state, *due)) continue;
+        const bool recorded = std::ranges::any_of(records, [&](const Record& record) {
+            return record.first <= *due && *due <= record.last;
+        });
+        // A stretch that is forgotten since there are too many is on record.
+        if (!recorded && !WasMissed(after, *due)) return fail_(Describe(id, *due) + " was lost");
     }
+}
+
+bool FireChecker::WasMissed(const TaskRow& row, Time due) const {
+    const auto missed = missed_.find({row.task->id, row.task->created_at});
+    if (missed == missed_.end()) return false;
+    const auto after = missed->second.upper_bound(due);
+    return after != missed->second.begin() && std::prev(after)->second >= due;
 }
 
 void FireChecker::OnTold(const TaskRow& row) {
@@ -241,8 +248,16 @@ void FireChecker::CheckPunctual(Time wall) {
         if (row.state.replaced_below != 0) {
             fail_("runs of " + id.text().str() + " that were replaced were never ended");
         }
-        if (row.state.paused || next == Time{} || next > wall - kPunctual) continue;
-        fail_(Describe(id, next) + " was never fired");
+        if (row.state.paused || next == Time{}) continue;
+        if (next <= wall - kPunctual) fail_(Describe(id, next) + " was never fired");
+        // No clock that was wrong before keeps it from the next due time that nobody has fired.
+        const Recurrence& recurrence = *row.task->opt().recurrence;
+        const auto plan = FirePlan::Make(recurrence, row.task->created_at);
+        if (!plan || recurrence.every_after_end > Duration(0)) continue;
+        auto due = plan->Next(wall);
+        while (due && *due < next && IsAccounted(row.state, *due)) due = plan->Next(*due);
+        if (due && *due < next)
+            fail_(Describe(id, *due) + " is passed over for " + FormatTime(next));
     }
 }
 

@@ -49,9 +49,11 @@ class FireChecker {
     static Record RecordOf(const Execution& row);
     void Account(const Record& record);
     bool MayComeAgain(const TaskRow& before, Time due) const;
-    void CheckPut(const TaskRow& before, const TaskRow& after, std::vector<Record> records);
-    void CheckBeyond(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
-                     std::vector<Record> records);
+    void CheckPut(const TaskRow& before, const TaskRow& after, const std::vector<Record>& records);
+    void CheckPlace(const TaskRow& row, const FirePlan& plan);
+    void CheckNoneLost(const TaskRow& before, const TaskRow& after, const FirePlan& plan,
+                       const std::vector<Record>& records);
+    bool WasMissed(const TaskRow& row, Time due) const;
 
     World& world_;
     const Complain fail_;

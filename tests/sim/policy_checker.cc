@@ -86,7 +86,7 @@ void PolicyChecker::CheckFire(const Execution& row, const Batch& batch,
 bool PolicyChecker::IsUnsettled(const Execution& row, const Batch& batch) const {
     const TaskRow* before = fires_.Find(row.task->id);
     if (!before || before->task->version != row.task->version || fires_.WasPaused(*before) ||
-        before->state.passed_to != Time{}) {
+        !before->state.passed.empty()) {
         return true;
     }
     return std::ranges::any_of(batch.changes, [&](const Change& change) {
@@ -94,7 +94,7 @@ bool PolicyChecker::IsUnsettled(const Execution& row, const Batch& batch) const 
         return put && put->row.task->id == row.task->id &&
                (put->row.state.paused || put->row.task->version != row.task->version ||
                 // A record of what was missed leaves its own place there.
-                (put->row.state.passed_to != Time{} && !IsRecordOfMissed(row)));
+                (!put->row.state.passed.empty() && !IsRecordOfMissed(row)));
     });
 }
 

@@ -165,8 +165,8 @@ TaskRow RowMaker::Recurring(std::string_view id, Text name) {
                     .paused_at = now_ - Duration(500),
                     .fires = 4,
                     .missed = 2,
-                    .passed_from = now_ - Duration(3000),
-                    .passed_to = now_ - Duration(2000),
+                    .first_at = now_ - Duration(4000),
+                    .passed = {{now_ - Duration(3000), now_ - Duration(2000), true}},
                     .replaced_below = 77};
     return {task, state};
 }
@@ -282,13 +282,17 @@ std::string Show(const Execution& row) {
 }
 
 std::string Show(const TaskRow& row) {
-    return ShowTask(*row.task) + fmt::format(
-                                     "paused {} next {} last {} paused at {} fires {} missed {} "
-                                     "passed {} to {} replaced {}",
-                                     row.state.paused, Ms(row.state.next_at), Ms(row.state.last_at),
-                                     Ms(row.state.paused_at), row.state.fires, row.state.missed,
-                                     Ms(row.state.passed_from), Ms(row.state.passed_to),
-                                     row.state.replaced_below);
+    const FireState& state = row.state;
+    std::string text =
+        ShowTask(*row.task) +
+        fmt::format(
+            "paused {} next {} first {} last {} paused at {} fires {} missed {} replaced {}",
+            state.paused, Ms(state.next_at), Ms(state.first_at), Ms(state.last_at),
+            Ms(state.paused_at), state.fires, state.missed, state.replaced_below);
+    for (const PassedOver& passed : state.passed) {
+        text += fmt::format(" passed {} to {} {}", Ms(passed.from), Ms(passed.to), passed.missed);
+    }
+    return text;
 }
 
 std::string Show(const Worker& row) {

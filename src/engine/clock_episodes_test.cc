@@ -1,0 +1,224 @@
+// Wall clocks that are wrong more than once, or while a leader begins.
+#include <gmock/gmock.h>
+
+#include "engine/clock_fixture.h"
+
+namespace takt::internal {
+namespace {
+
+using ::testing::Each;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ClockEpisodesTest : public ClockTest {
+  protected:
+    bool Given(const char* id) const {
+        return std::ranges::any_of(
+            assigns, [&](const auto& assign) { return assign.execution.id.view() == id; });
+    }
+};
+
+// A leader's clock ran ahead and came back; the next leader begins while its own is ahead by less, and
+// comes back too.
+TEST_F(ClockEpisodesTest, ASecondOneSilencesNoTask) {
+    for (const Misfire misfire : {Misfire::kFireOnce, Misfire::kFireAll, Misfire::kSkip}) {
+        At(0s, Put({.id = std::string(Name(misfire)),
+                    .every = 10s,
+                    .options = {.mode = Mode::kParallel, .misfire = misfire, .misfires_max = 5}}));
+    }
+    At(0s, Put({.id = "hourly", .every = 1h, .options = Parallel()}));
+    Until(21s);
+    JumpWall(2000s);
+    Until(28s);
+    JumpWall(-2000s);
+    Until(40s);
+    JumpWall(1200s);
+    Restart(45s);
+    Until(52s);
+    JumpWall(-1200s);
+    Until(10min);
+
+    for (const Misfire misfire : {Misfire::kFireOnce, Misfire::kFireAll, Misfire::kSkip}) {
+        const std::string task(Name(misfire));
+        EXPECT_EQ(TaskOf(task).state.next_at, kBegin + 10min + 10s) << task;
+        for (const auto& [due, count] : Fired(task)) EXPECT_EQ(count, 1) << task;
+        // All but those of the seconds in which the clock was ahead.
+        EXPECT_THAT(Fired(task).size(), Ge(58u)) << task;
+    }
+    Until(2h);
+    EXPECT_EQ(Fired("hourly").size(), 2u);
+}
+
+// However clocks are set, in any order, no due time is fired twice, and when they are right again the
+// task fires at its times.
+TEST_F(ClockEpisodesTest, NoOrderOfThemFiresTwiceOrSilences) {
+    const std::vector<Duration> jumps = {-1s, 59s, -61s, 20min, 3h, -2h, 24h * 365, -24h * 370, 1s};
+    for (std::size_t first = 0; first < jumps.size(); ++first) {
+        const std::string task = "task" + std::to_string(first);
+        Duration now = 1h * (first + 1);
+        At(now, Put({.id = task, .every = 10s, .options = Parallel()}));
+        Duration wrong{0};
+        for (std::size_t i = 0; i < 4; ++i) {
+            const Duration jump = jumps[(first * 5 + i * 4) % jumps.size()];
+            JumpWall(jump);
+            wrong += jump;
+            now += 35s;
+            if (i % 2 == first % 2) {
+                Restart(now);
+            } else {
+                Until(now);
+            }
+        }
+        JumpWall(-wrong);
+        now += 1s;
+        Until(now);
+        const std::size_t before = Fired(task).size();
+        Until(now + 20min);
+        EXPECT_GE(Fired(task).size(), before + 100) << task;
+        for (const auto& [due, count] : Fired(task)) EXPECT_EQ(count, 1) << task;
+        At(now + 20min, Drop(task));
+    }
+}
+
+// A clock that is an hour behind for a moment, on a store that is new: a delay is counted by the steady
+// clock of the leader that gave it.
+TEST_F(ClockEpisodesTest, ADelayIsNeitherShorterNorLongerHoweverTheClockIsSet) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "delayed", .delay = 10min}));
+    At(0s, Once({.id = "retried",
+                 .retry = RetryPolicy{.retries_max = 3, .delay = 10min, .jitter = 0}}));
+    At(0s, Once({.id = "moment", .run_at = 10min}));
+    At(0s, Failure("retried"));
+    assigns.clear();
+    Duration now = 1s;
+    for (const Duration jump : std::vector<Duration>{-1h, 1h, 30s, -30s, 24h, -24h, -1s}) {
+        now += 1s;
+        JumpWall(jump);
+        Until(now);
+    }
+    JumpWall(1s);
+    EXPECT_TRUE(Given("moment")) << "by a clock that was a day ahead";
+    assigns.clear();
+    Until(10min - 1ms);
+    EXPECT_THAT(assigns, IsEmpty());
+    Until(10min);
+    EXPECT_TRUE(Given("delayed"));
+    EXPECT_TRUE(Given("retried"));
+}
+
+// The leader that gave the times was ahead since it began, and died so. The next one cannot know, but a
+// wait that is told as a while ends, at the latest, so long after this leader began.
+TEST_F(ClockEpisodesTest, WhatALeaderThatBeganAheadLeftBehindWaitsAsLongAsItSays) {
+    At(0s, Once({.id = "before", .delay = 24h}));
+    JumpWall(20h);
+    Restart(1s);
+    At(1s, Join({.id = "a", .capacity = 10}));
+    At(1s, Put({.id = "rate", .every = 10s, .options = Parallel()}));
+    At(1s,
+       Once({.id = "retried", .retry = RetryPolicy{.retries_max = 3, .delay = 4min, .jitter = 0}}));
+    At(2s, Failure("retried"));
+    At(2s, Once({.id = "delayed", .delay = 4min}));
+    Until(15s);
+    JumpWall(-20h);
+    Restart(16s);
+    At(17s, Join({.id = "a", .capacity = 1000}));
+    assigns.clear();
+    EXPECT_EQ(CodeOf("delayed"), "not_due");
+    Until(4min + 1s);
+    EXPECT_FALSE(Given("delayed"));
+    EXPECT_FALSE(Given("retried"));
+    Until(4min + 17s);
+    EXPECT_TRUE(Given("delayed"));
+    EXPECT_TRUE(Given("retried"));
+    EXPECT_GE(Fired("rate").size(), 23u);
+    for (const auto& [due, count] : Fired("rate")) EXPECT_EQ(count, 1);
+}
+
+TEST_F(ClockEpisodesTest, AnExplanationNamesTheTimeThatIsWaitedFor) {
+    At(0s, Once({.id = "before", .delay = 24h}));
+    JumpWall(2h);
+    Restart(1s);
+    At(1s, Once({.id = "delayed", .delay = 10min}));
+    Until(10s);
+    JumpWall(-2h);
+    Until(11s);
+    const auto why =
+        engine().Explain(ExecutionId(Text("delayed")), {WallAt(11s), Steady(7h) + 11s});
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->code, "not_due");
+    EXPECT_THAT(why->sentence, HasSubstr(FormatTime(kBegin + 10min + 1s)));
+}
+
+// Steps of seconds, back and forth, as a bad source of time makes them.
+TEST_F(ClockEpisodesTest, SmallStepsFreeNoUniqueKeyEarly) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(10s, Once({.id = "x", .unique_key = "order", .unique_for = 2min}));
+    At(10s, Success("x"));
+    Duration now = 10s;
+    for (const Duration step : std::vector<Duration>{-30s, 30s, -50s, 50s}) {
+        JumpWall(step);
+        now += 1s;
+        Until(now);
+    }
+    At(2min + 9s, Once({.id = "y", .unique_key = "order", .unique_for = 2min}));
+    EXPECT_FALSE(LastReply()) << "a second before its end";
+    At(2min + 10s, Once({.id = "z", .unique_key = "order", .unique_for = 2min}));
+    EXPECT_TRUE(LastReply());
+}
+
+// A machine is started, and its clock is a few hours ahead until NTP is there.
+TEST_F(ClockEpisodesTest, ALeaderThatBeginsAheadFreesNoUniqueKeyInItsFirstMinute) {
+    At(0s, Join({.id = "a", .capacity = 10}));
+    At(0s, Once({.id = "x", .unique_key = "order", .unique_for = 1h}));
+    At(0s, Success("x"));
+    JumpWall(5h);
+    Restart(10s);
+    At(20s, Once({.id = "y", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    JumpWall(-5h);
+    At(2min, Once({.id = "z", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_FALSE(LastReply());
+    At(1h, Once({.id = "w", .unique_key = "order", .unique_for = 1h}));
+    EXPECT_TRUE(LastReply());
+}
+
+// Somebody changes a task while the clock is ahead for a moment.
+TEST_F(ClockEpisodesTest, ATaskThatWasChangedByAClockAheadFiresFromNowOn) {
+    At(0s, Put({.id = "unfired", .every = 24h, .options = Parallel()}));
+    At(0s, Put({.id = "fired", .every = 1min, .options = Parallel()}));
+    At(0s, Put({.id = "idle", .every = 1min, .options = Parallel()}));
+    Until(90s);
+    JumpWall(2h);
+    At(91s, Put({.id = "unfired", .every = 20s, .options = Parallel()}));
+    At(91s, Put({.id = "fired", .every = 20s, .options = Parallel()}));
+    At(91s, Put({.id = "idle", .every = 7h, .options = Parallel()}));
+    Until(2min);
+    JumpWall(-2h);
+    Until(12min);
+    EXPECT_GE(Fired("unfired").size(), 30u);
+    EXPECT_GE(Fired("fired").size(), 30u);
+    EXPECT_EQ(TaskOf("idle").state.next_at, kBegin + 7h);
+}
+
+// The battery of a machine's clock is empty: it begins in 2000, and NTP sets it.
+TEST_F(ClockEpisodesTest, AClockThatBeginsYearsBehindMakesUpForNothingOfThatTime) {
+    for (const Misfire misfire : {Misfire::kFireOnce, Misfire::kFireAll}) {
+        At(0s,
+           Put({.id = std::string(Name(misfire)),
+                .every = 1h,
+                .options = {.mode = Mode::kParallel, .misfire = misfire, .misfires_max = 100}}));
+    }
+    Until(90min);
+    JumpWall(-24h * 365 * 26);
+    Restart(100min);
+    Until(101min);
+    JumpWall(24h * 365 * 26);
+    Until(10h);
+    for (const Misfire misfire : {Misfire::kFireOnce, Misfire::kFireAll}) {
+        EXPECT_EQ(Fired(std::string(Name(misfire))).size(), 10u) << Name(misfire);
+    }
+}
+
+}  // namespace
+}  // namespace takt::internal
