@@ -80,6 +80,15 @@ auto FindByText(Tokens& tokens, std::string_view text) -> decltype(&tokens.begin
 
 }  // namespace
 
+bool Principal::May(Permission permission, std::string_view in) const {
+    const auto fits = [&](AccessRole given, std::string_view where) {
+        return Allows(given, permission) && (where == kEverySpace || where == in);
+    };
+    return !role || fits(*role, space) || std::ranges::any_of(grants, [&](const Grant& grant) {
+        return fits(grant.role, grant.space);
+    });
+}
+
 void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> settings,
                            Steady now) {
     if (load < load_ended_) return;
@@ -207,7 +216,8 @@ AccessPolicy::Verdict AccessPolicy::DecideSession(std::string_view text,
                   .name = session->person.name,
                   .grants = config_.sessions->GrantsOf(session->person),
                   .until = session->until};
-    const Grant* grant = StrongestIn(who.grants, asked.space);
+    const Grant* grant = asked.cluster ? StrongestFor(who.grants, asked.permission)
+                                       : StrongestIn(who.grants, asked.space);
     if (!grant) {
         const std::string where =
             asked.space.empty() ? "" : " in the namespace " + std::string(asked.space);

@@ -42,12 +42,16 @@ struct Principal {
     // Of somebody who signed in: what they may do elsewhere too, and until when.
     std::vector<Grant> grants = {};
     Time until{};
+
+    // Whether it may do that in the namespace; `*`: in all of them. Who is anonymous may.
+    bool May(Permission permission, std::string_view in) const;
 };
 
 // The thing that a request asks to be let in for.
 struct AccessQuestion {
     Permission permission{};
     std::string_view space = {};  // The namespace that its address names; empty: none.
+    bool cluster = false;         // It is for the cluster, and for no namespace.
     // The namespace of a name, if it is known here; empty: none is.
     std::function<std::optional<SpaceMark>(std::string_view name)> find_space = {};
 };

@@ -140,6 +140,7 @@ bool ShowsAttempt(const Services* realm, const HttpRequest& request) {
 AccessQuestion QuestionOf(const Gate& gate, const RouteTable::Match& match) {
     return {.permission = match.route->permission,
             .space = match.space,
+            .cluster = match.route->cluster,
             .find_space = [&gate](std::string_view name) -> std::optional<SpaceMark> {
                 const auto found = gate.realms.find(name);
                 if (found == gate.realms.end()) return std::nullopt;

@@ -19,10 +19,7 @@ struct Me {
 void WriteMySpaces(JsonWriter& json, const Me& me) {
     json.BeginArray();
     for (const auto& [name, realm] : me.gate.realms) {
-        if (me.who.space == kEverySpace || me.who.space == name ||
-            StrongestIn(me.who.grants, name)) {
-            json.Value(std::string_view(name));
-        }
+        if (me.who.May(Permission::kAny, name)) json.Value(std::string_view(name));
     }
     json.EndArray();
 }

@@ -59,8 +59,7 @@ void SendNamespace(Call call, int status, const NamespaceRow& row) {
 }
 
 bool MaySee(const Call& call, const std::string& name) {
-    const Principal& who = call.who();
-    return who.space == kEverySpace || who.space == name || StrongestIn(who.grants, name);
+    return call.who().May(Permission::kViewer, name);
 }
 
 Flow<> ListNamespaces(Call call) {
@@ -144,10 +143,11 @@ Flow<> ChangeDirectory(Call call, int status, Decide decide) {
 
 // Namespaces are the cluster's, for an administrator of all of it.
 bool RefusedOne(Call& call) {
-    if (call.who().space == kEverySpace) return false;
+    const Principal& who = call.who();
+    if (who.May(Permission::kAdmin, kEverySpace)) return false;
     call.Refuse({403, "forbidden",
-                 "this token is for the namespace " + call.who().space +
-                     "; namespaces are made and changed with one for all of them"});
+                 who.name + " is an admin of the namespace " + who.space +
+                     "; namespaces are made and changed by one of all of them"});
     return true;
 }
 

@@ -115,4 +115,13 @@ const Grant* StrongestIn(const std::vector<Grant>& grants, std::string_view spac
     return StrongestIn(grants, grants.front().space);
 }
 
+const Grant* StrongestFor(const std::vector<Grant>& grants, Permission permission) {
+    const Grant* best = nullptr;
+    for (const Grant& grant : grants) {
+        if (!Allows(grant.role, permission)) continue;
+        if (!best || (grant.space == kEverySpace && best->space != kEverySpace)) best = &grant;
+    }
+    return best ? best : StrongestIn(grants, {});
+}
+
 }  // namespace takt::internal

@@ -71,5 +71,8 @@ class Sessions {
 // The strongest of the grants that hold in that namespace; if none is named, of those for all, and else
 // the first there is. Null: there is none.
 const Grant* StrongestIn(const std::vector<Grant>& grants, std::string_view space);
+// For what is the cluster's, and of no namespace: the grant that allows it, rather one for all of them.
+// If none does, as StrongestIn without a name.
+const Grant* StrongestFor(const std::vector<Grant>& grants, Permission permission);
 
 }  // namespace takt::internal

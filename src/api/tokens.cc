@@ -1,4 +1,6 @@
 // Access tokens: create, list, revoke.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "api/api.h"
@@ -121,11 +123,14 @@ bool HasLastingAdmin(const AccessPolicy& access, std::string_view but_for) {
     });
 }
 
-// The first token shuts the door, and so must be a key to it that lasts.
-Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& request) {
+// The first token shuts the door, and so must be a key to it that lasts. Where people sign in it is
+// shut already, and they have keys.
+Result<void> CheckNewToken(const Services& services, const TokenRequest& request) {
+    const AccessPolicy& access = services.access;
     if (access.tokens().size() >= kTokensMax) {
         return Fail(ErrorCode::kExhausted, "there are too many tokens; revoke some");
     }
+    if (services.config.access.sessions) return {};
     if (access.tokens().empty() && request.role != AccessRole::kAdmin) {
         return BadField("role", "of the first token must be admin");
     }
@@ -139,6 +144,17 @@ Result<void> CheckNewToken(const AccessPolicy& access, const TokenRequest& reque
                         "admin token without it first");
     }
     return {};
+}
+
+// The namespaces whose tokens a caller manages; `*` alone for all of them.
+std::vector<std::string> SpacesManagedBy(const Principal& who) {
+    if (who.May(Permission::kAdmin, kEverySpace)) return {std::string(kEverySpace)};
+    std::vector<std::string> spaces = {who.space};
+    for (const Grant& grant : who.grants) {
+        const bool known = std::ranges::find(spaces, grant.space) != spaces.end();
+        if (!known && Allows(grant.role, Permission::kAdmin)) spaces.push_back(grant.space);
+    }
+    return spaces;
 }
 
 // Only workers and executors have ids, queues, types and services.
@@ -157,17 +173,27 @@ Flow<> CreateToken(Call call) {
     if (request) request = Checked(std::move(*request));
     if (!request) co_return call.RefuseRequest(request.error());
     const Principal& who = call.who();
-    if (request->space.empty()) request->space = who.space;
-    if (who.space != kEverySpace && request->space != who.space) {
-        co_return call.Refuse({403, "forbidden",
-                               "this token is for the namespace " + who.space +
-                                   ", and makes tokens for that one only"});
+    if (request->space.empty()) {
+        const std::vector<std::string> spaces = SpacesManagedBy(who);
+        if (spaces.size() > 1) {
+            co_return call.RefuseRequest(
+                BadField("namespace", fmt::format("must say which: {} is an admin of {}", who.name,
+                                                  fmt::join(spaces, ", ")))
+                    .error());
+        }
+        request->space = spaces.front();
+    }
+    if (!who.May(Permission::kAdmin, request->space)) {
+        co_return call.Refuse(
+            {403, "forbidden",
+             fmt::format("{} is an admin of {} only, and makes no tokens for {}", who.name,
+                         fmt::join(SpacesManagedBy(who), ", "), request->space)});
     }
     if (request->space != kEverySpace && !call.services().gate->realms.contains(request->space)) {
         co_return call.RefuseRequest(
             BadField("namespace", "names none that there is: '" + request->space + "'").error());
     }
-    if (const auto checked = CheckNewToken(call.services().access, *request); !checked) {
+    if (const auto checked = CheckNewToken(call.services(), *request); !checked) {
         co_return call.RefuseAnswer(checked.error());
     }
     NewToken made = MakeRequested(std::move(*request), ReadClocks().wall, call.services().random);
@@ -184,7 +210,7 @@ Flow<> CreateToken(Call call) {
 
 // An administrator of one namespace manages the tokens of that one.
 bool MayManage(const Call& call, const AccessToken& token) {
-    return call.who().space == kEverySpace || call.who().space == token.space;
+    return call.who().May(Permission::kAdmin, token.space);
 }
 
 void ListTokens(Call call) {
