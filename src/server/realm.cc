@@ -91,6 +91,7 @@ TracePolicy TracePolicyOf(const Config& config) {
 Realm::Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row)
     : ground_(ground),
       loop_(loop),
+      runtime_(loop.RuntimeOf(row.number)),
       name_(row.name),
       rows_(ground.store, row.number),
       row_(row),
@@ -102,7 +103,7 @@ Realm::Realm(const RealmGround& ground, WorkLoop& loop, const NamespaceRow& row)
                        .interval = ground.config.metrics.interval,
                        .clear_within = ground.config.metrics.clear_within})),
       statistics_(std::make_unique<Statistics>(
-          loop.runtime(), rows_, StatisticsConfig{.keep = ground.config.statistics.keep})) {}
+          runtime_, rows_, StatisticsConfig{.keep = ground.config.statistics.keep})) {}
 
 Realm::~Realm() {
     Dismantle();
@@ -146,7 +147,7 @@ Result<void> Realm::MakeAlerts() {
             return policy.Allows(host, address);
         };
     }
-    delivery_ = std::make_unique<Delivery>(loop_.runtime(), std::move(*channels),
+    delivery_ = std::make_unique<Delivery>(runtime_, std::move(*channels),
                                            TellBy(loop_.webhooks(), ground_.mailer),
                                            name_ == kDefaultNamespace ? std::string() : name_);
     for (const AlertRule& rule : rules) {
@@ -159,7 +160,7 @@ Result<void> Realm::MakeAlerts() {
         }
     }
     alerts_ = std::make_unique<Alerts>(
-        loop_.runtime(), rows_, *delivery_,
+        runtime_, rows_, *delivery_,
         AlertsConfig{.enabled = ground_.config.alerts.enabled,
                      .interval = ground_.config.alerts.interval,
                      .rules = rules},
@@ -167,7 +168,7 @@ Result<void> Realm::MakeAlerts() {
             meters->Read(engine, now, readings);
         });
     follower_watch_ = std::make_unique<FollowerWatch>(
-        loop_.runtime(), rows_, *delivery_,
+        runtime_, rows_, *delivery_,
         FollowerWatchConfig{
             .enabled = ground_.config.alerts.enabled,
             .node = ground_.node,
@@ -180,16 +181,16 @@ Result<void> Realm::MakeAlerts() {
 Result<void> Realm::MakeLinks() {
     const Config& config = ground_.config;
     stream_ = std::make_unique<StreamLink>(
-        loop_.runtime(), StreamLinkConfig{.node = ground_.node,
-                                          .space = name_,
-                                          .space_id = row_.id,
-                                          .heartbeat = config.scheduler.heartbeat_interval,
-                                          .lease = config.engine.worker_lease,
-                                          .tracing = TracePolicyOf(config),
-                                          .rows = rows_});
+        runtime_, StreamLinkConfig{.node = ground_.node,
+                                   .space = name_,
+                                   .space_id = row_.id,
+                                   .heartbeat = config.scheduler.heartbeat_interval,
+                                   .lease = config.engine.worker_lease,
+                                   .tracing = TracePolicyOf(config),
+                                   .rows = rows_});
     auto policy = ServicePolicy::Make(config.executors.allow, ground_.loopback);
     if (!policy) return std::unexpected(policy.error());
-    push_ = std::make_unique<PushLink>(loop_.runtime(), rows_, PushLinkConfigOf(ground_, name_),
+    push_ = std::make_unique<PushLink>(runtime_, rows_, PushLinkConfigOf(ground_, name_),
                                        std::move(*policy), SendBy(loop_.executors()),
                                        SendBy(loop_.health()));
     if (!ground_.exporter) return {};
@@ -207,7 +208,7 @@ void Realm::Start(Sink* watcher) {
                                                    follower_watch_.get(), watcher, spans_.get()}) {
         if (sink) fan_.Add(*sink);
     }
-    node_ = std::make_unique<Node>(loop_.runtime(), ground_.store, NodeConfigOf(ground_, row_),
+    node_ = std::make_unique<Node>(runtime_, ground_.store, NodeConfigOf(ground_, row_),
                                    NewRandomSeed(), &fan_, &ground_.presence);
     stream_->Bind(*node_);
     push_->Bind(*node_);
@@ -244,9 +245,9 @@ void Realm::Stop(Action done) {
         };
         const Duration most =
             std::min<Duration>(self->ground_.config.scheduler.stop_deadline, kFlush);
-        const std::uint64_t timer = self->loop_.runtime().After(most, once);
+        const std::uint64_t timer = self->runtime_.After(most, once);
         self->statistics_->Flush([self, once, timer] {
-            self->loop_.runtime().Cancel(timer);
+            self->runtime_.Cancel(timer);
             once();
         });
     });
@@ -255,7 +256,7 @@ void Realm::Stop(Action done) {
 void Realm::AwaitCalls(Steady until, Action done) {
     boost::asio::post(
         loop_.io(), [self = shared_from_this(), until, done = std::move(done)]() mutable {
-            AsioRuntime& runtime = self->loop_.runtime();
+            Runtime& runtime = self->runtime_;
             if (!self->push_->keeps_calls() || runtime.Now().steady >= until) return done();
             runtime.After(kCallsLook, [self, until, done = std::move(done)]() mutable {
                 self->AwaitCalls(until, std::move(done));

@@ -82,6 +82,7 @@ class Realm : public std::enable_shared_from_this<Realm> {
 
     const RealmGround& ground_;
     WorkLoop& loop_;
+    Runtime& runtime_;  // Its own part of the loop.
     const std::string name_;
     const PartitionReader rows_;
     NamespaceRow row_;
