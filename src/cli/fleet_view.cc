@@ -159,7 +159,10 @@ std::string StatusText(const boost::json::value& status) {
                                    Member(*node, "version"),
                                    ShortTime(Member(*node, "started_at"))};
         if (several) {
-            cells.emplace_back(ListMember(*node, "leads").empty() ? "-" : Joined(*node, "leads"));
+            // How many there are is told before a long list is cut.
+            const std::size_t count = ListMember(*node, "leads").size();
+            cells.emplace_back(count == 0 ? "-"
+                                          : std::to_string(count) + ": " + Joined(*node, "leads"));
         }
         nodes.Add(std::move(cells));
     }
