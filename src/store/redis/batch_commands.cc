@@ -29,6 +29,11 @@ class BatchWriter {
         const Kin kin = row.parent.empty() ? Kin::kOwn : Kin::kChild;
         if (change.before == Place::kHistory) {
             first_.Own("redrive", row.id.view(), member, KinText(kin));
+            // Which of its two ends counts is told by the time in its state.
+            if (!live_after) {
+                row_keys_.Arg(keys_.State(row.id.view()));
+                row_texts_.Arg(StateText(row));
+            }
         }
         if (change.before == Place::kNone) IndexNew(row, kin, member);
         if (live_after && !live_before) Add(keys_.Live(kin), "0", member);
@@ -36,10 +41,7 @@ class BatchWriter {
         if (live_after) return;
         Add(keys_.History(kin, row.status), "0", member);
         // Only executions without a parent are in the order of retention.
-        if (kin == Kin::kOwn) {
-            Add(keys_.Of("finished"), std::to_string(row.finished_at.time_since_epoch().count()),
-                member);
-        }
+        if (kin == Kin::kOwn) ended_.emplace_back(row.finished_at, member);
         if (!row.worker.empty()) Add(keys_.Worker(kin, row.worker.view()), "0", member);
     }
     void operator()(const TaskPut& change) {
@@ -62,11 +64,14 @@ class BatchWriter {
         offline_.Arg(change.id.view());
     }
     void operator()(const SettingPut& change) {
+        const std::string group = SettingGroup(change.key.view());
+        const std::string hash = group.empty() ? "settings" : "settings:" + group;
         if (change.value.empty()) {
-            hash_deletes_["settings"].Arg(change.key.view());
-        } else {
-            hash_puts_["settings"].Arg(change.key.view()).Arg(change.value.view());
+            hash_deletes_[hash].Arg(change.key.view());
+            return;
         }
+        hash_puts_[hash].Arg(change.key.view()).Arg(change.value.view());
+        if (!group.empty()) groups_.insert(group);
     }
     void operator()(const RecordPut& change) {
         const std::string id = RecordId(change.kind, change.key);
@@ -115,6 +120,12 @@ class BatchWriter {
         }
         for (const std::string_view run : runs_) hash_puts_["runs"].Arg(run).Arg("");
         for (const auto& [name, fields] : hash_puts_) rest.Command("HSET", keys_.Of(name), fields);
+        if (!groups_.empty()) {
+            fields_.Clear();
+            for (const std::string& group : groups_) fields_.Arg(group);
+            rest.Command("SADD", keys_.Of("setting_groups"), fields_);
+        }
+        WriteEnded(rest);
         if (online_.count() > 0) rest.Command("SADD", keys_.Of("workers:online"), online_);
         if (offline_.count() > 0) rest.Command("SREM", keys_.Of("workers:online"), offline_);
         WriteChunks(rest);
@@ -155,16 +166,23 @@ class BatchWriter {
     }
     void Remove(std::string key, std::string_view member) { removes_[std::move(key)].Arg(member); }
 
-    // Streams take entries by rising id only, and a batch has no order.
+    // The order of retention: that of their ends, as everything that is appended here.
+    void WriteEnded(Commands& to) {
+        if (ended_.empty()) return;
+        std::ranges::sort(ended_);
+        fields_.Clear();
+        for (const auto& [time, member] : ended_) fields_.Arg(EndedText(time, member));
+        to.Command("RPUSH", keys_.Of("ended"), fields_);
+    }
     void WriteChunks(Commands& to) {
         std::ranges::sort(chunks_, {}, [](const LogChunk* chunk) { return chunk->index; });
         for (const LogChunk* chunk : chunks_) {
             fields_.Clear();
-            fields_.Arg(std::to_string(chunk->index) + "-0");
-            WriteLogChunk(*chunk, fields_);
-            to.Command("log", keys_.Log(chunk->execution.view()), fields_);
+            fields_.Arg(ChunkText(*chunk));
+            to.Command("RPUSH", keys_.Lines(chunk->execution.view()), fields_);
         }
     }
+    // Streams take entries by rising id only, and a batch has no order.
     void WriteEvents(Commands& to) {
         std::ranges::sort(events_, {}, [](const Event* event) { return event->serial; });
         std::string message;
@@ -190,7 +208,9 @@ class BatchWriter {
     Commands first_;  // What must look at rows before they change.
     RespWriter row_keys_, row_texts_;
     std::map<std::string, RespWriter, std::less<>> adds_, removes_;  // By key of the sorted set.
-    std::map<std::string_view, RespWriter> hash_puts_, hash_deletes_;
+    std::map<std::string, RespWriter, std::less<>> hash_puts_, hash_deletes_;
+    std::set<std::string> groups_;  // Of settings.
+    std::vector<std::pair<Time, std::string>> ended_;
     std::set<std::string_view> runs_;  // That get children.
     RespWriter online_, offline_;
     std::vector<const Event*> events_;

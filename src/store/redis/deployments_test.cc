@@ -302,8 +302,9 @@ TEST_F(RedisClusterTest, APurgeInAMovingSlotIsWholeOrNothing) {
 
     EXPECT_EQ(Code(between), "unavailable");
     // An index that was emptied is gone, and so asked for elsewhere.
-    for (const char* index : {"{takt:0}:finished", "{takt:0}:history:success"}) {
-        const auto left = from.Cli({"ZCARD", index});
+    for (const auto& [command, index] :
+         {std::pair("LLEN", "{takt:0}:ended"), std::pair("ZCARD", "{takt:0}:history:success")}) {
+        const auto left = from.Cli({command, index});
         ASSERT_TRUE(left) << index << " was changed: " << left.error().detail;
         EXPECT_EQ(*left, "1\n") << index;
     }

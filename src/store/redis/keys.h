@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "base/id.h"
 #include "model/status.h"
 #include "store/redis/topology.h"
@@ -27,6 +28,15 @@ std::string SerialDigits(Serial serial);
 constexpr std::size_t kSerialDigits = 19;
 std::string MemberOf(Serial serial, std::string_view id);
 
+// "123-45", the id under which an event stands in the stream: milliseconds of Unix time and the
+// rest of the serial. And back; kInvalid if `id` is none.
+std::string StreamId(Serial serial);
+Result<Serial> SerialOfStreamId(std::string_view id);
+
+// The part of a setting's name up to its first slash, which has a hash of its own; empty if there is no
+// slash.
+std::string SettingGroup(std::string_view name);
+
 // Whether an execution stands for itself or is part of a run.
 enum class Kin : std::uint8_t { kOwn, kChild };
 // What the keys of its indexes begin with, behind the partition's.
@@ -40,7 +50,9 @@ struct PartitionKeys {
     std::string Of(std::string_view name) const { return prefix + std::string(name); }
     std::string Execution(std::string_view id) const { return prefix + "x:" + std::string(id); }
     std::string State(std::string_view id) const { return prefix + "s:" + std::string(id); }
-    std::string Log(std::string_view id) const { return prefix + "log:" + std::string(id); }
+    // An execution's output; before layout 4 it was a stream, `log:`, which is read too.
+    std::string Lines(std::string_view id) const { return prefix + "lines:" + std::string(id); }
+    std::string LogStream(std::string_view id) const { return prefix + "log:" + std::string(id); }
     // Executions that are part of a run stand in indexes of their own, so that neither lists of the
     // others nor the retention walk over them. `kin` says of which.
     std::string Live(Kin kin) const { return Of(kin, "live"); }

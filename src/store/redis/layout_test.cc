@@ -220,6 +220,91 @@ TEST_F(RedisLayout, DataOfTheLayoutBeforeIsTheDefaultPartition) {
     EXPECT_EQ(*server->Cli({"EXISTS", "{takt:0}:x:ended", "{takt:0}:s:ended"}), "0\n");
 }
 
+// Data of layout 3: settings all in one hash, output in streams, ends in a sorted set. Everything is
+// found, goes on where it was, and nothing of it stays for ever.
+TEST_F(RedisLayout, DataOfLayout3IsReadAndGoesOn) {
+    RowMaker make;
+    const Execution first = conformance::Finished(make.OneOff("e-1"));
+    make.Pass(Duration(60'000));
+    const Execution second = make.OneOff("e-2");
+    const auto member = [](const Execution& row) { return MemberOf(row.serial, row.id.view()); };
+    const std::string ended = std::to_string(first.finished_at.time_since_epoch().count());
+    std::vector<std::vector<std::string>> commands = {
+        {"HSET", "{takt}:meta", "layout", "3"},
+        {"SADD", "{takt}:partitions", "0"},
+        {"HSET", "{takt:0}:fence", "epoch", "7", "nonce", "", "sequence", "5", "node", "node-old",
+         "address", "http://x", "layout", "3", "last_serial", SerialDigits(second.serial)},
+        {"HSET", "{takt}:leaders", "0", "7 0 - http://x"},
+        {"HSET", "{takt:0}:settings", "strategy", "sticky", "token/a", "1", "token/b", "2"},
+        {"SET", "{takt:0}:x:e-1", ExecutionText(first)},
+        {"SET", "{takt:0}:x:e-2", ExecutionText(second)},
+        {"ZADD", "{takt:0}:live", "0", member(second)},
+        {"ZADD", "{takt:0}:history:success", "0", member(first)},
+        {"ZADD", "{takt:0}:finished", ended, member(first)},
+        {"ZADD", "{takt:0}:worker:" + first.worker.text().str(), "0", member(first)},
+        {"XADD", "{takt:0}:log:e-1", "1-0", "attempt", "1", "at", "5", "lines", "old\n"},
+        {"XADD", "{takt:0}:log:e-2", "1-0", "attempt", "1", "at", "5", "lines", "old\n"}};
+    for (int i = 0; i < 500; ++i) {
+        commands.push_back({"HSET", "{takt:0}:settings", "stats/" + std::to_string(i), "x"});
+    }
+    for (const auto& command : commands) ASSERT_TRUE(server->Cli(command));
+    const auto store = OpenStoreAt(server->url());
+    ASSERT_TRUE(store);
+    const auto settings = [&](const Text& prefix) {
+        using Rows = std::vector<SettingPut>;
+        const auto rows =
+            Await<Rows>([&](Done<Rows> done) { store->ListSettings(0, prefix, std::move(done)); });
+        return rows ? rows->size() : 0;
+    };
+    EXPECT_EQ(settings("token/"), 2u) << "also while an older scheduler still leads";
+
+    const auto term = AcquireSoon(*store, "node-a");
+    ASSERT_TRUE(term) << term.error().detail;
+    EXPECT_EQ(Fence(), std::to_string(kLayout) + "\n");
+    EXPECT_EQ(*server->Cli({"HLEN", "{takt:0}:settings"}), "1\n");
+    EXPECT_EQ(*server->Cli({"HLEN", "{takt:0}:settings:stats/"}), "500\n");
+    EXPECT_EQ(settings("token/"), 2u);
+    EXPECT_EQ(settings("token/b"), 1u);
+    EXPECT_EQ(settings("st"), 501u);
+    EXPECT_EQ(settings(""), 503u);
+    const auto page =
+        Await<LoadPage>([&](Done<LoadPage> done) { store->Load(0, {}, std::move(done)); });
+    ASSERT_TRUE(page) << page.error().detail;
+    EXPECT_EQ(page->settings.size(), 503u);
+
+    Execution done = conformance::Finished(second);
+    make.Pass(Duration(60'000));
+    done.finished_at = make.now();
+    ASSERT_TRUE(Commit(*store, *term, 1,
+                       {ExecutionChange{Place::kLive, Place::kHistory, done},
+                        LogAppend{{.execution = done.id, .index = 2, .lines = "new\n"}},
+                        SettingPut{"token/a", ""}, SettingPut{"token/c", "3"}}));
+    EXPECT_EQ(settings("token/"), 2u);
+    using Chunks = std::vector<LogChunk>;
+    const auto log = [&](Serial after) {
+        std::string text;
+        for (const LogChunk& chunk : *Await<Chunks>(
+                 [&](Done<Chunks> d) { store->ReadLog(0, done.id, after, 10, std::move(d)); })) {
+            text += chunk.lines.view();
+        }
+        return text;
+    };
+    EXPECT_EQ(log(0), "old\nnew\n");
+    EXPECT_EQ(log(1), "new\n");
+
+    ASSERT_TRUE(Commit(*store, *term, 2, {Purge{.finished_before = done.finished_at}}));
+    const auto left = List(*store);
+    ASSERT_TRUE(left && left->size() == 1);
+    EXPECT_EQ(left->at(0).id.view(), "e-2");
+    ASSERT_TRUE(
+        Commit(*store, *term, 3, {Purge{.finished_before = done.finished_at + Duration(1)}}));
+    EXPECT_TRUE(List(*store)->empty());
+    for (const char* key : {"{takt:0}:log:*", "{takt:0}:lines:*", "{takt:0}:finished",
+                            "{takt:0}:ended", "{takt:0}:x:*", "{takt:0}:history:*"}) {
+        EXPECT_EQ(*server->Cli({"KEYS", key}), "\n") << key;
+    }
+}
+
 // Data of a version that did not note the layout in the fence, only for the installation.
 TEST_F(RedisLayout, AFenceThatDoesNotSayIsOfTheInstallationsLayout) {
     ASSERT_TRUE(server->Cli({"HSET", "{takt}:meta", "layout", "2"}));

@@ -1,6 +1,8 @@
 // Reads of executions by id, tasks by id, workers, settings, logs, events and the audit.
 #include "store/redis/reader.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -107,8 +109,8 @@ void Reader::ListSettings(Partition partition, const Text& key_prefix,
         partition,
         [key_prefix](const PartitionKeys& keys) {
             Call call{.slot = keys.slot, .script = &kSettings};
-            call.keys.Arg(keys.Of("settings"));
-            call.args.Arg(key_prefix.view());
+            call.keys.Arg(keys.Of("settings")).Arg(keys.Of("setting_groups"));
+            call.args.Arg(keys.prefix).Arg(key_prefix.view());
             return call;
         },
         ReadSettings, std::move(done));
@@ -123,12 +125,19 @@ void Reader::ReadLog(Partition partition, const ExecutionId& execution, Serial a
     Ask<Rows>(
         partition,
         [execution, after, limit](const PartitionKeys& keys) {
-            return CommandCall(keys, Resp("XRANGE", keys.Log(execution.view()),
-                                          std::to_string(after + 1), "+", "COUNT", limit));
+            Call call{.slot = keys.slot, .script = &kLog};
+            call.keys.Arg(keys.LogStream(execution.view())).Arg(keys.Lines(execution.view()));
+            call.args.Arg(SerialDigits(after + 1)).Arg(after + 1).Arg(limit);
+            return call;
         },
         [execution](ReplyView entries) {
-            return ReadEntries<LogChunk>(
-                entries, "log", [&](ReplyView entry) { return ReadLogChunk(execution, entry); });
+            Rows rows = ReadEntries<LogChunk>(
+                entries[0], "log", [&](ReplyView entry) { return ReadLogChunk(execution, entry); });
+            Rows later = ReadEntries<LogChunk>(entries[1], "log", [&](ReplyView entry) {
+                return ReadChunkText(execution, entry.text());
+            });
+            std::ranges::move(later, std::back_inserter(rows));
+            return rows;
         },
         std::move(done));
 }

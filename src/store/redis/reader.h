@@ -46,6 +46,7 @@ class Reader {
              std::function<Result<T>(ReplyView)> take, Done<T> done);
     void ListMore(std::shared_ptr<Listing> listing);
     void ListTasksMore(std::shared_ptr<TaskListing> listing);
+    void LoadSettings(std::shared_ptr<Loading> loading);
     void LoadTasks(std::shared_ptr<Loading> loading, const std::string& from);
     void LoadRecords(std::shared_ptr<Loading> loading, const std::string& from);
     void LoadExecutions(std::shared_ptr<Loading> loading, const std::string& from,

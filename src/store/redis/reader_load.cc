@@ -34,14 +34,22 @@ void Reader::Load(Partition partition, const std::string& cursor, Done<LoadPage>
         if (!cursor.empty()) {
             return loading->done(Fail(ErrorCode::kInvalid, "not a cursor of Load", "cursor"));
         }
-        Call call{.slot = loading->keys.slot};
-        call.commands = Resp("HGETALL", loading->keys.Of("settings")) +
-                        Resp("HGETALL", loading->keys.Of("workers"));
-        call.replies = 2;
-        client_.Send(std::move(call), [this, loading](Result<Replies> replies) {
-            if (!replies) return loading->done(std::unexpected(replies.error()));
-            loading->page.settings = ReadSettings((*replies)[0].view());
-            loading->page.workers = ReadWorkers((*replies)[1].view());
+        LoadSettings(std::move(loading));
+    });
+}
+
+void Reader::LoadSettings(std::shared_ptr<Loading> loading) {
+    Call call{.slot = loading->keys.slot, .script = &kSettings};
+    call.keys.Arg(loading->keys.Of("settings")).Arg(loading->keys.Of("setting_groups"));
+    call.args.Arg(loading->keys.prefix).Arg("");
+    client_.Send(std::move(call), [this, loading](Result<Replies> replies) {
+        if (!replies) return loading->done(std::unexpected(replies.error()));
+        loading->page.settings = ReadSettings(replies->front().view());
+        Call workers{.slot = loading->keys.slot};
+        workers.commands = Resp("HGETALL", loading->keys.Of("workers"));
+        client_.Send(std::move(workers), [this, loading](Result<Replies> rows) {
+            if (!rows) return loading->done(std::unexpected(rows.error()));
+            loading->page.workers = ReadWorkers(rows->front().view());
             LoadTasks(loading, "-");
         });
     });

@@ -41,7 +41,6 @@ void AppendNumber(Number number, std::string& to) {
 }
 
 constexpr std::size_t kKindDigits = 3;
-constexpr int kSerialLowBits = 22;  // Of a serial, below its milliseconds.
 constexpr std::string_view kNoToken = "-";
 constexpr char kProgressMark = 'p';  // Before the number of its bytes; only runs have any.
 
@@ -307,19 +306,6 @@ Result<AuditRow> ReadAuditText(std::string_view member) {
     return row;
 }
 
-std::string StreamId(Serial serial) {
-    return fmt::format("{}-{}", Ms(TimeOf(serial)), serial & ((1u << kSerialLowBits) - 1));
-}
-
-Result<Serial> SerialOfStreamId(std::string_view id) {
-    const std::size_t dash = id.find('-');
-    const auto ms = ParseNumber<std::int64_t>(id.substr(0, dash));
-    const auto low =
-        dash == std::string_view::npos ? std::nullopt : ParseNumber<Serial>(id.substr(dash + 1));
-    if (!ms || !low) return Fail(ErrorCode::kInvalid, "not the id of a stream entry");
-    return SerialAt(Time(Duration(*ms))) + *low;
-}
-
 void WriteEvent(const Event& row, RespWriter& to) {
     to.Arg(Name(row.type)).Arg(row.execution.view()).Arg(row.task.view()).Arg(row.worker.view());
     to.Arg(row.attempt).Arg(Ms(row.at)).Arg(row.detail.view());
@@ -364,8 +350,24 @@ void AppendEventJson(std::string& out, const Event& row) {
     json.EndObject();
 }
 
-void WriteLogChunk(const LogChunk& row, RespWriter& to) {
-    to.Arg("attempt").Arg(row.attempt).Arg("at").Arg(Ms(row.at)).Arg("lines").Arg(row.lines.view());
+std::string EndedText(Time at, std::string_view member) {
+    return fmt::format("{} {}", Ms(at), member);
+}
+
+std::string ChunkText(const LogChunk& row) {
+    return fmt::format("{} {} {} {}", SerialDigits(row.index), row.attempt, Ms(row.at),
+                       row.lines.view());
+}
+
+Result<LogChunk> ReadChunkText(const ExecutionId& execution, std::string_view text) {
+    Taker take;
+    LogChunk row{.execution = execution};
+    row.index = take.Value<Serial>("index", CutWord(text), 0);
+    row.attempt = take.Value<std::uint32_t>("attempt", CutWord(text), 0);
+    row.at = take.At("at", CutWord(text));
+    row.lines = Text(text);
+    if (!take.fault().empty()) return Fail(ErrorCode::kInvalid, take.fault());
+    return row;
 }
 
 Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry) {

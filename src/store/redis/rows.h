@@ -1,4 +1,4 @@
-// Rows: executions as strings, events and log chunks as stream entries.
+// Rows: executions as strings, events as stream entries, log chunks as entries of a list.
 //
 // An execution is two strings, so that one MSET writes those of a whole batch: what was known when
 // it came, whole, and from its first change on what an attempt can change, written whole too. So an
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "model/change.h"
+#include "store/redis/keys.h"
 #include "store/redis/resp.h"
 
 namespace takt::internal::redis {
@@ -45,19 +46,20 @@ std::string RecordId(RecordKind kind, std::string_view key);
 std::string AuditText(const AuditRow& row);
 Result<AuditRow> ReadAuditText(std::string_view member);
 
-// "123-45", the id under which an event stands in the stream: milliseconds of Unix time and the
-// rest of the serial. And back; kInvalid if `id` is none.
-std::string StreamId(Serial serial);
-Result<Serial> SerialOfStreamId(std::string_view id);
-
 // `entry` is one of XRANGE's answer.
 void WriteEvent(const Event& row, RespWriter& to);  // Values of type … detail, in a fixed order.
 Result<Event> ReadEvent(ReplyView entry);
 // One line of JSON, for those who subscribe to the channel.
 void AppendEventJson(std::string& out, const Event& row);
 
-// Fields of a chunk's entry in its execution's stream, whose id is the index.
-void WriteLogChunk(const LogChunk& row, RespWriter& to);
+// An entry of the list of those that ended: when, in milliseconds, and its member.
+std::string EndedText(Time at, std::string_view member);
+
+// A chunk as an entry of its execution's list: index in 19 digits, attempt, milliseconds, lines. And
+// back; kInvalid if `text` is none.
+std::string ChunkText(const LogChunk& row);
+Result<LogChunk> ReadChunkText(const ExecutionId& execution, std::string_view text);
+// As an entry of a stream, which layouts before had.
 Result<LogChunk> ReadLogChunk(const ExecutionId& execution, ReplyView entry);
 
 }  // namespace takt::internal::redis

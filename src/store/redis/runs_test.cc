@@ -99,7 +99,7 @@ TEST_F(RedisRuns, ABigRunIsPurgedInPortionsAndLeavesNothing) {
                          conformance::Finished(make.OneOff("e-9"))}});
     for (const std::size_t left : {1500u, 500u}) {
         PurgeAll();
-        EXPECT_EQ(KeysLike("{takt:0}:log:r-1.*").size(), left);
+        EXPECT_EQ(KeysLike("{takt:0}:lines:r-1.*").size(), left);
         EXPECT_EQ(Ids({}), (std::vector<std::string>{"e-9", "r-1"}));
         EXPECT_EQ(Ids({.parent = ExecutionId("r-1"), .limit = 1000}).size(),
                   std::min<std::size_t>(left, 1000));
@@ -126,7 +126,7 @@ TEST_F(RedisRuns, ChildrenOfALiveRunStay) {
     const Execution run = make.Fire("flow", "r-1");
     Put(Insert(run));
     Put({ExecutionChange{Place::kNone, Place::kHistory, ChildOf(run, "c-1")}});
-    EXPECT_TRUE(KeysLike("{takt:0}:finished").empty());
+    EXPECT_TRUE(KeysLike("{takt:0}:ended").empty());
     PurgeAll();
     EXPECT_EQ(Ids({.children = true}), (std::vector<std::string>{"c-1", "r-1"}));
     EXPECT_EQ(KeysLike("{takt:0}:x:*").size(), 2u);
@@ -139,7 +139,7 @@ TEST_F(RedisRuns, ARunThatIsRunAgainIsNotPurgedByTheSameBatch) {
          Purge{.finished_before = make.now() + Duration(3'600'000)}});
     EXPECT_EQ(Ids({.children = true}), (std::vector<std::string>{"r-1.1", "r-1.0", "r-1"}));
     EXPECT_EQ(KeysLike("{takt:0}:x:*").size(), 3u);
-    EXPECT_EQ(KeysLike("{takt:0}:log:*").size(), 2u);
+    EXPECT_EQ(KeysLike("{takt:0}:lines:*").size(), 2u);
 }
 
 // Lists walk over the rows that they show: the parts of runs are in sets of their own.
@@ -226,6 +226,50 @@ TEST_F(RedisRuns, ADroppedPartitionLeavesItsTermAlone) {
     EXPECT_EQ(Code(drop(0)), "invalid");
 }
 
+// Old executions are run again: one is still at work when its first end grows old, one has ended anew,
+// one has so within a commit. What counts is the last end of each.
+TEST_F(RedisRuns, TheLastEndOfAnExecutionCounts) {
+    std::vector<Execution> rows;
+    for (const char* id : {"e-1", "e-2", "e-3", "e-4"}) {
+        rows.push_back(conformance::Finished(conformance::Running(make.OneOff(id))));
+        rows.back().finished_at = make.now();
+        Put({ExecutionChange{Place::kNone, Place::kHistory, rows.back()}});
+    }
+    const auto end_anew = [&](Execution row, Place before) {
+        make.Pass(Duration(60'000));
+        row = conformance::Finished(std::move(row));
+        row.finished_at = make.now();
+        Put({ExecutionChange{before, Place::kHistory, row}});
+        return row.finished_at;
+    };
+    for (int i : {0, 1}) {
+        Put({ExecutionChange{Place::kHistory, Place::kLive, conformance::Redriven(rows[i])}});
+    }
+    const Time second = end_anew(conformance::Redriven(rows[1]), Place::kLive);
+    const Time third = end_anew(rows[2], Place::kHistory);
+    const auto purge = [&](Time before) {
+        Put({Purge{.finished_before = before, .count_max = 100}});
+        std::set<std::string> ids;
+        for (const Execution& row : *List(*store)) ids.insert(row.id.text().str());
+        return ids;
+    };
+    using Left = std::set<std::string>;
+    EXPECT_EQ(purge(second), (Left{"e-1", "e-2", "e-3"}));
+    EXPECT_EQ(purge(third), (Left{"e-1", "e-3"}));
+    EXPECT_EQ(purge(third + Duration(1)), Left{"e-1"});
+    const Time first = end_anew(conformance::Redriven(rows[0]), Place::kLive);
+    EXPECT_EQ(purge(first + Duration(1)), Left{});
+    EXPECT_EQ(RowKeys(), std::set<std::string>{});
+}
+
+// A line of output is no more than a line: most executions say a word or two.
+TEST_F(RedisRuns, ALineOfOutputTakesLittle) {
+    Put({LogAppend{{.execution = ExecutionId("e-1"), .index = 1, .lines = "one line\n"}}});
+    const auto bytes = server->Cli({"MEMORY", "USAGE", "{takt:0}:lines:e-1"});
+    ASSERT_TRUE(bytes) << bytes.error().detail;
+    EXPECT_LT(std::stoi(*bytes), 300) << "a stream takes 4,700";
+}
+
 // What a plain execution costs, from its submit to its purge, in commands of Redis. Runs must not
 // make it dearer.
 TEST_F(RedisRuns, APlainExecutionCostsWhatItDidBeforeThereWereRuns) {
@@ -240,7 +284,7 @@ TEST_F(RedisRuns, APlainExecutionCostsWhatItDidBeforeThereWereRuns) {
     PurgeAll();
     const std::uint64_t purged = Commands();
     EXPECT_EQ(finished - begin, 17u);
-    EXPECT_LE(purged - finished, 12u);
+    EXPECT_LE(purged - finished, 13u) << "one of them looks for what layout 3 left";
     EXPECT_EQ(RowKeys(), std::set<std::string>{});
 }
 

@@ -4,7 +4,9 @@
 // Layout 1 (one hash per execution) was never in a release, so there is no step from it. Layout 3 has
 // what layout 2 did not know (children of runs, records, the audit) under keys of their own, so that
 // nothing moves: data of layout 2 is a partition without them. An older version would not purge or
-// load them, which is why the number is another.
+// load them, which is why the number is another. Layout 4 has settings in a hash for each group, output
+// of executions in lists instead of streams, and the order of their ends in a list instead of a sorted
+// set. Settings are moved; streams and the sorted set stay as they are, are read, and empty themselves.
 #pragma once
 
 #include <functional>
@@ -18,7 +20,7 @@
 
 namespace takt::internal::redis {
 
-constexpr unsigned kLayout = 3;
+constexpr unsigned kLayout = 4;
 // Schedulers from before there was a second layout to raise to do not announce theirs.
 constexpr unsigned kLayoutUnsaid = 2;
 // From this one on leaders are in a list of their own; see Leases.

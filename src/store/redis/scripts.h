@@ -28,6 +28,8 @@ extern const Script kLoad;
 extern const Script kHashPage;
 extern const Script kList;
 extern const Script kSettings;
+extern const Script kLog;
+extern const Script kGroupSettings;
 extern const Script kProbe;
 
 // Lua for scripts that read executions: `texts` gives the two strings of one, false for what is not
@@ -51,6 +53,7 @@ local function look(prefix, id)
     row.task = string.sub(text, at, at + task - 1)
   end
   if state then row.status, row.worker = string.match(state, '^(%S+)[^\n]* (%S*)\n') end
+  row.state = state
   return row
 end
 )";
@@ -81,7 +84,7 @@ local function plan_unindex(found)
   end
   for _, row in ipairs(found) do
     local base = prefix .. row.kin
-    if row.kin == '' then put(prefix .. 'finished', row.member) end
+    if row.kin == '' and not row.listed then put(prefix .. 'finished', row.member) end
     if row.status then put(base .. 'history:' .. row.status, row.member) end
     if row.worker and row.worker ~= '' then put(base .. 'worker:' .. row.worker, row.member) end
     if row.task and row.task ~= '' then put(base .. 'task:' .. row.task, row.member) end
@@ -105,7 +108,7 @@ local function plan_delete_rows(found)
   local keys, runs = {}, {}
   for _, row in ipairs(found) do
     local id = string.sub(row.member, 21)
-    for _, kind in ipairs({'x:', 's:', 'log:'}) do keys[#keys + 1] = prefix .. kind .. id end
+    for _, kind in ipairs({'x:', 's:', 'log:', 'lines:'}) do keys[#keys + 1] = prefix .. kind .. id end
     if row.has_children then runs[#runs + 1] = id end
   end
   plan_delete(keys)

@@ -4,12 +4,12 @@ namespace takt::internal::redis {
 
 // KEYS fence, then the key of each command in turn.
 // ARGV epoch, nonce, sequence, last serial, prefix of the keys, then commands: a name, the number
-// of its arguments, its arguments. Names in small letters are ours and have no key, except `event`
-// and `log`, which have the key of their stream, and `rows`, which has one for each argument.
+// of its arguments, its arguments. Names in small letters are ours and have no key, except `event`,
+// which has the key of its stream, and `rows`, which has one for each argument.
 //   rows texts…                    executions, or what changed of them
 //   redrive id member kin          takes a finished row out of its indexes
 //   purge before events_end audit_end count  what retention no longer keeps
-//   event id values…, log id fields…, publish channel message
+//   event id values…, publish channel message
 // `redrive` and `purge` come first: they touch keys that only rows name, and look at all of these
 // before anything is written.
 // Answers {what became of it, the sequence that stands, 'full' if Redis has no room for more};
@@ -56,30 +56,55 @@ end
 
 local live = {pending = true, scheduled = true, running = true, retrying = true}
 
+-- Whether the row ended at `time` and was not run again since: then it has ended anew, or will.
+local function ended_at(row, time)
+  if not row.state then return row.status ~= nil and not live[row.status] end
+  return string.match(row.state, '^%S+ %S+ %S+ %S+ %S+ %S+ %S+ %S+ (%S+) ') == time
+end
+
 -- The rows to purge: the oldest that have no parent, at most `count`. The children of a run go before
 -- it, as many as fit, and those may be runs themselves: it stays in its place until they are gone.
 local function to_purge(before, count)
   local found, left = {}, tonumber(count)
-  local function take(members, kin, run)
+  -- `times`: when each of them ended, if that is not sure. Returns how many were done with.
+  local function take(members, kin, run, times)
     local ids = {}
     for i, member in ipairs(members) do ids[i] = string.sub(member, 21) end
     local runs = known_runs(ids)
     for i, member in ipairs(members) do
-      if runs[i] and not redriven[member] then
-        take(call('ZRANGE', prefix .. 'children:' .. ids[i], 0, left - 1), 'child:', ids[i])
-      end
-      if left == 0 then return end
-      local row = look(prefix, ids[i])
-      -- A run ends with its last child; one that is live all the same is not retention's.
-      if not redriven[member] and (kin == '' or not live[row.status]) then
-        row.member, row.kin, row.run, row.has_children = member, kin, run, runs[i]
-        found[#found + 1] = row
-        left = left - 1
+      if left == 0 then return i - 1 end
+      local row = times and look(prefix, ids[i])
+      if not redriven[member] and (not times or ended_at(row, times[i])) then
+        if runs[i] then
+          take(call('ZRANGE', prefix .. 'children:' .. ids[i], 0, left - 1), 'child:', ids[i])
+        end
+        if left == 0 then return i - 1 end
+        row = row or look(prefix, ids[i])
+        -- A run ends with its last child; one that is live all the same is not retention's.
+        if kin == '' or not live[row.status] then
+          row.member, row.kin, row.run, row.has_children = member, kin, run, runs[i]
+          row.listed = times ~= nil
+          found[#found + 1] = row
+          left = left - 1
+        end
       end
     end
+    return #members
   end
+  -- Those of the layout before are in a sorted set, and all older than the others.
   take(call('ZRANGEBYSCORE', prefix .. 'finished', '-inf', '(' .. before, 'LIMIT', 0, count),
        '')
+  if left == 0 then return found end
+  local members, times = {}, {}
+  for i, entry in ipairs(call('LRANGE', prefix .. 'ended', 0, left - 1)) do
+    local time, member = string.match(entry, '^(%-?%d+) (.*)$')
+    if tonumber(time) >= tonumber(before) then break end
+    members[i], times[i] = member, time
+  end
+  local done = take(members, '', nil, times)
+  if done > 0 then
+    planned[#planned + 1] = function() call('LTRIM', prefix .. 'ended', done, -1) end
+  end
   return found
 end
 
@@ -128,12 +153,6 @@ function own.event(first)
     if type(added) ~= 'table' then return end
     id, how = '*', call
   end
-end
-
-function own.log(first, last)
-  k = k + 1
-  local added = pcall('XADD', KEYS[k], unpack(ARGV, first, last))
-  if type(added) == 'table' then call('XADD', KEYS[k], '*', unpack(ARGV, first + 1, last)) end
 end
 
 -- A user without the right to the channel, or nobody who listens, is no reason to fail.
@@ -221,8 +240,11 @@ if #found > 0 then return {'more', term} end
 for _, run in ipairs(call('HKEYS', prefix .. 'runs')) do
   call('UNLINK', prefix .. 'children:' .. run)
 end
-for _, name in ipairs({'settings', 'workers', 'workers:online', 'tasks', 'task_ids', 'records',
-                       'record_ids', 'events', 'audit', 'finished', 'runs'}) do
+for _, group in ipairs(call('SMEMBERS', prefix .. 'setting_groups')) do
+  call('UNLINK', prefix .. 'settings:' .. group)
+end
+for _, name in ipairs({'settings', 'setting_groups', 'workers', 'workers:online', 'tasks', 'task_ids',
+                       'records', 'record_ids', 'events', 'audit', 'finished', 'ended', 'runs'}) do
   call('UNLINK', prefix .. name)
 end
 return {'done', term}

@@ -76,17 +76,44 @@ end
 return page
 )");
 
-// KEYS settings. ARGV prefix. Answers names and values in turn, as HGETALL. Only names are looked
-// at for the others: a year of statistics stands beside the access tokens.
+// KEYS settings, setting_groups. ARGV prefix of the keys, of the names. Answers names and values in
+// turn, as HGETALL. Names up to their first slash are a group, which has a hash of its own: who reads
+// access tokens every few seconds does not touch a year of statistics. Before the layout was raised all
+// are in the first hash.
 const Script kSettings(R"(
-local rows, prefix = {}, ARGV[1]
-for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if string.sub(name, 1, #prefix) == prefix then
-    rows[#rows + 1] = name
-    rows[#rows + 1] = redis.call('HGET', KEYS[1], name)
+local rows, wanted = {}, ARGV[2]
+local function add(key)
+  for _, name in ipairs(redis.call('HKEYS', key)) do
+    if string.sub(name, 1, #wanted) == wanted then
+      rows[#rows + 1] = name
+      rows[#rows + 1] = redis.call('HGET', key, name)
+    end
   end
 end
+add(KEYS[1])
+local group = string.match(wanted, '^[^/]*/')
+for _, name in ipairs(group and {group} or redis.call('SMEMBERS', KEYS[2])) do
+  if string.sub(name, 1, #wanted) == wanted or group then add(ARGV[1] .. 'settings:' .. name) end
+end
 return rows
+)");
+
+// KEYS stream and list of an execution's output. ARGV the first index in 19 digits, and as a number,
+// chunks at most. Answers {entries of the stream, which layouts before had, those of the list}.
+const Script kLog(R"(
+local old = redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', ARGV[3])
+local left = tonumber(ARGV[3]) - #old
+if left <= 0 then return {old, {}} end
+local first, last = 0, redis.call('LLEN', KEYS[2])
+while first < last do
+  local middle = math.floor((first + last) / 2)
+  if string.sub(redis.call('LINDEX', KEYS[2], middle), 1, 19) < ARGV[1] then
+    first = middle + 1
+  else
+    last = middle
+  end
+end
+return {old, redis.call('LRANGE', KEYS[2], first, first + left - 1)}
 )");
 
 // KEYS the sorted sets to look through, in which no member stands twice.

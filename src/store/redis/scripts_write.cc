@@ -102,6 +102,25 @@ end
 return 1
 )");
 
+// KEYS fence, settings, setting_groups. ARGV epoch, nonce, prefix of the keys, cursor of the scan. Some
+// settings go to the hashes of their groups. Answers the next cursor, or false if the term is over.
+const Script kGroupSettings(R"(
+local row = redis.call('HMGET', KEYS[1], 'epoch', 'nonce')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return false end
+redis.call('HDEL', KEYS[1], 'open')  -- Allowed when Redis is full, and with it what follows.
+local page = redis.call('HSCAN', KEYS[2], ARGV[4], 'COUNT', 100)
+for i = 1, #page[2], 2 do
+  local name, value = page[2][i], page[2][i + 1]
+  local group = string.match(name, '^[^/]*/')
+  if group then
+    redis.call('SADD', KEYS[3], group)
+    redis.call('HSET', ARGV[3] .. 'settings:' .. group, name, value)
+    redis.call('HDEL', KEYS[2], name)
+  end
+end
+return page[1]
+)");
+
 // KEYS a hash, a sorted set, a set, a stream and a string, all for this test only. Uses every
 // command that the others use, so that a user who may not is found out at the start and not in the
 // middle of a commit. Begins with a deletion, so that a full server lets it through.
@@ -134,7 +153,13 @@ call('MSET', text, '1')
 call('MGET', text)
 call('PEXPIRE', text, '1000')
 call('EXISTS', text)
+call('HSCAN', hash, '0', 'COUNT', 1)
 call('UNLINK', hash)
+call('RPUSH', hash, 'a')  -- A list now.
+call('LLEN', hash)
+call('LINDEX', hash, 0)
+call('LRANGE', hash, 0, 0)
+call('LTRIM', hash, 0, -1)
 call('DEL', hash, sorted, set, stream, text)
 return 'OK'
 )");
