@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""How Takt's speed depends on what waits, on the number of workers and on the size of payloads.
+"""How Takt's speed depends on what waits, on what has been, on the number of workers and on the size of
+payloads.
 
-    bench/growth.py [--quick] [--only takt-embedded] [--series pending,workers,payload]
+    bench/growth.py [--quick] [--only takt-embedded] [--series pending,history] [--finished 1000000]
 
 One scheduler per store, series and round; rounds interleaved. Writes growth.json and plots to
 bench/results/."""
 
 import argparse
+import contextlib
 import datetime
 import json
 import pathlib
 import statistics
 import subprocess
 import sys
+import threading
+import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
@@ -23,6 +28,16 @@ from run import commit, machine, say
 from systems import ALL, NO_LATENCY, NO_TASKS, Setup, Takt, of_takt, run_bench
 
 STORES = [system for system in ALL if isinstance(system, Takt)]
+# The limit: a task may cost a fifth more with everything behind it that there is.
+HISTORY_COST_MAX = 1.2
+# Series over what has finished. An etcd of 8 GiB has room for some millions.
+FINISHED = [0, 1_000_000, 10_000_000]
+FINISHED_ON_ETCD_MAX = 1_000_000
+OVER_HISTORY = ("history", "retention", "backup")
+FILL_AT_ONCE = 500_000
+RETENTION_SECONDS = 30
+LISTS = ("limit=50", "limit=50&status=failed", "limit=50&status=success")
+LIST_CALLS = 40
 # The limit: cost per task from a thousand to a million pending.
 PENDING_COST_MAX = 4 / 3
 PHASE_SECONDS = 6
@@ -34,7 +49,10 @@ QUEUE_SIZE = ("scheduler.queue_size", 20_000_000)
 TIMEOUT = ["--timeout", "15m", "--call-timeout", "2m"]
 
 
-def sizes_of(series, store, quick):
+def sizes_of(series, store, quick, finished=None):
+    if series in OVER_HISTORY:
+        sizes = finished or ([0, 5_000] if quick else FINISHED)
+        return [n for n in sizes if store.name != "takt-etcd" or n <= FINISHED_ON_ETCD_MAX]
     if series == "workers":
         return [1, 100] if quick else [1, 100, 1000]
     if series == "payload":
@@ -56,11 +74,53 @@ def arguments_of(series, size):
     return [], 500
 
 
+@contextlib.contextmanager
+def backups(setup, store_url, folder):
+    """One backup after the other, from the beginning to the end of what is measured. How many there
+    were, in a list."""
+    over = threading.Event()
+    finished = []
+    failures = []
+
+    def run():
+        while not over.is_set():
+            target = folder / f"{len(finished)}.archive"
+            command = [setup.takt, "store", "backup", target, "--store", store_url]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                return failures.append(done.stderr.strip())
+            target.unlink()
+            finished.append(target)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield finished
+    finally:
+        over.set()
+        thread.join()
+    if failures:
+        raise Failure(f"takt store backup: {failures[0]}")
+
+
+def list_milliseconds(url):
+    """The 99th percentile of lists of executions, as the console asks for them."""
+    took = []
+    for _ in range(LIST_CALLS):
+        for query in LISTS:
+            begin = time.monotonic()
+            with urllib.request.urlopen(f"{url}/api/v1/executions?{query}", timeout=60) as answer:
+                answer.read()
+            took.append(1000 * (time.monotonic() - begin))
+    return statistics.quantiles(took, n=100)[98]
+
+
 class Series:
     """One store and one question: a scheduler that is measured at each size in turn."""
 
-    def __init__(self, name, store, setup, quick):
+    def __init__(self, name, store, setup, quick, finished=None):
         self.name = name
+        self.finished = finished
         self.store = store
         self.setup = setup
         self.quick = quick
@@ -86,30 +146,65 @@ class Series:
         of_takt(phases, report, meter)
         return {"size": size, "rate": rate, "phases": phases}
 
+    def fill(self, server, count):
+        """So many executions come and finish."""
+        while count > 0:
+            run_bench(self.setup, server.settings["url"], "--tasks", min(count, FILL_AT_ONCE),
+                      "--workers", 1, "--capacity", 2000, *NO_LATENCY, *TIMEOUT)  # fmt: skip
+            count -= FILL_AT_ONCE
+
+    def measure_over_history(self, server, size, folder):
+        if self.name != "backup":
+            point = self.measure(server, size)
+            point["list_p99"] = list_milliseconds(server.settings["url"])
+            return point
+        with backups(self.setup, server.settings["store_url"], folder.make(f"backups-{size}")) as finished:
+            point = self.measure(server, size)
+        point["backups"] = len(finished)
+        return point
+
     def round(self):
         folder = Folder(self.setup.parent_folder)
         server = None
         points = []
+        sets = [QUEUE_SIZE]
+        if self.name == "retention":
+            sets.append(("scheduler.retention", f"{RETENTION_SECONDS}s"))
         try:
-            server = self.store.start(folder, self.setup, [QUEUE_SIZE])
+            server = self.store.start(folder, self.setup, sets)
             waiting = 0
-            for size in sizes_of(self.name, self.store, self.quick):
+            for size in sizes_of(self.name, self.store, self.quick, self.finished):
+                if self.name in OVER_HISTORY:
+                    begin = time.monotonic()
+                    self.fill(server, size - waiting)
+                    waiting = size
+                    if self.name == "retention" and size > 0:
+                        # Until the first of them are to go: from then on it is at work.
+                        time.sleep(max(0, begin + RETENTION_SECONDS + 2 - time.monotonic()))
+                    points.append(self.measure_over_history(server, size, folder))
+                    self.tell(points[-1])
+                    continue
                 if self.name == "pending":
                     run_bench(self.setup, server.settings["url"], "--pending", size - waiting,
                               "--workers", 1, *NO_TASKS, *NO_LATENCY, *TIMEOUT)  # fmt: skip
                     waiting = size
                 points.append(self.measure(server, size))
-                whole = points[-1]["phases"]["end_to_end"]
-                ms = points[-1]["phases"]["latency"]["ms"]
-                say(
-                    f"{self.store.name}, {size:,} {self.name}: {whole['per_second']:,.0f}/s, "
-                    f"p50 {ms['p50']:.2f} ms, p99 {ms['p99']:.2f} ms"
-                )
+                self.tell(points[-1])
             return points
         finally:
             if server:
                 server.stop()
             folder.remove()
+
+    def tell(self, point):
+        whole = point["phases"]["end_to_end"]
+        ms = point["phases"]["latency"]["ms"]
+        more = f", lists p99 {point['list_p99']:.1f} ms" if "list_p99" in point else ""
+        more += f", {point['backups']} backups" if "backups" in point else ""
+        say(
+            f"{self.store.name}, {point['size']:,} {self.name}: {whole['per_second']:,.0f}/s, "
+            f"p50 {ms['p50']:.2f} ms, p99 {ms['p99']:.2f} ms{more}"
+        )
 
 
 def summary_of(rounds):
@@ -123,6 +218,7 @@ def summary_of(rounds):
             ("p50", latency["ms"]["p50"]),
             ("p99", latency["ms"]["p99"]),
             ("server_cpu_us", 1e6 * whole["cpu_seconds"]["server"] / whole["tasks"]),
+            *([("list_p99", point["list_p99"])] if "list_p99" in point else []),
         ):
             numbers.setdefault(name, []).append(value)
     return {
@@ -148,8 +244,27 @@ def check_pending(summaries):
     return rows
 
 
+def check_history(summaries):
+    """Cost per task at the most that has finished against nothing, by time and by the server's CPU."""
+    rows = []
+    for series in OVER_HISTORY:
+        for store, found in summaries.get(series, {}).items():
+            most = max(found)
+            if 0 not in found or most == 0:
+                continue
+            none, many = found[0], found[most]
+            by_time = none["end_to_end"]["median"] / many["end_to_end"]["median"]
+            by_cpu = many["server_cpu_us"]["median"] / none["server_cpu_us"]["median"]
+            rows.append({"series": series, "store": store, "finished": most, "by_time": by_time,
+                         "by_cpu": by_cpu, "met": by_time <= HISTORY_COST_MAX})  # fmt: skip
+    return rows
+
+
 LABELS = {
     "pending": "tasks that wait meanwhile",
+    "history": "finished before",
+    "retention": "finished, being purged",
+    "backup": "finished, being saved",
     "workers": "workers",
     "payload": "bytes of payload",
 }
@@ -174,6 +289,11 @@ def write(out, report):
                 ]
                 for store, found in stores.items()
             }  # fmt: skip
+            # Nothing has no place on a logarithmic axis: it stands where one would.
+            data = {
+                store: [(max(size, 1), *rest) for size, *rest in points]
+                for store, points in data.items()
+            }
             plot = plots.lines(title, note, LABELS[series], data,
                                log_y=series == "payload" or measure != "end_to_end")  # fmt: skip
             (out / f"growth-{series}-{measure.replace('_', '-')}.svg").write_text(plot)
@@ -198,11 +318,22 @@ def print_table(report):
         )
 
 
+    for row in report["history_cost"]:
+        print(
+            f"{'met   ' if row['met'] else 'MISSED'} {row['store']}, {row['series']}: a task costs "
+            f"{row['by_time']:.2f} times as much time and {row['by_cpu']:.2f} times as much CPU of the "
+            f"servers with {row['finished']:,} finished as with none; at most {HISTORY_COST_MAX}"
+        )
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, one round: does it work?")
     parser.add_argument("--only", help="names parted by commas: " + ", ".join(s.name for s in STORES))
-    parser.add_argument("--series", default="pending,workers,payload", help="[all three]")
+    parser.add_argument("--series", default=",".join(LABELS), help="[" + ", ".join(LABELS) + "]")
+    parser.add_argument("--finished", help="sizes of history, retention and backup, 0 beside them "
+                        f"[{','.join(map(str, FINISHED[1:]))}; on etcd up to "
+                        f"{FINISHED_ON_ETCD_MAX}]")  # fmt: skip
     parser.add_argument("--rounds", type=int, help="[3, with --quick 1]")
     parser.add_argument("--takt", default=str(HERE.parent / "build/takt"), help="[build/takt]")
     parser.add_argument("--folder", help="where servers keep their files [the system's /tmp]")
@@ -216,6 +347,8 @@ def parse_arguments():
         parser.error(f"there is no {', '.join(sorted(unknown))}")
     options.stores = [store for store in STORES if store.name in chosen]
     options.rounds = options.rounds or (1 if options.quick else 3)
+    if options.finished:
+        options.finished = sorted({0, *map(int, options.finished.split(","))})
     return options
 
 
@@ -232,7 +365,7 @@ def main():
         "runs": {},
     }
     wanted = [
-        Series(name, store, setup, options.quick)
+        Series(name, store, setup, options.quick, options.finished)
         for name in options.series
         for store in options.stores
     ]
@@ -253,6 +386,7 @@ def main():
         for name, stores in report["runs"].items()
     }
     report["pending_cost"] = check_pending(report["summary"])
+    report["history_cost"] = check_history(report["summary"])
     write(options.out, report)
     print_table(report)
     say(f"written to {options.out}")

@@ -65,7 +65,7 @@ def start_etcd(folder, cpus):
     version = first_line("etcd", "--version").split()[-1]
     return Server(
         [server], f"etcd {version}", "fsync per group of writes, one member",
-        store_url=f"etcd://127.0.0.1:{client}",
+        store_url=f"etcd://127.0.0.1:{client}?quota={8 << 30}",
     )  # fmt: skip
 
 
@@ -230,5 +230,5 @@ def start_takt(folder, cpus, takt, store, sets=()):
         [*(store.processes if store else []), server],
         first_line(takt, "--version") + (f", {store.version}" if store else ""),
         store.durability if store else "fsync per group of writes (SQLite WAL, synchronous=FULL)",
-        {"url": address},
+        {"url": address, "store_url": url},
     )
