@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Workflows beside plain tasks: `takt serve` on the embedded store, or another, and workers that do nothing.
 
-    bench/flows.py [--rounds 3] [--tasks 20000] [--waiting 100000] [--store redis]
+    bench/flows.py [--rounds 3] [--tasks 20000] [--turns 2] [--waiting 100000] [--store redis] [--steps-only]
 
-Three ratios, each of one round on one scheduler: what a run of ten steps, one after the other, costs beside ten tasks (time and
-CPU of the scheduler); how fast 10,000 shards of one task start and end beside as many tasks; and the bytes that a child takes
-which waits for a worker beside those of a task which waits."""
+Three ratios, each of one round on one scheduler: what runs of ten steps, one after the other, cost beside ten times as many tasks
+(time with all of them at once, and CPU of scheduler and store); how fast 10,000 shards of one task start and end beside as many
+tasks; and the bytes that a child takes which waits for a worker beside those of a task which waits. Tasks and runs come in
+turns, and every other round the runs come first: whatever comes later finds a larger store.
+
+`--steps-only` leaves shards and memory out."""
 
 import argparse
 import json
@@ -55,12 +58,16 @@ def wait_until(url, wanted):
         time.sleep(0.01)
 
 
-def measure(url, pid, task, count):
-    """Seconds and CPU seconds from the first submit to the end of the last execution."""
-    begin, before = time.monotonic(), cpu_seconds(pid)
+def measure(url, pids, task, count):
+    """Seconds, and CPU seconds of scheduler and store, from the first submit to the end of the last execution."""
+    begin, before = time.monotonic(), sum(map(cpu_seconds, pids))
     submit(url, task, count)
     wait_until(url, lambda left: left == 0)
-    return time.monotonic() - begin, cpu_seconds(pid) - before
+    return time.monotonic() - begin, sum(map(cpu_seconds, pids)) - before
+
+
+def added(all_measured):
+    return tuple(map(sum, zip(*all_measured)))
 
 
 def chain():
@@ -75,26 +82,39 @@ def resident(pid):
     raise Failure("no VmRSS")
 
 
-def running(options, start):
+def steps_beside_tasks(options, url, pids, number):
+    """What tasks and runs of as many steps took, each measured several times in turn."""
+    kinds = [({"name": "plain", "type": "noop"}, options.tasks), (chain(), options.tasks // STEPS)]
+    order = kinds if number % 2 == 0 else kinds[::-1]
+    seen = {name: [] for name in ("plain", "chain")}
+    for _ in range(options.turns):
+        for task, count in order:
+            seen[task["name"]].append(measure(url, pids, task, count // options.turns))
+    return added(seen["plain"]), added(seen["chain"])
+
+
+def running(options, start, number):
     """Ratios of steps and shards."""
     folder, server = start()
     try:
-        url, pid = server.settings["url"], server.processes[-1].pid
-        for number in range(2):
+        url, pids = server.settings["url"], [process.pid for process in server.processes]
+        for worker in range(2):
             command = [options.takt, "worker", "--server", url, "--demo", "--capacity", "500", "--log-level", "error"]
-            server.processes.append(Process("worker", command, folder.path / f"worker{number}.log"))
-        measure(url, pid, {"name": "warm", "type": "noop"}, BATCH)
-        plain = measure(url, pid, {"name": "plain", "type": "noop"}, options.tasks)
-        runs = measure(url, pid, chain(), options.tasks // STEPS)
-        few = measure(url, pid, {"name": "plain", "type": "noop"}, SHARDS)
-        shards = measure(url, pid, {"name": "shards", "type": "noop", "shards": SHARDS}, 1)
-        return {
+            server.processes.append(Process("worker", command, folder.path / f"worker{worker}.log"))
+        measure(url, pids, {"name": "warm", "type": "noop"}, BATCH)
+        plain, runs = steps_beside_tasks(options, url, pids, number)
+        ratios = {
             "plain_rate": options.tasks / plain[0],
+            "plain_cpu_us": plain[1] / options.tasks * 1e6,
+            "step_cpu_us": runs[1] / options.tasks * 1e6,
             "steps_time": runs[0] / plain[0],
             "steps_cpu": runs[1] / plain[1],
-            "shards_rate": few[0] / shards[0],
-            "shards_cpu": shards[1] / few[1],
         }
+        if options.steps_only:
+            return ratios
+        few = measure(url, pids, {"name": "plain", "type": "noop"}, SHARDS)
+        shards = measure(url, pids, {"name": "shards", "type": "noop", "shards": SHARDS}, 1)
+        return ratios | {"shards_rate": few[0] / shards[0], "shards_cpu": shards[1] / few[1]}
     finally:
         server.stop()
         folder.remove()
@@ -119,6 +139,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tasks", type=int, default=20_000)
+    parser.add_argument("--turns", type=int, default=2, help="the tasks, and the runs, of a round in so many parts")
+    parser.add_argument("--steps-only", action="store_true")
     parser.add_argument("--waiting", type=int, default=100_000, help="children; 0 leaves the memory out")
     parser.add_argument("--takt", default="build/takt")
     parser.add_argument("--store", choices=["embedded", "redis"], default="embedded")
@@ -130,12 +152,12 @@ def main():
         return folder, start_takt(folder, None, options.takt, store)
 
     seen = []
-    for _ in range(options.rounds):
-        seen.append(running(options, start))
+    for number in range(options.rounds):
+        seen.append(running(options, start, number))
         print("   ".join(f"{name} {value:.2f}" for name, value in seen[-1].items()), flush=True)
     for name in seen[0]:
         print(f"median {name:12} {statistics.median(one[name] for one in seen):10.2f}")
-    if options.waiting == 0:
+    if options.waiting == 0 or options.steps_only:
         return
     plain = waiting(options, start, {"name": "plain", "type": "nobody"}, options.waiting, 1)
     fan = {"name": "fan", "type": "nobody", "shards": STEPS}

@@ -1,9 +1,9 @@
 // Run: the execution of a task that has steps, as the engine holds it beside its Live.
 //
 // Only `progress` must survive. It is stored with the row of the child that was made last, which is
-// written anyhow, or else as a record: where there is a record it is the newest, where there is none the
-// youngest child that has some. The rest is found again by whoever takes over, from the children that
-// live and from their stored results.
+// written anyhow, or else as a record: where there is a record it is the newest, where there is none
+// that of the youngest child which has some. The rest is found again by whoever takes over, from the
+// children that live and from their stored results.
 #pragma once
 
 #include <cstddef>
