@@ -96,6 +96,50 @@ TEST_P(StoreConformance, ChildrenAreListedBelowTheirRunAndNowhereElse) {
               (Ids{"c", "b", "a"}));
 }
 
+// A one-off task has the id of its run: its executions are listed by it, though no index names it.
+TEST_P(StoreConformance, ChildrenOfAOneOffTasksRunAreListedByTheTask) {
+    const Execution run = make_.OneOff("once");
+    const Execution a = make_.Child(run, "a");
+    const Execution b = Finished(Scheduled(make_.Child(run, "b"), "w-1"));
+    const Execution other = make_.OneOff("other");
+    const Execution c = make_.Child(other, "c");
+    Put({NewLive(run), NewLive(a), NewFinished(b), NewLive(other), NewLive(c)});
+
+    EXPECT_EQ(Show(*Find(a.id)), Show(a));
+    EXPECT_EQ(Show(*Find(b.id)), Show(b));
+    EXPECT_EQ(Show(LoadAll().executions.at(1)), Show(a));
+    EXPECT_EQ(ListIds({.task = TaskId("once")}), Ids{"once"});
+    EXPECT_EQ(ListIds({.parent = run.id, .task = TaskId("once")}), (Ids{"b", "a"}));
+    EXPECT_EQ(ListIds({.parent = run.id, .task = TaskId("other")}), Ids{});
+    EXPECT_EQ(ListIds({.children = true,
+                       .task = TaskId("once"),
+                       .statuses = {Status::kSuccess},
+                       .brief = true}),
+              Ids{"b"});
+}
+
+// A child may carry how far its run is: that is changed with its state, and gone when it has ended.
+TEST_P(StoreConformance, AChildCarriesTheProgressOfItsRun) {
+    const Execution run = make_.OneOff("run");
+    Execution child = make_.Child(run, "child");
+    child.progress = std::string("\0\xff how far", 10);
+    Put({NewLive(run), NewLive(child)});
+    EXPECT_EQ(Show(LoadAll().executions.at(1)), Show(child));
+
+    child = Scheduled(child, "w-1");
+    Put({ExecutionChange{Place::kLive, Place::kLive, child}});
+    EXPECT_EQ(Show(LoadAll().executions.at(1)), Show(child));
+
+    child.progress = "";
+    Put({ExecutionChange{Place::kLive, Place::kLive, child}});
+    EXPECT_EQ(Show(LoadAll().executions.at(1)), Show(child));
+    EXPECT_EQ(Show(List({.parent = run.id}).at(0)), Show(child));
+
+    const Execution done = Finished(child);
+    Put({ToHistory(done)});
+    EXPECT_EQ(Show(*Find(child.id)), Show(done));
+}
+
 // Children end, and are run again with their run: each is there once, wherever its row is.
 TEST_P(StoreConformance, AChildIsListedOnceWhereverItIs) {
     const Execution run = make_.Fire("t-1", "run");

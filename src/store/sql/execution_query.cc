@@ -92,7 +92,7 @@ class TableQueries {
         if (filter_.parent) {
             AddQuery("_parent", [&](Select& select) { WhereFamily(select); }, statuses);
         } else if (filter_.task) {
-            AddTask(statuses);
+            AddTask(family, statuses);
         } else if (history && filter_.worker) {
             AddQuery("_worker", [](Select&) {}, statuses);
         } else if (history && !statuses.empty()) {
@@ -119,18 +119,22 @@ class TableQueries {
         to_.push_back(select.WhereRest(filter_).Newest(filter_.limit));
     }
 
-    void AddTask(const std::vector<Status>& statuses) {
+    void AddTask(bool family, const std::vector<Status>& statuses) {
         const Text& task = filter_.task->text();
         AddQuery("_task", [&](Select& select) { select.Where("task_id = ?", task); }, statuses);
-        // The row of a one-off task has its id.
-        Finish(
-            "", [&](Select& select) { select.Where("id = ?", task).Where("task_id IS NULL"); },
-            statuses);
+        // The row of a one-off task has its id, and so have the children of its run as their parent.
+        const auto implied = [&](std::string_view is_task) {
+            return [&task, is_task](Select& select) {
+                select.Where(is_task, task).Where("task_id IS NULL");
+            };
+        };
+        if (family) return AddQuery("_parent", implied("parent = ?"), statuses);
+        Finish("", implied("id = ?"), statuses);
     }
 
     void WhereFamily(Select& select) {
         select.Where("parent = ?", filter_.parent->text());
-        if (filter_.task) select.Where("COALESCE(task_id, id) = ?", filter_.task->text());
+        if (filter_.task) select.Where("COALESCE(task_id, parent) = ?", filter_.task->text());
     }
 
     const Dialect& dialect_;

@@ -4,10 +4,11 @@
 
 namespace takt::internal::sql {
 
-Result<void> ExecutionReader::MakeTask(const TaskColumns& columns, bool recurring, Execution& row) {
-    // Fires of one task in one version share the task. Ids can be used again after a deletion, so
-    // the version alone does not tell.
-    if (recurring && last_task_ && last_task_->id.view() == columns.id &&
+Result<void> ExecutionReader::MakeTask(const TaskColumns& columns, Execution& row) {
+    // Fires of one task in one version share the task, and so do the children of a step. Ids can be
+    // used again after a deletion, so the version alone does not tell.
+    const bool shared = columns.id != row.id.view();
+    if (shared && last_task_ && last_task_->id.view() == columns.id &&
         last_task_->version == columns.version && last_options_ == columns.options &&
         last_task_->payload.view() == columns.payload && last_task_->name.view() == columns.name &&
         last_task_->updated_at == Time(Duration(columns.updated_at))) {
@@ -26,7 +27,9 @@ Result<void> ExecutionReader::MakeTask(const TaskColumns& columns, bool recurrin
         if (!options) return std::unexpected(options.error());
         task->options = std::move(*options);
     }
-    task->id = TaskId(recurring ? Text(columns.id) : row.id.text());
+    task->id = TaskId(!shared                           ? row.id.text()
+                      : columns.id == row.parent.view() ? row.parent.text()
+                                                        : Text(columns.id));
     task->name = name_.Get(columns.name);
     task->type = type_.Get(columns.type);
     task->queue = queue_.Get(columns.queue);
@@ -37,7 +40,7 @@ Result<void> ExecutionReader::MakeTask(const TaskColumns& columns, bool recurrin
     task->run_at = Time(Duration(columns.run_at));
     task->created_at = Time(Duration(columns.created_at));
     task->updated_at = Time(Duration(columns.updated_at));
-    if (recurring) {
+    if (shared) {
         last_task_ = task;
         last_options_ = columns.options;
     }

@@ -15,8 +15,9 @@
 
 namespace takt::internal::sql {
 
-// task_id is null for a one-off task, whose id is the execution's; so that only the rows of
-// recurring tasks take room in the index by task. Times are in milliseconds, 0 where there is none.
+// task_id is null for a one-off task, whose id is the execution's or, of a child, its run's; so that
+// only the rows of recurring tasks take room in the index by task. Times are in milliseconds, 0 where
+// there is none.
 inline constexpr std::string_view kExecutionColumns =
     "serial, id, task_id, task_name, type, queue, priority, task_version, timeout_ms, run_at_ms, "
     "task_created_at_ms, task_updated_at_ms, origin, created_at_ms, scheduled_at_ms, "
@@ -55,6 +56,11 @@ inline constexpr std::string_view kStateAssignments =
 
 inline std::int64_t Ms(Time time) {
     return time.time_since_epoch().count();
+}
+
+// The id of the task of a row whose task_id is null.
+inline const Text& ImpliedTaskId(const Execution& row) {
+    return row.parent.empty() ? row.id.text() : row.parent.text();
 }
 
 template <typename Binder>
@@ -101,7 +107,7 @@ void BindExecution(Binder& to, const Execution& row) {
     const Task& task = *row.task;
     to.Int(static_cast<std::int64_t>(row.serial));
     to.Text(row.id.view());
-    task.id.text() == row.id.text() ? to.Null() : to.Text(task.id.view());
+    task.id.text() == ImpliedTaskId(row) ? to.Null() : to.Text(task.id.view());
     to.Text(task.name);
     to.Text(task.type);
     to.Text(task.queue);
@@ -155,11 +161,11 @@ class ExecutionReader {
         std::int64_t priority, version, timeout, run_at, created_at, updated_at;
     };
 
-    Result<void> MakeTask(const TaskColumns& columns, bool recurring, Execution& row);
+    Result<void> MakeTask(const TaskColumns& columns, Execution& row);
 
     const bool brief_;
     Shared name_, type_, queue_, worker_, parent_, step_;
-    TaskPtr last_task_;  // Of the last row of a recurring task.
+    TaskPtr last_task_;  // Of the last row that has no task of its own.
     std::string last_options_;
 };
 
@@ -178,8 +184,8 @@ Execution ExecutionReader::Read(const Reader& from) {
     Execution row;
     row.serial = static_cast<Serial>(from.Int(0));
     row.id = ExecutionId(Text(from.Bytes(1)));
-    const bool recurring = !from.IsNull(2);
-    const TaskColumns columns{.id = recurring ? from.Bytes(2) : row.id.view(),
+    if (!from.IsNull(29)) row.parent = ExecutionId(parent_.Get(from.Bytes(29)));
+    const TaskColumns columns{.id = from.IsNull(2) ? ImpliedTaskId(row).view() : from.Bytes(2),
                               .name = from.Bytes(3),
                               .type = from.Bytes(4),
                               .queue = from.Bytes(5),
@@ -202,7 +208,6 @@ Execution ExecutionReader::Read(const Reader& from) {
     row.started_at = time(23);
     row.finished_at = time(24);
     row.payload = Text(from.Bytes(28));
-    if (!from.IsNull(29)) row.parent = ExecutionId(parent_.Get(from.Bytes(29)));
     if (!from.IsNull(30)) row.step = step_.Get(from.Bytes(30));
     row.shard_index = static_cast<std::uint32_t>(from.Int(31));
     row.shard_total = static_cast<std::uint32_t>(from.Int(32));
@@ -213,7 +218,7 @@ Execution ExecutionReader::Read(const Reader& from) {
     if (read) read = ReadOrigin(from.Bytes(12), row);
     if (read) read = ReadToken(from.Bytes(20), row);
     if (read) read = ReadOutcome(from.Bytes(25), brief_, row);
-    if (read) read = MakeTask(columns, recurring, row);
+    if (read) read = MakeTask(columns, row);
     if (read) read = CheckState(row, !from.IsNull(34));
     if (!read) MakeUndecodable(row, read.error());
     if (!row.task) {
