@@ -67,15 +67,12 @@ std::string WhyNot(const AccessToken* token, const AccessQuestion& asked, Time n
            "' that was deleted; the one that has its name now needs tokens of its own";
 }
 
-// Looks at every token and at every byte of it, so that how long it takes tells nothing.
-template <typename Tokens>
-auto FindByText(Tokens& tokens, std::string_view text) -> decltype(&tokens.begin()->second) {
-    const Sha256 hash = Sha256Of(text);
-    decltype(&tokens.begin()->second) found = nullptr;
-    for (auto& [id, token] : tokens) {
-        if (CRYPTO_memcmp(token.hash.data(), hash.data(), hash.size()) == 0) found = &token;
-    }
-    return found;
+AccessToken OwnWorkerToken(std::string_view text) {
+    if (text.empty()) return {};
+    return {.id = "own-worker",
+            .name = "the worker in this process",
+            .role = AccessRole::kWorker,
+            .hash = Sha256Of(text)};
 }
 
 }  // namespace
@@ -87,6 +84,21 @@ bool Principal::May(Permission permission, std::string_view in) const {
     return !role || fits(*role, space) || std::ranges::any_of(grants, [&](const Grant& grant) {
         return fits(grant.role, grant.space);
     });
+}
+
+AccessPolicy::AccessPolicy(AccessConfig config)
+    : config_(std::move(config)), own_worker_(OwnWorkerToken(config_.own_worker_token)) {}
+
+// Looks at every token and at every byte of it, so that how long it takes tells nothing.
+const AccessToken* AccessPolicy::FindByText(std::string_view text) const {
+    const Sha256 hash = Sha256Of(text);
+    const AccessToken* found = nullptr;
+    const auto look = [&](const AccessToken& token) {
+        if (CRYPTO_memcmp(token.hash.data(), hash.data(), hash.size()) == 0) found = &token;
+    };
+    for (const auto& [id, token] : tokens_) look(token);
+    if (!own_worker_.id.empty()) look(own_worker_);
+    return found;
 }
 
 void AccessPolicy::EndLoad(std::uint64_t load, Result<std::vector<SettingPut>> settings,
@@ -173,7 +185,7 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
                        {}};
     }
     if (config_.sessions && Sessions::IsSession(text)) return DecideSession(text, asked, now);
-    AccessToken* token = FindByText(tokens_, text);
+    const AccessToken* token = FindByText(text);
     Principal who;
     if (token)
         who = {.token_id = token->id,
@@ -191,8 +203,11 @@ AccessPolicy::Verdict AccessPolicy::Decide(const HttpRequest& request, const Acc
         }
         return Refusal{{401, "unauthorized", std::move(why)}, std::move(who)};
     }
-    if (now.wall - token->last_used_at >= kUseWritten) used_.push_back(token->id);
-    token->last_used_at = now.wall;
+    if (const auto kept = tokens_.find(token->id); kept != tokens_.end()) {
+        Time& last = kept->second.last_used_at;
+        if (now.wall - last >= kUseWritten) used_.push_back(token->id);
+        last = now.wall;
+    }
     if (!asked.space.empty() && !Covers(*token, asked.space)) {
         return Refusal{Forbidden("this token is for the namespace " + token->space +
                                  " and not for " + std::string(asked.space)),
@@ -257,7 +272,7 @@ bool AccessPolicy::Knows(const HttpRequest& request, Time now) const {
     if (config_.sessions && Sessions::IsSession(text)) {
         return config_.sessions->Read(text, now).has_value();
     }
-    const AccessToken* token = text.empty() ? nullptr : FindByText(tokens_, text);
+    const AccessToken* token = text.empty() ? nullptr : FindByText(text);
     return token && !IsExpired(*token, now);
 }
 
@@ -274,6 +289,7 @@ std::string AccessPolicy::WhyUnread(const HttpRequest& request) const {
 }
 
 const AccessToken* AccessPolicy::FindToken(std::string_view id) const {
+    if (!own_worker_.id.empty() && id == own_worker_.id) return &own_worker_;
     const auto found = tokens_.find(std::string(id));
     return found == tokens_.end() ? nullptr : &found->second;
 }

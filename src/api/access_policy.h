@@ -23,10 +23,11 @@
 namespace takt::internal {
 
 struct AccessConfig {
-    bool loopback_only = true;         // The server can be reached from this machine only.
-    bool insecure = false;             // The operator wants it open, whatever the address.
-    Duration refresh_interval{2'000};  // Tokens older than this are read again, meanwhile used.
-    Duration age_max{5'000};           // Older than this they are not used before that.
+    bool loopback_only = true;          // The server can be reached from this machine only.
+    bool insecure = false;              // The operator wants it open, whatever the address.
+    std::string own_worker_token = {};  // The worker in this process comes with it; empty: none.
+    Duration refresh_interval{2'000};   // Tokens older than this are read again, meanwhile used.
+    Duration age_max{5'000};            // Older than this they are not used before that.
     // Wrong tokens from one address in a minute; more of them are answered 429.
     std::uint32_t failures_max = 20;
     std::shared_ptr<const Sessions> sessions = {};  // Of people who sign in; null: nobody can.
@@ -58,7 +59,7 @@ struct AccessQuestion {
 
 class AccessPolicy {
   public:
-    explicit AccessPolicy(AccessConfig config) : config_(config) {}
+    explicit AccessPolicy(AccessConfig config);
 
     // On the server's thread, all of them.
 
@@ -126,7 +127,11 @@ class AccessPolicy {
     std::optional<Problem> CheckOpen(const HttpRequest& request) const;
     std::uint32_t CountFailure(const std::string& address, Steady now);
 
+    // Null if nobody has that text.
+    const AccessToken* FindByText(std::string_view text) const;
+
     const AccessConfig config_;
+    const AccessToken own_worker_;  // Holds while others are needed; is in no list.
     bool loaded_ = false;
     bool loading_ = false;
     std::uint64_t load_begun_ = 0;

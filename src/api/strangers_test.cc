@@ -1,6 +1,7 @@
 // Callers of whom nothing is known: how much they may send, and what is written down of them.
 #include <gmock/gmock.h>
 
+#include "api/access_policy.h"
 #include "api/test_scheduler.h"
 #include "base/log.h"
 
@@ -114,6 +115,33 @@ TEST(Strangers, ChangeThatIsPassedOnIsWrittenDownWithItsCaller) {
                                HasSubstr("ip=127.0.0.1"), HasSubstr("request_id=incident-7"))));
     EXPECT_THAT(lines,
                 Contains(AllOf(HasSubstr("audit: change"), HasSubstr("request_id=incident-7"))));
+}
+
+// Somebody makes the first token of a scheduler that runs a worker of its own, and restarts it.
+TEST(Strangers, TheWorkerInThisProcessIsNotLockedOutByTheFirstToken) {
+    Random random(SeedOf(4));
+    const Instant now = ReadClocks();
+    const std::string own = MakeToken(AccessRole::kWorker, "", now.wall, {}, random).text;
+    const NewToken admin = MakeToken(AccessRole::kAdmin, "a", now.wall, {}, random);
+    AccessPolicy policy({.own_worker_token = own});
+    policy.EndLoad(policy.BeginLoad(1), std::vector<SettingPut>{}, now.steady);
+    EXPECT_TRUE(policy.Knows({}, now.wall)) << "it alone closes no door";
+    policy.EndLoad(
+        policy.BeginLoad(2),
+        std::vector<SettingPut>{{Text("token/" + admin.token.id), Text(EncodeToken(admin.token))}},
+        now.steady);
+    EXPECT_EQ(policy.tokens().size(), 1u) << "it is in no list";
+    const auto decide = [&](const std::string& text, Permission permission) {
+        HttpRequest request;
+        request.headers.Add("Authorization", "Bearer " + text);
+        return policy.Decide(request, {.permission = permission}, now);
+    };
+    const auto worker = decide(own, Permission::kWorker);
+    ASSERT_TRUE(std::holds_alternative<Principal>(worker));
+    EXPECT_EQ(policy.WhyRefused(std::get<Principal>(worker).token_id, now.wall), "");
+    EXPECT_EQ(policy.TakeUsed(), nullptr) << "nothing of it is written down";
+    EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(decide(own, Permission::kViewer)));
+    EXPECT_TRUE(std::holds_alternative<AccessPolicy::Refusal>(decide("", Permission::kWorker)));
 }
 
 }  // namespace

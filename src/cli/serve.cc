@@ -9,7 +9,10 @@
 #include <stop_token>
 #include <thread>
 
+#include "api/access.h"
+#include "base/id.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "cli/checkup.h"
 #include "cli/cli.h"
 #include "cli/memory_return.h"
@@ -68,6 +71,24 @@ void StopInTime(Server& server, Duration deadline) {
         _exit(kOk);
     });
     server.Stop();
+}
+
+// The worker in this process. Who makes the first token must not lock it out: it comes with one of
+// its own, which ends with the process. Where one process has the store, its id stays: what a
+// restart leaves behind is not another worker that is offline.
+void PrepareOwnWorker(Config& config) {
+    if (config.worker.token.empty()) {
+        Random random(NewRandomSeed());
+        config.worker.token =
+            MakeToken(AccessRole::kWorker, "", ReadClocks().wall, {}, random).text;
+        config.server.own_worker_token = config.worker.token;
+    }
+    if (!config.worker.id.empty()) return;
+    const bool alone = config.store.url.starts_with("file:");
+    if (alone) config.worker.id = "built-in";
+    if (!alone && !config.server.node_id.empty()) {
+        config.worker.id = config.server.node_id.substr(0, kIdBytesMax - 9) + ".built-in";
+    }
 }
 
 // A worker that cannot be made is a mistake in what was asked.
@@ -157,6 +178,7 @@ int Serve(const ServeOptions& options) {
         PrintError(logging.error());
         return kUsage;
     }
+    if (options.with_worker) PrepareOwnWorker(*config);
     RaiseDescriptorLimit();
     const BlockedSignals signals;
     const MemoryReturn memory;  // After the signals: its thread must not take them.

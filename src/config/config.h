@@ -31,9 +31,10 @@ struct Config {
 
     struct Server {
         std::string listen = "127.0.0.1:8080";
-        std::string advertise;  // Where others reach this node; empty: see AdvertisedUrl.
-        std::string node_id;    // Empty: the host name and a random part.
-        bool insecure = false;  // Listen beyond loopback without credentials.
+        std::string advertise;         // Where others reach this node; empty: see AdvertisedUrl.
+        std::string node_id;           // Empty: the host name and a random part.
+        bool insecure = false;         // Listen beyond loopback without credentials.
+        std::string own_worker_token;  // Of the worker in this process; no key sets it.
         std::string tls_cert;
         std::string tls_key;
         std::string tls_ca;  // Trusted when this node calls others.

@@ -250,6 +250,7 @@ Result<void> Server::Parts::MakeApis() {
                        .config = {.version = kVersion,
                                   .access = {.loopback_only = loopback(),
                                              .insecure = config.server.insecure,
+                                             .own_worker_token = config.server.own_worker_token,
                                              .sessions = sessions},
                                   .prometheus = config.metrics.enabled,
                                   .task_limits = {.retry_default = config.engine.retry,
